@@ -15,7 +15,7 @@ func TestARefundIsFollowedByItsClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another payment pays the fees of the first, which stay when it is refunded.
+	// A second payment pays for the fees of the first, which are kept when it is refunded.
 	if _, err := api.CreatePayment(ctx, client.NewPayment{Amount: "10", PaymentMethodID: "sbx_card"}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestARefundIsFollowedByItsClaim(t *testing.T) {
 		seen = append(seen, claim.ID)
 	}
 	if len(seen) != 2 || seen[0] != rest.ID || seen[1] != r.ID {
-		t.Errorf("went through %v, want %s and %s", seen, rest.ID, r.ID)
+		t.Errorf("the iterator returned %v, want %s and %s", seen, rest.ID, r.ID)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// demo runs a service of its own for the example, which has no testing.T.
+// demo runs a service for the example, which has no testing.T.
 func demo() (url, publishable, secret string, stop func()) {
 	dir, err := os.MkdirTemp("", "cascada-example")
 	if err != nil {
@@ -62,7 +62,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, onboarding.Ke
 	return s, keys
 }
 
-// liveKey is the production secret key of a merchant of its own.
+// liveKey returns the production secret key of a new merchant.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: tenant.Standard})
@@ -72,7 +72,7 @@ func liveKey(t *testing.T, s *daemon.Service) string {
 	return o.Live.Secret
 }
 
-// shop is a client with tokens, of a service of its own.
+// shop returns a client with tokens, for a new service.
 func shop(t *testing.T) *client.Client {
 	t.Helper()
 	s, keys := service(t, nil)
@@ -88,7 +88,7 @@ func newClient(t *testing.T, c client.Config) *client.Client {
 	return api
 }
 
-// refused is the *client.Error that err must be.
+// refused returns err as the *client.Error that it must be.
 func refused(t *testing.T, err error, code client.Code, status int) *client.Error {
 	t.Helper()
 	var e *client.Error
@@ -161,7 +161,7 @@ func TestARepeatWithTheSameKeyGetsTheFirstReply(t *testing.T) {
 	}
 }
 
-func TestErrorsTellWhatToActOn(t *testing.T) {
+func TestErrorsHaveTheirDetails(t *testing.T) {
 	api, ctx := shop(t), t.Context()
 	_, err := api.CreatePayment(ctx, client.NewPayment{PaymentMethodID: "sbx_card"})
 	if e := refused(t, err, client.CodeMissingField, http.StatusBadRequest); e.Param != "amount" || e.Type != "invalid_request_error" {
@@ -367,7 +367,7 @@ func TestRepliesThatAreNotOfTheServiceAreErrorsToo(t *testing.T) {
 	}
 }
 
-// The service's own document lists its codes: each must have a constant here.
+// The service's own document lists its codes: each must have a constant in the client.
 func TestEveryCodeOfTheServiceHasAName(t *testing.T) {
 	s, _ := service(t, nil)
 	reply, err := http.Get(s.URL + "/api/openapi.json")

@@ -44,7 +44,7 @@ func TestEveryEventHasAName(t *testing.T) {
 	}
 }
 
-// objects are the kinds of objects that an event has, by the names of its fields.
+// objects are the kinds of objects in events, by the names of their fields.
 func objects(e client.Event) map[string]reflect.Type {
 	found := map[string]reflect.Type{}
 	of := reflect.ValueOf(e)
@@ -56,7 +56,7 @@ func objects(e client.Event) map[string]reflect.Type {
 	return found
 }
 
-// What the service's document says of each event has a field.
+// Every property of events in the service's document has a field.
 func TestEventsAreReadWhole(t *testing.T) {
 	d, missing := published(t), map[string]bool{}
 	for name, item := range d.Webhooks {
@@ -74,7 +74,7 @@ func TestEventsAreReadWhole(t *testing.T) {
 		d.unread(event, reflect.TypeFor[client.Event](), "Event", missing)
 		object := event.Properties["data"].Properties["object"]
 		if _, known := d.resolve(object); known == "" {
-			t.Errorf("the document does not tell what %s is about", name)
+			t.Errorf("the document does not say which object %s has", name)
 		}
 		for _, in := range found {
 			d.unread(object, in, name, missing)
@@ -101,7 +101,7 @@ func TestEventsOfLaterVersionsAreReadable(t *testing.T) {
 	}
 }
 
-// A program may keep an event as JSON and go on with it later.
+// A program may store an event as JSON and continue with it later.
 func TestAnEventIsWrittenAndReadAgain(t *testing.T) {
 	const text = `{"id":"evt_1-1","type":"payment.completed","createdAt":"2030-01-02T03:04:05.678Z","sequence":1,` +
 		`"data":{"object":{"id":"TXN-1","amount":25.50},"previous":{"status":"pending"}}}`

@@ -14,7 +14,7 @@ import (
 )
 
 func Example() {
-	url, publishable, secret, stop := demo() // your service's address and the shop's keys
+	url, publishable, secret, stop := demo() // your service's URL and the shop's keys
 	defer stop()
 	ctx := context.Background()
 
@@ -54,18 +54,18 @@ func Example() {
 }
 
 func ExampleReceiver() {
-	const secret = "whsec_of-the-webhook" // Webhook.Secret, as CreateWebhook told it
+	const secret = "whsec_of-the-webhook" // Webhook.Secret, from CreateWebhook
 	mux := http.NewServeMux()
 
 	receiver := client.Receiver{Secrets: []string{secret}}
 	mux.Handle("POST /cascada", receiver.Handle(func(ctx context.Context, e client.Event) error {
-		switch e.Type { // after a look whether e.ID was here before
+		switch e.Type { // after checking that e.ID is new
 		case client.EventPaymentCompleted:
 			fmt.Println("ship", e.Payment.MerchantOrderID)
 		case client.EventClaimOpened, client.EventClaimResolved:
 			fmt.Println("claim", e.Claim.ID, e.Claim.Status)
 		}
-		return nil // an error has it delivered again
+		return nil // after an error the event is delivered again
 	}))
 
 	deliver(mux, secret, `{"id":"evt_1","type":"payment.completed","data":{"object":{"id":"TXN-1","merchantOrderId":"order-1"}}}`)

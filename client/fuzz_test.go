@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// A delivery is read if the service's own check of signatures takes it, and else not; what is
-// signed and no event is told to be none.
+// A delivery is read if and only if the service's own check of signatures accepts it. A signed body
+// that is not an event is reported as such.
 func FuzzReceiver(f *testing.F) {
 	const secret, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_b2xkIHNlY3JldCBvZiB0aGUgc2hvcA=="
 	now := time.Date(2026, 10, 18, 0, 0, 0, 0, time.UTC)

@@ -14,9 +14,9 @@ import (
 	"github.com/cascadapay/cascada/client"
 )
 
-// left lists what the client leaves out of the API on purpose, each with the
-// reason: what an operation takes as "operation parameter" and what a reply tells
-// as "Schema.property". Deprecated operations are older names of others.
+// left lists the parts of the API that the client leaves out on purpose, each with the
+// reason: parameters as "operation parameter" and properties of replies as
+// "Schema.property". Deprecated operations are older names of other operations.
 var left = map[string]string{
 	"createCheckoutSession Sandbox-Simulate": oneShot,
 	"createCheckoutSession documentId":       oneShot,
@@ -50,14 +50,14 @@ type document struct {
 type operation struct {
 	ID         string `json:"operationId"`
 	Deprecated bool
-	Parameters []struct { // Service-Version and strict, references, have no name here
+	Parameters []struct { // Service-Version and strict, which are references, have no name here
 		In, Name   string
-		Deprecated bool // an older name of another
+		Deprecated bool // an older name of another operation
 	}
 	Body      content `json:"requestBody"`
 	Responses map[string]content
 
-	sent map[string]bool // by the client: query, headers and body; nil before the first request
+	sent map[string]bool // what the client has sent: query, headers and body; nil before the first request
 }
 
 type content struct {
@@ -70,7 +70,7 @@ type schema struct {
 	Items      *schema
 }
 
-// published is the document of a running service.
+// published returns the document of a running service.
 func published(t *testing.T) document {
 	t.Helper()
 	s, _ := service(t, nil)
@@ -86,13 +86,13 @@ func published(t *testing.T) document {
 	return d
 }
 
-// Each method of the client is called, with everything it takes, on a server made
+// Each method of the client is called, with all its parameters, on a server made
 // from the service's own document. Then each operation must have been reached,
-// each of its parameters sent, and each property of its reply have a field, as
-// those of a refusal.
+// each of its parameters sent, and each property of its replies and errors must have a
+// field.
 func TestTheClientHasTheWholeAPI(t *testing.T) {
 	d, mux := published(t), http.NewServeMux()
-	var last *operation // that a request reached
+	var last *operation // the last one that a request reached
 	for path, methods := range d.Paths {
 		for method, op := range methods {
 			mux.HandleFunc(strings.ToUpper(method)+" /api/v1"+path, func(w http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func TestTheClientHasTheWholeAPI(t *testing.T) {
 				if err := op.note(r); err != nil {
 					t.Errorf("the request to %s: %v", op.ID, err)
 				}
-				// A token that ends at once, so that it is refreshed too.
+				// This token ends at once, so that it is refreshed too.
 				_, _ = io.WriteString(w, `{"accessToken":"a","refreshToken":"r","expiresIn":0,"id":"1","type":"1"}`)
 			})
 		}
@@ -131,12 +131,12 @@ func TestTheClientHasTheWholeAPI(t *testing.T) {
 	}
 	for what := range left {
 		if !missing[what] {
-			t.Errorf("%s is listed as left out, and is not", what)
+			t.Errorf("%s is listed as left out, but is not", what)
 		}
 	}
 }
 
-// inProcess answers requests where they are made.
+// inProcess answers requests without a network.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -145,7 +145,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply.Result(), nil
 }
 
-// call calls a method with all that it takes, and goes through what it lists.
+// call calls a method with all its parameters, and iterates over its list.
 func call(ctx context.Context, method reflect.Value) error {
 	var arguments []reflect.Value
 	for in := range method.Type().Ins() {
@@ -171,7 +171,7 @@ func call(ctx context.Context, method reflect.Value) error {
 	return err
 }
 
-// fill gives a value and all in it something that is sent.
+// fill sets a value and everything in it to something that is sent.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -207,7 +207,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// note keeps what a request sends.
+// note records what a request sends.
 func (op *operation) note(r *http.Request) error {
 	if op.sent == nil {
 		op.sent = map[string]bool{}
@@ -229,8 +229,8 @@ func (op *operation) note(r *http.Request) error {
 	return nil
 }
 
-// flatten puts the names of an object's properties into names, and of those in
-// it, such as customer.email.
+// flatten adds the names of an object's properties to names, and those of nested
+// objects, such as customer.email.
 func flatten(body any, prefix string, names map[string]bool) {
 	object, _ := body.(map[string]any)
 	for name, value := range object {
@@ -239,10 +239,10 @@ func flatten(body any, prefix string, names map[string]bool) {
 	}
 }
 
-// unsent puts into missing what of an operation the client has not sent.
+// unsent adds to missing the parts of an operation that the client has not sent.
 func (d document) unsent(op *operation, missing map[string]bool) {
 	if op.sent == nil {
-		if !op.Deprecated { // the older name of another
+		if !op.Deprecated { // an older name of another operation
 			missing[op.ID] = true
 		}
 		return
@@ -266,7 +266,7 @@ func (d document) unsent(op *operation, missing map[string]bool) {
 	body(op.Body.Content["application/json"].Schema, "")
 }
 
-// reply is the schema of a call that went well, nil where that is no JSON.
+// reply returns the schema of a successful call, nil if that is not JSON.
 func (op *operation) reply() *schema {
 	for status, c := range op.Responses {
 		if strings.HasPrefix(status, "2") {
@@ -276,7 +276,7 @@ func (op *operation) reply() *schema {
 	return nil
 }
 
-// unread puts into missing each property of a schema that has no field in a type.
+// unread adds to missing each property of a schema that has no field in a type.
 func (d document) unread(s *schema, in reflect.Type, name string, missing map[string]bool) {
 	s, named := d.resolve(s)
 	if named != "" {
@@ -305,7 +305,7 @@ func (d document) unread(s *schema, in reflect.Type, name string, missing map[st
 	}
 }
 
-// resolve follows a reference and tells its name. No schema is an empty one.
+// resolve follows a reference and returns its name. No schema is an empty one.
 func (d document) resolve(s *schema) (*schema, string) {
 	if s == nil {
 		return &schema{}, ""

@@ -48,7 +48,7 @@ func TestAWalletIsAddedAndWithdrawnTo(t *testing.T) {
 	}
 }
 
-func TestAVerificationIsPlayed(t *testing.T) {
+func TestAVerificationIsSimulated(t *testing.T) {
 	api, ctx := shop(t), t.Context()
 	n := client.NewVerification{Level: "basic", SubjectType: "individual", ReturnURL: "https://shop.example/back"}
 	v, err := api.StartVerification(ctx, n)
@@ -56,7 +56,7 @@ func TestAVerificationIsPlayed(t *testing.T) {
 		t.Fatalf("the verification is %+v, %v", v, err)
 	}
 	if same, err := api.StartVerification(ctx, n); err != nil || same.ID != v.ID {
-		t.Errorf("while it is open there is another one: %+v, %v", same, err)
+		t.Errorf("while it is open, another one was created: %+v, %v", same, err)
 	}
 	if v, err = api.SimulateVerification(ctx, v.ID, "rejected"); err != nil || v.LastError == nil || v.LastError.Code == "" {
 		t.Errorf("rejected it is %+v, %v", v, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// vectors are what docs/WEBHOOKS.md tells receivers to test themselves with.
+// vectors are the test vectors for receivers in docs/WEBHOOKS.md.
 type vectors struct {
 	Secret         string
 	PreviousSecret string
@@ -38,7 +38,7 @@ type vectors struct {
 	} `json:"must be refused"`
 }
 
-// documented is the first block of a language after a heading of docs/WEBHOOKS.md.
+// documented returns the first code block in a language after a heading of docs/WEBHOOKS.md.
 func documented(t *testing.T, heading, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/WEBHOOKS.md")
@@ -63,7 +63,7 @@ func readVectors(t *testing.T) vectors {
 	return v
 }
 
-// at is a clock that stands.
+// at returns a clock that stands still.
 func at(seconds int64) func() time.Time {
 	return func() time.Time { return time.Unix(seconds, 0) }
 }
@@ -78,11 +78,11 @@ func TestAReceiverKeepsToTheVectors(t *testing.T) {
 		header  string
 		secrets []string
 	}{
-		"as ever":                                  {v.Header, []string{v.Secret}},
-		"during a rotation, with the new secret":   {v.Rotation.Header, []string{v.Secret}},
-		"during a rotation, with the old secret":   {v.Rotation.Header, []string{v.PreviousSecret}},
-		"for two webhooks":                         {v.Header, []string{v.PreviousSecret, v.Secret}},
-		"beside a scheme of later, and with space": {"v2=00, " + strings.ReplaceAll(v.Header, ",", " , "), []string{v.Secret}},
+		"as ever":                                {v.Header, []string{v.Secret}},
+		"during a rotation, with the new secret": {v.Rotation.Header, []string{v.Secret}},
+		"during a rotation, with the old secret": {v.Rotation.Header, []string{v.PreviousSecret}},
+		"for two webhooks":                       {v.Header, []string{v.PreviousSecret, v.Secret}},
+		"beside a later scheme, and with spaces": {"v2=00, " + strings.ReplaceAll(v.Header, ",", " , "), []string{v.Secret}},
 	} {
 		e, err := client.Receiver{Secrets: c.secrets, Now: at(v.Timestamp)}.Read(signed(c.header), []byte(v.Body))
 		if err != nil || e.ID != v.EventID || e.Type != client.EventPaymentCompleted || e.Payment == nil || e.Payment.Amount != "25.5" {
@@ -120,13 +120,13 @@ func TestAReceiverAllows300SecondsEitherWay(t *testing.T) {
 			t.Errorf("%d seconds after the signature it ends with %v, want %v", offset, err, want)
 		}
 	}
-	// Without a clock of the test's it is the system's.
+	// Without a clock of the test, the receiver uses the system's.
 	r, body := client.Receiver{Secrets: []string{v.Secret}}, []byte(v.Body)
 	if _, err := r.Read(signed(webhook.Sign(time.Now(), body, v.Secret, "")), body); err != nil {
-		t.Errorf("what is signed now is refused: %v", err)
+		t.Errorf("a new signature is refused: %v", err)
 	}
 	if _, err := r.Read(signed(webhook.Sign(time.Now().Add(-time.Hour), body, v.Secret, "")), body); !errors.Is(err, client.ErrStale) {
-		t.Errorf("what was signed an hour ago ends with %v, want %v", err, client.ErrStale)
+		t.Errorf("a signature from an hour ago ends with %v, want %v", err, client.ErrStale)
 	}
 }
 
@@ -146,8 +146,8 @@ func TestAReceiverRefusesWhatIsNotSigned(t *testing.T) {
 		"no time":                {signed("v1=" + signature), []string{v.Secret}},
 		"a time in words":        {signed(strings.Replace(v.Header, "1792281600", "noon", 1)), []string{v.Secret}},
 		"two times":              {signed("t=1," + v.Header), []string{v.Secret}},
-		"the scheme of later":    {signed("t=1792281600,v2=" + signature), []string{v.Secret}},
-		"a header without end":   {signed(v.Header + strings.Repeat(",v1="+signature, 20)), []string{v.Secret}},
+		"a later scheme":         {signed("t=1792281600,v2=" + signature), []string{v.Secret}},
+		"an endless header":      {signed(v.Header + strings.Repeat(",v1="+signature, 20)), []string{v.Secret}},
 		"no secret":              {signed(v.Header), nil},
 		"signed with no secret":  {signed(webhook.Sign(time.Unix(v.Timestamp, 0), body, "", "")), []string{""}},
 		"a secret with an error": {signed(v.Header), []string{v.Secret + "\n"}},
@@ -203,12 +203,12 @@ func TestAnEndpointAnswersAsTheServiceReadsIt(t *testing.T) {
 		reply := httptest.NewRecorder()
 		endpoint.ServeHTTP(reply, request)
 		if reply.Code != c.status || reply.Body.String() != c.says || (taken == 1) != (c.body == event && c.header == sign(event)) {
-			t.Errorf("%s is answered %d %q and taken %d times, want %d %q", what, reply.Code, reply.Body, taken, c.status, c.says)
+			t.Errorf("%s is answered %d %q and accepted %d times, want %d %q", what, reply.Code, reply.Body, taken, c.status, c.says)
 		}
 	}
 }
 
-// What the page shows for Go compiles and works, for it is the example.
+// The Go code on the page is that of the example, which compiles and works.
 func TestTheDocumentedReceiverIsTheExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
@@ -264,7 +264,7 @@ func (p *endpoint) first(t *testing.T, kind client.EventType) (first client.Even
 }
 
 // Every event of a running service is delivered to an endpoint made with this
-// package, and tells the same as the API does.
+// package, and has the same data as the API.
 func TestEveryEventIsReceived(t *testing.T) {
 	api, ctx := shop(t), t.Context()
 	p := &endpoint{}
@@ -278,7 +278,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.trust(w.Secret) // until the endpoint hears of the new one
+	p.trust(w.Secret) // until the endpoint gets the new secret
 	receivesPayments(t, api, p)
 	receivesClaims(t, api, p)
 	p.trust(rotated.Secret)
@@ -288,11 +288,11 @@ func TestEveryEventIsReceived(t *testing.T) {
 	}
 }
 
-// receivesPayments lets payments end well and badly.
+// receivesPayments completes a payment and fails another one.
 func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := api.CreateCheckout(ctx, client.NewCheckout{ // in which nobody will choose a method
+	if _, err := api.CreateCheckout(ctx, client.NewCheckout{ // nobody will choose a method in it
 		Amount: "20", Customer: client.Customer{FirstName: "Ana", LastName: "Souza", Email: "ana@example.com", Phone: "+55 11 98765 4321"},
 	}); err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
 	receivesAttention(t, api, p)
 }
 
-// receivesAttention lets a shopper pay a cent less than was asked for.
+// receivesAttention lets a shopper pay a cent less than requested.
 func receivesAttention(t *testing.T, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
@@ -350,7 +350,7 @@ func receivesAttention(t *testing.T, api *client.Client, p *endpoint) {
 	}
 }
 
-// receivesClaims lets a payment be refunded, and another one be disputed.
+// receivesClaims lets one payment be refunded, and another one disputed.
 func receivesClaims(t *testing.T, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
@@ -383,7 +383,7 @@ func receivesClaims(t *testing.T, api *client.Client, p *endpoint) {
 	}
 }
 
-// receivesPayouts lets what was captured be settled and withdrawn.
+// receivesPayouts lets a capture be settled and withdrawn.
 func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
@@ -408,14 +408,14 @@ func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
 		t.Fatal(err)
 	}
 	made := map[client.Decimal]client.Withdrawal{}
-	for _, amount := range []client.Decimal{"10", "10.05"} { // the cents are the bank's answer
+	for _, amount := range []client.Decimal{"10", "10.05"} { // the cents decide about the bank's answer
 		w, err := api.CreateWithdrawal(ctx, client.NewWithdrawal{Amount: amount})
 		if err != nil {
 			t.Fatal(err)
 		}
 		made[amount] = w
 	}
-	// Past the time to cancel, and past that of the bank, which begins when the
+	// Past the time in which it can be canceled, and past the bank's time, which begins when the
 	// payout is sent.
 	wait(t, "both withdrawals have ended", func() bool {
 		if _, err := api.AdvanceClock(ctx, 10*time.Second); err != nil {

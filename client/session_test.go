@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-func TestEachKindOfCredentialReachesWhatItMay(t *testing.T) {
+func TestEachKindOfCredentialReachesItsOperations(t *testing.T) {
 	s, keys := service(t, nil)
 	ctx := t.Context()
 	cases := []struct {
@@ -27,7 +27,7 @@ func TestEachKindOfCredentialReachesWhatItMay(t *testing.T) {
 		{"the publishable key alone", keys.Publishable, "", "publishable", false},
 	}
 	for _, c := range cases {
-		// The address is taken with and without the API's path.
+		// The address works with and without the API's path.
 		for _, url := range []string{s.URL, s.URL + "/", s.URL + "/api/v1", s.URL + "/api/v1/"} {
 			api := newClient(t, client.Config{URL: url, PublishableKey: c.publishable, SecretKey: c.secret})
 			pong, err := api.Ping(ctx)
@@ -65,10 +65,10 @@ func TestWrongKeysAndAddressesAreRefused(t *testing.T) {
 }
 
 func TestTokensAreRenewedWhenTheServiceCallsThemExpired(t *testing.T) {
-	var ahead atomic.Int64 // of the service's clock
+	var ahead atomic.Int64 // how far the service's clock is ahead
 	s, keys := service(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 	api := newClient(t, client.Config{URL: s.URL, PublishableKey: keys.Publishable, SecretKey: keys.Secret})
-	// Within a refresh token's life, and after its end.
+	// Within the lifetime of a refresh token, and after it.
 	for _, later := range []time.Duration{0, 16 * time.Minute, time.Hour, 40 * 24 * time.Hour} {
 		ahead.Store(int64(later))
 		if _, err := api.Me(t.Context()); err != nil {
@@ -77,9 +77,9 @@ func TestTokensAreRenewedWhenTheServiceCallsThemExpired(t *testing.T) {
 	}
 }
 
-// logins counts the calls that make tokens, and makes tokens with a given life.
+// logins counts the calls that create tokens, and creates tokens with a given lifetime.
 type logins struct {
-	life             string // seconds
+	life             string // in seconds
 	first, refreshed atomic.Int64
 	refuseRefresh    bool
 }
@@ -121,7 +121,7 @@ func TestManyCallsAtOnceShareOneLogin(t *testing.T) {
 	}
 }
 
-func TestAnEndingTokenIsRefreshedAndElseTheKeysAreUsedAgain(t *testing.T) {
+func TestTokensAreRefreshedOrMadeWithTheKeys(t *testing.T) {
 	cases := []struct {
 		refuse           bool
 		first, refreshed int64
@@ -146,7 +146,7 @@ func TestAnEndingTokenIsRefreshedAndElseTheKeysAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestWhoeverWaitsForALoginMayGiveUp(t *testing.T) {
+func TestWaitingForALoginCanBeCanceled(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}
@@ -168,9 +168,9 @@ func TestWhoeverWaitsForALoginMayGiveUp(t *testing.T) {
 	}
 }
 
-// An access token that is over is not the end of its login: the refresh token is good yet.
+// If an access token has expired, its login has not ended: the refresh token is still valid.
 func TestLogoutEndsALoginWhoseAccessTokenIsOver(t *testing.T) {
-	var ahead atomic.Int64 // of the service's clock
+	var ahead atomic.Int64 // how far the service's clock is ahead
 	s, keys := service(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 	api := newClient(t, client.Config{URL: s.URL, PublishableKey: keys.Publishable, SecretKey: keys.Secret})
 	if _, err := api.Me(t.Context()); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/client"
 )
 
-// settled is a client of a shop with so many payments of 10 USD in a closed
+// settled returns a client of a shop with that many payments of 10 USD in a closed
 // settlement.
 func settled(t *testing.T, payments int) (*client.Client, client.Settlement) {
 	t.Helper()
@@ -25,7 +25,7 @@ func settled(t *testing.T, payments int) (*client.Client, client.Settlement) {
 			t.Fatal(err)
 		}
 	}
-	// Past the delay of two days; a day after the closing it would be paid.
+	// After the delay of two days; a day after the closing it would be paid.
 	if _, err := api.AdvanceClock(ctx, 50*time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestASettlementIsReadLineByLineAndPaid(t *testing.T) {
 		lines = append(lines, l)
 	}
 	if len(lines) != 2 || lines[0].Number != 1 || lines[1] != line {
-		t.Errorf("went through %+v, want the two lines in their order", lines)
+		t.Errorf("the iterator returned %+v, want the two lines in their order", lines)
 	}
 
 	open, err := api.Settlements(ctx, client.SettlementFilter{Status: client.SettlementOpen})
@@ -180,7 +180,7 @@ func TestAPartOfAFileIsNotTakenForTheWhole(t *testing.T) {
 	defer server.Close()
 	api := newClient(t, client.Config{URL: server.URL, SecretKey: "sk"})
 	if err := api.SettlementReport(t.Context(), "STL-1", client.ReportCSV, io.Discard); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a report that broke off ended with %v, want io.ErrUnexpectedEOF", err)
+		t.Errorf("an incomplete report ended with %v, want io.ErrUnexpectedEOF", err)
 	}
 	if file, err := api.DownloadEvidence(t.Context(), "CLM-1", "ev_1"); err != nil || len(file) != size {
 		t.Errorf("the file has %d bytes, %v, want %d", len(file), err, size)
@@ -196,9 +196,9 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 	ctx := t.Context()
 	page, err := api.Movements(ctx, client.Page{Limit: 2})
 	if err != nil || len(page.Data) != 2 || page.Pagination.Total <= 2 {
-		t.Fatalf("the page is %+v, %v, want two of more", page, err)
+		t.Fatalf("the page is %+v, %v, want two rows and more to come", page, err)
 	}
-	// The latest is the settlement's closing, which moved pending to available.
+	// The latest movement is the settlement's closing, which moved pending to available.
 	for _, m := range page.Data {
 		if m.Type != "settlement" || m.SettlementID != s.ID || m.TransactionID != "" || m.WithdrawalID != "" || m.CreatedAt.IsZero() ||
 			m.Bucket == "available" && m.BalanceAfter != s.NetAmount || m.Bucket == "pending" && m.BalanceAfter != "0" {

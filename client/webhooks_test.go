@@ -9,14 +9,14 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// wait polls until done says so.
+// wait polls until done returns true.
 func wait(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for deadline := time.Now().Add(15 * time.Second); !done(); <-look.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestDeliveriesAreReadReplayedAndForwarded(t *testing.T) {
 		t.Errorf("the inbox got %+v, the other endpoint was sent %s", got, d.Payload)
 	}
 	if err := webhook.Verify(got.Headers["X-Service-Signature"], got.Payload, box.Secret, time.Now(), webhook.Tolerance); err != nil {
-		t.Errorf("what the inbox got does not verify: %v", err)
+		t.Errorf("the inbox's delivery does not verify: %v", err)
 	}
 	_, err = api.ReplayDelivery(ctx, box.ID, got.DeliveryID)
 	refused(t, err, client.CodeConflictState, http.StatusConflict)

@@ -40,16 +40,16 @@ func TestAuditNamesTheOperator(t *testing.T) {
 			t.Errorf("want %s among thirteen:\n%s", object, out)
 		}
 		if out := list("--since", "2999-01-01"); out != "" {
-			t.Errorf("since a day to come:\n%s", out)
+			t.Errorf("since a future day:\n%s", out)
 		}
 		if out := list("--since", "2020-01-01"); strings.Count(out, "\n") != 13 {
-			t.Errorf("since a day long past:\n%s", out)
+			t.Errorf("since a day long ago:\n%s", out)
 		}
 	})
 }
 
-// What an operator does to be sure that nobody cut the chains.
-func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
+// An operator can make sure that nobody cut the chains.
+func TestKeptHeadsProveTheChains(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
@@ -91,7 +91,7 @@ func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
 		}
 		pay()
 		check(heads, "every invariant holds")
-		check("", "holds no head")
+		check("", "contains no head")
 		check("nonsense\n", `"nonsense" is not a head`)
 		check(regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(heads, strings.Repeat("0", 64)), "another one than was kept")
 		check(strings.Replace(heads, "sandbox 2 ", "sandbox 99 ", 1), "block 99: is gone: the chain was cut")
@@ -119,7 +119,7 @@ func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
 		pay()
 		goesOn("every invariant holds\n", "--full", "--progress")
 		if files, err := os.ReadDir(filepath.Dir(state)); err != nil || len(files) != 1 {
-			t.Errorf("beside the state there are %v, %v", files, err)
+			t.Errorf("files beside the state: %v, %v", files, err)
 		}
 		write := func(content []byte) {
 			t.Helper()
@@ -127,7 +127,7 @@ func TestHeadsThatWereKeptProveTheChains(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write(first) // an older one proves more
+		write(first) // an older state proves more
 		goesOn("every invariant holds of what changed since 20")
 		write(bytes.Replace(first, []byte(`"block":`), []byte(`"block":1`), 1))
 		goesOn("as it was written with this database's key")

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// Root puts back a database that another user serves, as with the package: that user has to be able to
-// open it, its key and its lock.
-func TestRestoreByRootGivesTheFilesToWhoServesThem(t *testing.T) {
+// Root restores a database that another user serves, as with the package: that user must be able to
+// open the database, its key and its lock.
+func TestRestoreByRootGivesFilesToTheServiceUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root may give files to others")
+		t.Skip("only root can change the owner of files")
 	}
 	t.Parallel()
 	const nobody = 65534
@@ -58,7 +58,7 @@ func TestRestoreByRootGivesTheFilesToWhoServesThem(t *testing.T) {
 			}
 			for _, name := range []string{"cascada.db", "cascada.db.key", "cascada.db.lock"} {
 				if !strings.Contains(strings.Join(names, "\n")+"\n", name+"\n") {
-					t.Errorf("there is no %s", name)
+					t.Errorf("%s is missing", name)
 				}
 			}
 			for _, name := range names {
@@ -67,10 +67,10 @@ func TestRestoreByRootGivesTheFilesToWhoServesThem(t *testing.T) {
 					t.Fatal(err)
 				}
 				if owner, ok := info.Sys().(*syscall.Stat_t); !ok || owner.Uid != nobody || owner.Gid != nobody {
-					t.Errorf("%s is not given to who serves it", filepath.Base(name))
+					t.Errorf("%s does not belong to the user of the service", filepath.Base(name))
 				}
 				if info.Mode().Perm()&0o077 != 0 {
-					t.Errorf("%s has the rights %v", filepath.Base(name), info.Mode())
+					t.Errorf("%s has the mode %v", filepath.Base(name), info.Mode())
 				}
 			}
 		})

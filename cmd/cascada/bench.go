@@ -22,45 +22,45 @@ import (
 type benchCmd struct {
 	cli.DatabaseFlags
 	URL         string        `name:"url" default:"http://127.0.0.1:8080" env:"CASCADA_URL" help:"Address of the running server (${env}, default ${default})."`
-	Merchants   int           `default:"100" help:"New merchants, taken in turn; 1 is one hot merchant (default ${default})."`
-	Connections int           `default:"64" help:"Connections, each with one payment under way (default ${default})."`
-	Duration    time.Duration `default:"10s" help:"How long is measured (default ${default})."`
-	Warmup      time.Duration `default:"2s" help:"How long the same load runs before that (default ${default})."`
-	Method      string        `default:"sbx_card" placeholder:"ID" help:"paymentMethodId (default ${default})."`
+	Merchants   int           `default:"100" help:"How many merchants to create; payments go to them in turn. 1 puts all load on one merchant (default ${default})."`
+	Connections int           `default:"64" help:"How many connections to use; each sends one payment at a time (default ${default})."`
+	Duration    time.Duration `default:"10s" help:"How long to measure (default ${default})."`
+	Warmup      time.Duration `default:"2s" help:"How long to run the same load before measuring (default ${default})."`
+	Method      string        `default:"sbx_card" placeholder:"ID" help:"paymentMethodId of each payment (default ${default})."`
 	Amount      string        `default:"25.50" placeholder:"USD" help:"Amount of each payment (default ${default})."`
-	Idempotency bool          `default:"true" negatable:"" help:"Send an Idempotency-Key of its own with each payment (default on)."`
-	Webhooks    bool          `help:"Subscribe every merchant to all events at a sink on 127.0.0.1, and wait up to 30 s for them afterwards."`
-	Rate        float64       `placeholder:"N" help:"Payments a second, sent at even times; by default as many as the connections take."`
-	Dead        int           `name:"dead-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints are dead; half refuse, half never answer."`
-	Slow        int           `name:"slow-endpoints" placeholder:"PERCENT" help:"With --webhooks: so many of the endpoints answer after 9 s."`
-	VerifyAll   bool          `name:"verify-all" help:"With --webhooks: verify every delivery's signature; by default one in 64."`
-	Progress    time.Duration `placeholder:"DURATION" help:"Tell on standard error how it goes, each time this has passed."`
-	Auth        bench.Auth    `default:"token" enum:"token,key" help:"token (from /auth/token) or key (the raw secret key)."`
-	ServerPID   int           `name:"server-pid" placeholder:"PID" help:"Process of the server on this machine, to tell its CPU and memory."`
+	Idempotency bool          `default:"true" negatable:"" help:"Send a new Idempotency-Key with each payment (default on)."`
+	Webhooks    bool          `help:"Subscribe every merchant to all events, with endpoints on 127.0.0.1. Afterwards wait up to 30 s for the last events."`
+	Rate        float64       `placeholder:"N" help:"Payments per second, at even intervals; by default as many as the connections can send."`
+	Dead        int           `name:"dead-endpoints" placeholder:"PERCENT" help:"With --webhooks: this percentage of the endpoints is dead; half of them refuse connections, half never answer."`
+	Slow        int           `name:"slow-endpoints" placeholder:"PERCENT" help:"With --webhooks: this percentage of the endpoints answers after 9 s."`
+	VerifyAll   bool          `name:"verify-all" help:"With --webhooks: verify the signature of every delivery; by default of one in 64."`
+	Progress    time.Duration `placeholder:"DURATION" help:"Print the progress to standard error at this interval."`
+	Auth        bench.Auth    `default:"token" enum:"token,key" help:"How requests authenticate: token (from /auth/token) or key (the secret key itself)."`
+	ServerPID   int           `name:"server-pid" placeholder:"PID" help:"Process id of the server on this machine, to report its CPU and memory."`
 	JSON        bool          `name:"json" help:"Print JSON."`
 }
 
-// Help is what --help says below the summary.
+// Help returns what --help prints below the summary.
 func (benchCmd) Help() string {
-	return `Measured is the whole way of a payment over HTTP: credentials, idempotency key, the
-provider's call between two commits, ledger, event. Payments a second are replies 201
-that came within the window; any other reply is an error and told. Latency is from the
-first byte sent to the last one read. Afterwards it compares what it counted with what
-the server lists and, with --webhooks, each payment with its event.
+	return `The bench measures the whole path of a payment over HTTP: credentials, idempotency key,
+the call to the provider between two commits, ledger and event. The throughput counts the
+replies 201 that come within the measured time; any other reply is reported as an error.
+Latency runs from the first byte sent to the last byte read. Afterwards the bench compares
+its own counts with what the server lists and, with --webhooks, each payment with its event.
 
-Without --rate the load is a closed loop: each connection sends its next payment when
-the last one is answered. So latency is that under full load. With --rate payments are
-sent at even times, and latency counts from when one should have been sent.
+Without --rate the load is a closed loop: each connection sends its next payment when the
+last one is answered, so the latency is that under full load. With --rate payments are sent
+at even intervals, and the latency counts from the time when a payment is due to be sent.
 
-With --dead-endpoints and --slow-endpoints some merchants' endpoints get in the way; what
-is told of webhooks is of the others.
+With --dead-endpoints and --slow-endpoints some merchants' endpoints fail or are slow; the
+webhook figures are those of the other endpoints.
 
-Not measured: the network, TLS, a real provider's time (the sandbox answers at once) and
-the reading endpoints. Server, database and load generator share this machine: the CPU
-that the generator took is told too.
+Not measured: the network, TLS, the response time of a real provider (the sandbox answers
+at once) and the endpoints that read. Server, database and load generator share this
+machine, so the report includes the CPU time of the generator.
 
-It makes merchants directly in --database, which must be the server's, with the server's
-master key. What it made stays there: use a database that you can throw away.`
+The bench creates its merchants directly in --database, which must be the server's database,
+with the server's master key. They stay there: use a database that you can throw away.`
 }
 
 func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -78,7 +78,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 		config.ProgressEvery = c.Progress
 		config.Progress = func(p bench.Progress) { fmt.Fprintln(os.Stderr, p) }
 	}
-	if err := config.Check(); err != nil { // before there are merchants for nothing
+	if err := config.Check(); err != nil { // before any merchant is created
 		return err
 	}
 	var err error
@@ -89,7 +89,7 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if !strings.HasPrefix(c.Database, "sqlite:") {
 		conn, err := pgx.Connect(ctx, c.Database)
 		if err != nil {
-			return fmt.Errorf("connect for the figures of the WAL: %w", err)
+			return fmt.Errorf("connect to read the size of the WAL: %w", err)
 		}
 		defer conn.Close(context.WithoutCancel(ctx))
 		if database, err = describe(ctx, conn); err != nil {
@@ -98,14 +98,14 @@ func (c *benchCmd) Run(ctx context.Context, log *slog.Logger) error {
 		config.WAL = func(ctx context.Context) (int64, error) { return written(ctx, conn) }
 	}
 	r, err := bench.Run(ctx, config)
-	if r.Settings.URL == "" { // it ended before there was anything to tell
+	if r.Settings.URL == "" { // it ended before there was a result
 		return err
 	}
 	r.Settings.Database = database
 	return errors.Join(err, c.print(r))
 }
 
-// shops makes the merchants. Their tier has the highest rate limits.
+// shops creates the merchants, in the tier with the highest rate limits.
 func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, error) {
 	a, err := c.Existing(ctx, log)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: tenant.Trusted,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("make merchant %d: %w", i+1, err)
+			return nil, fmt.Errorf("create merchant %d: %w", i+1, err)
 		}
 		shops = append(shops, bench.Shop{Publishable: o.Sandbox.Publishable, Secret: o.Sandbox.Secret})
 	}
@@ -142,7 +142,7 @@ func (c *benchCmd) print(r bench.Result) error {
 const describeSQL = `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit'),
 	current_setting('full_page_writes'), current_setting('shared_buffers')`
 
-// describe names what makes a PostgreSQL server fast or safe.
+// describe returns the settings that make a PostgreSQL server fast or safe.
 func describe(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var version, fsync, synchronous, fullPages, buffers string
 	if err := conn.QueryRow(ctx, describeSQL).Scan(&version, &fsync, &synchronous, &fullPages, &buffers); err != nil {
@@ -154,7 +154,7 @@ func describe(ctx context.Context, conn *pgx.Conn) (string, error) {
 
 const writtenSQL = `SELECT (pg_current_wal_lsn() - '0/0')::bigint`
 
-// written is how much the server has written to its WAL, in bytes.
+// written returns how many bytes the server has written to its WAL.
 func written(ctx context.Context, conn *pgx.Conn) (n int64, err error) {
 	err = conn.QueryRow(ctx, writtenSQL).Scan(&n)
 	return n, err

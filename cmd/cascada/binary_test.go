@@ -27,12 +27,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// binary is the program under test, built once, as a user has it.
+// binary is the program under test, built once, as users have it.
 var binary string
 
-// plain is the program with the plain adapter in it: the tests' executable, or one without the race
-// detector where they run with it. The detector looks at the tests' own clients then; what it would find
-// in the program, the tests of internal/e2e find, which run the service in their own process.
+// plain is the program with the plain adapter: the tests' executable, or one without the race detector
+// if the tests run with it. The detector then watches only the tests' own clients; races in the program
+// are found by the tests of internal/e2e, which run the service in their own process.
 var plain = sync.OnceValues(func() (string, error) {
 	if info, ok := debug.ReadBuildInfo(); ok && !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return os.Executable()
@@ -41,7 +41,7 @@ var plain = sync.OnceValues(func() (string, error) {
 	return path, build("test", "-c", "-o", path, ".")
 })
 
-// build builds as make build does: what that has compiled is there already.
+// build builds as make build does, so that the build cache is used.
 func build(args ...string) error {
 	c := exec.Command("go", slices.Insert(args, 1, "-trimpath")...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -51,7 +51,7 @@ func build(args ...string) error {
 	return nil
 }
 
-// asPlain is the user of the program with the plain adapter.
+// asPlain gives a user the program with the plain adapter.
 func (u user) asPlain(t testing.TB) user {
 	t.Helper()
 	program, err := plain()
@@ -63,8 +63,8 @@ func (u user) asPlain(t testing.TB) user {
 	return u
 }
 
-// asProgram is the variable that makes the tests' executable the program, with the
-// plain adapter built in.
+// asProgram is the environment variable that turns the tests' executable into the program with the
+// plain adapter.
 const asProgram = "CASCADA_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -90,14 +90,14 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(dir) // nothing was built
 		os.Exit(1)
 	}
-	// Most of the time tests wait for what processes do by the clock.
+	// Most tests spend their time waiting for processes.
 	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err) // there is such a flag
+		panic(err) // the flag exists
 	}
 	dbtest.Main(m, func() { _ = os.RemoveAll(dir) })
 }
 
-// each runs a test on each engine, side by side with others: they wait for processes.
+// each runs a test on each engine, in parallel with others, because they mostly wait for processes.
 func each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Parallel()
@@ -106,21 +106,21 @@ func each(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// atOnce runs tests side by side as soon as it is called. Parallel subtests wait until every other test has
-// begun: one that waits for a minute would be the last to end, with nothing beside it.
+// atOnce runs tests in parallel as soon as it is called. Parallel subtests wait until every other test has
+// begun: a test that waits for a minute would then end last, with nothing beside it.
 func atOnce(t *testing.T, tests map[string]func(t *testing.T)) {
 	t.Helper()
 	var all sync.WaitGroup
 	for name, test := range tests {
 		all.Go(func() { t.Run(name, test) })
-		if *full { // a whole drill has the machine alone
+		if *full { // a full drill needs the whole machine
 			all.Wait()
 		}
 	}
 	all.Wait()
 }
 
-// eachAtOnce is each for a test that waits for a minute.
+// eachAtOnce is each for a test that waits for a minute or so.
 func eachAtOnce(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	atOnce(t, map[string]func(t *testing.T){
@@ -129,38 +129,38 @@ func eachAtOnce(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// user is somebody at a shell: a directory and an environment.
+// user is a person at a shell, with a directory and an environment.
 type user struct {
 	dir     string
 	env     []string
 	program string
 }
 
-// newUser has an empty directory, and nothing of ours in the environment but a
-// port that is free, no rate limits, since tests poll, and receivers of webhooks on
+// newUser has an empty directory, and none of our variables in the environment except
+// those for a free port, for no rate limits, because tests poll, and for webhooks to
 // this machine.
 func newUser(t testing.TB) user {
 	ours := func(variable string) bool { return strings.HasPrefix(variable, "CASCADA_") }
 	return user{t.TempDir(), slices.DeleteFunc(os.Environ(), ours), binary}.with("CASCADA_LISTEN=127.0.0.1:0", "CASCADA_RATE_LIMIT=off", "CASCADA_ALLOW_PRIVATE_WEBHOOKS=true")
 }
 
-// with returns the user with more variables; the last of a name counts.
+// with returns the user with more variables; the last one with a name wins.
 func (u user) with(variables ...string) user {
 	return user{u.dir, append(slices.Clip(u.env), variables...), u.program}
 }
 
-// run runs the program to its end.
+// run runs the program until it ends.
 func (u user) run(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return u.pipe(t, "", args...)
 }
 
-// pipe runs the program with something on its standard input.
+// pipe runs the program with a text on its standard input.
 func (u user) pipe(t testing.TB, input string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	lasts := time.Minute
 	if *full {
-		lasts = 30 * time.Minute // a check of what a whole drill made
+		lasts = 30 * time.Minute // a check after a full drill
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lasts)
 	defer cancel()
@@ -176,7 +176,7 @@ func (u user) pipe(t testing.TB, input string, args ...string) (stdout, stderr s
 	return out.String(), log.String(), c.ProcessState.ExitCode()
 }
 
-// check fails the test when an invariant of the database is broken.
+// check fails the test if an invariant of the database is broken.
 func (u user) check(t testing.TB, database string) {
 	t.Helper()
 	if out, log, code := u.run(t, "check", "--database", database); code != 0 {
@@ -184,13 +184,13 @@ func (u user) check(t testing.TB, database string) {
 	}
 }
 
-// story tells what the program knows of a payment.
+// story returns the story of a payment.
 func (u user) story(t testing.TB, database, transaction string) string {
 	out, log, _ := u.run(t, "story", "--database", database, transaction)
 	return out + log
 }
 
-// keys is what merchant create --json prints.
+// keys is the output of merchant create --json.
 type keys struct {
 	Merchant struct{ ID, Name string }
 	Shop     struct{ ID, Name, Slug string }
@@ -199,11 +199,11 @@ type keys struct {
 	}
 }
 
-// merchant makes one and returns its keys.
+// merchant creates a merchant and returns its keys.
 func (u user) merchant(t testing.TB, database string) keys {
 	t.Helper()
 	out, log, code := u.run(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com",
-		"--refund-fees", "returned", "--json") // whatever is refunded, its own money is there
+		"--refund-fees", "returned", "--json") // so that every refund has enough money
 	var k keys
 	if code != 0 || json.Unmarshal([]byte(out), &k) != nil {
 		t.Fatalf("merchant create: exit %d\n%s%s", code, out, log)
@@ -217,7 +217,7 @@ type server struct {
 	command *exec.Cmd
 	began   time.Time
 	url     string
-	ended   chan struct{} // closed when the process is gone
+	ended   chan struct{} // closed when the process has ended
 
 	mu  sync.Mutex // owns out
 	out bytes.Buffer
@@ -231,7 +231,7 @@ func (u user) serve(t testing.TB, args ...string) *server {
 	return s
 }
 
-// ready waits until the program says so, and learns where it is reached.
+// ready waits until the program is ready, and learns its URL.
 func (s *server) ready() {
 	s.t.Helper()
 	await(s.t, "cascada serve to be ready", func() bool {
@@ -249,7 +249,7 @@ func (s *server) ready() {
 
 var readyLine = regexp.MustCompile(`msg="cascada is ready" url=(\S+)`)
 
-// start starts the program and waits for nothing. A failed test shows what it
+// start starts the program and does not wait. If the test fails, it shows what the program
 // printed.
 func (u user) start(t testing.TB, args ...string) *server {
 	t.Helper()
@@ -275,12 +275,12 @@ func (u user) start(t testing.TB, args ...string) *server {
 		for lines.Scan() {
 			_, _ = s.Write([]byte(lines.Text() + "\n"))
 		}
-		_ = s.command.Wait() // its exit code is asked for
+		_ = s.command.Wait() // its exit code is read elsewhere
 	}()
 	return s
 }
 
-// Write gathers what the program prints.
+// Write collects what the program prints.
 func (s *server) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,20 +303,20 @@ func (s *server) gone() bool {
 	}
 }
 
-// kill ends the program with no warning.
+// kill ends the program without warning.
 func (s *server) kill() {
 	_ = s.command.Process.Signal(syscall.SIGKILL) // it may have ended by itself
 	<-s.ended
 }
 
-// terminate asks it to end.
+// terminate asks the program to end.
 func (s *server) terminate() {
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// stop ends it politely and fails the test when it does not end well.
+// stop asks the program to end, and fails the test if it does not end well.
 func (s *server) stop() {
 	s.t.Helper()
 	s.terminate()
@@ -327,8 +327,8 @@ func (s *server) stop() {
 	s.faultless()
 }
 
-// faultless fails the test when the program logged what somebody on call would
-// be woken by.
+// faultless fails the test if the program logged something that would wake the person
+// on call.
 func (s *server) faultless() {
 	s.t.Helper()
 	for line := range strings.Lines(s.output()) {
@@ -338,13 +338,13 @@ func (s *server) faultless() {
 	}
 }
 
-// connections keeps enough of them open for the tests' load.
+// connections keeps enough idle connections open for the tests' load.
 var connections = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	Timeout:   20 * time.Second,
 }
 
-// call sends one request and decodes the reply. Status 0: no reply came.
+// call sends a request and decodes the reply. Status 0: there was no reply.
 func (s *server) call(method, path, key, body string, header http.Header) (int, map[string]any) {
 	return s.callBy(connections, method, path, key, body, header)
 }
@@ -374,7 +374,7 @@ func (s *server) callBy(client *http.Client, method, path, key, body string, hea
 	return reply.StatusCode, v
 }
 
-// total counts the payments that a query selects; -1 when no reply came.
+// total counts the payments that a query selects; -1 if there was no reply.
 func (s *server) total(key, query string) int { return s.count("/payments", key, query) }
 
 // claims counts the claims that a query selects.
@@ -389,7 +389,7 @@ func (s *server) count(path, key, query string) int {
 	return -1
 }
 
-// text returns a string of a reply, at a path of its keys, or "".
+// text returns a string in a reply, at a path of keys, or "".
 func text(reply map[string]any, path ...string) string {
 	for _, key := range path[:len(path)-1] {
 		reply, _ = reply[key].(map[string]any)
@@ -398,17 +398,17 @@ func text(reply map[string]any, path ...string) string {
 	return value
 }
 
-// patience is for what a process leased and could not do: it comes again after 90 s.
+// patience covers work that a process leased and could not do: it is due again after 90 s.
 const patience = 2 * time.Minute
 
-// await polls until something is so: at once, and then a twentieth of what was waited later. What asks
-// for a minute a hundred times a second takes the machine from the others.
+// await polls until a condition holds: at once, and then after a twentieth of the time waited so far. A
+// hundred polls a second for a minute would take the machine from other tests.
 func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for began := time.Now(); !so(); {
 		waited := time.Since(began)
 		if waited > patience {
-			t.Fatalf("waited %s in vain for %s", patience, what)
+			t.Fatalf("after %s still waiting for %s", patience, what)
 		}
 		time.Sleep(min(max(waited/20, 10*time.Millisecond), 250*time.Millisecond))
 	}

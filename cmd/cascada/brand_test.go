@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The operator gives a shop its colour and picture, as the help says.
+// The operator gives a shop its colour and logo, as the help says.
 func TestShopIsBranded(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
@@ -31,10 +31,10 @@ func TestShopIsBranded(t *testing.T) {
 			return u.does(t, append([]string{"shop", "brand", "--database", database, k.Shop.ID}, args...)...)
 		}
 		if told := brand("--color", "#0a2540", "--logo", logo); !strings.Contains(told, `colour "#0a2540"`) || strings.Contains(told, `logo ""`) {
-			t.Errorf("branded, the shop is %s", told)
+			t.Errorf("with a brand, the shop is %s", told)
 		}
 		if told := brand("--frame", "https://shop.example"); strings.Contains(told, `logo ""`) || !strings.Contains(told, "#0a2540") {
-			t.Errorf("what was not named did not stay: %s", told)
+			t.Errorf("settings that were not given changed: %s", told)
 		}
 		if told := brand("--no-logo", "--color", ""); !strings.Contains(told, `colour "", logo ""`) {
 			t.Errorf("without a logo and a colour it is %s", told)
@@ -43,17 +43,17 @@ func TestShopIsBranded(t *testing.T) {
 			t.Errorf("the fee is not hidden: %s", told)
 		}
 		if told := brand("--color", "#0a2540"); !strings.Contains(told, "fee hidden") {
-			t.Errorf("a fee that was hidden did not stay so: %s", told)
+			t.Errorf("the fee did not stay hidden: %s", told)
 		}
 		if told := brand("--no-hide-fee"); !strings.Contains(told, "fee shown") {
 			t.Errorf("the fee is not shown again: %s", told)
 		}
 		for _, wrong := range []string{filepath.Join(t.TempDir(), "none.png"), t.TempDir()} {
 			if _, log, code := u.run(t, "shop", "brand", "--database", database, k.Shop.ID, "--logo", wrong); code == 0 || !strings.Contains(log, "--logo") {
-				t.Errorf("a logo that is no file: exit %d, %s", code, log)
+				t.Errorf("a logo that does not exist: exit %d, %s", code, log)
 			}
 		}
-		// A name that reads otherwise than it is written deceives shoppers.
+		// A name that displays differently from how it is written deceives shoppers.
 		for _, args := range [][]string{
 			{"shop", "create", "--merchant", "mer_x", "--name", "Sure\u202eshop"},
 			{"merchant", "create", "--name", "Sure\u2066shop", "--email", "b@example.com"},

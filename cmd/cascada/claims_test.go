@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The operator ends claims while the server runs, and the shop is told.
+// The operator resolves claims while the server runs, and the shop gets an event.
 func TestOperatorResolvesClaims(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
@@ -26,7 +26,7 @@ func TestOperatorResolvesClaims(t *testing.T) {
 		}
 		claim := fields[at]
 		if out, log, code := u.run(t, "claim", "ask", "--database", database, claim, "--note", "why?"); code == 0 || !strings.Contains(log, "conflict_state") {
-			t.Errorf("a chargeback was asked about: exit %d\n%s%s", code, out, log)
+			t.Errorf("evidence was asked for a chargeback: exit %d\n%s%s", code, out, log)
 		}
 		out, log, code := u.run(t, "claim", "resolve", "--database", database, claim, "--outcome", "rejected", "--note", "the bank's letter 7")
 		if code != 0 || !strings.Contains(out, "rejected by the operator: the bank's letter 7") {
@@ -43,7 +43,7 @@ func TestOperatorResolvesClaims(t *testing.T) {
 		}
 		in.settle(t, database)
 		if !in.told("claim.resolved", claim) {
-			t.Error("the shop was not told claim.resolved")
+			t.Error("the shop did not get claim.resolved")
 		}
 		u.check(t, database)
 		s.stop()

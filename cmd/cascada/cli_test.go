@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// otherKey is a master key that no test's database was made with.
+// otherKey is a master key that no test's database uses.
 const otherKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 func TestHelpKnowsEveryCommand(t *testing.T) {
@@ -32,9 +32,9 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 		out, log, code := u.run(t, append(strings.Fields(c[1]), "--help")...)
 		summary, _, _ := strings.Cut(strings.TrimPrefix(out, "Usage: cascada "+c[1]), "Flags:")
 		if code != 0 || !strings.HasPrefix(out, "Usage: cascada "+c[1]) || len(strings.Fields(summary)) < 3 {
-			t.Errorf("%s --help: exit %d, want what it does:\n%s%s", c[1], code, out, log)
+			t.Errorf("%s --help: exit %d, want a summary:\n%s%s", c[1], code, out, log)
 		}
-		// A flag is told with what it is for, on its line or the next.
+		// A flag has its help on its line or on the next.
 		for _, flag := range regexp.MustCompile(`(?m)^ +(--\S+)\n? *([^ \n]*)`).FindAllStringSubmatch(out, -1) {
 			if flag[2] == "" {
 				t.Errorf("%s --help does not say what %s is for", c[1], flag[1])
@@ -51,11 +51,11 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 		}
 	}
 	if entries, err := os.ReadDir(u.dir); err != nil || len(entries) > 0 {
-		t.Errorf("asking for help left %v in the directory (%v)", entries, err)
+		t.Errorf("--help left %v in the directory (%v)", entries, err)
 	}
 }
 
-// Help and the version are where people look for them in other programs.
+// Help and the version are where users of other programs expect them.
 func TestHelpAndVersionByOtherNames(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -91,31 +91,31 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 		"no email":            {[]string{"merchant", "create", "--name", "A", "--email", "nonsense"}, "email"},
 		"unknown tier":        {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--tier", "gold"}, "--tier"},
 		"unknown fee term":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--refund-fees", "lost"}, "--refund-fees"},
-		"nobody's terms":      {[]string{"merchant", "terms", "mer_nobody"}, "mer_nobody: not found"},
+		"unknown merchant":    {[]string{"merchant", "terms", "mer_nobody"}, "mer_nobody: not found"},
 		"unknown language":    {[]string{"merchant", "create", "--name", "A", "--email", "a@b.co", "--language", "fr"}, "--language"},
-		"no settlement":       {[]string{"settlement", "show", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
-		"nobody is paid":      {[]string{"settlement", "pay", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
-		"pay in nothing":      {[]string{"settlement", "pay", "--database", "sqlite:typo.db", "STL-A"}, "there is no database at typo.db"},
+		"unknown settlement":  {[]string{"settlement", "show", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
+		"paid settlement":     {[]string{"settlement", "pay", "STL-NOBODY"}, "STL-NOBODY: settlement_not_found"},
+		"pay, no database":    {[]string{"settlement", "pay", "--database", "sqlite:typo.db", "STL-A"}, "there is no database at typo.db"},
 		"unknown fault":       {[]string{"serve", "--database", "sqlite:c.db", "--sandbox-fault", "sandbox-1=nonsense"}, "nonsense"},
-		"nobody's key":        {[]string{"key", "create", "--merchant", "mer_nobody"}, "mer_nobody: not found"},
-		"no such shop":        {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", "shp_nobody"}, "shp_nobody: not found"},
+		"key of nobody":       {[]string{"key", "create", "--merchant", "mer_nobody"}, "mer_nobody: not found"},
+		"unknown shop":        {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", "shp_nobody"}, "shp_nobody: not found"},
 		"another's shop":      {[]string{"key", "create", "--merchant", acme.Merchant.ID, "--shop", other.Shop.ID}, other.Shop.ID + ": not found"},
-		"no such key":         {[]string{"key", "revoke", "--database", "sqlite:cascada.db", "key_none"}, "key key_none: not found"},
-		"check of nothing":    {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
-		"story of nothing":    {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
-		"bench of nothing":    {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
-		"key in nothing":      {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
-		"nobody's claim":      {[]string{"claim", "show", "CLM-NOBODY"}, "claim_not_found"},
-		"claims of nothing":   {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
-		"half an outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
-		"a claim without why": {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
-		"a list of nothing":   {[]string{"claim", "list", "--limit", "0"}, "--limit: want at least 1"},
-		"a list of less":      {[]string{"settlement", "list", "--limit=-1"}, "--limit: want at least 1"},
+		"unknown key":         {[]string{"key", "revoke", "--database", "sqlite:cascada.db", "key_none"}, "key key_none: not found"},
+		"check, no database":  {[]string{"check", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"story, no database":  {[]string{"story", "--database", "sqlite:typo.db", "TXN-A"}, "there is no database at typo.db"},
+		"bench, no database":  {[]string{"bench", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"key, no database":    {[]string{"key", "create", "--database", "sqlite:typo.db", "--merchant", "mer_a"}, "there is no database at typo.db"},
+		"unknown claim":       {[]string{"claim", "show", "CLM-NOBODY"}, "claim_not_found"},
+		"claims, no database": {[]string{"claim", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"unknown outcome":     {[]string{"claim", "resolve", "CLM-A", "--outcome", "maybe", "--note", "x"}, "approved"},
+		"claim without note":  {[]string{"claim", "resolve", "CLM-A", "--outcome", "approved"}, "--note"},
+		"a limit of 0":        {[]string{"claim", "list", "--limit", "0"}, "--limit: want at least 1"},
+		"a limit below 0":     {[]string{"settlement", "list", "--limit=-1"}, "--limit: want at least 1"},
 		"no connections":      {[]string{"bench", "--connections", "0"}, "connections must be from 1"},
-		"nobody's withdrawal": {[]string{"story", "wdr_NOBODY"}, "story of wdr_NOBODY: not found"},
-		"nobody's refund":     {[]string{"story", "CLM-NOBODY"}, "story of CLM-NOBODY: not found"},
-		"a story of nothing":  {[]string{"story", "evt_NOBODY"}, "story of evt_NOBODY: not found"},
-		"nobody's story":      {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
+		"unknown withdrawal":  {[]string{"story", "wdr_NOBODY"}, "story of wdr_NOBODY: not found"},
+		"unknown refund":      {[]string{"story", "CLM-NOBODY"}, "story of CLM-NOBODY: not found"},
+		"a story of an event": {[]string{"story", "evt_NOBODY"}, "story of evt_NOBODY: not found"},
+		"unknown payment":     {[]string{"story", "TXN-NOBODY"}, "TXN-NOBODY: not found"},
 	} {
 		out, log, code := u.run(t, c.args...)
 		if code == 0 || !strings.Contains(log, c.want) {
@@ -129,10 +129,10 @@ func TestMistakesOnTheCommandLineAreNamed(t *testing.T) {
 	foreign.fails(t, "master key does not fit", "check")
 	u.with("CASCADA_MASTER_KEY=abc").fails(t, "want 32 bytes in base64", "check")
 	if files, err := filepath.Glob(filepath.Join(u.dir, "typo*")); err != nil || len(files) > 0 {
-		t.Errorf("a mistyped path left %v (%v)", files, err)
+		t.Errorf("a mistyped path created %v (%v)", files, err)
 	}
 	if log := u.does(t, "audit", "list"); strings.Contains(log, "Bench") {
-		t.Errorf("a bench that was refused made merchants:\n%s", log)
+		t.Errorf("a refused bench created merchants:\n%s", log)
 	}
 }
 
@@ -169,19 +169,19 @@ func TestMerchantsAreMadeWhileTheServerRuns(t *testing.T) {
 			t.Fatalf("key create: exit %d, /me %d %v\n%s%s", code, status, reply, out, log)
 		}
 		if out, log, code := u.run(t, "key", "revoke", "--database", database, key); code == 0 || !strings.Contains(log, "every user of this machine") || strings.Contains(out+log, key) {
-			t.Errorf("a key among the arguments: exit %d\n%s%s", code, out, log)
+			t.Errorf("a key in the arguments: exit %d\n%s%s", code, out, log)
 		}
 		if out, log, code := u.pipe(t, key+"\n", "key", "revoke", "--database", database, "-"); code != 0 {
 			t.Errorf("key revoke: exit %d\n%s%s", code, out, log)
 		}
 		shown := "sk_test_..." + key[len(key)-4:]
-		if out, log, code := u.run(t, "key", "revoke", "--database", database, shown); code != 0 || !strings.Contains(out, "sk_test_…"+key[len(key)-4:]+", is revoked since ") {
-			t.Errorf("key revoke once more, by how it is shown: exit %d\n%s%s", code, out, log)
+		if out, log, code := u.run(t, "key", "revoke", "--database", database, shown); code != 0 || !strings.Contains(out, "sk_test_…"+key[len(key)-4:]+", was revoked at ") {
+			t.Errorf("key revoke again, by the masked key: exit %d\n%s%s", code, out, log)
 		}
 		if out, log, code := u.run(t, "key", "rotate", "--grace", "0s", "--database", database, "sk_test_…"+k.Keys.Sandbox.Secret[len(k.Keys.Sandbox.Secret)-4:]); code != 0 {
-			t.Errorf("key rotate by how it is shown: exit %d\n%s%s", code, out, log)
+			t.Errorf("key rotate by the masked key: exit %d\n%s%s", code, out, log)
 		}
-		await(t, "the key that another one took the place of to be refused", func() bool {
+		await(t, "the rotated key to be refused", func() bool {
 			status, _ := s.call("GET", "/me", k.Keys.Sandbox.Secret, "", nil)
 			return status == http.StatusUnauthorized
 		})
@@ -207,28 +207,28 @@ func TestFlagsMayBeGivenByEnvironment(t *testing.T) {
 		t.Errorf("public URL %s", s.url)
 	}
 	if strings.Contains(s.output(), "sk_test_") {
-		t.Errorf("a service that the world reaches made a demo merchant:\n%s", s.output())
+		t.Errorf("a public service created a demo merchant:\n%s", s.output())
 	}
-	s.url = "http://" + listen // where it really is
+	s.url = "http://" + listen // its real address
 	k := u.merchant(t, "sqlite:other.db").Keys.Sandbox.Secret
 	status, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil)
 	if status != http.StatusCreated || !strings.HasPrefix(text(reply, "paymentFormUrl"), "https://pay.example.com/") {
 		t.Errorf("create: %d, want the public URL in %v", status, reply)
 	}
-	if out, log, code := u.run(t, "check"); code != 0 { // it takes the same variables
+	if out, log, code := u.run(t, "check"); code != 0 { // it reads the same variables
 		t.Errorf("check: exit %d\n%s%s", code, out, log)
 	}
 	if files, err := filepath.Glob(filepath.Join(u.dir, "*.key")); err != nil || len(files) > 0 {
-		t.Errorf("%v were made beside a configured master key (%v)", files, err)
+		t.Errorf("%v were created, although a master key was configured (%v)", files, err)
 	}
-	// A flag says more than a variable.
+	// A flag wins over a variable.
 	u.serve(t, "--listen", "127.0.0.1:0", "--database", "sqlite:third.db", "--public-url", "").stop()
 	if _, err := os.Stat(filepath.Join(u.dir, "third.db")); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
+func TestMasterKeyFileIsOnlyForItsOwner(t *testing.T) {
 	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
@@ -242,7 +242,7 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 			t.Errorf("want a warning that names %s:\n%s", file, s.output())
 		}
 		s.stop()
-		// Lost or mixed up, it is refused before anything is written under it.
+		// A wrong key is refused before anything is written under it.
 		if err := os.WriteFile(path, []byte(otherKey), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -255,8 +255,8 @@ func TestMasterKeyFileIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// One command tells of whatever has a life, by its id.
-func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
+// One command prints the story of any object, by its id.
+func TestStoryFollowsTheKindOfID(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t)
@@ -291,11 +291,11 @@ func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
 		for _, want := range []string{withdrawal + " completed", "50.00 USD", "032****9719", "last sent:\n  20", "withdrawal tr_", "in_transit           50.00 USD",
 			"withdrawal_paid tr_", "withdrawal.completed evt_", "deliveries: none"} {
 			if !strings.Contains(told, want) {
-				t.Errorf("the story does not tell %q:\n%s", want, told)
+				t.Errorf("the story does not contain %q:\n%s", want, told)
 			}
 		}
 		if strings.Contains(told, account) || strings.Contains(told, "Ana") {
-			t.Errorf("the story names an account or a person:\n%s", told)
+			t.Errorf("the story contains a bank account or a person:\n%s", told)
 		}
 		refund := text(post(http.StatusOK, "/payments/"+payment+"/refund", `{"amount":5}`), "refundId")
 		if told := u.does(t, "story", refund); !strings.HasPrefix(told, refund+" is in the story of its payment, "+payment+"\n\n"+payment+" ") || !strings.Contains(told, "user_dispute "+refund) {
@@ -306,7 +306,7 @@ func TestStoriesAreToldByTheKindOfTheID(t *testing.T) {
 	})
 }
 
-// A key file that belongs to no database is taken for the key of the next one.
+// A key file without a database would become the key of the next database.
 func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -348,28 +348,28 @@ func TestRefusedStartLeavesNothingBehind(t *testing.T) {
 				t.Errorf("exit %d, want an error that says %q and no password:\n%s%s", code, c.want, out, log)
 			}
 			if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {
-				t.Errorf("it left %v behind (%v)", left, err)
+				t.Errorf("it left files: %v (%v)", left, err)
 			}
 		})
 	}
-	t.Run("a database that is not there", func(t *testing.T) { // it is waited for
+	t.Run("a database that is not there", func(t *testing.T) { // the start waits for it
 		t.Parallel()
 		u := newUser(t)
 		s := u.start(t, "--database", closed)
-		await(t, "the start to say what it waits for", func() bool { return strings.Contains(s.output(), "connection refused") || s.gone() })
+		await(t, "the start to log what it waits for", func() bool { return strings.Contains(s.output(), "connection refused") || s.gone() })
 		s.terminate()
 		await(t, "the process to end", s.gone)
 		if log := s.output(); !strings.Contains(log, "the start waits for it") || strings.Contains(log, "hush") {
-			t.Errorf("want that it waits, and no password:\n%s", log)
+			t.Errorf("want a process that waits, and no password:\n%s", log)
 		}
 		if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {
-			t.Errorf("it left %v behind (%v)", left, err)
+			t.Errorf("it left files: %v (%v)", left, err)
 		}
 	})
 }
 
-// A key that was made anew would be taken for the one that is missing.
-func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
+// A new key would be taken for the missing one.
+func TestLostKeyFileIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	for database, file := range map[string]string{"sqlite:a.db": "a.db.key", dbtest.Postgres(t): "cascada.key"} {
 		u := newUser(t)
@@ -381,11 +381,11 @@ func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
 		for _, args := range [][]string{{"serve"}, {"migrate"}, {"check"}, {"merchant", "create", "--name", "A", "--email", "a@example.com"}} {
 			out, log, code := u.run(t, append(args, "--database", database)...)
 			if code == 0 || !strings.Contains(log, file) || !strings.Contains(log, "CASCADA_MASTER_KEY") {
-				t.Errorf("%s without the key file: exit %d, want it named:\n%s%s", args[0], code, out, log)
+				t.Errorf("%s without the key file: exit %d, want the file named:\n%s%s", args[0], code, out, log)
 			}
 		}
 		if _, err := os.Stat(lost); !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("%s: %v, want it missing still", file, err)
+			t.Fatalf("%s: %v, want it still missing", file, err)
 		}
 		if err := os.Rename(safe, lost); err != nil {
 			t.Fatal(err)
@@ -394,7 +394,7 @@ func TestLostKeyFileIsNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatIsBroken(t *testing.T) {
+func TestCheckReportsABrokenBalance(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
@@ -413,11 +413,11 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		if code != 1 || !strings.Contains(out, k.Merchant.ID+" available") || !strings.Contains(out, "balance 1, postings 0") || !strings.Contains(log, "1 broken") {
 			t.Errorf("exit %d, want 1 and the balance named:\n%s%s", code, out, log)
 		}
-		// The story still tells what should be there.
+		// The story still has the right balance.
 		story := u.story(t, database, text(reply, "transactionId"))
 		for _, want := range []string{"completed", "attempts:", "1 at sandbox-1: approved", "capture tr_", "pending               8.25 USD", "payment.completed evt_"} {
 			if !strings.Contains(story, want) {
-				t.Errorf("the story does not tell %q:\n%s", want, story)
+				t.Errorf("the story does not contain %q:\n%s", want, story)
 			}
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// Shells ask the program itself for the words that may come next, so none of these scripts knows
-// a command or a flag.
+// The scripts ask the program for the words that may come next, so they contain no command and
+// no flag.
 var (
 	//go:embed completion/cascada.bash
 	bashCompletion string
@@ -24,7 +24,7 @@ var (
 
 type completionCmd struct {
 	Bash  completionBashCmd  `cmd:"" help:"Print the script for bash: source <(cascada completion bash)."`
-	Zsh   completionZshCmd   `cmd:"" help:"Print the script for zsh: a file _cascada in a directory of $$fpath."`
+	Zsh   completionZshCmd   `cmd:"" help:"Print the script for zsh: save it as _cascada in a directory of $$fpath."`
 	Fish  completionFishCmd  `cmd:"" help:"Print the script for fish: cascada completion fish | source."`
 	Words completionWordsCmd `cmd:"" hidden:"" help:"Print the words that may come next, for the scripts."`
 }
@@ -45,7 +45,7 @@ func printed(text string) error {
 }
 
 type completionWordsCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"What was typed after the program's name, the last word last, empty where it is yet to begin."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words typed after the program's name. The last one is the word to complete; it may be empty."`
 }
 
 func (c *completionWordsCmd) Run(k *kong.Context) error {
@@ -61,17 +61,17 @@ func (c *completionWordsCmd) Run(k *kong.Context) error {
 	return nil
 }
 
-// word is one that may come next.
+// word is a word that may come next, with its help.
 type word struct{ text, about string }
 
-// nextWords are those that may stand where the last one is. None means that a file may.
+// nextWords returns the words that may replace the last one. If there are none, the shell offers files.
 func nextWords(root *kong.Node, words []string) []word {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
 	at, flags := root, slices.Clone(root.Flags)
-	var waits *kong.Flag // for its value
+	var waits *kong.Flag // the next word is its value
 	for _, w := range words[:len(words)-1] {
 		if waits != nil {
 			waits = nil
@@ -101,7 +101,7 @@ func nextWords(root *kong.Node, words []string) []word {
 	return starting(commandWords(at), last)
 }
 
-// wanting is the flag of that name, nil where it takes no value after it.
+// wanting returns the flag of that name, or nil if no value follows it.
 func wanting(flags []*kong.Flag, name string) *kong.Flag {
 	i := slices.IndexFunc(flags, func(f *kong.Flag) bool {
 		return "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name
@@ -148,7 +148,7 @@ func starting(words []word, with string) []word {
 	return words
 }
 
-// firstSentence is as much of a help as fits beside a word.
+// firstSentence returns the start of a help text, short enough to stand beside a word.
 func firstSentence(help string) string {
 	for i, r := range help {
 		if (r == '.' || r == ';' || r == ':' || r == '(') && i > 0 && (i+1 == len(help) || help[i+1] == ' ' || r == '(') {

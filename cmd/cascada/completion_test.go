@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-func TestWordsThatMayComeNext(t *testing.T) {
+func TestCompletionOffersTheNextWords(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	for _, c := range []struct {
 		typed []string
-		want  []string // among others where all is false
+		want  []string // if all is false, there may be more
 		all   bool
 	}{
 		{[]string{""}, []string{"serve", "merchant", "check", "completion"}, false},
@@ -33,7 +33,7 @@ func TestWordsThatMayComeNext(t *testing.T) {
 			word, about, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			got = append(got, word)
 			if strings.HasPrefix(word, "--") && !strings.Contains(word, "=") && about == "" {
-				t.Errorf("%q: nothing is said of %s", c.typed, word)
+				t.Errorf("%q: no help beside %s", c.typed, word)
 			}
 		}
 		missing := slices.DeleteFunc(slices.Clone(c.want), func(w string) bool { return slices.Contains(got, w) })
@@ -43,11 +43,11 @@ func TestWordsThatMayComeNext(t *testing.T) {
 	}
 }
 
-// The script for bash is run by bash, which breaks words in its own way.
+// Bash runs its own script, because it splits words in its own way.
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Fatal("this test asks bash: install it")
+		t.Fatal("this test needs bash: install it")
 	}
 	u := newUser(t)
 	script, _, _ := u.run(t, "completion", "bash")

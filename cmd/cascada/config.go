@@ -15,11 +15,11 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Say what is wrong with the settings, and print what would be in force: from flags' defaults, the file, credentials and the environment. Secrets are not shown. Exit 1 when a start would be refused."`
+	Check configCheckCmd `cmd:"" help:"Check the settings, and print the values that serve would use: from the defaults, the file, credentials and the environment. Secrets are not shown. The exit code is 1 if serve would refuse to start."`
 }
 
 type configCheckCmd struct {
-	Of string `arg:"" name:"file" optional:"" help:"The file; by default that of --config."`
+	Of string `arg:"" name:"file" optional:"" help:"File of settings; by default the one of --config."`
 }
 
 func (c *configCheckCmd) Run(at *kong.Context, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) error {
@@ -45,28 +45,28 @@ func (c *configCheckCmd) Run(at *kong.Context, log *slog.Logger, adapters cli.Re
 	serve := flags.Serve.config(log, adapters)
 	err = errors.Join(wrong, serve.Check())
 	if !strings.HasPrefix(serve.Database, "sqlite:") {
-		if _, parse := pgx.ParseConfig(serve.Database); parse != nil { // it leaves the password out
+		if _, parse := pgx.ParseConfig(serve.Database); parse != nil { // its error leaves out the password
 			err = errors.Join(err, parse)
 		}
 	}
 	if err != nil {
 		return refused(err)
 	}
-	_, err = fmt.Fprintln(cli.Stdout, "\nThese settings are right: a start would go on to the database.")
+	_, err = fmt.Fprintln(cli.Stdout, "\nThe settings are valid: serve would go on to open the database.")
 	return err
 }
 
-// refused is what a start would be refused for.
+// refused wraps the reasons why serve would refuse to start.
 func refused(err error) error {
-	return fmt.Errorf("a start would be refused:\n%w", err)
+	return fmt.Errorf("serve would refuse to start:\n%w", err)
 }
 
-// warnOfPermissions says so where others can read a password in the file of settings.
+// warnOfPermissions warns if other users can read a password in the file of settings.
 func warnOfPermissions(path string, c serveCmd, log *slog.Logger) {
 	if path == "" || !settings.HasPassword(c.Database) && !settings.HasPassword(c.Redis) {
 		return
 	}
 	if about, err := os.Stat(path); err == nil && about.Mode().Perm()&0o044 != 0 {
-		log.Warn("others on this machine can read a password in the settings: put it into a file of its own, such as database-file", "file", path)
+		log.Warn("other users of this machine can read a password in the settings: put it into a separate file, such as database-file", "file", path)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// settings is what config check says is in force, by name: value and origin.
+// settings returns the settings that config check prints: value and origin by name.
 func (u user) settings(t testing.TB, args ...string) map[string][2]string {
 	t.Helper()
 	out, log, code := u.run(t, append([]string{"config", "check"}, args...)...)
@@ -24,7 +24,7 @@ func (u user) settings(t testing.TB, args ...string) map[string][2]string {
 	return found
 }
 
-// plainUser has nothing of ours in his environment.
+// plainUser has none of our variables in the environment.
 func plainUser(t testing.TB) user {
 	u := newUser(t)
 	var env []string
@@ -37,8 +37,8 @@ func plainUser(t testing.TB) user {
 	return u
 }
 
-// Flags win over the environment, that over the file, that over the default; for every command.
-func TestTheNearestSettingCounts(t *testing.T) {
+// A flag wins over the environment, that over the file, and that over the default, in every command.
+func TestFlagWinsOverEnvironmentOverFile(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
 	file := u.write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: sqlite:"+u.dir+"/file.db\nmetrics: 127.0.0.1:0\nrate-limit-tiers: {starter: 5, trusted: 9}\ntrusted-proxies: [10.0.0.0/8, \"::1/128\"]\nprove-webhooks: true\nrouting: least_cost\nretain-shoppers: 7\n")
@@ -79,7 +79,7 @@ func TestTheNearestSettingCounts(t *testing.T) {
 	}
 }
 
-// What is wrong is named with its line and key, all at once, and a start is refused alike.
+// Errors name their line and key, all at once, and serve refuses to start with the same errors.
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
@@ -121,20 +121,20 @@ webhooks-per-shop: [1, 2]
 		}
 	}
 	if _, log, code := u.run(t, "config", "check", "none.yaml"); code != 1 || !strings.Contains(log, "none.yaml") {
-		t.Errorf("a file that is not there: exit %d, %s", code, log)
+		t.Errorf("a missing file: exit %d, %s", code, log)
 	}
 	if entries, err := os.ReadDir(u.dir); err != nil || len(entries) != 2 {
-		t.Errorf("config check made something: %v (%v)", entries, err)
+		t.Errorf("config check created files: %v (%v)", entries, err)
 	}
 }
 
-// What the environment gives is held to the same as what the command line and the file give, by the check and by
-// the start.
+// Values from the environment are checked like those from the command line and the file, by config check and
+// by serve.
 func TestWrongSettingsOfTheEnvironmentAreNamed(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
 	for _, c := range []struct{ variable, want string }{
-		{"CASCADA_RETAIN_SHOPPERS=213504", "--retain-shoppers (CASCADA_RETAIN_SHOPPERS): want 0 to 36500 days"}, // as nanoseconds it is minutes
+		{"CASCADA_RETAIN_SHOPPERS=213504", "--retain-shoppers (CASCADA_RETAIN_SHOPPERS): want 0 to 36500 days"}, // it overflows a time.Duration
 		{"CASCADA_WEBHOOKS_PER_SHOP=0", "--webhooks-per-shop (CASCADA_WEBHOOKS_PER_SHOP): want at least 1"},
 		{"CASCADA_PUBLIC_URL=https://a:geheim@b", "--public-url (CASCADA_PUBLIC_URL): want http:// or https://"},
 		{"CASCADA_DRAIN_DELAY=-1s", "drain delay: want zero or more"},
@@ -153,7 +153,7 @@ func TestWrongSettingsOfTheEnvironmentAreNamed(t *testing.T) {
 	}
 }
 
-// Every secret is read from a file or from what systemd hands over, and none is shown.
+// Every secret is read from a file or from a systemd credential, and none is shown.
 func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
@@ -195,7 +195,7 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 			as = as.with("CASCADA_MASTER_KEY=" + strings.TrimSpace(key))
 		}
 		if _, log, code := as.run(t, "check"); code == 0 || !strings.Contains(log, "127.0.0.1:1") || strings.Contains(log, secret) {
-			t.Errorf("%s: check does not ask that database, or shows its password: exit %d %s", name, code, log)
+			t.Errorf("%s: check does not use that database, or shows its password: exit %d %s", name, code, log)
 		}
 	}
 	got := u.with("CREDENTIALS_DIRECTORY="+credentials, "CASCADA_DATABASE=sqlite:near.db").with(mail...).settings(t)
@@ -204,7 +204,7 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	}
 }
 
-// A secret that is given twice is refused: commands would work on another database than the service.
+// A secret that is given twice is refused: commands could use another database than the service.
 func TestSecretsAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	u := plainUser(t)
@@ -220,14 +220,14 @@ func TestSecretsAreGivenOnce(t *testing.T) {
 		{u, []string{"check", "--database", "sqlite:a.db", "--database-file", other}, "given twice, by --database and by --database-file"},
 		{u.with("CASCADA_DATABASE=sqlite:a.db", "CASCADA_DATABASE_FILE="+other), []string{"check"}, "given twice, by CASCADA_DATABASE and by CASCADA_DATABASE_FILE"},
 		{u.with("CREDENTIALS_DIRECTORY=" + u.dir), []string{"check", "--config", file}, "given twice, by " + file + ", line 1 and by credential cascada_database"},
-		{u, []string{"check", "--database-file", two}, "want one line"},
+		{u, []string{"check", "--database-file", two}, "want exactly one line"},
 		{u, []string{"check", "--database-file", u.dir + "/none"}, "no such file"},
 	} {
 		if _, log, code := c.as.run(t, c.args...); code == 0 || !strings.Contains(log, c.want) {
 			t.Errorf("%v: exit %d, %s, want %q", c.args, code, log, c.want)
 		}
 	}
-	if _, log, _ := u.run(t, "check", "--database", "postgres://a:geheim@127.0.0.1:1/b"); !strings.Contains(log, "a password is in the arguments") || strings.Contains(log, "geheim") {
-		t.Errorf("a password in the arguments is not warned of, or shown: %s", log)
+	if _, log, _ := u.run(t, "check", "--database", "postgres://a:geheim@127.0.0.1:1/b"); !strings.Contains(log, "the arguments contain a password") || strings.Contains(log, "geheim") {
+		t.Errorf("no warning of a password in the arguments, or it is shown: %s", log)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Loopback may be a developer's machine, or what stands behind a proxy of the same host:
-// only the operator knows.
-func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
+// Loopback may be a developer's machine, or services behind a proxy on the same host: only the
+// operator knows.
+func TestLoopbackWebhooksNeedAFlag(t *testing.T) {
 	t.Parallel()
 	const variable = "CASCADA_ALLOW_PRIVATE_WEBHOOKS"
 	const hook = `{"events":["*"],"url":"http://127.0.0.1:9/"}`
@@ -48,8 +48,8 @@ func TestLoopbackIsForWhoAsksForIt(t *testing.T) {
 	}
 }
 
-// Keys, shoppers' names and money are for the service's own user.
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+// Files with keys, shoppers' names and money are only for the service's own user.
+func TestFilesAreOnlyForTheOwner(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	s := u.serve(t)
@@ -104,11 +104,11 @@ func TestProfilesHaveAFlagOfTheirOwn(t *testing.T) {
 	}
 	const warning = "a listener without credentials can be reached from other machines"
 	if s.stop(); strings.Contains(s.output(), warning) {
-		t.Error("it warns of listeners that only this machine reaches")
+		t.Error("it warns of listeners on loopback")
 	}
 	wide := u.serve(t, "--metrics", ":0", "--pprof", ":0")
 	if got := strings.Count(wide.output(), warning); got != 2 {
-		t.Errorf("%d warnings of listeners that others reach, want 2:\n%s", got, wide.output())
+		t.Errorf("%d warnings of public listeners, want 2:\n%s", got, wide.output())
 	}
 }
 
@@ -148,7 +148,7 @@ func TestOperatorEndsLogins(t *testing.T) {
 	s.stop()
 }
 
-// A key is found by its id, replaced without a gap, and ends by itself where it shall.
+// A key is found by its id, replaced without a gap, and ends at its time.
 func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -169,14 +169,14 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 				return fields[0]
 			}
 		}
-		t.Fatalf("key list does not tell of a key:\n%s", list())
+		t.Fatalf("key list lacks a key:\n%s", list())
 		return ""
 	}
 	u.fails(t, "a restricted key needs rights", "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted")
 	u.fails(t, `"fly" is not a right`, "key", "create", "--merchant", k.Merchant.ID, "--kind", "restricted", "--rights", "fly")
 	reader := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--kind", "restricted", "--rights", "read"))
 	if status, reply := s.call("POST", "/payments", reader, `{"amount":10,"paymentMethodId":"sbx_card"}`, nil); !works(reader) || status != http.StatusForbidden {
-		t.Errorf("a key that may read: POST /payments %d %v", status, reply)
+		t.Errorf("a key with only the right to read: POST /payments %d %v", status, reply)
 	}
 	u.does(t, "key", "revoke", idOf(reader))
 	if out := list(); strings.Count(out, "key_") != 4 || strings.Contains(out, secret) {
@@ -184,7 +184,7 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 	}
 	next := strings.TrimSpace(u.does(t, "key", "rotate", idOf(secret), "--grace", "1h"))
 	if !works(secret) || !works(next) {
-		t.Error("after a rotation with a grace both keys are to work")
+		t.Error("after a rotation with a grace both keys must work")
 	}
 	if out := list("--json"); strings.Count(out, `"endsAt":"20`) != 1 || strings.Count(out, "\n") != 5 {
 		t.Errorf("after a rotation key list prints\n%s", out)
@@ -192,12 +192,12 @@ func TestKeysAreListedRotatedAndExpire(t *testing.T) {
 	third := strings.TrimSpace(u.does(t, "key", "rotate", idOf(next), "--grace", "0s"))
 	await(t, "the rotated key to be refused", func() bool { return !works(next) })
 	if !works(third) || !works(secret) {
-		t.Error("the newest key, and the one in its grace, are to work")
+		t.Error("the newest key and the one in its grace must work")
 	}
-	if out := list(); strings.Count(out, "\nkey_") != 5 { // the four, but for the second, and two new ones less one
-		t.Errorf("key list tells of keys that are over:\n%s", out)
+	if out := list(); strings.Count(out, "\nkey_") != 5 { // ended keys are left out
+		t.Errorf("key list lists keys that have ended:\n%s", out)
 	}
-	if out := list("--all"); strings.Count(out, "\nkey_") != 7 { // and that of the reader
+	if out := list("--all"); strings.Count(out, "\nkey_") != 7 { // with the ended keys
 		t.Errorf("key list --all prints\n%s", out)
 	}
 	short := strings.TrimSpace(u.does(t, "key", "create", "--merchant", k.Merchant.ID, "--shop", k.Shop.ID, "--expires", "3s"))

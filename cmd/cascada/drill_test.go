@@ -14,51 +14,51 @@ import (
 	"time"
 )
 
-// The drills are bad days that an operator can see for himself: docs/DRILLS.md. A plain run
-// of the tests has a short form of each.
+// The drills are failures that an operator can repeat: docs/DRILLS.md. A normal run of the tests has a
+// short form of each.
 var full = flag.Bool("full", false, "run drills whole, hold them to their limits, and print their tables")
 
 const (
-	// answerLimit is the longest that a client may wait for an answer, and pauseLimit the
-	// longest that nobody may have one once there is a primary.
+	// answerLimit is the longest that a client may wait for an answer. pauseLimit is the longest time
+	// without any answer once there is a primary.
 	answerLimit = 10 * time.Second
 	pauseLimit  = 5 * time.Second
 )
 
-// heading prints the head of a drill's table.
+// heading prints the header of a drill's table.
 func heading(columns ...string) {
 	if *full {
 		fmt.Printf("\n| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	}
 }
 
-// row prints a line of it.
+// row prints a row of the table.
 func row(cells ...any) {
 	if *full {
 		fmt.Printf("| %s |\n", strings.Trim(strings.ReplaceAll(fmt.Sprintf(strings.Repeat("%v\x00", len(cells)), cells...), "\x00", " | "), " |"))
 	}
 }
 
-// within fails a whole drill that took longer than it may; a short one runs beside others.
+// within fails a full drill that took too long; short drills run beside other tests.
 func within(t testing.TB, what string, took, limit time.Duration) {
 	t.Helper()
 	if *full && took >= limit {
-		t.Errorf("%s took %s, at most %s may pass", what, took, limit)
+		t.Errorf("%s took %s, want at most %s", what, took, limit)
 	}
 }
 
-// said is what an answer says of a request.
+// said is the meaning of an answer to a request.
 type said string
 
 const (
 	made    said = "made"
-	refused said = "refused" // and not done
-	unclear said = "unclear" // no answer, or one that nobody could find out
+	refused said = "refused" // it was not done
+	unclear said = "unclear" // there was no answer, or one that leaves the outcome open
 )
 
-// asked is something that a client wants done, once.
+// asked is a request of a client, which is to be done once.
 type asked struct {
-	kind, tag          string // tag is in what it makes, and in nothing else
+	kind, tag          string // tag marks only what this request creates
 	key                string // the Idempotency-Key, "" without one
 	method, path, body string
 	header             http.Header
@@ -67,25 +67,25 @@ type asked struct {
 	reply  map[string]any
 	id     string
 	began  time.Time
-	took   time.Duration // to the answer that counts
-	broken time.Time     // when it was to be sent again, zero where it never was
+	took   time.Duration // until the final answer
+	broken time.Time     // when it had to be sent again; zero: never
 }
 
-// crowd is the clients of one shop, and their books.
+// crowd is the clients of a shop, with their notes.
 type crowd struct {
 	t      testing.TB
 	key    string
-	server func(but *server) *server // that the next request goes to; not the one that did not answer
+	server func(but *server) *server // returns the server for the next request, another than the one that did not answer
 	ask    func(c *crowd, random *rand.Rand) *asked
-	seed   *rand.Rand // each client's own is drawn from it
+	seed   *rand.Rand // each client's seed is drawn from it
 	enough atomic.Bool
-	thinks time.Duration // the longest that a client is idle between two requests
-	moves  int           // seconds that the test clock was ahead before
+	thinks time.Duration // the longest pause of a client between two requests
+	moves  int           // seconds that the test clock was ahead at the start
 
 	mu       sync.Mutex // owns what follows
 	asked    []*asked
-	codes    map[string]int // answers that were no success
-	answered []time.Time    // when something was done
+	codes    map[string]int // answers other than success
+	answered []time.Time    // when requests were done
 	longest  time.Duration  // of one answer
 	shelves  map[string][]string
 	tags     map[string]int
@@ -95,8 +95,8 @@ func newCrowd(t testing.TB, key string, seed *rand.Rand, server func(but *server
 	return &crowd{t: t, key: key, server: server, ask: (*crowd).choose, seed: seed, thinks: 200 * time.Millisecond, codes: map[string]int{}, shelves: map[string][]string{}, tags: map[string]int{}}
 }
 
-// work lets clients ask for things, n in all or until it is enough, and returns a function
-// that waits for their end.
+// work lets clients send n requests, or requests until it is enough, and returns a function that
+// waits for their end.
 func (c *crowd) work(clients, n int) (wait func()) {
 	var all sync.WaitGroup
 	var next atomic.Int64
@@ -104,7 +104,7 @@ func (c *crowd) work(clients, n int) (wait func()) {
 		random := rand.New(rand.NewPCG(c.seed.Uint64(), 0))
 		all.Go(func() {
 			for !c.enough.Load() && next.Add(1) <= int64(n) {
-				time.Sleep(time.Duration(random.Int64N(int64(c.thinks)))) // so that commits carry few requests
+				time.Sleep(time.Duration(random.Int64N(int64(c.thinks)))) // so that each commit has few requests
 				c.send(c.ask(c, random))
 			}
 		})
@@ -112,7 +112,7 @@ func (c *crowd) work(clients, n int) (wait func()) {
 	return all.Wait
 }
 
-// send makes a request: once, or until it is answered where it has a key.
+// send sends a request once; with a key it repeats it until there is an answer.
 func (c *crowd) send(a *asked) {
 	c.mu.Lock()
 	c.asked = append(c.asked, a)
@@ -154,7 +154,7 @@ func (c *crowd) send(a *asked) {
 	}
 }
 
-// must makes a request of the drill's own, until it is done. It may be done twice.
+// must sends a request of the drill itself until it succeeds. It may be done twice.
 func (c *crowd) must(method, path, body string, header http.Header) map[string]any {
 	c.t.Helper()
 	var status int
@@ -169,7 +169,7 @@ func (c *crowd) must(method, path, body string, header http.Header) map[string]a
 	return reply
 }
 
-// judge reads an answer.
+// judge returns the meaning of an answer.
 func judge(status int, reply map[string]any) said {
 	reason := text(reply, "error", "details", "reason")
 	switch {
@@ -181,7 +181,7 @@ func judge(status int, reply map[string]any) said {
 	return refused
 }
 
-// code names an answer that is no success.
+// code names an answer other than success.
 func code(status int, reply map[string]any) string {
 	name, reason := text(reply, "error", "code"), text(reply, "error", "details", "reason")
 	switch {
@@ -193,7 +193,7 @@ func code(status int, reply map[string]any) string {
 	return fmt.Sprintf("%d %s", status, name)
 }
 
-// errors tells of them, the most frequent first.
+// errors lists them, the most frequent first.
 func (c *crowd) errors() string {
 	var list []string
 	for name, n := range c.codes {
@@ -208,7 +208,7 @@ func (c *crowd) errors() string {
 	return strings.Join(list, ", ")
 }
 
-// pause is the longest time from a moment on in which nothing was done for anybody.
+// pause returns the longest time since a moment in which no request was done.
 func (c *crowd) pause(from time.Time) (longest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,21 +223,21 @@ func (c *crowd) pause(from time.Time) (longest time.Duration) {
 	return longest
 }
 
-// done counts what was done so far.
+// done counts the requests that were done so far.
 func (c *crowd) done() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.answered)
 }
 
-// more waits until so much more was done.
+// more waits until that many more requests are done.
 func (c *crowd) more(what string, n int) {
 	c.t.Helper()
 	from := c.done()
 	await(c.t, what, func() bool { return c.done() >= from+n })
 }
 
-// take removes one thing from a shelf; peek leaves it there. "": there is none.
+// take removes an id from a shelf; peek leaves it there. "" means that the shelf is empty.
 func (c *crowd) take(shelf string, random *rand.Rand) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,7 +260,7 @@ func (c *crowd) peek(shelf string, random *rand.Rand) string {
 	return ""
 }
 
-// tag is a name that nothing else has.
+// tag returns a unique name.
 func (c *crowd) tag(kind string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +268,7 @@ func (c *crowd) tag(kind string) string {
 	return fmt.Sprintf("%s-%d", kind, c.tags[kind])
 }
 
-// number is of tags that are counted.
+// number returns the number in a counted tag.
 func (c *crowd) number(kind string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,11 +276,11 @@ func (c *crowd) number(kind string) int {
 	return c.tags[kind]
 }
 
-// body is JSON.
+// body returns a body as JSON.
 func body(v map[string]any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of strings and numbers
+		panic(err) // never: it has only strings and numbers
 	}
 	return string(text)
 }

@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// The kinds of requests, as the books have them.
+// The kinds of requests, as the audit has them.
 const (
 	payments    = "payment"
-	shoppers    = "shopper" // who pay what waits for them
+	shoppers    = "shopper" // who pay waiting payments
 	refunds     = "refund"
 	evidences   = "evidence"
 	accepts     = "accept"
@@ -20,8 +20,8 @@ const (
 	clocks      = "clock"
 )
 
-// operations are what clients ask for, each so many times in a hundred. One that returns
-// nil has nothing to be done to.
+// operations are what clients do, each with its share in percent. An operation returns nil if it
+// has no object to work on.
 var operations = []struct {
 	weight int
 	ask    func(c *crowd, random *rand.Rand) *asked
@@ -39,7 +39,7 @@ var operations = []struct {
 	{4, movesClock},
 }
 
-// choose draws what a client asks for next.
+// choose draws the next operation of a client.
 func (c *crowd) choose(random *rand.Rand) *asked {
 	dice := random.IntN(100)
 	for _, o := range operations {
@@ -54,7 +54,7 @@ func (c *crowd) choose(random *rand.Rand) *asked {
 	return pays(c, random)
 }
 
-// perhaps gives every second request a key.
+// perhaps returns a key for every second request.
 func (a *asked) perhaps(random *rand.Rand) *asked {
 	if random.IntN(2) == 0 {
 		a.key = "key-" + a.tag
@@ -66,7 +66,7 @@ func pays(c *crowd, random *rand.Rand) *asked {
 	return c.pays("sbx_card", random).perhaps(random)
 }
 
-// waits is a payment that the shopper has to see to.
+// waits creates a payment that waits for its shopper.
 func waits(c *crowd, random *rand.Rand) *asked { return c.pays("sbx_pix", random).perhaps(random) }
 
 func (c *crowd) pays(method string, random *rand.Rand) *asked {
@@ -84,7 +84,7 @@ func isPaid(c *crowd, random *rand.Rand) *asked {
 	return &asked{kind: shoppers, tag: id, method: http.MethodPost, path: "/payments/" + id + "/simulate", body: `{"action":"paid"}`}
 }
 
-// givesBack refunds a part, or all that is left. Others may do so at the same time.
+// givesBack refunds a part, or all that is left. Other clients may refund the same payment meanwhile.
 func givesBack(c *crowd, random *rand.Rand) *asked {
 	part := map[string]any{"reason": c.tag(refunds)}
 	var id string
@@ -103,7 +103,7 @@ func givesBack(c *crowd, random *rand.Rand) *asked {
 
 func submits(c *crowd, random *rand.Rand) *asked {
 	claim := c.peek("disputed", random)
-	if claim == "" || c.number(claim) > 20 { // which is all that a claim takes
+	if claim == "" || c.number(claim) > 20 { // a claim has at most that many
 		return nil
 	}
 	tag := c.tag(evidences)
@@ -118,14 +118,14 @@ func accepted(c *crowd, random *rand.Rand) *asked {
 	return &asked{kind: accepts, tag: claim, method: http.MethodPost, path: "/claims/" + claim + "/accept"}
 }
 
-// withdraws takes an amount that no other one takes.
+// withdraws withdraws an amount that no other withdrawal has.
 func withdraws(c *crowd, random *rand.Rand) *asked {
 	amount := 10 + c.number(withdrawals)
 	a := &asked{kind: withdrawals, tag: fmt.Sprint(amount), method: http.MethodPost, path: "/withdrawals", body: body(map[string]any{"amount": amount})}
 	return a.perhaps(random)
 }
 
-// subscribes adds an endpoint that nothing is sent to.
+// subscribes adds an endpoint that gets no events.
 func subscribes(c *crowd, _ *rand.Rand) *asked {
 	tag := c.tag(endpoints)
 	return &asked{kind: endpoints, tag: tag, method: http.MethodPost, path: "/webhooks", body: body(map[string]any{
@@ -148,12 +148,12 @@ func addsWallet(c *crowd, _ *rand.Rand) *asked {
 	})}
 }
 
-// movesClock moves it by a second: how often it was moved is seen in the end.
+// movesClock moves the test clock by a second; the total is checked at the end.
 func movesClock(c *crowd, _ *rand.Rand) *asked {
 	return &asked{kind: clocks, tag: c.tag(clocks), method: http.MethodPost, path: "/sandbox/clock", body: `{"advance":"1s"}`}
 }
 
-// made is the id of what an answer tells of.
+// made returns the id of the object in an answer.
 func (a *asked) made() string {
 	switch a.kind {
 	case payments:
@@ -164,7 +164,7 @@ func (a *asked) made() string {
 	return text(a.reply, "id")
 }
 
-// keep puts what was made on a shelf, for others to ask about. The caller holds the lock.
+// keep puts a new object on a shelf for other requests. The caller holds the lock.
 func (a *asked) keep(c *crowd) {
 	a.id = a.made()
 	shelf := ""
@@ -177,7 +177,7 @@ func (a *asked) keep(c *crowd) {
 	c.shelves[shelf] = append(c.shelves[shelf], a.id)
 }
 
-// stock makes what the crowd works on: money that can be withdrawn, and disputes.
+// stock creates what the crowd works on: money that can be withdrawn, and disputes.
 func (c *crowd) stock(disputes int) {
 	c.t.Helper()
 	for range 3 {
@@ -186,7 +186,7 @@ func (c *crowd) stock(disputes int) {
 	c.must(http.MethodPost, "/wallets", `{"type":"bank_account","network":"pix","currency":"BRL","destination":"shop@shop.example"}`, nil)
 	c.passes("72h")
 	c.moves = c.ahead()
-	await(c.t, "there is money to withdraw", func() bool {
+	await(c.t, "money to withdraw", func() bool {
 		balance, _ := c.must(http.MethodGet, "/me/balance", "", nil)["balance"].(map[string]any)
 		available, _ := balance["available"].(float64)
 		return available > 10_000

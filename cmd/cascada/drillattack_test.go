@@ -27,25 +27,25 @@ import (
 )
 
 const (
-	// hooks is how many endpoints the attacker has, none of which answers.
+	// hooks is how many endpoints the attacker has; none of them answers.
 	hooks = 50
-	// memoryBound and descriptorBound are what a node under attack may take.
+	// memoryBound and descriptorBound are the most that a node under attack may use.
 	memoryBound     = 1 << 30
 	descriptorBound = 10_000
 )
 
-// asAttacker makes this program an attacker, of what it says.
+// asAttacker is the environment variable that turns this program into an attacker, with its plan.
 const asAttacker = "CASCADA_TEST_AS_ATTACKER"
 
-// plan is what an attacker is told.
+// plan is what the attacker does.
 type plan struct {
 	Target         string // host:port
 	Key            string
 	Claim, Payment string
 }
 
-// attack attacks until standard input ends, and prints how many requests it sent. It takes
-// what the others leave of the processors: elsewhere it has its own.
+// attack attacks until standard input ends, and prints how many requests it sent. It uses
+// only spare CPU time: a real attacker has machines of its own.
 func attack() error {
 	// Of a session's group of processes, which the kernel gives one share.
 	if err := os.WriteFile("/proc/self/autogroup", []byte("19"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -58,14 +58,14 @@ func attack() error {
 	end, stop := context.WithCancel(context.Background())
 	a := &attacker{plan: p, end: end}
 	a.everything()
-	_, _ = io.Copy(io.Discard, os.Stdin) // until it ends, however that is
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it ends in any way
 	stop()
 	a.all.Wait()
 	fmt.Println(a.sent.Load())
 	return nil
 }
 
-// underAttack attacks while something is done, and returns how many requests were sent.
+// underAttack runs do during an attack, and returns how many requests were sent.
 func (p plan) underAttack(t testing.TB, do func()) (sent int) {
 	t.Helper()
 	said, err := json.Marshal(p)
@@ -95,7 +95,7 @@ func (p plan) underAttack(t testing.TB, do func()) (sent int) {
 	return sent
 }
 
-// attacker is one address of the internet with the sandbox key of a merchant of its own.
+// attacker is an IP address on the internet, with the sandbox key of its own merchant.
 type attacker struct {
 	plan
 	end  context.Context
@@ -103,13 +103,13 @@ type attacker struct {
 	all  sync.WaitGroup
 }
 
-// dial opens a connection from an address that is not the victim's.
+// dial opens a connection from another address than the victim's.
 func (a *attacker) dial() (net.Conn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: time.Second}
 	return d.DialContext(a.end, "tcp", a.Target)
 }
 
-// many does something again and again on so many hands, each so often a second.
+// many runs something repeatedly in that many goroutines, each at that rate per second.
 func (a *attacker) many(hands, perSecond int, do func()) {
 	for range hands {
 		a.all.Go(func() {
@@ -128,7 +128,7 @@ func (a *attacker) many(hands, perSecond int, do func()) {
 	}
 }
 
-// flood sends a request again and again, on connections that it keeps while they are kept.
+// flood sends a request repeatedly, on connections that it keeps open as long as it can.
 func (a *attacker) flood(hands, perSecond int, request func() string) {
 	for range hands {
 		var c net.Conn
@@ -161,7 +161,7 @@ func (a *attacker) flood(hands, perSecond int, request func() string) {
 	}
 }
 
-// hold opens connections, says something on each, and leaves them.
+// hold opens connections, writes something to each, and then leaves them open.
 func (a *attacker) hold(n int, say string) {
 	a.all.Go(func() {
 		var open []net.Conn
@@ -172,7 +172,7 @@ func (a *attacker) hold(n int, say string) {
 		}()
 		for range n {
 			if c, err := a.dial(); err == nil {
-				_, _ = c.Write([]byte(say)) // it may be refused: that is what is looked at
+				_, _ = c.Write([]byte(say)) // a refusal is fine
 				open = append(open, c)
 				a.sent.Add(1)
 			}
@@ -184,7 +184,7 @@ func (a *attacker) hold(n int, say string) {
 	})
 }
 
-// request is one as it goes over the wire, with the attacker's key.
+// request writes a request as it is on the wire, with the attacker's key.
 func (a *attacker) request(method, path, body string, headers ...string) string {
 	headers = append(headers, "Host: cascada", "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body)))
 	return method + " " + path + " HTTP/1.1\r\n" + strings.Join(headers, "\r\n") + "\r\n\r\n" + body
@@ -192,17 +192,17 @@ func (a *attacker) request(method, path, body string, headers ...string) string 
 
 func (a *attacker) mine() string { return "Authorization: Bearer " + a.Key }
 
-// everything is all that one tenant and one address can think of, at once.
+// everything is all attacks by one tenant and one address at once.
 func (a *attacker) everything() {
 	const api = "/api/v1"
 	card := `{"amount":10,"paymentMethodId":"sbx_card"}`
 	large := strings.Repeat("x", 900<<10)
 	n := atomic.Int64{}
 	a.flood(8, 25, func() string { return a.request(api+"/payments", "", "") })
-	a.flood(4, 25, func() string { // labels and paths that are made up
+	a.flood(4, 25, func() string { // invented labels and paths
 		return a.request("M"+strings.Repeat("X", 20_000)+strconv.FormatInt(n.Add(1), 10), "/nowhere", "")
 	})
-	a.flood(4, 25, func() string { // keys that are guessed
+	a.flood(4, 25, func() string { // guessed keys
 		return a.request("GET", api+"/me", "", "Authorization: Bearer sk_test_"+strconv.FormatInt(n.Add(1), 10))
 	})
 	a.flood(4, 25, func() string {
@@ -223,7 +223,7 @@ func (a *attacker) everything() {
 	a.hold(2000, "")
 }
 
-// pulse is a shop that takes payments at even times, whatever becomes of them.
+// pulse is a shop that creates payments at even intervals, whatever their results are.
 type pulse struct {
 	mu     sync.Mutex // owns both
 	took   []time.Duration
@@ -256,16 +256,16 @@ func (p *pulse) at(share float64) time.Duration {
 	return p.took[min(len(p.took)-1, int(float64(len(p.took))*share))].Round(100 * time.Microsecond)
 }
 
-// holdings is what a process has: resident memory in bytes, that of files left out, and open
+// holdings returns a process's resident memory in bytes, without that of files, and its number of open
 // descriptors.
 func holdings(t testing.TB, pid int) (memory, descriptors int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return 0, 0 // it is gone, or there is no /proc here
+		return 0, 0 // it has ended, or there is no /proc here
 	}
 	fields := strings.Fields(string(status))
-	var pages [2]int // resident, and of these of files, which the kernel may take back
+	var pages [2]int // resident, and those of files, which the kernel can free
 	for i := range pages {
 		if pages[i], err = strconv.Atoi(fields[1+i]); err != nil {
 			t.Fatal(err)
@@ -275,15 +275,15 @@ func holdings(t testing.TB, pid int) (memory, descriptors int) {
 	return (pages[0] - pages[1]) * os.Getpagesize(), len(open)
 }
 
-// One tenant, from one address, does all at once that a review could think of. Another tenant
-// goes on selling.
+// One tenant does everything at once that a review could think of, from one address. Another tenant
+// continues to sell.
 func TestDrillAttack(t *testing.T) {
 	lasts, rounds := time.Second, 1
 	if *full {
 		lasts, rounds = 8*time.Second, 8
 	}
 	heading("database", "rounds", "another tenant's payments in each", "refused", "p50", "p99", "under attack: p50", "p99", "requests of the attacker", "memory before", "at most", "descriptors before", "at most")
-	engines := map[string]string{"SQLite": "sqlite:attack.db"} // enough of a short form
+	engines := map[string]string{"SQLite": "sqlite:attack.db"} // enough for a short run
 	if *full {
 		engines["PostgreSQL"] = ""
 	}
@@ -335,7 +335,7 @@ func TestDrillAttack(t *testing.T) {
 			for range rounds { // in turn: the machine's speed changes too
 				usual = append(usual, sell())
 				sent += told.underAttack(t, func() {
-					time.Sleep(lasts / 4) // until all of it is there
+					time.Sleep(lasts / 4) // until the attack is complete
 					attacked = append(attacked, sell())
 				})
 				time.Sleep(lasts / 4)
@@ -350,9 +350,9 @@ func TestDrillAttack(t *testing.T) {
 				}
 			}
 			if memory > memoryBound || open > descriptorBound {
-				t.Errorf("the node took %d MB and %d descriptors, at most %d and %d are bounded", memory>>20, open, memoryBound>>20, descriptorBound)
+				t.Errorf("the node used %d MB and %d descriptors, want at most %d and %d", memory>>20, open, memoryBound>>20, descriptorBound)
 			}
-			of := func(list []*pulse, share float64) time.Duration { // the middle round's
+			of := func(list []*pulse, share float64) time.Duration { // of the median round
 				var all []time.Duration
 				for _, p := range list {
 					all = append(all, p.at(share))
@@ -362,7 +362,7 @@ func TestDrillAttack(t *testing.T) {
 			}
 			row(name, rounds, len(usual[0].took), refused, of(usual, .5), of(usual, .99), of(attacked, .5), of(attacked, .99), sent,
 				fmt.Sprint(memoryBefore>>20, " MB"), fmt.Sprint(memory>>20, " MB"), openBefore, open)
-			let() // or it drains as long as they hang
+			let() // otherwise it drains for as long as they hang
 			s.stop()
 			u.check(t, database)
 		})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// verdict is what the clients' books and the service's say together.
+// verdict is the result of comparing the clients' notes with the service.
 type verdict struct {
 	asked, keyed, lost, doubled, untrue int
 	complaints                          []string
@@ -31,16 +31,16 @@ func (v *verdict) report(c *crowd) {
 	}
 }
 
-// rest waits until the service has decided all that it has in hand.
+// rest waits until the service has finished all open work.
 func (c *crowd) rest() {
 	c.t.Helper()
-	await(c.t, "all to be decided", func() bool {
+	await(c.t, "all payments to be decided", func() bool {
 		return c.server(nil).total(c.key, "status=processing") == 0 && c.server(nil).claims(c.key, "status=pending") == 0
 	})
 }
 
-// audit compares what clients asked for, and were told, with what there is: every request
-// was done once or not at all, and every answer is true.
+// audit compares what clients asked for, and what they were answered, with the data of the service: every
+// request was done once or not at all, and every answer is true.
 func (c *crowd) audit() *verdict {
 	c.t.Helper()
 	found := c.found()
@@ -81,7 +81,7 @@ func (c *crowd) audit() *verdict {
 			v.complain(&v.untrue, "%d answers are %s: a fault of the service's own", n, name)
 		}
 	}
-	// One move is like another: it is seen how many there were.
+	// All moves of the clock are equal, so only their number is compared.
 	if got := c.ahead() - c.moves; got < clock[made] {
 		v.complain(&v.lost, "the clock was moved %d times, answered were %d", got, clock[made])
 	} else if most := clock[made] + clock[unclear]; got > most {
@@ -91,8 +91,8 @@ func (c *crowd) audit() *verdict {
 	return v
 }
 
-// repeat sends all that has a key once more, as who has lost his notes: the answer is the
-// same.
+// repeat sends every request with a key again, as a client does that has lost its notes: the answer must
+// be the same.
 func (c *crowd) repeat(v *verdict) {
 	for _, a := range c.asked {
 		if a.key == "" || a.said != made {
@@ -105,7 +105,7 @@ func (c *crowd) repeat(v *verdict) {
 	}
 }
 
-// merged is a request's header with its key.
+// merged returns a request's header with its key.
 func merged(header http.Header, key string) http.Header {
 	all := http.Header{}
 	for name, value := range header {
@@ -117,7 +117,7 @@ func merged(header http.Header, key string) http.Header {
 	return all
 }
 
-// list reads a whole list.
+// list reads all pages of a list.
 func (c *crowd) list(path string) (rows []map[string]any) {
 	c.t.Helper()
 	for {
@@ -132,13 +132,13 @@ func (c *crowd) list(path string) (rows []map[string]any) {
 	}
 }
 
-// ahead is how far the test clock is ahead, in seconds.
+// ahead returns how many seconds the test clock is ahead.
 func (c *crowd) ahead() int {
 	ahead, _ := c.must("GET", "/sandbox/clock", "", nil)["advanceSeconds"].(float64)
 	return int(ahead)
 }
 
-// passes moves the test clock, and waits until every node knows of it.
+// passes moves the test clock, and waits until every node knows it.
 func (c *crowd) passes(advance string) {
 	c.t.Helper()
 	c.must("POST", "/sandbox/clock", `{"advance":"`+advance+`"}`, nil)
@@ -149,11 +149,11 @@ func (c *crowd) passes(advance string) {
 		if known++; err != nil || at.Before(want.Add(-time.Second)) {
 			known = 0
 		}
-		return known == 4 // nodes are asked in turn
+		return known == 4 // requests go to the nodes in turn
 	})
 }
 
-// found counts what there is, by kind and by tag.
+// found counts the objects there are, by kind and by tag.
 func (c *crowd) found() map[string]map[string]int {
 	c.t.Helper()
 	found := map[string]map[string]int{}
@@ -161,7 +161,7 @@ func (c *crowd) found() map[string]map[string]int {
 		found[kind] = map[string]int{}
 	}
 	count := func(kind, tag string) {
-		if tag != "" { // not of the crowd's
+		if tag != "" { // otherwise it is not the crowd's
 			found[kind][tag]++
 		}
 	}
@@ -197,7 +197,7 @@ func (c *crowd) found() map[string]map[string]int {
 	return found
 }
 
-// follow looks at what was to become of things.
+// follow checks the later states of objects.
 func (c *crowd) follow(found map[string]map[string]int, status map[string]string, listed map[string]bool) {
 	tags := map[string]string{} // of endpoints, by id
 	for _, a := range c.asked {
@@ -209,15 +209,15 @@ func (c *crowd) follow(found map[string]map[string]int, status map[string]string
 			found[a.kind][a.tag] = 1
 		case a.kind == endings && !listed[a.tag]:
 			found[endings][a.tag] = 1
-			found[endpoints][tags[a.tag]]++ // it was there before
+			found[endpoints][tags[a.tag]]++ // it was created before
 		}
 		if told := text(a.reply, "status"); a.kind == payments && a.said == made && status[a.id] != "" && !slices.Contains(later[told], status[a.id]) {
-			c.t.Errorf("payment %s was told to be %s, and is %s", a.id, told, status[a.id])
+			c.t.Errorf("payment %s was answered as %s, and is %s", a.id, told, status[a.id])
 		}
 	}
 }
 
-// unheard lists what the endpoint should have been told of and was not.
+// unheard lists the events that the endpoint should have got and did not get.
 func (c *crowd) unheard(in *inbox) (missing []string) {
 	want := func(object string, kinds ...string) {
 		for _, kind := range kinds {
@@ -244,27 +244,27 @@ func (c *crowd) unheard(in *inbox) (missing []string) {
 	return missing
 }
 
-// hears waits until every event came, and fails the test unless each came once, signed, in
-// an unbroken row of its object's.
+// hears waits until every event has arrived. It fails the test unless each arrived once, signed, and numbered
+// without gaps for its object.
 func (c *crowd) hears(in *inbox, database string) {
 	c.t.Helper()
-	for _, status := range []string{"pending", "processing"} { // each for some seconds of the test clock
+	for _, status := range []string{"pending", "processing"} { // each lasts some seconds of the test clock
 		c.passes("6s")
 		await(c.t, "no withdrawal to be "+status, func() bool { return c.server(nil).count("/withdrawals", c.key, "status="+status) == 0 })
 	}
 	db := openDatabase(c.t, database)
-	await(c.t, "nothing to be left for later", func() bool {
+	await(c.t, "no delivery to be left", func() bool {
 		if undelivered(db) == 0 {
 			return true
 		}
-		c.passes("30s") // what failed, or a move of the clock held up, is due then
+		c.passes("30s") // failed or delayed deliveries are due then
 		return false
 	})
 	in.settle(c.t, database)
 	if missing := c.unheard(in); len(missing) > 0 {
-		c.t.Errorf("the endpoint was not told %s", strings.Join(missing, ", "))
+		c.t.Errorf("the endpoint did not get %s", strings.Join(missing, ", "))
 	}
 	if broken := in.broken(); len(broken) > 0 {
-		c.t.Errorf("the endpoint was told %s", strings.Join(broken, ", "))
+		c.t.Errorf("the endpoint got %s", strings.Join(broken, ", "))
 	}
 }

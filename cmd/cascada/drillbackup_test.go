@@ -13,10 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// load is clients that create payments at even times, and what they saw.
+// load is clients that create payments at even intervals, with what they saw.
 type load struct {
 	mu       sync.Mutex // owns what follows
-	sent     int        // each under a key of its own
+	sent     int        // each with its own key
 	answered map[string]time.Time
 	errors   map[string]int
 	longest  time.Duration
@@ -53,8 +53,8 @@ func (l *load) pays(s *server, key string, rate int, done <-chan struct{}) (wait
 	return all.Wait
 }
 
-// Backups are made while payments come in, encrypted, restored and checked. What was answered
-// before the backup began is in it.
+// Backups are made while payments come in, encrypted, restored and checked. A backup contains every payment
+// that was answered before it began.
 //
 //	go test ./cmd/cascada -run TestDrillBackup -v -full
 func TestDrillBackup(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDrillBackup(t *testing.T) {
 	l := &load{answered: map[string]time.Time{}, errors: map[string]int{}}
 	done := make(chan struct{})
 	wait := l.pays(s, key, rate, done)
-	time.Sleep(before) // how much there is to copy is what the drill is about
+	time.Sleep(before) // so that there is much to copy
 	log := func() int64 {
 		info, err := os.Stat(strings.TrimPrefix(database, "sqlite:") + "-wal")
 		if err != nil {
@@ -122,7 +122,7 @@ func TestDrillBackup(t *testing.T) {
 	}
 	doubled := max(0, live-l.sent)
 	if doubled > 0 {
-		t.Errorf("%d payments are there, %d were asked for", live, l.sent)
+		t.Errorf("there are %d payments, %d were requested", live, l.sent)
 	}
 	lost := 0
 	for id, at := range l.answered {
@@ -135,11 +135,11 @@ func TestDrillBackup(t *testing.T) {
 		}
 	}
 	if lost > 0 || found == 0 {
-		t.Errorf("of payments that were answered before the backup began %d are not among the %d in it", lost, found)
+		t.Errorf("%d payments that were answered before the backup began are not among the %d in it", lost, found)
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the backup has the rights %v, %v", info.Mode(), err)
+		t.Errorf("the backup has the mode %v, %v", info.Mode(), err)
 	}
 	within(t, "an answer", l.longest, answerLimit)
 	s.stop()

@@ -18,22 +18,22 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// spent is what payments took.
+// spent is the resources that payments used.
 type spent struct {
 	payments          int64
 	took              time.Duration
 	service, database time.Duration // CPU
 	log               int64         // bytes written to the database's log
-	memory            int           // the service's, at most, in kB
+	memory            int           // the service's maximum, in kB
 	tables            map[string]int64
 }
 
-// storeMeter is a database whose use is measured.
+// storeMeter measures the use of a database.
 type storeMeter struct {
 	name, database string
-	cpu            func() time.Duration // nil: it is a part of the service
+	cpu            func() time.Duration // nil: the database is in the service's process
 	log            func() int64         // bytes written so far
-	sizes          string               // a statement: table and bytes, with its indexes
+	sizes          string               // a statement that returns each table with its bytes, indexes included
 	stop           func()
 }
 
@@ -61,8 +61,8 @@ func liteMeter(t *testing.T, dir string) *storeMeter {
 	return &storeMeter{"SQLite", "sqlite:" + path, nil, written, liteSizes, stop}
 }
 
-// watchLog counts what SQLite writes to its log, which begins anew now and then: what was written within a
-// hundredth of a second before that is missed.
+// watchLog counts what SQLite writes to its WAL. The WAL restarts from time to time: it misses what was
+// written in the last hundredth of a second before a restart.
 func watchLog(path string) (written func() int64, stop func()) {
 	const frame = 4096 + 24 // a page and its header
 	var mu sync.Mutex       // owns frames
@@ -79,7 +79,7 @@ func watchLog(path string) (written func() int64, stop func()) {
 			case <-tick.C:
 			}
 			index, err := os.ReadFile(path + "-shm")
-			if err != nil || len(index) < 40 { // not there yet
+			if err != nil || len(index) < 40 { // it does not exist yet
 				continue
 			}
 			now, round := int64(enc.NativeEndian.Uint32(index[16:20])), string(index[32:40]) // mxFrame and aSalt of WalIndexHdr
@@ -96,7 +96,7 @@ func watchLog(path string) (written func() int64, stop func()) {
 	return func() int64 { mu.Lock(); defer mu.Unlock(); return frames * frame }, func() { close(over); watching.Wait() }
 }
 
-// measure lets a service take payments, each told to an endpoint, until there are so many.
+// measure lets a service take that many payments, each with a webhook to an endpoint.
 func measure(t *testing.T, u user, m *storeMeter, want int64, round time.Duration) (s spent) {
 	settings := u.write(t, "cascada.yaml", fmt.Sprintf("listen: 127.0.0.1:0\ndatabase: %q\nrate-limit: \"off\"\nallow-private-webhooks: true\ndemo: false\n", m.database))
 	server := u.serve(t, "--config", settings)
@@ -113,7 +113,7 @@ func measure(t *testing.T, u user, m *storeMeter, want int64, round time.Duratio
 	log, tables := m.log(), m.tables(t)
 	for s.payments < want {
 		c.Shops = nil
-		for range 10 { // new ones: a run counts what is listed
+		for range 10 { // new merchants: a run counts what is listed
 			c.Shops = append(c.Shops, bench.Shop(u.merchant(t, m.database).Keys.Sandbox))
 		}
 		r, err := bench.Run(t.Context(), c)
@@ -140,7 +140,7 @@ func measure(t *testing.T, u user, m *storeMeter, want int64, round time.Duratio
 	return s
 }
 
-// tables is the size of each in bytes, with its indexes.
+// tables returns the size of each table in bytes, with its indexes.
 func (m *storeMeter) tables(t *testing.T) map[string]int64 {
 	t.Helper()
 	rows, err := openDatabase(t, m.database).Query(m.sizes)
@@ -163,7 +163,7 @@ func (m *storeMeter) tables(t *testing.T) map[string]int64 {
 	return sizes
 }
 
-// million is how much a million payments take, of what these took.
+// million returns the use of a million payments, from that of these payments.
 func (s spent) million(n int64) float64 { return float64(n) * 1e6 / float64(s.payments) }
 
 func (s spent) disk() (sum int64) {
@@ -173,7 +173,7 @@ func (s spent) disk() (sum int64) {
 	return sum
 }
 
-// What a million payments take, each with a webhook: disk, CPU, and log. docs/RUNBOOK.md sizes machines by it.
+// The use of a million payments, each with a webhook: disk, CPU and WAL. docs/RUNBOOK.md sizes machines by it.
 //
 //	go test ./cmd/cascada -run TestDrillCapacity -v -full -timeout 30m
 func TestDrillCapacity(t *testing.T) {
@@ -218,7 +218,7 @@ func TestDrillCapacity(t *testing.T) {
 
 func gigabytes(n float64) string { return fmt.Sprintf("%.2f GB", n/1e9) }
 
-// cpuOf is the time that a process took so far.
+// cpuOf returns the CPU time of a process so far.
 func cpuOf(t testing.TB, pid int) (total time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A check runs on the hot standby of a service that works, again and again, while the primary
-// cleans up what the standby's snapshots still see: the standby ends those that take a second, and
-// they begin anew. It finds nothing that is not so, and nothing changes.
+// A check runs again and again on the hot standby of a working service, while the primary removes rows
+// that the standby's snapshots still see: the standby cancels transactions of a second, and the check
+// repeats them. It reports no false problem, and changes nothing.
 //
 //	go test ./cmd/cascada -run TestDrillCheck -v -full -timeout 30m
 func TestDrillCheckOnAStandby(t *testing.T) {
@@ -24,14 +24,14 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 		rounds, disputes = 50, 16
 	}
 	primary := dbtest.Alone(t)
-	primary.Exec("ALTER SYSTEM SET max_standby_streaming_delay = '1s'") // the standby takes it over
+	primary.Exec("ALTER SYSTEM SET max_standby_streaming_delay = '1s'") // the standby gets it too
 	standby := primary.Standby()
 	database, other := dbtest.Address(primary), dbtest.Address(standby)
 	k := startPack(t, database, 1)
 	c := newCrowd(t, k.user.merchant(t, database).Keys.Sandbox.Secret, moments(t), k.any)
 	k.any(nil).subscribe(c.key)
 	c.stock(disputes)
-	c.thinks = 400 * time.Millisecond // what is checked must not outgrow the checks
+	c.thinks = 400 * time.Millisecond // so that the database does not grow faster than it is checked
 	wait := c.work(4, 1<<30)
 	c.more("the crowd to work", 100)
 	state := filepath.Join(t.TempDir(), "proved.json")
@@ -41,7 +41,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 		for _, args := range [][]string{{"check"}, {"check", "--state", state}, {"seal", "head"}} {
 			for _, address := range []string{other, database} {
 				if address == database && args[0] == "check" && len(args) > 1 {
-					continue // its file is of the standby, which may be ahead of nobody
+					continue // its state file belongs to the standby
 				}
 				checks++
 				if out, log, code := k.user.run(t, append(args, "--database", address)...); code != 0 {
@@ -59,7 +59,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	v.report(c)
 	k.user.check(t, other)
 
-	// With both addresses the primary is read, whichever comes first.
+	// With both addresses the primary is read, in any order.
 	both := dbtest.Address(standby, primary)
 	k.user.check(t, both)
 	conn, err := pgx.Connect(context.Background(), other)
@@ -69,7 +69,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	defer conn.Close(context.Background())
 	var in bool
 	if err := conn.QueryRow(context.Background(), "SELECT pg_is_in_recovery()").Scan(&in); err != nil || !in {
-		t.Errorf("the standby is none any more: %v, %v", in, err)
+		t.Errorf("the standby is no longer one: %v, %v", in, err)
 	}
 	primary.Kill()
 	k.user.check(t, both)

@@ -13,10 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// memoryOfThousand is what a node may take, in kB, while a thousand clients are connected and busy.
+// memoryOfThousand is the most memory of a node, in kB, while a thousand clients are connected and busy.
 const memoryOfThousand = 256 << 10
 
-// A thousand clients keep a connection each, and ask for payments as fast as they are answered. No request fails,
+// A thousand clients keep one connection each, and create payments as fast as they are answered. No request fails,
 // and the process stays small.
 //
 //	go test ./cmd/cascada -run TestDrillConnections -v -full
@@ -68,7 +68,7 @@ func TestDrillConnections(t *testing.T) {
 	}
 }
 
-// mostMemory is the most that a process had in memory so far, in kB.
+// mostMemory returns the most memory that a process has used so far, in kB.
 func mostMemory(t testing.TB, pid int) (kB int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

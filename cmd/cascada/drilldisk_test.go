@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// The disk of the database is full, and is freed. Meanwhile nothing can be written: the service says so
-// to who asks whether it is ready, and answers with 503, without a word too much in the log.
+// The disk of the database is full for a while. Meanwhile nothing can be written: /readyz reports
+// it, and requests get 503, without many lines in the log.
 //
 //	go test ./cmd/cascada -run TestDrillDisk -v -full
 func TestDrillDisk(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDrillDisk(t *testing.T) {
 		disk := dbtest.NewDisk(t, "64")
 		fillUp(t, "SQLite", disk, disk.SQLite(), lasts, func() {})
 	})
-	if !*full { // what was delivered while nothing could be written comes again after a minute
+	if !*full { // deliveries that could not be recorded are repeated after a minute
 		return
 	}
 	t.Run("PostgreSQL", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestDrillDisk(t *testing.T) {
 	})
 }
 
-// brim is how long the smallest writes may still find room on a disk that refused larger ones.
+// brim is how long the smallest writes may still succeed on a disk that refused larger ones.
 const brim = 2 * time.Second
 
 func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full time.Duration, revive func()) {
@@ -64,7 +64,7 @@ func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full 
 	noticed := time.Since(began)
 	for time.Since(began) < noticed+brim+full {
 		if status := ready(); status != http.StatusServiceUnavailable && time.Since(began) > noticed+brim {
-			t.Errorf("%s into the outage it is ready: %d", time.Since(began), status)
+			t.Errorf("%s into the outage /readyz is %d", time.Since(began), status)
 		}
 		time.Sleep(250 * time.Millisecond)
 	}
@@ -91,7 +91,7 @@ func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full 
 	row(name, full, v.asked, v.keyed, c.errors(), ms(c.longest), ms(pause), ms(noticed), fmt.Sprintf("%.1f", perSecond), v.lost, v.doubled, v.untrue)
 }
 
-// tail is the end of a text.
+// tail returns the end of a text.
 func tail(text string, lines int) string {
 	list := strings.Split(text, "\n")
 	return strings.Join(list[max(0, len(list)-lines):], "\n")

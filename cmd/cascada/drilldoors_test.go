@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// strict is what stands before providers, and keeps each call for a charge: one that came
-// twice is charged twice, whatever its reference.
+// strict stands before a provider and keeps each charge call. A charge that came twice is
+// charged twice, even with the same reference.
 type strict struct {
 	mu    sync.Mutex // owns calls
 	calls map[string][]charged
@@ -31,16 +31,16 @@ type charged struct {
 	at      time.Time
 }
 
-// before stands before a provider.
+// before returns a handler that stands before a provider.
 func (s *strict) before(account string, upstream http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the service gave up
+			return // the service closed the connection
 		}
 		if r.Method == http.MethodPost && r.URL.Path == "/charges" {
 			var asked struct{ Reference string }
-			_ = json.Unmarshal(body, &asked) // refused by the upstream, if it is none
+			_ = json.Unmarshal(body, &asked) // the upstream refuses invalid JSON
 			payment, _, _ := strings.Cut(asked.Reference, "-")
 			s.mu.Lock()
 			s.calls["TXN-"+payment] = append(s.calls["TXN-"+payment], charged{account, time.Now()})
@@ -57,7 +57,7 @@ func (s *strict) of(payment string) []charged {
 	return slices.Clone(s.calls[payment])
 }
 
-// doors stand before providers, and notice who comes in before he has said anything.
+// doors stand before providers, and see who connects before any byte is sent.
 type doors struct {
 	certificates string // a file for SSL_CERT_FILE
 
@@ -65,8 +65,8 @@ type doors struct {
 	armed map[*server]func()
 }
 
-// arm lets something be done each time a node makes a connection, while it waits for the
-// other side's first word. nil ends that.
+// arm runs do each time a node connects, while the node waits for the first byte of the
+// other side. nil ends that.
 func (d *doors) arm(node *server, do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func (d *doors) arm(node *server, do func()) {
 	d.armed[node] = do
 }
 
-// write makes the file of certificates. All servers of this package's tests have the same one.
+// write creates the file of certificates. All test servers of this package have the same certificate.
 func (d *doors) write(t testing.TB) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
@@ -87,12 +87,12 @@ func (d *doors) write(t testing.TB) {
 	}
 }
 
-// before returns the address of a handler behind a door. No connection is used twice.
+// before returns the address of a handler behind a door. Each connection is used once.
 func (d *doors) before(t testing.TB, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.SetKeepAlivesEnabled(false)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // that a stopped node hung up
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // a stopped node hangs up
 	server.StartTLS()
 	door, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -132,7 +132,7 @@ func (d *doors) admit(conn net.Conn, to string) {
 	_, _ = io.Copy(conn, inside)
 }
 
-// of finds what is to be done when this connection is made, by whose it is.
+// of returns what to run for this connection, by the process that made it.
 func (d *doors) of(conn net.Conn) func() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,7 +149,7 @@ func (d *doors) of(conn net.Conn) func() {
 	return nil
 }
 
-// inode is the kernel's number of the other end of a connection on this machine.
+// inode returns the kernel's number of the other end of a connection on this machine.
 func inode(conn net.Conn) string {
 	table, err := os.ReadFile("/proc/net/tcp")
 	from, known := conn.RemoteAddr().(*net.TCPAddr)

@@ -15,15 +15,15 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A page that watches a payment asks again two seconds after its stream has ended: the service says so
-// at the stream's begin, and a payment has ten pages at most that watch it.
+// A page that watches a payment reconnects two seconds after its stream has ended, as the service tells it
+// at the start of the stream. At most ten pages may watch a payment.
 const (
 	viewersOfOne = 10
 	viewerRetry  = 2 * time.Second
 	retryLine    = "retry: 2000"
 )
 
-// viewers are shoppers whose pages watch payments that nobody pays, through a balancer.
+// viewers are shoppers whose pages watch unpaid payments through a balancer.
 type viewers struct {
 	t      testing.TB
 	front  *server
@@ -32,16 +32,16 @@ type viewers struct {
 	mu      sync.Mutex // owns what follows
 	open    map[string]int
 	ends    []*streamEnd
-	refused map[string]int // by what was answered in place of a stream
+	refused map[string]int // answers other than a stream
 }
 
-// streamEnd is the end of a stream, and what came of its page.
+// streamEnd is the end of a stream, and what its page did next.
 type streamEnd struct {
 	node  string
 	at    time.Time
 	badly error
-	next  string        // the node that its page watches then; "" until it does
-	away  time.Duration // until then
+	next  string        // the node that its page watches next; "" until then
+	away  time.Duration // how long that took
 }
 
 // watch is one shopper's page, until the context ends.
@@ -78,14 +78,14 @@ func (v *viewers) watch(ctx context.Context, payment, address string) {
 	}
 }
 
-// opened opens a stream, and returns when its first line is there.
+// opened opens a stream, and returns when its first line has arrived.
 func (v *viewers) opened(ctx context.Context, payment, address string) (node string, stream io.ReadCloser, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.front.url+"/pay/"+payment+"/live?status=pending", nil)
 	if err != nil {
 		return "", nil, err
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("X-Forwarded-For", address) // each shopper has his own
+	r.Header.Set("X-Forwarded-For", address) // each shopper has another one
 	reply, err := v.client.Do(r)
 	if err != nil {
 		return "", nil, err
@@ -102,14 +102,14 @@ func (v *viewers) opened(ctx context.Context, payment, address string) (node str
 	}{lines, reply.Body}, nil
 }
 
-// at is how many streams are open at a node.
+// at returns how many streams are open at a node.
 func (v *viewers) at(node string) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.open[node]
 }
 
-// since are the streams of a node that have ended since a moment.
+// since returns the streams of a node that have ended since a moment.
 func (v *viewers) since(node string, from time.Time) (list []streamEnd) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,7 +122,7 @@ func (v *viewers) since(node string, from time.Time) (list []streamEnd) {
 }
 
 // Nodes are drained under load while hundreds of pages watch payments at each. No request fails, every
-// stream ends at once and goes on at another node, and no stream holds up the end of its node.
+// stream ends at once and continues at another node, and no stream delays the end of its node.
 //
 //	go test ./cmd/cascada -run TestDrillDrain -v -full
 func TestDrillDrain(t *testing.T) {
@@ -140,7 +140,7 @@ func TestDrillDrain(t *testing.T) {
 	var watching sync.WaitGroup
 	t.Cleanup(func() { leave(); watching.Wait() })
 	payment := ""
-	for i := range each*len(r.nodes) + each*len(r.nodes)/10 { // some nodes get a few more than others
+	for i := range each*len(r.nodes) + each*len(r.nodes)/10 { // nodes get different numbers of streams
 		if i%viewersOfOne == 0 {
 			status, made := front.call("POST", "/payments", key, `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, nil)
 			if payment = text(made, "transactionId"); status != http.StatusCreated {
@@ -169,7 +169,7 @@ func TestDrillDrain(t *testing.T) {
 			t.Errorf("%s ends with exit %d:\n%s", name, code, before.output())
 		}
 		before.faultless()
-		await(t, "no stream of a node that is gone to be open", func() bool { return v.at(name) == 0 })
+		await(t, "no stream to be open at a stopped node", func() bool { return v.at(name) == 0 })
 		await(t, "every page to watch at another node", func() bool {
 			return !slices.ContainsFunc(v.since(name, began), func(e streamEnd) bool { return e.next == "" })
 		})
@@ -180,13 +180,13 @@ func TestDrillDrain(t *testing.T) {
 				t.Errorf("a stream at %s ends badly: %v", name, e.badly)
 			}
 			if e.next == name {
-				t.Errorf("a page watches at %s again, which is gone", name)
+				t.Errorf("a page watches at %s again, which has stopped", name)
 			}
 			ends, aways = append(ends, e.at.Sub(began)), append(aways, e.away)
 		}
 		least, sent, exit = min(least, len(list)), sent+len(list), max(exit, took)
 		r.start(node)
-		time.Sleep(500 * time.Millisecond) // the balancer looks twice in it
+		time.Sleep(500 * time.Millisecond) // the balancer checks twice in that time
 		c.more("payments after the drain", 50)
 	}
 	c.enough.Store(true)

@@ -25,7 +25,7 @@ type litestream struct {
 	process                    *exec.Cmd
 }
 
-// newLitestream finds the program where `make drills` puts it, or in the path; nil where it is in neither.
+// newLitestream finds the program where `make drills` installs it, or in the path; otherwise it returns nil.
 func newLitestream(t *testing.T, dir, database string) *litestream {
 	t.Helper()
 	program, err := filepath.Abs("../../bin/litestream")
@@ -51,7 +51,7 @@ func newLitestream(t *testing.T, dir, database string) *litestream {
 func (l *litestream) replica() string { return filepath.Join(l.dir, "replica") }
 func (l *litestream) socket() string  { return filepath.Join(l.dir, "litestream.sock") }
 
-// start begins to replicate, until the test ends.
+// start starts the replication, until the test ends.
 func (l *litestream) start() {
 	l.t.Helper()
 	log, err := os.OpenFile(filepath.Join(l.dir, "litestream.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -72,20 +72,20 @@ func (l *litestream) start() {
 	})
 }
 
-// kill ends it as a crash does.
+// kill ends it like a crash.
 func (l *litestream) kill() {
 	_ = l.process.Process.Kill() // it may have ended
 	_ = l.process.Wait()         // killed
 }
 
-// freeze stops it where it is.
+// freeze suspends it.
 func (l *litestream) freeze() {
 	if err := l.process.Process.Signal(syscall.SIGSTOP); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-// does runs a command of its own.
+// does runs a command of Litestream.
 func (l *litestream) does(args ...string) string {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -97,14 +97,14 @@ func (l *litestream) does(args ...string) string {
 	return string(out)
 }
 
-// synced waits until all that was committed is in the replica.
+// synced waits until every commit is in the replica.
 func (l *litestream) synced() {
 	l.t.Helper()
 	await(l.t, "litestream to be up", func() bool { _, err := os.Stat(l.socket()); return err == nil })
 	l.does("sync", "-wait", "-timeout", "60", "-socket", l.socket(), l.file)
 }
 
-// lose takes away all that the machine had but the master key, which is kept elsewhere.
+// lose removes everything that the machine had, except the master key, which is kept elsewhere.
 func (l *litestream) lose() {
 	l.t.Helper()
 	for _, name := range []string{"", "-wal", "-shm"} {
@@ -117,7 +117,7 @@ func (l *litestream) lose() {
 	}
 }
 
-// restore puts the newest of the replica into a file, and tells as of when that is at the earliest.
+// restore writes the newest state of the replica to a file, and returns the earliest time of that state.
 func (l *litestream) restore() (file string, at time.Time) {
 	l.t.Helper()
 	var parts []struct {
@@ -137,7 +137,7 @@ func (l *litestream) restore() (file string, at time.Time) {
 }
 
 // Litestream replicates while payments come in, and is killed and started again meanwhile. Then the machine is
-// gone, and the newest of the replica is put back.
+// lost, and the newest state of the replica is restored.
 //
 //	make drills DRILL=TestDrillLitestream
 func TestDrillLitestream(t *testing.T) {
@@ -158,7 +158,7 @@ func TestDrillLitestream(t *testing.T) {
 		restore(t, "SQLite, Litestream", database, func(*restoring) {
 			l.start()
 			l.synced()
-			l.freeze() // the replica cannot be reached, and nobody has noticed
+			l.freeze() // as if the replica could not be reached and nobody noticed
 		}, func(d *restoring) string {
 			d.server.kill()
 			l.kill()
@@ -172,7 +172,7 @@ func TestDrillLitestream(t *testing.T) {
 
 func litestreamUnderLoad(t *testing.T, rate int, part time.Duration) {
 	u := newUser(t)
-	database := "sqlite:" + filepath.Join(u.dir, "cascada.db") // on a disk, which waits
+	database := "sqlite:" + filepath.Join(u.dir, "cascada.db") // on a real disk, whose writes take time
 	u = u.with("CASCADA_DATABASE=" + database)
 	replica := newLitestream(t, u.dir, database)
 	heading("database", "payments a second", "payments", "log at most", "replica", "errors", "longest answer without it", "with it", "answered and not in the copy", "the oldest of these before the end")
@@ -189,7 +189,7 @@ func litestreamUnderLoad(t *testing.T, rate int, part time.Duration) {
 	replica.start()
 	time.Sleep(part)
 	replica.kill()
-	time.Sleep(part / 4) // the service's own checkpoints begin its log anew meanwhile
+	time.Sleep(part / 4) // the service's own checkpoints restart its WAL meanwhile
 	replica.start()
 	time.Sleep(part)
 	l.mu.Lock()
@@ -219,7 +219,7 @@ func litestreamUnderLoad(t *testing.T, rate int, part time.Duration) {
 		lost++
 		oldest = max(oldest, killed.Sub(when))
 		if when.Before(at) {
-			t.Errorf("payment %s was answered at %s and is not in the copy, which has all until %s", id, when, at)
+			t.Errorf("payment %s was answered at %s and is not in the copy, which is complete until %s", id, when, at)
 		}
 	}
 	if lost == len(l.answered) {
@@ -228,7 +228,7 @@ func litestreamUnderLoad(t *testing.T, rate int, part time.Duration) {
 	within(t, "what is lost", oldest, answerLimit)
 	within(t, "an answer", longest, answerLimit)
 
-	// Litestream goes on with the database that was put back.
+	// Litestream continues with the restored database.
 	u.does(t, "recover", "end")
 	s = u.serve(t)
 	replica.start()
@@ -252,13 +252,13 @@ func litestreamUnderLoad(t *testing.T, rate int, part time.Duration) {
 	for id := range again.answered {
 		var n int
 		if err := copied.QueryRow(`SELECT count(*) FROM payments WHERE id = $1`, id).Scan(&n); err != nil || n != 1 {
-			t.Errorf("payment %s was replicated after the restore and is there %d times, %v", id, n, err)
+			t.Errorf("payment %s was replicated after the restore and exists %d times, %v", id, n, err)
 		}
 	}
 	row("SQLite", rate, len(l.answered), megabytes(log), megabytes(size), failures(seen), ms(without), ms(longest), lost, ms(oldest))
 }
 
-// watchSize tells how large a file was at most, until it is asked.
+// watchSize returns a function that reports the largest size of a file so far.
 func watchSize(t *testing.T, path string) (highest func() int64) {
 	var most int64
 	done := make(chan struct{})
@@ -280,7 +280,7 @@ func watchSize(t *testing.T, path string) (highest func() int64) {
 	return func() int64 { end(); return most }
 }
 
-// directorySize is how much is in a directory.
+// directorySize returns the size of all files in a directory.
 func directorySize(t *testing.T, path string) (size int64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(path, "ltx", "*", "*"))

@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// Of every so many commits one is done without anybody hearing of it: its connection ends.
-// Each request is done once or not at all, and every answer is true. Only what has a key is
+// One of every so many commits is done, but its connection ends before the reply. Each request is
+// done once or not at all, and every answer is true. Only requests with a key are
 // sent again.
 //
 //	go test ./cmd/cascada -run TestDrillLostCommits -v -full

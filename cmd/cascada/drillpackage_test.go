@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The package is installed on a machine of its own, started, upgraded under load, removed and purged. What
-// clients saw of the upgrades is compared with what there is, and nothing of value goes with the package.
+// The package is installed on a separate machine, started, upgraded under load, removed and purged. What
+// clients saw during the upgrades is compared with the data, and purging the package removes nothing of value.
 //
 //	go test ./cmd/cascada -run TestDrillPackage -v -full
 func TestDrillPackage(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDrillPackage(t *testing.T) {
 	p.removed(s, c, before)
 }
 
-// buildPackage makes a package: of this program, or in a whole drill as a release is made.
+// buildPackage makes a package: of this program, or in a full drill like a release.
 func buildPackage(t testing.TB, version, to string) {
 	t.Helper()
 	c := exec.Command("../../package/build.sh", runtime.GOARCH)
@@ -77,7 +77,7 @@ func buildPackage(t testing.TB, version, to string) {
 	}
 }
 
-// installed is the package on a machine.
+// installed is the package on its machine.
 type installed struct {
 	*machine
 	database, key string
@@ -90,13 +90,13 @@ func (p *installed) dpkg(version string) string {
 	return p.does("dpkg", "--force-confold", "-i", fmt.Sprintf("/shared/%s/cascada_%s_%s.deb", version, version, runtime.GOARCH))
 }
 
-// show is a property of the unit.
+// show returns a property of the unit.
 func (p *installed) show(property string) string {
 	p.t.Helper()
 	return strings.TrimSpace(p.does("systemctl", "show", "-p", property, "--value", "cascada"))
 }
 
-// install installs the package, which starts nothing and leaves the settings to the operator.
+// install installs the package. That starts nothing and leaves the settings to the operator.
 func (p *installed) install() {
 	p.t.Helper()
 	out := p.dpkg("1.0.0")
@@ -109,7 +109,7 @@ func (p *installed) install() {
 		p.t.Errorf("the service is %s and %s after dpkg -i, want inactive and disabled", active, file)
 	}
 	if got := p.does("stat", "-c", "%a %U", "/etc/cascada/secrets", p.key); got != "700 root\n600 root\n" {
-		p.t.Errorf("the secrets are of %q", got)
+		p.t.Errorf("the secrets belong to %q", got)
 	}
 	if out := p.does("systemd-analyze", "verify", "/usr/lib/systemd/system/cascada.service"); out != "" {
 		p.t.Errorf("systemd-analyze verify says %s", out)
@@ -139,7 +139,7 @@ func (p *installed) serve() *server {
 	return s
 }
 
-// ready fails the test where a service that systemd calls started does not take payments.
+// ready fails the test if systemd reports the service as started but it takes no payments.
 func (p *installed) ready(s *server) {
 	p.t.Helper()
 	reply, err := http.Get(s.url + "/readyz")
@@ -152,7 +152,7 @@ func (p *installed) ready(s *server) {
 	}
 }
 
-// confined fails the test where the service may do more than it needs.
+// confined fails the test if the service has more rights than it needs.
 func (p *installed) confined() {
 	p.t.Helper()
 	status := p.does("cat", "/proc/"+p.process+"/status")
@@ -170,7 +170,7 @@ func (p *installed) confined() {
 	}
 }
 
-// merchant makes one at the command line beside the running service.
+// merchant creates a merchant on the command line beside the running service.
 func (p *installed) merchant() string {
 	p.t.Helper()
 	var k keys
@@ -181,7 +181,7 @@ func (p *installed) merchant() string {
 	return k.Keys.Sandbox.Secret
 }
 
-// upgrade puts another version in place of the one that runs.
+// upgrade replaces the running version with another one.
 func (p *installed) upgrade(version string) {
 	p.t.Helper()
 	out := p.dpkg(version)
@@ -198,7 +198,7 @@ func (p *installed) upgrade(version string) {
 	}
 }
 
-// refusesSettings upgrades to a version that would not start, and mends that.
+// refusesSettings upgrades to a version that would not start, and corrects the settings.
 func (p *installed) refusesSettings(version string) {
 	p.t.Helper()
 	p.does("sed", "-i", "s/^database: /databse: /", "/etc/cascada/cascada.yaml")
@@ -209,13 +209,13 @@ func (p *installed) refusesSettings(version string) {
 		}
 	}
 	if now := p.show("MainPID"); now != p.process {
-		p.t.Errorf("the service was restarted with settings that are refused:\n%s", out)
+		p.t.Errorf("the service was restarted with invalid settings:\n%s", out)
 	}
 	p.does("sed", "-i", "s/^databse: /database: /", "/etc/cascada/cascada.yaml")
 	p.does("systemctl", "restart", "cascada")
 }
 
-// named is what has the package's name in its own.
+// named lists the files with the package's name in their own.
 func (p *installed) named() map[string]bool {
 	paths := map[string]bool{}
 	for _, path := range strings.Fields(p.does("find", "/etc", "/usr", "/var", "-xdev", "-name", "*cascada*", "-print", "-prune")) {
@@ -224,7 +224,7 @@ func (p *installed) named() map[string]bool {
 	return paths
 }
 
-// removed removes and purges the package, looks at what is left, and takes it up again.
+// removed removes and purges the package, checks what is left, and installs it again.
 func (p *installed) removed(s *server, c *crowd, before map[string]bool) {
 	p.t.Helper()
 	payments := s.total(c.key, "")
@@ -234,13 +234,13 @@ func (p *installed) removed(s *server, c *crowd, before map[string]bool) {
 	}
 	for _, path := range []string{"/etc/cascada/cascada.yaml", p.database, p.key} {
 		if !p.has(path) {
-			p.t.Errorf("dpkg -r took %s away", path)
+			p.t.Errorf("dpkg -r removed %s", path)
 		}
 	}
 	out := p.does("dpkg", "-P", "cascada")
 	for _, left := range []string{p.database, p.key} {
 		if !p.has(left) || !strings.Contains(out, filepath.Dir(left)) {
-			p.t.Errorf("dpkg -P took %s away, or does not say that it is left:\n%s", left, out)
+			p.t.Errorf("dpkg -P removed %s, or does not report that it is left:\n%s", left, out)
 		}
 	}
 	for path := range p.named() {
@@ -251,7 +251,7 @@ func (p *installed) removed(s *server, c *crowd, before map[string]bool) {
 	p.dpkg("1.1.0")
 	again := p.serve()
 	if got := again.total(c.key, ""); got != payments {
-		p.t.Errorf("after it was purged and installed again the service has %d payments, want the %d from before", got, payments)
+		p.t.Errorf("after a purge and a new installation the service has %d payments, want the earlier %d", got, payments)
 	}
 	p.does("cascada", "check")
 }

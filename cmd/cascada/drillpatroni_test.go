@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// The machine of a primary that Patroni keeps fails. Patroni promotes another member by
-// itself, and the service, which has the addresses of all, follows.
+// The machine of a primary fails that Patroni manages. Patroni promotes another member
+// automatically, and the service, which has the addresses of all members, follows.
 //
 //	make drills DRILL=TestDrillPatroni
 func TestDrillPatroni(t *testing.T) {

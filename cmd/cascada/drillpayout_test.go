@@ -20,12 +20,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// drillBank is the adapter of the banks of the drill.
+// drillBank is the adapter of the drill's banks.
 func drillBank() provider.Adapter {
 	return provider.Adapter{Name: "drill", Rails: []string{"spei.MXN"}, OpenPayouts: func(a provider.Account) (payout.Provider, error) { return drillPayer{a}, nil }}
 }
 
-// drillPayout is what the banks are told, and tell.
+// drillPayout is the request to a bank, and its reply.
 type drillPayout struct {
 	Reference string `json:"reference"`
 	Minor     int64  `json:"minor"`
@@ -63,8 +63,8 @@ func (p drillPayer) call(ctx context.Context, method, path string, body any) pay
 	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + told.Reference, Local: money.New(told.Minor, money.MXN)}
 }
 
-// drillBooks are a bank's. Of a hundred payouts it breaks off so many after it has paid, and rejects
-// so many.
+// drillBooks are a bank's books. The bank breaks off a share of the calls after it has paid, and rejects
+// another share, both in percent.
 type drillBooks struct {
 	breaks, rejects int
 
@@ -87,7 +87,7 @@ func (b *drillBooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		_, known := b.paid[told.Reference]
 		switch b.calls++; {
-		case known: // which pays nothing
+		case known: // it pays nothing
 		case b.not[told.Reference] || b.calls%100 < b.rejects:
 			b.not[told.Reference] = true
 		default:
@@ -116,11 +116,11 @@ func (b *drillBooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(told) // who has gone does not read it
+	_ = json.NewEncoder(w).Encode(told) // a closed connection is fine
 }
 
-// Withdrawals over two payout accounts, of which one breaks off after it has paid and one rejects, while
-// nodes are killed: nothing is paid twice, nothing is lost, and the books are the banks' to the cent.
+// Withdrawals go over two payout accounts while nodes are killed. One account breaks calls off after it has
+// paid, the other rejects some: nothing is paid twice, nothing is lost, and the books match the banks' to the cent.
 //
 //	go test ./cmd/cascada -run TestDrillPayouts -v -full
 func TestDrillPayouts(t *testing.T) {
@@ -150,7 +150,7 @@ func TestDrillPayouts(t *testing.T) {
 			k.nodes[i].Store(u.serve(t))
 		}
 		key := u.merchant(t, database).Keys.Sandbox.Secret
-		// call asks node after node until one answers.
+		// call sends a request to one node after another until one answers.
 		call := func(method, path, body, idempotency string) map[string]any {
 			for range 600 {
 				header := http.Header{}

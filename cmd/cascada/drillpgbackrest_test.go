@@ -7,9 +7,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// pgBackRest keeps a PostgreSQL: a full backup, an incremental one, and all of its log. The server is gone, and
-// pgBackRest puts it back to a moment after the last backup. Then as in TestDrillRestore: nothing is charged,
-// given back or paid out twice. The repository goes on with the new server.
+// pgBackRest backs up a PostgreSQL: a full backup, an incremental one, and the whole WAL. The server is lost, and
+// pgBackRest restores it to a moment after the last backup. Then, as in TestDrillRestore, nothing is charged,
+// refunded or paid out twice. The repository continues with the new server.
 //
 //	make drills DRILL=TestDrillPgBackRest
 func TestDrillPgBackRest(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDrillPgBackRest(t *testing.T) {
 	var at time.Time
 	restore(t, "PostgreSQL, pgBackRest", dbtest.Address(kept), func(d *restoring) {
 		kept.Do("--type=incr", "backup")
-		d.window("logged", 5, nil) // which only the log has
+		d.window("logged", 5, nil) // it is only in the WAL
 		at = time.Now()
 	}, func(d *restoring) string {
 		to := time.Now()

@@ -8,16 +8,16 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// poolers are what becomes of a pgbouncer that nodes work through. turn returns when it was well again.
+// poolers are failures of a pgbouncer between nodes and database. turn returns when it works again.
 var poolers = []struct {
 	name  string
-	short bool // what no other test does
+	short bool // also in a short run: no other test does it
 	turn  func(b *dbtest.Bouncer, patience time.Duration) time.Time
 }{
 	{"well", false, func(*dbtest.Bouncer, time.Duration) time.Time { return time.Now() }},
 	{"killed, and started again", false, func(b *dbtest.Bouncer, patience time.Duration) time.Time {
 		b.Kill()
-		time.Sleep(patience) // what clients are told meanwhile is part of the drill
+		time.Sleep(patience) // the answers during the outage are part of the drill
 		b.Start("session")
 		return time.Now()
 	}},
@@ -37,8 +37,8 @@ var poolers = []struct {
 	}},
 }
 
-// Nodes work through a pgbouncer that keeps sessions, which fails, or is set to give each transaction
-// another session. A node that starts then is refused with what to set.
+// Nodes work through a pgbouncer in session mode, which fails, or is switched to transaction mode. A node
+// that starts in that mode is refused, with the setting that it needs.
 //
 //	go test ./cmd/cascada -run TestDrillPooler -v -full -timeout 30m
 func TestDrillPooler(t *testing.T) {
@@ -69,7 +69,7 @@ func TestDrillPooler(t *testing.T) {
 			c.rest()
 			v := c.audit()
 			v.report(c)
-			if *full { // what was delivered while nothing could be written comes again after a minute
+			if *full { // deliveries that could not be recorded are repeated after a minute
 				c.hears(in, k.database)
 			}
 			k.user.check(t, k.database)

@@ -7,31 +7,31 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// primaries are a primary, behind a line, and its standby.
+// primaries are a primary, behind a proxy line, and its standby.
 type primaries struct {
 	old, standby *dbtest.Server
-	now          *dbtest.Server // the primary in the end
+	now          *dbtest.Server // the primary at the end
 	line         *dbtest.Line
-	patience     time.Duration // of the operator, who then promotes the standby
+	patience     time.Duration // until the operator promotes the standby
 	crowd        *crowd
 }
 
-// promoted lets the operator find out, and promote.
+// promoted waits until the operator notices, and promotes the standby.
 func (p *primaries) promoted() time.Time {
-	time.Sleep(p.patience) // what clients are told meanwhile is part of the drill
+	time.Sleep(p.patience) // the answers during the outage are part of the drill
 	p.standby.Promote()
 	p.now = p.standby
 	return time.Now()
 }
 
-// goesOn waits until much was done since.
+// goesOn waits until many requests were done since the failure.
 func (p *primaries) goesOn() { p.crowd.more("work to go on", 100) }
 
-// outages are what becomes of a primary. fail returns when there was one again.
+// outages are failures of a primary. fail returns when there is a primary again.
 var outages = []struct {
 	name         string
 	asynchronous bool
-	short        bool // no other test does it
+	short        bool // also in a short run: no other test does it
 	fail         func(p *primaries) time.Time
 }{
 	{name: "killed", fail: func(p *primaries) time.Time {
@@ -69,13 +69,13 @@ var outages = []struct {
 	}},
 }
 
-// failing is the head of the tables of what becomes of a primary.
+// failing prints the header of the tables of failures of a primary.
 func failing() {
 	heading("the primary is", "operations", "with a key", "errors", "longest answer", "longest time without service after the promotion", "`/readyz`", "lost", "doubled", "untrue answers")
 }
 
 // The primary fails under load of requests with and without keys. The service has the
-// addresses of both servers, and goes on at the new primary by itself.
+// addresses of both servers, and continues at the new primary by itself.
 //
 //	go test ./cmd/cascada -run TestDrillPrimary -v -full -timeout 30m
 func TestDrillPrimary(t *testing.T) {
@@ -106,13 +106,13 @@ func TestDrillPrimary(t *testing.T) {
 	}
 }
 
-// failover is a drill of it.
+// failover is a drill of a primary's failure.
 type failover struct {
 	name, database string
 	asynchronous   bool
-	fail           func(c *crowd) time.Time // returns when there was a primary again
-	afterwards     time.Duration            // in which nodes look at all hosts a few times
-	primary        func() string            // the address of the one in the end
+	fail           func(c *crowd) time.Time // returns when there is a primary again
+	afterwards     time.Duration            // long enough for nodes to check all hosts a few times
+	primary        func() string            // the address of the last one
 }
 
 func (f failover) run(t *testing.T) {
@@ -138,7 +138,7 @@ func (f failover) run(t *testing.T) {
 	stop()
 	c.rest()
 	v := c.audit()
-	if f.asynchronous { // what had not reached the standby is lost with the primary
+	if f.asynchronous { // commits that had not reached the standby are lost
 		t.Logf("lost: %q", v.complaints)
 	} else {
 		v.report(c)

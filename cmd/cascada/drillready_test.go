@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// readiness is what the nodes' /readyz said while something failed, as whoever asks them ten times a second saw it.
+// readiness is what /readyz of the nodes answered during a failure, asked ten times a second.
 type readiness struct {
 	mu          sync.Mutex // owns what follows
-	first, last time.Time  // answers that were not 200; zero: there were none
+	first, last time.Time  // answers other than 200; zero: there was none
 	words       map[string]bool
 }
 
-// watchReady asks every node of a pack until the returned function is called.
+// watchReady polls every node of a pack until the returned function is called.
 func (k *pack) watchReady() (r *readiness, stop func()) {
 	r = &readiness{words: map[string]bool{}}
 	over := make(chan struct{})
@@ -51,7 +51,7 @@ func (k *pack) watchReady() (r *readiness, stop func()) {
 	}
 }
 
-// since tells what was said, how long after a moment, and for how long.
+// since describes the answers: how long after a moment they changed, and for how long.
 func (r *readiness) since(began time.Time) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

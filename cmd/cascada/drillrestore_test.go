@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// ageKey makes a recipient, and a file with the identity that opens what is encrypted to it.
+// ageKey makes a recipient, and a file with the identity that decrypts for it.
 func ageKey(t testing.TB, dir string) (recipient, identity string) {
 	t.Helper()
 	made, err := age.GenerateX25519Identity()
@@ -35,7 +35,7 @@ func ageKey(t testing.TB, dir string) (recipient, identity string) {
 	return made.Recipient().String(), identity
 }
 
-// witness stands before a provider and keeps each call that it took.
+// witness stands before a provider and keeps each call that the provider accepted.
 type witness struct {
 	mu    sync.Mutex // owns calls
 	calls []seenCall
@@ -63,7 +63,7 @@ func (w *witness) before(upstream http.Handler) http.Handler {
 	})
 }
 
-// list is all that the provider did, paid or not, as its own export.
+// list returns everything that the provider did, paid or not, as its own export.
 func (w *witness) list(t testing.TB, path string) string {
 	t.Helper()
 	w.mu.Lock()
@@ -83,7 +83,7 @@ func (w *witness) list(t testing.TB, path string) string {
 	return path
 }
 
-// once is each reference once: the provider charges once by it. The caller holds the lock.
+// once returns each reference once, because the provider charges once for it. The caller holds the lock.
 func (w *witness) once() []seenCall {
 	seen := map[string]seenCall{}
 	for _, c := range w.calls {
@@ -92,10 +92,10 @@ func (w *witness) once() []seenCall {
 	return slices.SortedFunc(maps.Values(seen), func(a, b seenCall) int { return strings.Compare(a.reference, b.reference) })
 }
 
-// demand is a request of a client, which repeats it.
+// demand is a request that its client repeats later.
 type demand struct{ path, key, body, id string }
 
-// restoring is a drill under way.
+// restoring is a running drill.
 type restoring struct {
 	t        *testing.T
 	user     user
@@ -111,7 +111,7 @@ type restoring struct {
 	longest  time.Duration
 }
 
-// ask makes a request of the shop's, with its key.
+// ask sends a request of the shop, with its key.
 func (d *restoring) ask(o demand) (int, map[string]any) {
 	secret := d.keys.Keys.Production.Secret
 	if o.path == "/withdrawals" {
@@ -126,7 +126,7 @@ func (d *restoring) ask(o demand) (int, map[string]any) {
 	return status, reply
 }
 
-// does is ask for what has to succeed, and keeps it.
+// does sends a request that must succeed, and keeps it.
 func (d *restoring) does(o demand, id string) demand {
 	d.t.Helper()
 	status, reply := d.ask(o)
@@ -138,13 +138,13 @@ func (d *restoring) does(o demand, id string) demand {
 	return o
 }
 
-// window makes payments, refunds and withdrawals.
+// window creates payments, refunds and withdrawals.
 func (d *restoring) window(name string, n int, known []demand) (paid []demand) {
 	for i := range n {
 		next := "paid"
 		switch i % 5 {
 		case 1:
-			next = "soft" // so that the second account takes it
+			next = "soft" // so that it goes to the second account
 		case 2:
 			next = "open"
 		}
@@ -171,7 +171,7 @@ func (d *restoring) window(name string, n int, known []demand) (paid []demand) {
 	return paid
 }
 
-// begin opens the accounts, and makes money that can be withdrawn.
+// begin opens the accounts, and creates money that can be withdrawn.
 func (d *restoring) begin() {
 	u := d.user.with("PLAIN_KEY=key-1", "PLAIN_SECRET=hush")
 	u.does(d.t, "migrate")
@@ -212,8 +212,8 @@ func (d *restoring) begin() {
 	d.method = text(pix, "paymentMethodId")
 }
 
-// doubled counts what providers did more than once for one order, by its amount, which no other order
-// has; refunds by their charge, and payouts by their amount.
+// doubled counts what providers did more than once for one order. Orders have unique amounts: payments and
+// payouts are counted by their amount, refunds by their charge.
 func (d *restoring) doubled() (n int) {
 	times := map[string]int{}
 	for _, w := range d.books {
@@ -239,7 +239,7 @@ func (d *restoring) doubled() (n int) {
 	return n
 }
 
-// repeat lets clients repeat all they ever asked for. Each has to get what he got before.
+// repeat lets clients repeat all their requests. Each must get the same result as before.
 func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) {
 	for _, o := range orders {
 		status, reply := d.ask(o)
@@ -249,7 +249,7 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 		}
 		switch {
 		case closed && status == http.StatusServiceUnavailable && text(reply, "error", "details", "reason") == "recovering",
-			closed && status == http.StatusNotFound && strings.HasSuffix(o.path, "/refund"): // of a payment that is not known either
+			closed && status == http.StatusNotFound && strings.HasSuffix(o.path, "/refund"): // its payment is unknown too
 			refusals++
 		case judge(status, reply) != made || id != o.id:
 			untrue++
@@ -259,9 +259,9 @@ func (d *restoring) repeat(orders []demand, closed bool) (refusals, untrue int) 
 	return refusals, untrue
 }
 
-// A database is put back to a moment, and with it goes what was done since. Clients repeat all that they
-// ever asked for, with the same keys: nothing is charged, given back or paid out twice, and each is told the
-// same as before.
+// A database is restored to an earlier moment, so later changes are lost. Clients repeat all their
+// requests with the same keys: nothing is charged, refunded or paid out twice, and each request gets the
+// same answer as before.
 //
 //	go test ./cmd/cascada -run TestDrillRestore -v -full -timeout 30m
 func TestDrillRestore(t *testing.T) {
@@ -312,30 +312,30 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	known := d.window("before", n, nil)
 	backup(d)
 	before := len(d.orders)
-	d.user.does(t, "fx", "set", "BRL", "5.5") // which is lost, too: it is another amount then
+	d.user.does(t, "fx", "set", "BRL", "5.5") // lost too, so the local amount is different afterwards
 	time.Sleep(time.Second)                   // running servers learn of a rate within seconds
 	d.window("lost", n, known)
 	d.codes, d.longest = map[string]int{}, 0
 	database = putBack(d)
 
-	d.first.Next("paid") // who asks the first account again would be charged there
+	d.first.Next("paid") // a second call to the first account would charge
 	d.server = d.user.serve(t)
 	refusals, untrue := d.repeat(d.orders, true)
 	if lost := len(d.orders) - before; refusals != lost {
-		t.Errorf("%d of %d requests of the lost time were refused while the service was closed", refusals, lost)
+		t.Errorf("while the service was closed, %d of %d requests of the lost time were refused", refusals, lost)
 	}
 	if wait := d.waits(d.orders[before]); wait != "60" {
-		t.Errorf("a request that is refused meanwhile may come again after %q seconds", wait)
+		t.Errorf("a refused request has Retry-After %q", wait)
 	}
 	if _, log, code := d.user.run(t, "recover", "end"); code == 0 || !strings.Contains(log, "it is not known what account first did") {
-		t.Errorf("recover end before anything is known: exit %d, %s", code, log)
+		t.Errorf("recover end before the lists were read: exit %d, %s", code, log)
 	}
 	empty := filepath.Join(d.user.dir, "empty.csv")
 	if err := os.WriteFile(empty, []byte("reference,type,amount,currency\nx,fee,1.00,USD\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, log, code := d.user.run(t, "recover", "list", "--provider", "first", "--report", empty); code == 0 || !strings.Contains(log, "1 are other kinds") {
-		t.Errorf("a list that is not understood: exit %d, %s", code, log)
+		t.Errorf("a list that cannot be read: exit %d, %s", code, log)
 	}
 	for account, w := range d.books {
 		d.user.does(t, "recover", "list", "--provider", account, "--report", w.list(t, filepath.Join(d.user.dir, account+".csv")))
@@ -357,7 +357,7 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	}
 	doubled := d.doubled()
 	if left := d.user.does(t, "recover", "--database", database); strings.Contains(left, "FOUND") {
-		t.Errorf("something is left:\n%s", left)
+		t.Errorf("found entries are left:\n%s", left)
 	}
 	d.does(demand{path: "/payments", key: "new", body: fmt.Sprintf(`{"amount":9,"documentId":"52998224725","paymentMethodId":%q}`, d.method)}, "transactionId")
 	d.settled()
@@ -367,7 +367,7 @@ func restore(t *testing.T, name, database string, backup func(*restoring), putBa
 	row(name, before, len(d.orders)-before-1, refusals, calls+len(d.bank.paid), failures(d.codes), ms(d.longest), lost, doubled, untrue)
 }
 
-// lost counts what clients were told to be done and is not there.
+// lost counts the requests that were answered as done and have no object.
 func (d *restoring) lost() (n int) {
 	for _, o := range d.orders {
 		path, secret := "/payments/"+o.id, d.keys.Keys.Production.Secret
@@ -385,7 +385,7 @@ func (d *restoring) lost() (n int) {
 	return n
 }
 
-// waits is the Retry-After of the answer to a request.
+// waits returns the Retry-After of a request's answer.
 func (d *restoring) waits(o demand) string {
 	r, err := http.NewRequest("POST", d.server.url+"/api/v1"+o.path, strings.NewReader(o.body))
 	if err != nil {
@@ -402,7 +402,7 @@ func (d *restoring) waits(o demand) string {
 	return reply.Header.Get("Retry-After")
 }
 
-// payouts is the bank's list.
+// payouts returns the bank's list.
 func (d *restoring) payouts() string {
 	d.bank.mu.Lock()
 	defer d.bank.mu.Unlock()
@@ -418,7 +418,7 @@ func (d *restoring) payouts() string {
 	return path
 }
 
-// settled waits until no refund and no withdrawal is under way.
+// settled waits until no refund and no withdrawal is open.
 func (d *restoring) settled() {
 	for path, secret := range map[string]string{
 		"/withdrawals?status=pending": d.keys.Keys.Sandbox.Secret, "/withdrawals?status=processing": d.keys.Keys.Sandbox.Secret,

@@ -14,11 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// servedBy is the header that tells which node a balancer's answer is from: node0 and so on.
+// servedBy is the header of a balancer's answer with the name of the node: node0 and so on.
 const servedBy = "Served-By"
 
-// balancer starts haproxy before nodes, of which it asks each whether it is ready, and returns the
-// address that clients know.
+// balancer starts haproxy in front of nodes, with a readiness check of each, and returns the
+// address for clients.
 func balancer(t testing.TB, nodes []string) *server {
 	t.Helper()
 	program, err := exec.LookPath("haproxy")
@@ -69,17 +69,17 @@ listen cascada
 	return front
 }
 
-// drainDelay is how long a node that stops takes requests, for the balancer to see that it stops.
+// drainDelay is how long a stopping node still accepts requests, so that the balancer notices.
 const drainDelay = time.Second
 
-// rolling is nodes behind a balancer, each replaced by one of the next version after the other.
+// rolling is a group of nodes behind a balancer, which are replaced one by one by the next version.
 type rolling struct {
 	t        testing.TB
 	database string
 	user     user
 	nodes    []*server
 	at       []string // their addresses
-	flags    []string // more of them, for each node
+	flags    []string // more flags for each node
 }
 
 // startRolling starts nodes on a database.
@@ -95,7 +95,7 @@ func startRolling(t testing.TB, database string, u user, nodes int, flags ...str
 	return r
 }
 
-// start starts a node at its address, and returns when it is ready.
+// start starts a node at its address, and returns when the node is ready.
 func (r *rolling) start(node int) {
 	r.t.Helper()
 	s := r.user.start(r.t, append([]string{"--database", r.database, "--listen", r.at[node], "--drain-delay", drainDelay.String()}, r.flags...)...)
@@ -105,18 +105,18 @@ func (r *rolling) start(node int) {
 	r.nodes[node] = s
 }
 
-// replace lets the nodes be what the user's program is now, one after the other.
+// replace replaces the nodes with the user's current program, one after the other.
 func (r *rolling) replace() {
 	r.t.Helper()
 	for node, before := range r.nodes {
 		before.stop()
 		r.start(node)
-		time.Sleep(500 * time.Millisecond) // the balancer looks twice in it
+		time.Sleep(500 * time.Millisecond) // the balancer checks twice in that time
 	}
 }
 
-// A service is upgraded twice under load, node by node behind haproxy. The nodes of two versions write the same
-// database meanwhile, and no request fails. The contract migration is done when the last old node is gone.
+// A service is upgraded twice under load, node by node behind haproxy. Meanwhile nodes of two versions write to
+// the same database, and no request fails. The contract migration runs when the last old node has stopped.
 //
 //	go test ./cmd/cascada -run TestDrillRolling -v -full
 func TestDrillRolling(t *testing.T) {
@@ -140,7 +140,7 @@ func TestDrillRolling(t *testing.T) {
 		r.user = u.with(asNext + "=" + files)
 		r.replace()
 		c.more("payments after the upgrade", 50)
-		if *full { // older programs count as alive for a while
+		if *full { // older programs count as active for a while
 			await(t, "the contract migration", func() bool {
 				out, _, _ := r.user.run(t, "migrate", "--plan", "--database", r.database)
 				return strings.Contains(out, fmt.Sprintf("%[1]d of %[1]d", newest))

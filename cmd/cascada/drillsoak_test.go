@@ -16,29 +16,29 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// look is what a process, and the log of its database, take at one moment.
+// look is the resources of a process, and the size of its database's log, at one moment.
 type look struct{ memory, descriptors, goroutines, log float64 }
 
-// flats are what must not grow while the load stays the same. Flat is a figure whose median in the last
-// third of the looks is at most a part of it and so much more than in the second third; the first third is
+// flats are the figures that must not grow while the load stays the same. A figure is flat if its median in the
+// last third of the looks exceeds that of the second third by at most a share and a slack. The first third is
 // for caches, pools and files to fill.
 var flats = []struct {
 	name  string
 	of    func(look) float64
 	part  float64
-	slack float64 // by which one look differs from another anyway
+	slack float64 // the usual difference between two looks
 	unit  float64
 	say   string
 }{
 	{"memory", func(l look) float64 { return l.memory }, .05, 8 << 20, 1e6, "%.0f MB"},
 	{"descriptors", func(l look) float64 { return l.descriptors }, .05, 8, 1, "%.0f"},
 	{"goroutines", func(l look) float64 { return l.goroutines }, .05, 16, 1, "%.0f"},
-	// PostgreSQL keeps as much as it writes between two checkpoints, by an average of the last ones, in files of
-	// this size. A log of which nothing goes away grows by all that is written: it doubles.
+	// PostgreSQL keeps as much WAL as it writes between two checkpoints, averaged over the last ones, in files of
+	// this size. A WAL whose files are never removed grows by everything that is written: it doubles.
 	{"the database's log", func(l look) float64 { return l.log }, .1, 16 << 20, 1e6, "%.0f MB"},
 }
 
-// thirds is the median of a figure in the second and in the last third of the looks.
+// thirds returns the median of a figure in the second and in the last third of the looks.
 func thirds(looks []look, of func(look) float64) (second, last float64) {
 	median := func(part []look) float64 {
 		var all []float64
@@ -62,8 +62,8 @@ func grown(looks []look) (names []string) {
 	return names
 }
 
-// What grows with every payment is found, what fills once and what jumps for a moment is not.
-func TestASoakFindsWhatGrows(t *testing.T) {
+// grown finds what grows with every payment, but not what fills once or jumps for a moment.
+func TestSoakFindsGrowth(t *testing.T) {
 	t.Parallel()
 	steady := look{150e6, 90, 120, 40e6}
 	var fills, jumps, leaks, drops []look
@@ -76,21 +76,21 @@ func TestASoakFindsWhatGrows(t *testing.T) {
 			l = look{400e6, 900, 1200, 400e6}
 		}
 		jumps = append(jumps, l)
-		part := float64(i) / 100 // 1 in a third
+		part := float64(i) / 100 // 1 after a third
 		leaks = append(leaks, look{150e6 + 25e6*part, 90 + 14*part, 120 + 24*part, 40e6 + 30e6*part})
 		drops = append(drops, look{150e6 - 17e6*part, 90, 120, 40e6})
 	}
 	for name, looks := range map[string][]look{"what fills once": fills, "what jumps": jumps, "what goes down": drops} {
 		if got := grown(looks); len(got) > 0 {
-			t.Errorf("%s: %q are said to grow", name, got)
+			t.Errorf("%s: grown reports %q", name, got)
 		}
 	}
 	if got := grown(leaks); len(got) != len(flats) {
-		t.Errorf("of what leaks only %q are found", got)
+		t.Errorf("of the leaks, only %q are found", got)
 	}
 }
 
-// metric is a figure that the service tells of itself; -1 where it does not answer.
+// metric returns a metric of the service; -1 if it does not answer.
 func metric(address, name string) float64 {
 	reply, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
@@ -107,7 +107,7 @@ func metric(address, name string) float64 {
 	return -1
 }
 
-// soak is a service at its usual work for long.
+// soak is a service at its usual work for a long time.
 type soak struct {
 	t       *testing.T
 	name    string
@@ -119,7 +119,7 @@ type soak struct {
 	looks []look
 }
 
-// watch looks until the returned function is called.
+// watch takes looks until the returned function is called.
 func (s *soak) watch(every time.Duration) (stop func()) {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
@@ -143,7 +143,7 @@ func (s *soak) watch(every time.Duration) (stop func()) {
 	}
 }
 
-// tell says how it goes: a run that is stopped has said something.
+// tell logs the progress, so that a stopped run has some result.
 func (s *soak) tell(p bench.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +157,8 @@ func (s *soak) tell(p bench.Progress) {
 	s.t.Logf("%s, %s; %s", s.name, p, strings.Join(now, ", "))
 }
 
-// A service does its usual work for half an hour: payments at even times, each told to an endpoint that
-// verifies it. Nothing is refused, lost or doubled, and what the service takes does not grow.
+// A service does its usual work for half an hour: payments at even intervals, each with a webhook to an endpoint
+// that verifies it. Nothing is refused, lost or doubled, and the service's resources do not grow.
 //
 //	go test ./cmd/cascada -run TestDrillSoak -v -full -timeout 90m
 func TestDrillSoak(t *testing.T) {
@@ -206,7 +206,7 @@ func TestDrillSoak(t *testing.T) {
 	}
 }
 
-// judge fails the drill where the books differ or something grew, and prints its row.
+// judge fails the drill if the books differ or something grew, and prints its row.
 func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 	if problems := r.Problems(); len(problems) > 0 {
 		s.t.Errorf("the clients saw: %s", strings.Join(problems, "; "))
@@ -215,8 +215,8 @@ func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 	for _, n := range r.Errors {
 		failed += n
 	}
-	if doubled > failed { // of a request without an answer nobody knows
-		s.t.Errorf("%d payments are there that nobody asked for", doubled-failed)
+	if doubled > failed { // a request without an answer may have created one
+		s.t.Errorf("there are %d payments that nobody requested", doubled-failed)
 	}
 	if w.SignaturesChecked != w.Delivered+w.Duplicates+w.Doubled+w.OtherEvents || w.Unexpected > failed || w.OtherEvents > 0 {
 		s.t.Errorf("the endpoint got %+v", *w)
@@ -227,13 +227,13 @@ func (s *soak) judge(r bench.Result, rate float64, lasts time.Duration) {
 	within(s.t, "an answer", time.Duration(r.MaxMs*float64(time.Millisecond)), answerLimit)
 	for _, l := range s.looks {
 		if l.memory <= 0 || l.descriptors <= 0 || l.goroutines <= 0 || l.log <= 0 {
-			s.t.Fatalf("a look at the service saw %+v", l)
+			s.t.Fatalf("a look at the service is %+v", l)
 		}
 	}
 	if len(s.looks) < 6 {
 		s.t.Fatalf("the service was looked at %d times", len(s.looks))
 	}
-	if names := grown(s.looks); *full && len(names) > 0 { // a short one is over while caches fill
+	if names := grown(s.looks); *full && len(names) > 0 { // a short run ends while caches fill
 		s.t.Errorf("not flat: %s", strings.Join(names, ", "))
 	}
 	s.t.Logf("%s: the clients took %.0f µs of CPU a payment, the service %.0f µs; the machine was busy for %.0f %%; %d events came again", s.name, r.GeneratorUs, r.ServerCPUUs, r.MachineBusy, w.Duplicates)
@@ -256,7 +256,7 @@ func counts(of map[string]int64) map[string]int {
 	return all
 }
 
-// sizeOf is that of a file in bytes; 0 where there is none.
+// sizeOf returns the size of a file in bytes; 0 if there is none.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// stopping is a drill under way: nodes that are stopped, and one that is not.
+// stopping is a running drill: one node that is suspended, and one that is not.
 type stopping struct {
 	t         testing.TB
 	key       string
@@ -33,20 +33,20 @@ type stopping struct {
 	twice   int
 	late    int
 	wrong   int
-	unclear int // answers of nodes that went on
+	unclear int // answers of nodes after they continued
 	answers []time.Duration
 }
 
-// A node is stopped between a payment's intent and its call: the intent is durable, and either
+// A node is suspended between a payment's intent and its call: the intent is durable, and either
 // the answer to the commit has not reached the node, or it has, and the connection to the
-// provider is being made. The client asks another node. When the stopped one goes on, its call
-// stays at home.
+// provider is being made. The client asks another node. When the suspended node continues, it does
+// not send its call.
 //
 //	go test ./cmd/cascada -run TestDrillStopped -v -full -timeout 30m
 func TestDrillStopped(t *testing.T) {
 	t.Parallel()
-	// Nine seconds are longer than a call may wait before it leaves, and shorter than anything
-	// else that gives it up.
+	// Nine seconds is longer than a call may wait before it is sent, and shorter than any other
+	// timeout.
 	const brief = 9 * time.Second
 	heading("stops", "each for", "between intent and call", "charged twice", "calls that left after the thaw", "answers that are not true", "answers that it is not known", "the other node's answer: p50", "longest")
 	if !*full {
@@ -58,7 +58,7 @@ func TestDrillStopped(t *testing.T) {
 	}
 }
 
-// stopNodes stops each of some nodes so often.
+// stopNodes suspends each node that many times.
 func stopNodes(t *testing.T, nodes, rounds int, pause time.Duration) {
 	d := &stopping{t: t, doors: &doors{certificates: filepath.Join(t.TempDir(), "certificates")}, providers: &strict{calls: map[string][]charged{}}, pause: pause}
 	database := dbtest.Postgres(t)
@@ -87,9 +87,9 @@ func stopNodes(t *testing.T, nodes, rounds int, pause time.Duration) {
 		ready(node)
 		all.Go(func() {
 			for round := range rounds {
-				moment := line.Before // the answer to its commit is on the way
+				moment := line.Before // the answer to the commit is on its way
 				if (n+round)%2 == 1 {
-					moment = func(do func()) { d.doors.arm(node, do) } // its connection to the provider is being made
+					moment = func(do func()) { d.doors.arm(node, do) } // the connection to the provider is being made
 				}
 				for try := 1; !d.stop(node, moment, method, fmt.Sprintf("stop-%d-%d-%d", n, round, try)); try++ {
 					if try == 5 {
@@ -122,11 +122,11 @@ func (d *stopping) method() string {
 	return text(pix, "paymentMethodId")
 }
 
-// patient waits for as long as a node is stopped.
+// patient waits for as long as a node is suspended.
 var patient = &http.Client{Transport: connections.Transport}
 
-// stop stops a node between the intent of one payment and its call, and lets it go on. false:
-// the moment was missed.
+// stop suspends a node between the intent of a payment and its call, and then lets it continue. It returns
+// false if it missed the moment.
 func (d *stopping) stop(node *server, moment func(do func()), method, tag string) (stopped bool) {
 	order := body(map[string]any{"amount": 10, "documentId": "52998224725", "paymentMethodId": method, "merchantOrderId": tag})
 	header := http.Header{"Idempotency-Key": {tag}}
@@ -136,7 +136,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 		var id string
 		err := d.database.QueryRow(`SELECT id FROM processing WHERE order_id = $1 AND doc LIKE '%"sending"%'`, tag).Scan(&id)
 		if err != nil {
-			return // it is about something else
+			return // it is another request
 		}
 		once.Do(func() {
 			d.signal(node, syscall.SIGSTOP, "T")
@@ -147,7 +147,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 	go func() {
 		status, reply := node.callBy(patient, "POST", "/payments", d.key, order, header)
 		if judge(status, reply) == unclear {
-			reply = nil // which is true
+			reply = nil // that is true
 		}
 		first <- reply
 	}()
@@ -155,7 +155,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 	select {
 	case id = <-reached:
 		moment(nil)
-	case <-first: // a connection's owner is not always seen in time
+	case <-first: // the owner of a connection is not always found in time
 		moment(nil)
 		return false
 	}
@@ -168,7 +168,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 		return status == http.StatusCreated
 	})
 	took := time.Since(began)
-	time.Sleep(d.pause - took) // how long it stands still is what the drill is about
+	time.Sleep(d.pause - took) // the drill needs this pause
 	thawed := time.Now()
 	d.signal(node, syscall.SIGCONT, "SR")
 	reply := <-first
@@ -200,7 +200,7 @@ func (d *stopping) stop(node *server, moment func(do func()), method, tag string
 	return true
 }
 
-// signal waits until the process is in one of some states.
+// signal sends a signal, and waits until the process is in one of these states.
 func (d *stopping) signal(node *server, signal syscall.Signal, states string) {
 	if err := node.command.Process.Signal(signal); err != nil {
 		d.t.Error(err)

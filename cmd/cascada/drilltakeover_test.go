@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A node is killed under load, again and again. Whoever repeats his create call with its key
-// is answered with the outcome that he asked for: by the node that lives, or on SQLite by the
-// one that a supervisor starts in its place.
+// A node is killed under load, again and again. A client that repeats its create call with its key
+// gets the outcome that it asked for: from the other node, or on SQLite from the node that a supervisor
+// starts instead.
 //
 //	go test ./cmd/cascada -run TestDrillTakeover -v -full
 func TestDrillTakeover(t *testing.T) {
@@ -38,7 +38,7 @@ func TestDrillTakeover(t *testing.T) {
 			c.ask, c.thinks = asksPaid, 20*time.Millisecond
 			wait := c.work(clients, 1<<30)
 			for i := range kills {
-				time.Sleep(300*time.Millisecond + time.Duration(random.Int64N(int64(700*time.Millisecond)))) // the moment is what the drill is about
+				time.Sleep(300*time.Millisecond + time.Duration(random.Int64N(int64(700*time.Millisecond)))) // the kill comes at a random moment
 				k.replace(i % drill.nodes)
 			}
 			c.enough.Store(true)
@@ -47,7 +47,7 @@ func TestDrillTakeover(t *testing.T) {
 			v := c.audit()
 			for _, a := range c.asked {
 				if got := text(a.reply, "status"); got != "completed" {
-					t.Errorf("%s, asked to be paid, is answered %q: %v", a.tag, got, a.reply)
+					t.Errorf("%s was to be paid, and is answered %q: %v", a.tag, got, a.reply)
 				}
 			}
 			v.report(c)
@@ -65,17 +65,17 @@ func TestDrillTakeover(t *testing.T) {
 	}
 }
 
-// ms is how long something took, for people.
+// ms writes a duration for people.
 func ms(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// asksPaid is a payment that the sandbox's shopper pays within the call.
+// asksPaid creates a payment that the sandbox's shopper pays within the call.
 func asksPaid(c *crowd, random *rand.Rand) *asked {
 	a := c.pays("sbx_pix", random)
 	a.key, a.header = "key-"+a.tag, http.Header{"Sandbox-Simulate": {"paid"}}
 	return a
 }
 
-// pack is some nodes on one database, that are killed and started again.
+// pack is some nodes on one database, which are killed and started again.
 type pack struct {
 	t        testing.TB
 	user     user
@@ -93,7 +93,7 @@ func startPack(t testing.TB, database string, nodes int) *pack {
 	return k
 }
 
-// any is one node after the other.
+// any returns one node after the other.
 func (k *pack) any(but *server) *server {
 	for {
 		if s := k.nodes[int(k.next.Add(1))%len(k.nodes)].Load(); s != but || len(k.nodes) == 1 {
@@ -109,8 +109,8 @@ func (k *pack) replace(i int) {
 	k.nodes[i].Store(k.user.serve(k.t, "--database", k.database))
 }
 
-// waits is how long those waited for their answers whose requests were under way when a node
-// was killed, from then on.
+// waits returns how long the requests that were open when a node was killed waited for their
+// answers, from then on.
 func (k *pack) waits(all []*asked) (waits []time.Duration) {
 	for _, a := range all {
 		for _, at := range k.killed {

@@ -8,11 +8,11 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Run is the program with other adapters than the built-in ones, and with the migrations that a next
-// version of it would bring.
+// Run is the program with other adapters than the built-in ones, and with the migrations of its next
+// version.
 func Run(migrations fs.FS, adapters ...provider.Adapter) {
 	run(adapters, cli.NextVersion{Migrations: migrations})
 }
 
-// Stamped is the version of a program that has none by its build's flags.
+// Stamped returns the version of a program whose build flags set none.
 func Stamped(info *debug.BuildInfo) string { return stamped(info) }

@@ -10,9 +10,9 @@ import (
 // feedFlags say where the server reads exchange rates.
 type feedFlags struct {
 	funds.RateFlags
-	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"JSON endpoint of exchange rates, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
-	File  string        `name:"fx-url-file" env:"CASCADA_FX_URL_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a key may be in it (${env})."`
-	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two looks at --fx-url (${env}, default ${default})."`
+	URL   string        `name:"fx-url" env:"CASCADA_FX_URL" placeholder:"URL" help:"URL of exchange rates as JSON, {\"base\":\"USD\",\"date\":…,\"rates\":{\"BRL\":5.43}}; none by default (${env})."`
+	File  string        `name:"fx-url-file" env:"CASCADA_FX_URL_FILE" placeholder:"FILE" help:"File whose only line is that URL, for a URL that contains a key (${env})."`
+	Every time.Duration `name:"fx-every" default:"1h" env:"CASCADA_FX_EVERY" help:"Time between two reads of --fx-url (${env}, default ${default})."`
 }
 
 func (f feedFlags) config() daemon.FX {

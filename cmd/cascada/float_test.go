@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An operator books what he puts into a payout account, and sees what is there.
+// An operator books money that he puts into a payout account, and sees the float.
 func TestOperatorKeepsAFloat(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
@@ -18,7 +18,7 @@ func TestOperatorKeepsAFloat(t *testing.T) {
 		out := u.does(t, append(entry, "--amount", "10000.50", "--reference", "SPEI 1")...)
 		for _, want := range []string{"by-hand", "sandbox", "10000.50 MXN", "it cannot be queried"} {
 			if !strings.Contains(out, want) {
-				t.Errorf("top-up tells no %s:\n%s", want, out)
+				t.Errorf("top-up does not print %s:\n%s", want, out)
 			}
 		}
 		u.does(t, append(entry, "--amount=-50", "--reference", "fee")...)

@@ -18,8 +18,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// inbox is a shop's own endpoint. It drops repeats by the event's id, as a
-// receiver should, and checks every delivery.
+// inbox is a shop's endpoint. It drops repeats by the event's id, as a receiver should, and
+// checks every delivery.
 type inbox struct {
 	secret string
 
@@ -29,7 +29,7 @@ type inbox struct {
 	bad     []string
 }
 
-// delivered is an event as it came.
+// delivered is an event as it arrived.
 type delivered struct {
 	kind, object, body string
 	sequence           int
@@ -51,7 +51,7 @@ func (s *server) subscribe(key string) *inbox {
 func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the sender was killed: he sends it again
+		return // the sender was killed: it sends the event again
 	}
 	var e struct {
 		ID, Type string
@@ -81,7 +81,7 @@ func (in *inbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told reports whether the endpoint knows of a thing that happened.
+// told reports whether the endpoint got an event of that type for an object.
 func (in *inbox) told(kind, object string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -93,13 +93,13 @@ func (in *inbox) told(kind, object string) bool {
 	return false
 }
 
-// broken lists the objects whose events are not numbered from 1 on, each number once.
+// broken lists the objects whose events are not numbered from 1 without gaps or repeats.
 func (in *inbox) broken() (list []string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	numbers := map[string][]int{}
 	for _, e := range in.events {
-		if e.sequence > 0 { // those before the count have 0
+		if e.sequence > 0 { // events from before the numbering have 0
 			numbers[e.object] = append(numbers[e.object], e.sequence)
 		}
 	}
@@ -115,8 +115,8 @@ func (in *inbox) broken() (list []string) {
 	return list
 }
 
-// settle waits until the service has nothing left to send, and fails the test
-// unless every event came, signed, the same each time.
+// settle waits until the service has nothing left to send. It fails the test
+// unless every event arrived, signed, and the same each time.
 func (in *inbox) settle(t testing.TB, database string) {
 	t.Helper()
 	db := openDatabase(t, database)
@@ -135,7 +135,7 @@ func (in *inbox) settle(t testing.TB, database string) {
 			t.Fatal(err)
 		}
 		if got, ok := in.events[id]; !ok || got.kind != kind || got.object != object {
-			t.Errorf("%s (%s of %s) came as %+v", id, kind, object, got)
+			t.Errorf("%s (%s of %s) arrived as %+v", id, kind, object, got)
 		}
 		events++
 	}
@@ -143,15 +143,15 @@ func (in *inbox) settle(t testing.TB, database string) {
 		t.Fatal(err)
 	}
 	if len(in.events) != events {
-		t.Errorf("%d events came, %d happened", len(in.events), events)
+		t.Errorf("%d events arrived, %d happened", len(in.events), events)
 	}
 	for _, bad := range in.bad {
 		t.Errorf("a bad delivery: %s", bad)
 	}
-	t.Logf("%d events came, %d of the deliveries were repeats", events, in.repeats)
+	t.Logf("%d events arrived, %d deliveries were repeats", events, in.repeats)
 }
 
-// undelivered counts the deliveries that are still to be made; -1 where nobody can say, as when
+// undelivered counts the deliveries that are not made yet; -1 if they cannot be counted, for instance because
 // SQLite is busy.
 func undelivered(db *sql.DB) (open int) {
 	if err := db.QueryRow("SELECT count(*) FROM deliveries WHERE status <> 'delivered'").Scan(&open); err != nil {
@@ -160,7 +160,7 @@ func undelivered(db *sql.DB) (open int) {
 	return open
 }
 
-// openDatabase looks at a database from outside the service.
+// openDatabase opens the database from outside the service.
 func openDatabase(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	driver, address := "pgx", database

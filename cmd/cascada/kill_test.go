@@ -18,16 +18,16 @@ import (
 const (
 	killRounds  = 5
 	killClients = 16
-	// killFailures is how many failing payments are named, and killStories how
-	// many of them are told in full.
+	// killFailures is how many wrong payments are reported, and killStories how many of them
+	// with their story.
 	killFailures = 20
 	killStories  = 3
 )
 
 var killSeed = flag.Uint64("kill.seed", 0, "the moments at which TestKill… kills; 0 draws them anew")
 
-// moments draws when to kill. The same seed draws the same moments; what the
-// process is doing then is its own.
+// moments draws the moments to kill at. The same seed draws the same moments; what the
+// process is doing then may differ.
 func moments(t *testing.T) *rand.Rand {
 	seed := *killSeed
 	if seed == 0 {
@@ -37,8 +37,8 @@ func moments(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// The service is killed again and again under load. What it had acknowledged
-// is there, what it had not comes out once under its key, the books hold, and
+// The service is killed again and again under load. Everything that it acknowledged
+// is there, everything else is done once when its key is repeated, the books are right, and
 // every event arrives.
 func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		await(t, "the dead processes' payments and refunds to be resolved", func() bool {
 			return k.server.total(k.key, "status=processing") == 0 && k.server.claims(k.key, "status=pending") == 0
 		})
-		t.Logf("they were %s after the last start", time.Since(began).Round(time.Second))
+		t.Logf("they were resolved %s after the last start", time.Since(began).Round(time.Second))
 		k.each((*killing).retry)
 		k.each((*killing).verify)
 		k.books()
@@ -85,7 +85,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 	})
 }
 
-// killing is a test under way: a shop whose server dies again and again.
+// killing is a running test: a shop whose server is killed again and again.
 type killing struct {
 	t        *testing.T
 	user     user
@@ -98,20 +98,20 @@ type killing struct {
 	failures int
 }
 
-// order is one create call under a key of its own, perhaps followed by the
-// shopper's payment, and what its caller was told.
+// order is a create call with its own key, perhaps followed by the shopper's payment, with
+// the replies to its caller.
 type order struct {
 	key, body string
 	cents     int64
 	pays      bool // the shopper pays the PIX
-	refunds   bool // and gets it back
-	// acknowledged is the last status that a reply told, "" without a reply.
+	refunds   bool // and gets a refund
+	// acknowledged is the last status in a reply, "" without a reply.
 	acknowledged        string
 	transaction, status string
-	refund              string // its claim
+	refund              string // the claim's id
 }
 
-// newOrder is a good card, a bad one, a PIX that is paid or one that is not.
+// newOrder returns a card that is approved, a card that is declined, a PIX that is paid or one that is not.
 func newOrder(key string, n int) *order {
 	o := &order{key: key, cents: int64(100*(1+n%50) + 50)}
 	rail := `"sbx_card"`
@@ -128,7 +128,7 @@ func newOrder(key string, n int) *order {
 	return o
 }
 
-// load takes orders from many clients and kills the server under them.
+// load sends orders from many clients and kills the server meanwhile.
 func (k *killing) load(round int, pause time.Duration) {
 	before := len(k.orders)
 	var dead atomic.Bool
@@ -144,7 +144,7 @@ func (k *killing) load(round int, pause time.Duration) {
 			}
 		})
 	}
-	time.Sleep(pause) // the moment is what the test is about
+	time.Sleep(pause) // the kill comes at a random moment
 	k.server.kill()
 	dead.Store(true)
 	clients.Wait()
@@ -158,8 +158,8 @@ func (k *killing) load(round int, pause time.Duration) {
 	k.t.Logf("round %d: killed after %s, %d of %d orders acknowledged", round, pause.Round(time.Millisecond), acknowledged, len(k.orders)-before)
 }
 
-// place sends an order, and its payment, and notes what was replied. It returns
-// false where a reply did not come.
+// place sends an order and its payment, and notes the replies. It returns false if there was
+// no reply.
 func (k *killing) place(o *order) bool {
 	status, reply := k.server.call("POST", "/payments", k.key, o.body, http.Header{"Idempotency-Key": {o.key}})
 	transaction, now := text(reply, "transactionId"), text(reply, "status")
@@ -191,15 +191,15 @@ func (k *killing) place(o *order) bool {
 		return false
 	case http.StatusOK:
 		o.acknowledged = "completed"
-	case http.StatusConflict: // an earlier try got through before the kill
+	case http.StatusConflict: // an earlier try succeeded before the kill
 	default:
 		k.fail(o, "the shopper's payment was replied %d %v", status, reply)
 	}
 	return true
 }
 
-// giveBack refunds an order under its key. It returns false where a reply did
-// not come. A payment whose outcome is not known yet is refunded on the retry.
+// giveBack refunds an order with its own key. It returns false if there was no
+// reply. If the payment's outcome is unknown, the retry refunds it.
 func (k *killing) giveBack(o *order) bool {
 	status, reply := k.server.call("POST", "/payments/"+o.transaction+"/refund", k.key, `{}`, http.Header{"Idempotency-Key": {o.key}})
 	refund := text(reply, "refundId")
@@ -215,7 +215,7 @@ func (k *killing) giveBack(o *order) bool {
 	return true
 }
 
-// each does something to every order, a few at a time.
+// each runs do for every order, a few at a time.
 func (k *killing) each(do func(*killing, *order)) {
 	var clients sync.WaitGroup
 	var next atomic.Int64
@@ -229,15 +229,15 @@ func (k *killing) each(do func(*killing, *order)) {
 	clients.Wait()
 }
 
-// retry sends an order again, whether it was acknowledged or not, as a caller
-// does who lost his notes.
+// retry sends an order again, acknowledged or not, as a caller does that has lost its
+// notes.
 func (k *killing) retry(o *order) {
 	if !k.place(o) {
 		k.fail(o, "no reply to the retry")
 	}
 }
 
-// later is what may become of a payment once its caller was told a status.
+// later lists the statuses that a payment may have after its caller saw a status.
 var later = map[string][]string{
 	"processing": {"pending", "completed", "failed"},
 	"pending":    {"pending", "completed"},
@@ -245,7 +245,7 @@ var later = map[string][]string{
 	"failed":     {"failed"},
 }
 
-// verify compares what the caller was told with what the service knows.
+// verify compares the replies to the callers with the service's data.
 func (k *killing) verify(o *order) {
 	status, found := k.server.call("GET", "/payments/"+o.transaction, k.key, "", nil)
 	o.status = text(found, "status")
@@ -275,7 +275,7 @@ func (k *killing) verify(o *order) {
 	}
 }
 
-// books fails the test when a shopper was charged twice or not at all.
+// books fails the test if a shopper was charged twice or not at all.
 func (k *killing) books() {
 	var cents int64
 	for _, o := range k.orders {
@@ -286,15 +286,15 @@ func (k *killing) books() {
 	_, balance := k.server.call("GET", "/me/balance", k.key, "", nil)
 	fees, _ := balance["feeSummary"].(map[string]any)
 	if got := fmt.Sprintf("%.2f", fees["grossVolume"]); got != fmt.Sprintf("%d.%02d", cents/100, cents%100) {
-		k.t.Errorf("shoppers were charged %s in all, want %d cents", got, cents)
+		k.t.Errorf("shoppers were charged %s in total, want %d cents", got, cents)
 	}
 	if n := k.server.total(k.key, ""); n != len(k.orders) {
 		k.t.Errorf("%d payments for %d keys", n, len(k.orders))
 	}
 }
 
-// sealed waits until every row of the ledger and the audit log is in a block:
-// what the dead processes wrote, too. The check then proves the chains.
+// sealed waits until every row of the ledger and the audit log is in a block, including those
+// of the killed processes. The check then proves the chains.
 func (k *killing) sealed() {
 	db := openDatabase(k.t, k.database)
 	waits, blocks := 0, 0
@@ -309,9 +309,9 @@ func (k *killing) sealed() {
 	}
 }
 
-// attempts fails the test when a payment whose outcome nobody knew went on to
-// another provider: the first one approves whatever it is asked to, so the
-// shopper would have been charged twice.
+// attempts fails the test if a payment with an unknown outcome went on to another
+// provider: the first one approves everything, so the shopper would have been charged
+// twice.
 func (k *killing) attempts() {
 	rows, err := openDatabase(k.t, k.database).Query(`SELECT id FROM payments WHERE doc LIKE '%"attempts":[{%},{%}]%'`)
 	if err != nil {
@@ -330,7 +330,7 @@ func (k *killing) attempts() {
 	}
 }
 
-// fail tells what is wrong with an order, and the whole story of the first few.
+// fail reports what is wrong with an order, with the story of the first few.
 func (k *killing) fail(o *order, format string, args ...any) {
 	k.mu.Lock()
 	k.failures++
@@ -346,8 +346,8 @@ func (k *killing) fail(o *order, format string, args ...any) {
 	k.t.Errorf("order %s %s: %s%s", o.key, o.transaction, fmt.Sprintf(format, args...), story)
 }
 
-// A first start that is killed at any moment leaves a database and a key that
-// the next one takes.
+// If the first start is killed at any moment, the next start can use the database and the key
+// that it left.
 func TestKillWhileStartingHarmsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -355,7 +355,7 @@ func TestKillWhileStartingHarmsNothing(t *testing.T) {
 		u := newUser(t)
 		for range 8 {
 			s := u.start(t, "--database", database)
-			time.Sleep(time.Duration(random.Int64N(int64(120 * time.Millisecond)))) // the moment is what the test is about
+			time.Sleep(time.Duration(random.Int64N(int64(120 * time.Millisecond)))) // the kill comes at a random moment
 			s.kill()
 			s.faultless()
 		}

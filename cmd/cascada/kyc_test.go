@@ -37,7 +37,7 @@ func TestOperatorDecidesVerifications(t *testing.T) {
 		decide("conflict_state", "approve", first)
 		decide("kyc_NOBODY: not found", "approve", "kyc_NOBODY")
 		if _, v := s.call("GET", "/kyc/"+first, key, "", nil); text(v, "status") != "rejected" {
-			t.Errorf("rejected it is %v", v)
+			t.Errorf("after the rejection it is %v", v)
 		}
 		withdraw := func() string {
 			_, reply := s.call("POST", "/withdrawals", key, `{"amount":10,"walletId":"wal_1"}`, nil)
@@ -52,7 +52,7 @@ func TestOperatorDecidesVerifications(t *testing.T) {
 			t.Errorf("after the verification a withdrawal is refused with %s", got)
 		}
 		if out, _, _ := u.run(t, "kyc", "list", "--database", database, "--merchant", "mer_nobody"); strings.Contains(out, "kyc_") {
-			t.Errorf("nobody's verifications are listed:\n%s", out)
+			t.Errorf("verifications of an unknown merchant are listed:\n%s", out)
 		}
 	})
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// limitFlags say how many requests are taken (docs/OPERATIONS.md).
+// limitFlags say how many requests are accepted (docs/OPERATIONS.md).
 type limitFlags struct {
-	RateLimit      string              `default:"on" enum:"on,off" env:"CASCADA_RATE_LIMIT" help:"off lifts every limit, for load tests (${env})."`
-	Tiers          map[tenant.Tier]int `name:"rate-limit-tiers" mapsep:"," placeholder:"TIER=N" env:"CASCADA_RATE_LIMIT_TIERS" help:"Requests a second of a merchant, twice that at once; default starter=25,standard=100,premium=500,trusted=2000 (${env})."`
-	Sandbox        int                 `name:"rate-limit-sandbox" default:"100" env:"CASCADA_RATE_LIMIT_SANDBOX" help:"Requests a second that every merchant has in the sandbox at least (${env}, default ${default})."`
-	Logins         int                 `name:"rate-limit-logins" default:"10" env:"CASCADA_RATE_LIMIT_LOGINS" help:"Failed logins a minute, of a key and of an address (${env}, default ${default})."`
-	Poll           time.Duration       `name:"rate-limit-poll" default:"5s" env:"CASCADA_RATE_LIMIT_POLL" help:"Time between two reads of one payment, five at once (${env}, default ${default})."`
-	Open           int                 `name:"rate-limit-open" default:"20" env:"CASCADA_RATE_LIMIT_OPEN" help:"Requests a second of an address to routes without credentials, five times that at once (${env}, default ${default})."`
-	Refused        int                 `name:"rate-limit-refused" default:"10" env:"CASCADA_RATE_LIMIT_REFUSED" help:"Requests a second of an address whose credentials are refused, five times that at once (${env}, default ${default})."`
-	TrustedProxies []netip.Prefix      `placeholder:"CIDR" env:"CASCADA_TRUSTED_PROXIES" help:"Proxies in front of the service, whose X-Forwarded-For is believed by the limits and by the audit log, also when limits are off; none by default (${env})."`
-	Redis          string              `env:"CASCADA_REDIS" placeholder:"URL" help:"redis://… or rediss://… for limits that all nodes share; without it each node limits by itself (${env})."`
-	RedisFile      string              `env:"CASCADA_REDIS_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a password may be in it (${env})."`
+	RateLimit      string              `default:"on" enum:"on,off" env:"CASCADA_RATE_LIMIT" help:"on, or off to disable all rate limits for load tests (${env}, default ${default})."`
+	Tiers          map[tenant.Tier]int `name:"rate-limit-tiers" mapsep:"," placeholder:"TIER=N" env:"CASCADA_RATE_LIMIT_TIERS" help:"Requests per second of a merchant, by tier, with bursts of twice as many; default starter=25,standard=100,premium=500,trusted=2000 (${env})."`
+	Sandbox        int                 `name:"rate-limit-sandbox" default:"100" env:"CASCADA_RATE_LIMIT_SANDBOX" help:"Requests per second that every merchant has in the sandbox, whatever the tier; a higher limit of the tier wins (${env}, default ${default})."`
+	Logins         int                 `name:"rate-limit-logins" default:"10" env:"CASCADA_RATE_LIMIT_LOGINS" help:"Failed logins per minute, for a key and for an IP address (${env}, default ${default})."`
+	Poll           time.Duration       `name:"rate-limit-poll" default:"5s" env:"CASCADA_RATE_LIMIT_POLL" help:"Time between two reads of one payment, with bursts of five (${env}, default ${default})."`
+	Open           int                 `name:"rate-limit-open" default:"20" env:"CASCADA_RATE_LIMIT_OPEN" help:"Requests per second from an IP address to routes without credentials, with bursts of five times as many (${env}, default ${default})."`
+	Refused        int                 `name:"rate-limit-refused" default:"10" env:"CASCADA_RATE_LIMIT_REFUSED" help:"Requests per second from an IP address whose credentials are refused, with bursts of five times as many (${env}, default ${default})."`
+	TrustedProxies []netip.Prefix      `placeholder:"CIDR" env:"CASCADA_TRUSTED_PROXIES" help:"Addresses of the proxies in front of the service. The limits and the audit log trust their X-Forwarded-For header, also when limits are off; none by default (${env})."`
+	Redis          string              `env:"CASCADA_REDIS" placeholder:"URL" help:"redis://… or rediss://… for limits that all nodes share; without it each node has its own limits (${env})."`
+	RedisFile      string              `env:"CASCADA_REDIS_FILE" placeholder:"FILE" help:"File whose only line is that URL, for a URL that contains a password (${env})."`
 }
 
-// limits are those of the flags, nil where they are off.
+// limits returns the limits of the flags, nil if they are off.
 func (f limitFlags) limits() *daemon.Limits {
 	if f.RateLimit == "off" {
 		return nil

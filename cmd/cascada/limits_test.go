@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// limit makes a request and tells its RateLimit-Limit, "" without one.
+// limit sends a request and returns its RateLimit-Limit, "" without one.
 func (s *server) limit(t *testing.T, path, key string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, s.url+"/api/v1"+path, nil)
@@ -28,7 +28,7 @@ func (s *server) limit(t *testing.T, path, key string) (int, string) {
 	return reply.StatusCode, reply.Header.Get("RateLimit-Limit")
 }
 
-func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
+func TestLimitsAreOnByDefault(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	const lifted = "rate limits are off"
@@ -77,17 +77,17 @@ func TestLimitsAreOnUnlessTheyAreLifted(t *testing.T) {
 	}
 }
 
-// A Redis that is not there holds up nobody.
+// A Redis that does not answer does not delay the start.
 func TestServiceStartsWithoutItsRedis(t *testing.T) {
 	t.Parallel()
 	u := newUser(t).with("CASCADA_RATE_LIMIT=on", "CASCADA_REDIS=redis://127.0.0.1:1")
 	s := u.serve(t)
 	k := u.merchant(t, "sqlite:cascada.db").Keys
 	if status, got := s.limit(t, "/ping", k.Sandbox.Secret); status != http.StatusOK || got != "200" {
-		t.Errorf("without Redis: %d with a limit of %q, want 200 by the node itself", status, got)
+		t.Errorf("without Redis: %d with a limit of %q, want 200 and the node's own limit", status, got)
 	}
 	if n := strings.Count(s.output(), "redis does not answer"); n != 1 {
-		t.Errorf("the log tells %d times that Redis is gone, want once", n)
+		t.Errorf("the log says %d times that Redis does not answer, want once", n)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 		k := u.merchant(t, database).Keys.Sandbox.Secret
 		rate := func() string {
 			_, reply := s.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"1"}`, nil)
-			rate, _ := reply["fxRate"].(float64) // how this client reads it
+			rate, _ := reply["fxRate"].(float64) // as clients read it
 			return strconv.FormatFloat(rate, 'f', -1, 64)
 		}
 		gauge := func(name string) (float64, bool) {
@@ -120,7 +120,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 			return n, err == nil
 		}
 		if _, known := gauge("cascada_fx_oldest_rate_seconds"); rate() != "5.4" || known {
-			t.Errorf("before any rate was set: %s, and its age is known: %v", rate(), known)
+			t.Errorf("before a rate was set: %s, age known: %v", rate(), known)
 		}
 		set := func(want int, says string, args ...string) {
 			t.Helper()
@@ -131,7 +131,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 		set(0, "BRL 5.4321 (was none)", "set", "BRL", "5.4321", "--source", "Banco Central")
 		await(t, "the server to see the rate", func() bool { return rate() == "5.4321" })
 		set(1, "BRL 54.321: more than 20% away", "set", "BRL", "54.321")
-		set(1, "BRL stays at 5.4321, which is of a later time", "set", "BRL", "5.5", "--at", "2026-01-01T00:00:00Z")
+		set(1, "BRL stays at 5.4321, which is newer", "set", "BRL", "5.5", "--at", "2026-01-01T00:00:00Z")
 		set(1, "in the future", "set", "BRL", "5.5", "--at", "2999-01-01T00:00:00Z")
 		set(1, "USD has no rate", "set", "USD", "1.1")
 		set(1, "unknown currency", "set", "XYZ", "1.1")
@@ -172,7 +172,7 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 	})
 }
 
-// freePort is an address that nobody listens on.
+// freePort returns an address on which nobody listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,26 +13,26 @@ import (
 	"testing"
 )
 
-// machine is one of its own for a test: the systemd of this machine as process 1 in namespaces, over
-// a copy in memory of this machine's files (testdata/machine.sh).
+// machine is a separate machine for a test: this machine's systemd as process 1 in namespaces, over a copy of
+// this machine's files in memory (testdata/machine.sh).
 type machine struct {
 	t      testing.TB
-	shared string // is /shared of the machine
-	first  string // the id of its process 1, out here
+	shared string // the machine's /shared
+	first  string // the id of its process 1 on the outside
 }
 
-// bootMachine takes root and a kernel with overlays and cgroups of version 2: without the rights it
+// bootMachine needs root and a kernel with overlays and cgroups of version 2; without these rights it
 // skips the test.
 func bootMachine(t testing.TB) *machine {
 	t.Helper()
 	if os.Getuid() != 0 || exec.Command("unshare", "--mount", "--pid", "--fork", "--cgroup", "true").Run() != nil {
-		t.Skip("a machine of its own takes root, and the right to make namespaces")
+		t.Skip("a separate machine needs root, and the right to create namespaces")
 	}
 	dir, err := os.MkdirTemp("/tmp", "cascada-machine")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what is left of it harms nobody
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // leftovers are harmless
 	group := newGroup(t)
 	script, err := filepath.Abs("testdata/machine.sh")
 	if err != nil {
@@ -45,7 +45,7 @@ func bootMachine(t testing.TB) *machine {
 	c.Stdout, c.Stderr = &out, &out
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // it ends with the thread that started it
+		runtime.LockOSThread() // the machine ends with the thread that started it
 		defer close(ended)
 		err := c.Start()
 		started <- err
@@ -57,9 +57,9 @@ func bootMachine(t testing.TB) *machine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.Process.Kill() // its process 1 goes with it, and with that all others
+		_ = c.Process.Kill() // that ends its process 1, and so all others
 		<-ended
-		await(t, "the machine to be gone", func() bool { return emptyGroup(group) })
+		await(t, "the machine to end", func() bool { return emptyGroup(group) })
 	})
 	m := &machine{t: t, shared: filepath.Join(dir, "shared")}
 	await(t, "the machine to boot", func() bool {
@@ -79,7 +79,7 @@ func bootMachine(t testing.TB) *machine {
 	return m
 }
 
-// newGroup makes a cgroup, beside which the machine sees no other.
+// newGroup creates a cgroup. The machine sees no other cgroup.
 func newGroup(t testing.TB) string {
 	t.Helper()
 	for _, root := range []string{"/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
@@ -88,18 +88,18 @@ func newGroup(t testing.TB) string {
 		}
 		group, err := os.MkdirTemp(root, "cascada-machine")
 		if errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EACCES) {
-			t.Skip("a machine of its own takes the right to make cgroups")
+			t.Skip("a separate machine needs the right to create cgroups")
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		return group
 	}
-	t.Skip("a machine of its own takes cgroups of version 2")
+	t.Skip("a separate machine needs cgroups of version 2")
 	return ""
 }
 
-// emptyGroup takes a cgroup away with those in it, and reports whether it is gone.
+// emptyGroup removes a cgroup with its children, and reports whether it is gone.
 func emptyGroup(group string) bool {
 	entries, err := os.ReadDir(group)
 	for _, e := range entries {
@@ -118,7 +118,7 @@ func (m *machine) try(args ...string) (out string, err error) {
 	return string(text), err
 }
 
-// does runs a command that has to succeed.
+// does runs a command that must succeed.
 func (m *machine) does(args ...string) string {
 	m.t.Helper()
 	out, err := m.try(args...)
@@ -129,7 +129,7 @@ func (m *machine) does(args ...string) string {
 	return out
 }
 
-// has reports whether there is something at a path.
+// has reports whether a path exists.
 func (m *machine) has(path string) bool {
 	_, err := m.try("test", "-e", path)
 	return err == nil

@@ -6,10 +6,10 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
-// mailFlags say how merchants are written to (docs/OPERATIONS.md).
+// mailFlags say how e-mails reach merchants (docs/OPERATIONS.md).
 type mailFlags struct {
-	SMTP         string `name:"smtp-url" env:"CASCADA_SMTP_URL" placeholder:"URL" help:"Mail server, smtp://user@host:587 (encrypted by STARTTLS, but on loopback) or smtps://user@host:465; without it no e-mails are sent (${env})."`
-	PasswordFile string `name:"smtp-password-file" env:"CASCADA_SMTP_PASSWORD_FILE" placeholder:"FILE" help:"The file with the password of the mail server's user (${env}). CASCADA_SMTP_PASSWORD may hold the password itself."`
+	SMTP         string `name:"smtp-url" env:"CASCADA_SMTP_URL" placeholder:"URL" help:"Mail server, smtp://user@host:587 (encrypted by STARTTLS, except on loopback) or smtps://user@host:465; without it no e-mails are sent (${env})."`
+	PasswordFile string `name:"smtp-password-file" env:"CASCADA_SMTP_PASSWORD_FILE" placeholder:"FILE" help:"File with the password for the mail server (${env}). CASCADA_SMTP_PASSWORD may hold the password itself."`
 	From         string `name:"mail-from" env:"CASCADA_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of e-mails, such as no-reply@pay.example.com (${env})."`
 }
 

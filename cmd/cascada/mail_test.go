@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/mailtest"
 )
 
-// The password is in a file or a variable; the e-mail about a new wallet arrives.
+// The password comes from a file or a variable; the e-mail about a new wallet arrives.
 func TestServeSendsEmails(t *testing.T) {
 	t.Parallel()
 	in := mailtest.Start(t, mailtest.Options{User: "cascada", Password: "a secret"})
@@ -35,18 +35,18 @@ func TestServeSendsEmails(t *testing.T) {
 			}
 			await(t, "the e-mail", func() bool { return len(in.Taken()) == before+1 })
 			if m := in.Taken()[before]; m.Login != "cascada" || !strings.Contains(m.Text, "DELETE "+s.url+"/api/v1/wallets/") {
-				t.Errorf("by %q came:\n%s", m.Login, m.Text)
+				t.Errorf("from the login %q came:\n%s", m.Login, m.Text)
 			}
 			s.stop()
 			if strings.Contains(s.output(), "a secret") {
-				t.Errorf("the log tells too much:\n%s", s.output())
+				t.Errorf("the log contains a secret:\n%s", s.output())
 			}
 		})
 	}
 }
 
-// A service of the world that writes to nobody says so, once.
-func TestServeWarnsWhereItSendsNoEmails(t *testing.T) {
+// A public service without a mail server warns of that once.
+func TestServeWarnsIfItSendsNoEmails(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]int{"https://pay.example.com": 1, "http://127.0.0.1:8080": 0} {
 		s := newUser(t).serve(t, "--public-url", public)
@@ -57,7 +57,7 @@ func TestServeWarnsWhereItSendsNoEmails(t *testing.T) {
 	}
 }
 
-// What is misconfigured is refused at the start, in words that help, and leaves nothing behind.
+// Wrong mail settings are refused at the start with a helpful message, and leave nothing behind.
 func TestServeRefusesMisconfiguredEmail(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -88,7 +88,7 @@ func TestServeRefusesMisconfiguredEmail(t *testing.T) {
 		}
 		out, log, code := v.run(t, append([]string{"serve"}, c.args...)...)
 		if code == 0 || !strings.Contains(log, c.want) || strings.Contains(out+log, "hidden") {
-			t.Errorf("serve %v with %q: exit %d, want a word of %q and no password:\n%s%s", c.args, c.env, code, c.want, out, log)
+			t.Errorf("serve %v with %q: exit %d, want %q and no password:\n%s%s", c.args, c.env, code, c.want, out, log)
 		}
 	}
 	if left, err := os.ReadDir(u.dir); err != nil || len(left) > 0 {

@@ -1,5 +1,5 @@
-// Command cascada is the service and its tools in one binary: cascada serve
-// runs it, the other commands work on its database or call its API.
+// Command cascada is the service and its tools in one binary: cascada serve runs the service,
+// the other commands work on its database or call its API.
 package main
 
 import (
@@ -21,47 +21,47 @@ import (
 
 // commands is the command line.
 type commands struct {
-	Serve      serveCmd               `cmd:"" help:"Run the service. Without flags: on an SQLite file, with a demo merchant."`
-	Migrate    migrateCmd             `cmd:"" help:"Bring a database to the newest schema, as serve does; or say what is left (--plan)."`
-	Merchant   people.Merchant        `cmd:"" help:"Make merchants."`
-	Key        people.Key             `cmd:"" help:"Make and end merchants' API keys."`
-	Login      people.Login           `cmd:"" help:"Logins of merchants' programs."`
-	Shop       people.Shop            `cmd:"" help:"Shops of merchants."`
-	Payment    funds.Payment          `cmd:"" help:"Payments whose outcome nobody knows, and how you end them."`
-	Withdrawal funds.Withdrawal       `cmd:"" help:"Withdrawals that are under way, and how you end them."`
-	Payout     funds.Payout           `cmd:"" help:"Payouts: batches for the bank and its answers, limits, floats."`
-	Claim      funds.Claim            `cmd:"" help:"Refunds, chargebacks and inquiries, as the operator sees and ends them."`
-	Provider   providers.Provider     `cmd:"" help:"Accounts at providers, which payments go through."`
-	Notices    providers.Notification `cmd:"" name:"notification" help:"What providers have told, and what of it waits for you."`
-	Route      providers.Route        `cmd:"" help:"Routing rules: through which accounts payments go, and what other rules would have done."`
-	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"The keys that encrypt secrets in the database."`
-	Operator   people.Operator        `cmd:"" help:"Who may use the admin API."`
-	FX         funds.FX               `cmd:"" name:"fx" help:"Exchange rates."`
-	KYC        people.KYC             `cmd:"" name:"kyc" help:"Verifications of merchants."`
-	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line; exit 1 when they differ."`
-	Settlement books.Settlement       `cmd:"" help:"Settlements, for the operator."`
-	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database; exit 1 when one is broken."`
-	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database into a file while the server runs, prove the copy, and encrypt it."`
-	Restore    books.Restore          `cmd:"" help:"Put a backup in the place of an SQLite database. The server starts closed then: see recover."`
-	Recover    books.Recover          `cmd:"" help:"After a restore: find out at providers what the copy lacks, and open the service again."`
-	Repair     books.Repair           `cmd:"" help:"Mend what is only counted, beside a running service."`
-	Seal       books.Seal             `cmd:"" help:"Seals of the ledger and the audit log."`
-	Privacy    people.Privacy         `cmd:"" help:"What is kept about a shopper: print it, or erase it."`
-	Audit      books.Audit            `cmd:"" help:"Who did what."`
-	Story      books.Story            `cmd:"" help:"Tell a payment's or a withdrawal's whole life: attempts, transfers, claims, events, deliveries."`
-	Explain    providers.Explain      `cmd:"" help:"Say why a payment went to the provider accounts that it went to."`
-	Bench      benchCmd               `cmd:"" help:"Drive a running server over HTTP and print what it does a second."`
+	Serve      serveCmd               `cmd:"" help:"Run the service. Without flags it uses an SQLite file and creates a demo merchant."`
+	Migrate    migrateCmd             `cmd:"" help:"Migrate a database to the newest schema, as serve does; --plan lists what is left to do."`
+	Merchant   people.Merchant        `cmd:"" help:"Create merchants, and change their e-mail address and terms."`
+	Key        people.Key             `cmd:"" help:"Create, rotate and revoke merchants' API keys."`
+	Login      people.Login           `cmd:"" help:"End logins of merchants' programs."`
+	Shop       people.Shop            `cmd:"" help:"Create shops, and set their brand."`
+	Payment    funds.Payment          `cmd:"" help:"List and resolve payments whose outcome is unknown."`
+	Withdrawal funds.Withdrawal       `cmd:"" help:"List, show, approve and resolve withdrawals."`
+	Payout     funds.Payout           `cmd:"" help:"Manage payouts: batches for the bank, the bank's answers, limits and floats."`
+	Claim      funds.Claim            `cmd:"" help:"List, show and resolve refunds, chargebacks and inquiries."`
+	Provider   providers.Provider     `cmd:"" help:"Open, change, check and remove accounts at providers."`
+	Notices    providers.Notification `cmd:"" name:"notification" help:"List notifications from providers, and close those that need your attention."`
+	Route      providers.Route        `cmd:"" help:"Show and change routing rules, which choose the accounts of payments; replay past payments with other rules."`
+	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"List, add, rotate and remove the keys that encrypt secrets in the database."`
+	Operator   people.Operator        `cmd:"" help:"Manage who may use the admin API."`
+	FX         funds.FX               `cmd:"" name:"fx" help:"List, set and import exchange rates."`
+	KYC        people.KYC             `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`
+	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line. The exit code is 1 if they differ."`
+	Settlement books.Settlement       `cmd:"" help:"List and show settlements, and mark them as paid."`
+	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database. The exit code is 1 if one is broken."`
+	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database to a file while the server runs; check and encrypt the copy."`
+	Restore    books.Restore          `cmd:"" help:"Restore an SQLite database from a backup. After that the server starts closed: see recover."`
+	Recover    books.Recover          `cmd:"" help:"After a restore: find out from providers what the copy lacks, and open the service again."`
+	Repair     books.Repair           `cmd:"" help:"Correct stored counts, while the service runs."`
+	Seal       books.Seal             `cmd:"" help:"Print the seals of the ledger and the audit log."`
+	Privacy    people.Privacy         `cmd:"" help:"Export or erase the personal data of a shopper."`
+	Audit      books.Audit            `cmd:"" help:"Read the audit log."`
+	Story      books.Story            `cmd:"" help:"Print the whole history of a payment or withdrawal: attempts, transfers, claims, events, deliveries."`
+	Explain    providers.Explain      `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
+	Bench      benchCmd               `cmd:"" help:"Measure the throughput and latency of a running server over HTTP."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`
 
-	Config      configCmd        `cmd:"" help:"The settings: whether a file of them is right, and what would be in force."`
-	Completion  completionCmd    `cmd:"" help:"Completion of commands, flags and their words for a shell."`
-	File        settings.File    `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"A file of settings, for what neither a flag nor a variable gives (${env}; docs/OPERATIONS.md). /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
+	Config      configCmd        `cmd:"" help:"Check the settings."`
+	Completion  completionCmd    `cmd:"" help:"Print scripts for shell completion."`
+	File        settings.File    `name:"config" default:"" env:"CASCADA_CONFIG" placeholder:"FILE" help:"File of settings (${env}; docs/OPERATIONS.md). Flags and environment variables override it. /usr/bin/cascada reads /etc/cascada/cascada.yaml by default."`
 	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 func main() { run(adapters.All(), cli.NextVersion{}) }
 
-// run is the program, with the providers that accounts may be opened at.
+// run runs the program. Accounts can be opened at the providers in adapters.
 func run(adapters cli.Registry, next cli.NextVersion) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	args := os.Args[1:]
@@ -71,7 +71,7 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 	var file settings.Resolver
 	parser, _ := newParser(&file, log, adapters, next)
 	k, err := parser.Parse(args)
-	if err != nil { // standard output is for what was asked
+	if err != nil { // standard output is only for results
 		parser.Stdout = parser.Stderr
 	}
 	parser.FatalIfErrorf(err)
@@ -82,15 +82,16 @@ func run(adapters cli.Registry, next cli.NextVersion) {
 	k.FatalIfErrorf(k.Run())
 }
 
-// newParser is the command line. What it takes from a file of settings is in file then.
+// newParser returns the parser of the command line. Parsing fills file with the file of settings.
 func newParser(file *settings.Resolver, log *slog.Logger, adapters cli.Registry, next cli.NextVersion) (*kong.Kong, *commands) {
 	var c commands
 	return kong.Must(&c, kong.Name("cascada"),
 		kong.Description(`Self-hosted payment orchestration: one API over a cascade of providers.
 
 To try it, run cascada serve and paste the lines that it prints. The other commands work on the
-database of the server, while it runs or not: give them the same --database or --config, or set
-CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names a variable, that will do; the flag says more.`),
+server's database, whether the server runs or not: give them the same --database or --config, or set
+CASCADA_DATABASE or CASCADA_CONFIG for all. Where a flag's help names an environment variable, you can set
+that instead; if both are given, the flag wins.`),
 		kong.ShortUsageOnError(), kong.Writers(cli.Stdout, cli.Safely(os.Stderr)), kong.BindTo(context.Background(), (*context.Context)(nil)),
 		kong.Bind(log), kong.Bind(adapters), kong.Bind(next), kong.Bind(file),
 		kong.Vars{"columns": strings.Join(reconcile.ColumnWords(), ", "), "version": versionText()}), &c

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// fingerprints are the keys that master-key list prints, with what it says of each.
+// fingerprints returns the keys that master-key list prints, with the state of each.
 func (u user) fingerprints(t *testing.T) (keys []string, said string) {
 	t.Helper()
 	said = u.does(t, "master-key", "list")
@@ -20,7 +20,7 @@ func (u user) fingerprints(t *testing.T) (keys []string, said string) {
 	return keys, said
 }
 
-// The operator rotates the master key by the commands that docs/OPERATIONS.md tells him.
+// The operator rotates the master key with the commands in docs/OPERATIONS.md.
 func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -37,11 +37,11 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 		t.Fatalf("master-key list:\n%s", said)
 	}
 	u.fails(t, "is the current one already", "master-key", "rotate")
-	u.fails(t, "encrypts: rotate another one in first", "master-key", "remove", before[0])
+	u.fails(t, "is the key that encrypts: rotate to another key first", "master-key", "remove", before[0])
 
 	u.does(t, "master-key", "add")
 	after, said := u.fingerprints(t)
-	if len(after) != 2 || !strings.Contains(said, after[1]+"  0       waits for master-key rotate") {
+	if len(after) != 2 || !strings.Contains(said, after[1]+"  0        waits for master-key rotate") {
 		t.Fatalf("master-key list:\n%s", said)
 	}
 	s.stop()
@@ -51,11 +51,11 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 		t.Errorf("master-key rotate: %s", told)
 	}
 	pays()
-	if _, said = u.fingerprints(t); !strings.Contains(said, before[0]+"  0       may be removed") {
+	if _, said = u.fingerprints(t); !strings.Contains(said, before[0]+"  0        may be removed") {
 		t.Errorf("master-key list:\n%s", said)
 	}
 	if log := u.does(t, "audit", "list"); !strings.Contains(log, "master_key.rotated") {
-		t.Errorf("the audit log tells nothing of it:\n%s", log)
+		t.Errorf("the audit log has no entry of it:\n%s", log)
 	}
 	path := filepath.Join(u.dir, "cascada.db.key")
 	both, err := os.ReadFile(path)
@@ -65,13 +65,13 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	u.does(t, "master-key", "remove", before[0])
 	one, err := os.ReadFile(path)
 	if err != nil || strings.Count(string(one), "\n") != 1 || !strings.Contains(string(both), string(one)) {
-		t.Errorf("the file has %d lines (%v), want the new key alone", strings.Count(string(one), "\n"), err)
+		t.Errorf("the file has %d lines (%v), want only the new key", strings.Count(string(one), "\n"), err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v; want mode 0600", info.Mode(), err)
 	}
 	pays()
-	// What the server encrypts now, it encrypts under a key that is kept.
+	// The server now encrypts under a key that is kept.
 	if status, reply := s.call("POST", "/webhooks", key, `{"url":"http://127.0.0.1:1/","events":["*"]}`, nil); status != http.StatusCreated {
 		t.Errorf("POST /webhooks: %d %v", status, reply)
 	}
@@ -84,7 +84,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	s.stop()
 	u.check(t, "sqlite:cascada.db")
 
-	// Where keys are in a variable, nothing is written to a file.
+	// If the keys are in a variable, nothing is written to a file.
 	kept := u.with("CASCADA_MASTER_KEY=" + strings.ReplaceAll(strings.TrimSpace(string(both)), "\n", ","))
 	if keys, _ := kept.fingerprints(t); len(keys) != 2 {
 		t.Errorf("%d keys of a variable, want 2", len(keys))
@@ -95,7 +95,7 @@ func TestOperatorRotatesTheMasterKey(t *testing.T) {
 	}
 }
 
-// Who is told that a key is in the file finds it there, whoever changes the file at the same time.
+// If the command says that a key is in the file, it is there, even if others change the file at the same time.
 func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -119,17 +119,17 @@ func TestMasterKeysAreAddedOneAfterTheOther(t *testing.T) {
 	told.Range(func(key, _ any) bool {
 		n++
 		if !slices.Contains(keys, key.(string)) {
-			t.Errorf("%s was said to be there:\n%s", key, said)
+			t.Errorf("%s is reported, and is not in the file:\n%s", key, said)
 		}
 		return true
 	})
 	if n == 0 || len(keys) != n+1 {
-		t.Errorf("%d keys were said to be there beside the first one:\n%s", n, said)
+		t.Errorf("%d keys were reported beside the first one:\n%s", n, said)
 	}
 }
 
-// What a program is started with, everybody on the machine can read.
-func TestSecretsAreNoArguments(t *testing.T) {
+// Everybody on the machine can read the arguments of a program.
+func TestSecretsAreNotArguments(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	u.does(t, "migrate")

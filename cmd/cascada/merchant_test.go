@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What was agreed with a merchant is shown, and changed for the payments to come.
+// The terms of a merchant are shown, and changed for future payments.
 func TestMerchantsTermsAreShownAndChanged(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
@@ -28,13 +28,13 @@ func TestMerchantsTermsAreShownAndChanged(t *testing.T) {
 		has(terms(), "merchant         "+k.Merchant.ID+"  Acme", "tier             starter", "platform fee     1.5 %", "rolling reserve  10 %",
 			"settled after    48h", "withdrawal fee   5.00 USD", "dispute fee      25.00 USD", "refund fees      kept")
 		has(terms("--refund-fees", "returned"), "refund fees      returned")
-		has(terms("--refund-fees", "returned"), "refund fees      returned") // twice changes nothing
+		has(terms("--refund-fees", "returned"), "refund fees      returned") // the second time changes nothing
 		var told struct{ ID, RefundFees, Tier string }
 		if err := json.Unmarshal([]byte(terms("--json")), &told); err != nil || told.ID != k.Merchant.ID || told.RefundFees != "returned" || told.Tier != "starter" {
-			t.Errorf("--json tells %+v (%v)", told, err)
+			t.Errorf("--json prints %+v (%v)", told, err)
 		}
 		if log := u.does(t, "audit", "list", "--database", database); strings.Count(log, "merchant.terms_changed "+k.Merchant.ID) != 1 {
-			t.Errorf("the audit log has not one change:\n%s", log)
+			t.Errorf("the audit log does not have exactly one change:\n%s", log)
 		}
 		if _, log, code := u.run(t, "merchant", "terms", "--database", database, k.Merchant.ID, "--refund-fees", "lost"); code == 0 || !strings.Contains(log, "--refund-fees") {
 			t.Errorf("an unknown term: exit %d, %s", code, log)

@@ -13,15 +13,16 @@ import (
 
 type migrateCmd struct {
 	cli.DatabaseFlags
-	Plan bool          `help:"Change nothing: list the migrations that are left, and what they wait for."`
-	Wait time.Duration `placeholder:"DURATION" help:"How long to wait for older programs to go, where a migration does (default: not at all; serve does it when they are gone)."`
+	Plan bool          `help:"Only list the migrations that are left to do, and what they wait for."`
+	Wait time.Duration `placeholder:"DURATION" help:"How long a contract migration waits for older programs to end (default: it does not wait; serve runs it when they have ended)."`
 }
 
-// Help is asked by kong.
+// Help is called by kong.
 func (migrateCmd) Help() string {
-	return `An expand migration leaves what older programs use, and is done beside them. A contract migration takes
-something away, so it waits until no older program is heard of for 90 seconds, and bars them from writing.
-Other commands change no schema, and refuse a database that is older than they are.`
+	return `An expand migration keeps everything that older programs use, and runs beside them. A contract migration
+removes something, so it waits until no older program has been active for 90 seconds, and then keeps
+older programs from writing. Other commands do not change the schema, and refuse a database whose schema
+is older than theirs.`
 }
 
 func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -40,14 +41,14 @@ func (c *migrateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if waits != nil {
-		fmt.Fprintf(cli.Stdout, "the schema can be used, and is not up to date yet: %v\n", waits)
+		fmt.Fprintf(cli.Stdout, "the schema is usable, but not up to date yet: %v\n", waits)
 		return nil
 	}
 	fmt.Fprintln(cli.Stdout, "the schema is up to date")
 	return nil
 }
 
-// plan lists what is left.
+// plan prints the migrations that are left to do.
 func (c *migrateCmd) plan(ctx context.Context) error {
 	list, err := app.Migrations(ctx, c.Database, c.NextMigrations())
 	if err != nil {

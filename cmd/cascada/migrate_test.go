@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// asNext names a directory with what the next version of the program would bring.
+// asNext is the variable with the directory of the next version's migrations.
 const asNext = "CASCADA_TEST_NEXT_MIGRATIONS"
 
 func nextMigrations() fs.FS {
@@ -20,7 +20,7 @@ func nextMigrations() fs.FS {
 	return nil
 }
 
-// newestMigration is the version of the last of the program's own.
+// newestMigration returns the version of the program's last migration.
 func newestMigration(t testing.TB) int {
 	t.Helper()
 	files, err := filepath.Glob("../../internal/store/schema/migrations/[0-9]*.sql")
@@ -34,8 +34,8 @@ func newestMigration(t testing.TB) int {
 	return version
 }
 
-// bringMigrations adds to a directory what the version after one brings: a step for both, and one that the
-// older version cannot work with.
+// bringMigrations writes the next versions' migrations to a directory: one that both versions can use, and one
+// that the older version cannot work with.
 func bringMigrations(t testing.TB, dir string, after int) string {
 	t.Helper()
 	for name, text := range map[string]string{
@@ -49,7 +49,7 @@ func bringMigrations(t testing.TB, dir string, after int) string {
 	return dir
 }
 
-// What an operator sees of an upgrade: the plan, what is refused before it and after it.
+// An upgrade as the operator sees it: the plan, and what is refused before and after it.
 func TestUpgradeIsPlannedAndDone(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
@@ -77,9 +77,9 @@ func TestUpgradeIsPlannedAndDone(t *testing.T) {
 			t.Errorf("migrate: exit %d %s%s", code, out, log)
 		}
 		if out := plan(); !strings.Contains(out, fmt.Sprintf("%[1]d of %[1]d", done+2)) {
-			t.Errorf("the plan of what is done:\n%s", out)
+			t.Errorf("the plan after the migration:\n%s", out)
 		}
-		if out, log, code := next.run(t, "repair", "counters", "--database", database); code != 0 || !strings.Contains(out, "0 counters were mended") {
+		if out, log, code := next.run(t, "repair", "counters", "--database", database); code != 0 || !strings.Contains(out, "0 counters were corrected") {
 			t.Errorf("repair counters: exit %d %s%s", code, out, log)
 		}
 		next.check(t, database)

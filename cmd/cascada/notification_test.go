@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// The operator finds what a provider told that does not fit, and closes it while
+// The operator finds a notification that does not fit its payment, and closes it while
 // the server runs.
-func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
+func TestOperatorClosesNotificationsThatDoNotFit(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t, "--sandbox-fault", "sandbox-1=wrong_amount")
 		key := u.merchant(t, database).Keys.Sandbox.Secret
-		if out := u.does(t, "notification", "list"); out != "nothing waits for you\n" {
-			t.Errorf("before anything was told:\n%s", out)
+		if out := u.does(t, "notification", "list"); out != "no notification needs your attention\n" {
+			t.Errorf("before any notification:\n%s", out)
 		}
 		status, reply := s.call("POST", "/payments", key, `{"amount":10,"paymentMethodId":"sbx_cash"}`, http.Header{"Sandbox-Simulate": {"paid"}})
 		payment := text(reply, "transactionId")
@@ -36,7 +36,7 @@ func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
 		var told []struct{ ID, TransactionID, Verdict, Account, Body string }
 		if err := json.Unmarshal([]byte(u.does(t, "notification", "list", "--json")), &told); err != nil || len(told) != 1 ||
 			told[0].TransactionID != payment || told[0].Verdict != "mismatched" || told[0].Account != "sandbox-1" {
-			t.Fatalf("what waits: %+v, %v", told, err)
+			t.Fatalf("notifications that wait: %+v, %v", told, err)
 		}
 		if out := u.does(t, "notification", "list"); !strings.Contains(out, payment) || !strings.Contains(out, told[0].ID) {
 			t.Errorf("the list:\n%s", out)
@@ -53,14 +53,14 @@ func TestOperatorClosesWhatDoesNotFit(t *testing.T) {
 				t.Errorf("close %s: exit %d, want %q\n%s", args[0], code, args[1], log)
 			}
 		}
-		if out := u.does(t, "notification", "list"); out != "nothing waits for you\n" {
-			t.Errorf("once it is closed:\n%s", out)
+		if out := u.does(t, "notification", "list"); out != "no notification needs your attention\n" {
+			t.Errorf("after it is closed:\n%s", out)
 		}
 		if out := u.does(t, "notification", "list", "--payment", payment); !strings.Contains(out, "mismatched") || !strings.Contains(out, "/closed/") {
 			t.Errorf("of the payment:\n%s", out)
 		}
 		if n := warnings(); n != 0 {
-			t.Errorf("once it is closed the balance has %d warnings", n)
+			t.Errorf("after it is closed the balance has %d warnings", n)
 		}
 		if out := u.does(t, "audit", "list"); !strings.Contains(out, "notification.closed") || !strings.Contains(out, "paid back by hand") {
 			t.Errorf("the audit log:\n%s", out)

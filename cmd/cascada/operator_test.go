@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// A token is told once, to who adds its operator.
+// A token is shown once, when its operator is added.
 func TestOperatorsAreAddedAndRemoved(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		u.does(t, "migrate")
 		out := u.does(t, "operator", "add", "ana")
 		token := regexp.MustCompile(`op_[A-Za-z0-9_-]{43}`).FindString(out)
-		if token == "" || !strings.Contains(out, "shown this once") {
+		if token == "" || !strings.Contains(out, "shown only once") {
 			t.Fatalf("operator add:\n%s", out)
 		}
 		var bot struct{ Name, Token, TokenPreview string }
@@ -46,30 +46,30 @@ func TestOperatorsAreAddedAndRemoved(t *testing.T) {
 		if out := u.does(t, "operator", "list", "--all", "--json"); strings.Count(out, "\n") != 2 || strings.Count(out, `"removedAt"`) != 1 {
 			t.Errorf("operator list --all --json:\n%s", out)
 		}
-		again := u.does(t, "operator", "add", "ana", "--json") // who comes back has another token
+		again := u.does(t, "operator", "add", "ana", "--json") // an operator that is added again gets another token
 		log := u.does(t, "audit", "list")
 		if strings.Count(log, "operator.added ana by operator") != 2 || strings.Count(log, "operator.removed ana by operator") != 1 {
 			t.Errorf("the audit log:\n%s", log)
 		}
 		if strings.Contains(again+log, token) || strings.Contains(log, bot.Token) {
-			t.Errorf("a token is told twice:\n%s%s", again, log)
+			t.Errorf("a token is printed twice:\n%s%s", again, log)
 		}
 		u.check(t, database)
 	})
 }
 
-// asks makes a request of the admin API of a running server.
+// asks sends a request to the admin API of a running server.
 func (s *server) asks(t *testing.T, token, path string) (int, string) {
 	t.Helper()
 	return s.tells(t, http.MethodGet, token, path, "", "")
 }
 
-// tells makes one with a body, as a proxy passes it on for somebody.
+// tells sends one with a body, as a proxy forwards it for a client.
 func (s *server) tells(t *testing.T, method, token, path, body, forwardedFor string) (int, string) {
 	t.Helper()
 	url := regexp.MustCompile(`"the admin API is ready" url=(\S+)`).FindStringSubmatch(s.output())
 	if url == nil {
-		t.Fatalf("the log does not tell where the admin API is:\n%s", s.output())
+		t.Fatalf("the log does not have the address of the admin API:\n%s", s.output())
 	}
 	r, err := http.NewRequest(method, strings.Replace(url[1], "[::]", "127.0.0.1", 1)+path, strings.NewReader(body))
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *server) tells(t *testing.T, method, token, path, body, forwardedFor str
 	return res.StatusCode, string(answer)
 }
 
-// Who did it is told alike, whether or not requests are limited.
-func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
+// The log and the audit log have the same address, with and without rate limits.
+func TestOperatorsAddressComesFromTheProxy(t *testing.T) {
 	t.Parallel()
 	for _, limits := range []string{"on", "off"} {
 		u := plainly(t, "sqlite:cascada.db").with("CASCADA_RATE_LIMIT=" + limits)
@@ -109,25 +109,25 @@ func TestOperatorsAddressIsTheOneThatTheProxySaw(t *testing.T) {
 			t.Fatalf("an account is opened: %d %s", status, reply)
 		}
 		if status, reply := s.tells(t, http.MethodGet, "op_nobody", "/accounts", "", "198.51.100.8"); status != http.StatusUnauthorized {
-			t.Errorf("nobody's token: %d %s", status, reply)
+			t.Errorf("an unknown token: %d %s", status, reply)
 		}
 		if log := u.does(t, "audit", "list"); !strings.Contains(log, " by operator ana 198.51.100.7 ") {
 			t.Errorf("with limits %s the audit log is\n%s", limits, log)
 		}
 		s.stop()
 		if !strings.Contains(s.output(), "address=198.51.100.8") {
-			t.Errorf("with limits %s the log does not tell who was refused:\n%s", limits, s.output())
+			t.Errorf("with limits %s the log does not have the refused address:\n%s", limits, s.output())
 		}
 	}
 }
 
-// What --json prints and what the admin API replies is the same.
-func TestAdminAPIIsServedWhereItIsWanted(t *testing.T) {
+// --json and the admin API have the same shape.
+func TestAdminAPIIsServedAtItsAddress(t *testing.T) {
 	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	s := u.serve(t, "--admin", "127.0.0.1:0")
 	if strings.Contains(s.output(), "other machines") {
-		t.Errorf("a listener on loopback is warned of:\n%s", s.output())
+		t.Errorf("there is a warning of a listener on loopback:\n%s", s.output())
 	}
 	u = u.with("CASCADA_PUBLIC_URL="+s.url, "PLAIN_KEY=key-1", "PLAIN_HUSH=hush")
 	var ana struct{ Token string }
@@ -151,6 +151,6 @@ func TestAdminAPIIsServedWhereItIsWanted(t *testing.T) {
 	}
 	s.stop()
 	if wide := u.serve(t, "--admin", ":0"); !strings.Contains(wide.output(), "the admin API can be reached from other machines") {
-		t.Errorf("nobody is warned:\n%s", wide.output())
+		t.Errorf("there is no warning:\n%s", wide.output())
 	}
 }

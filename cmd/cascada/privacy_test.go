@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The operator prints what is kept about a shopper, looks at what would be erased, and erases it
+// The operator prints a shopper's data, sees what would be erased, and erases it
 // while the server runs.
 func TestOperatorErasesAShopper(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
@@ -59,11 +59,11 @@ func TestOperatorErasesAShopper(t *testing.T) {
 			t.Errorf("privacy erase says %q", out)
 		}
 		pending := pay("sbx_cash", mail)
-		if out, log := run(1, "privacy", "erase", "--yes"); !strings.Contains(out, paid+" erased") || !strings.Contains(out, pending+" is kept: it is pending") || !strings.Contains(log, "when they are over") {
+		if out, log := run(1, "privacy", "erase", "--yes"); !strings.Contains(out, paid+" erased") || !strings.Contains(out, pending+" is kept: it is pending") || !strings.Contains(log, "when they have ended") {
 			t.Errorf("privacy erase --yes says %q, %q", out, log)
 		}
 		if ids := export(); len(ids) != 1 || ids[0] != pending {
-			t.Errorf("after it was erased the export has %v, want %s", ids, pending)
+			t.Errorf("after the erasure the export has %v, want %s", ids, pending)
 		}
 		if out, log, code := u.run(t, "privacy", "erase", "--database", database, "--email", mail, "--yes"); code == 0 || !strings.Contains(log, "merchant") {
 			t.Errorf("without a merchant: exit %d\n%s%s", code, out, log)

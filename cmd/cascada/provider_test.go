@@ -14,13 +14,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// plainly is a user whose program has the plain adapter.
+// plainly returns a user whose program has the plain adapter.
 func plainly(t *testing.T, database string) user {
 	t.Helper()
 	return newUser(t).asPlain(t).with("CASCADA_DATABASE=" + database)
 }
 
-// does runs a command that has to end well, and tells whether it printed a secret.
+// does runs a command that must succeed, and fails the test if it printed a secret.
 func (u user) does(t *testing.T, args ...string) string {
 	t.Helper()
 	out, log, code := u.run(t, args...)
@@ -42,7 +42,7 @@ func (u user) write(t *testing.T, name, content string) string {
 	return path
 }
 
-// pixes takes a production payment by pix, and tells how it went.
+// pixes creates a production payment by pix, and describes the answer.
 func (s *server) pixes(key string) string {
 	_, list := s.call("GET", "/payment-methods?country=BR&method=pix", key, "", nil)
 	methods, _ := list["methods"].([]any)
@@ -54,7 +54,7 @@ func (s *server) pixes(key string) string {
 	return fmt.Sprintf("%v %d %s", pix["routable"], status, text(reply, "transactionId"))
 }
 
-// An operator connects a provider without a restart, and takes it away again.
+// An operator connects a provider without a restart, and removes it again.
 func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		upstream := providertest.NewUpstream(t, "key-1", "key-2")
@@ -76,7 +76,7 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 		for _, want := range []string{"bank", "plain", "production", k.Merchant.ID, "enabled", "0.99%+0.1", "BRL:5-900", "apiKey merchantNumber webhookSecret",
 			s.url + "/api/v1/providers/bank/notifications"} {
 			if code != 0 || !strings.Contains(out, want) || strings.Contains(out, "hush") || strings.Contains(out, "key-1") {
-				t.Fatalf("provider add: exit %d, want it to tell %q and no secret:\n%s%s", code, want, out, log)
+				t.Fatalf("provider add: exit %d, want %q and no secret:\n%s%s", code, want, out, log)
 			}
 		}
 		first := ""
@@ -123,7 +123,7 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 			t.Errorf("provider show --json: %v %+v", err, told)
 		}
 		u.does(t, "provider", "disable", "bank")
-		await(t, "pix to be not routable", func() bool { return s.pixes(live) == "false 422 " })
+		await(t, "pix not to be routable", func() bool { return s.pixes(live) == "false 422 " })
 		if out := u.does(t, "provider", "list"); !strings.Contains(out, "disabled") || strings.Count(out, "\n") != 2 {
 			t.Errorf("provider list:\n%s", out)
 		}
@@ -139,7 +139,7 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 		}
 		for _, act := range []string{"added", "rotated", "changed", "disabled", "enabled", "removed"} {
 			if out := u.does(t, "audit", "list"); strings.Count(out, "provider."+act+" bank by operator") != 1 {
-				t.Errorf("the audit log does not tell that it was %s:\n%s", act, out)
+				t.Errorf("the audit log does not say that it was %s:\n%s", act, out)
 			}
 		}
 		s.stop()
@@ -161,7 +161,7 @@ func (s *server) notify(t *testing.T, address, signature, body string) (int, str
 		t.Fatal(err)
 	}
 	defer reply.Body.Close()
-	told, _ := io.ReadAll(reply.Body) // for people
+	told, _ := io.ReadAll(reply.Body) // it is only for people
 	return reply.StatusCode, string(told)
 }
 
@@ -189,11 +189,11 @@ func TestAccountsAreMadeAsAFileDeclaresThem(t *testing.T) {
 		out := u.does(t, "provider", "show", "one")
 		for _, want := range []string{"disabled", "pix.BRA", "2.9%+0.3", "0.99% BRL:1-500", "all others", "rotated"} {
 			if !strings.Contains(out, want) {
-				t.Errorf("provider show one does not tell %q:\n%s", want, out)
+				t.Errorf("provider show one does not print %q:\n%s", want, out)
 			}
 		}
 		for name, c := range map[string]struct{ file, want string }{
-			"a secret as it is":   {`{"accounts":[{"id":"x","adapter":"plain","environment":"sandbox","credentials":{"apiKey":"key-1"}}]}`, "apiKey is secret"},
+			"a secret in clear":   {`{"accounts":[{"id":"x","adapter":"plain","environment":"sandbox","credentials":{"apiKey":"key-1"}}]}`, "apiKey is secret"},
 			"a misspelt setting":  {`{"accounts":[{"id":"x","prise":"1%"}]}`, `unknown field "prise"`},
 			"no environment":      {`{"accounts":[{"id":"x","adapter":"plain"}]}`, `environment ""`},
 			"another environment": {`{"accounts":[{"id":"one","adapter":"plain","environment":"sandbox"}]}`, "cannot change"},
@@ -217,26 +217,26 @@ func TestMistakesAboutProvidersAreNamed(t *testing.T) {
 		t.Errorf("credentials as JSON: exit %d\n%s%s", code, out, log)
 	}
 	if out, log, code := u.pipe(t, `{"apiKey":"key-2",5}`, "provider", "rotate", "bank", "--credentials", "-"); code == 0 || !strings.Contains(log, "want a JSON object") || strings.Contains(out+log, "key-2") {
-		t.Errorf("credentials that are no JSON: exit %d\n%s%s", code, out, log)
+		t.Errorf("credentials that are not JSON: exit %d\n%s%s", code, out, log)
 	}
 	for name, c := range map[string]struct {
 		args []string
 		want string
 	}{
 		"a secret on the command line": {[]string{"provider", "add", "plain", "--credential", "apiKey=key-1"}, "apiKey is secret"},
-		"a file that is nowhere":       {[]string{"provider", "add", "plain", "--credential", "apiKey=@nowhere"}, "nowhere"},
-		"no such variable":             {[]string{"provider", "add", "plain", "--credential", "apiKey=env:NOWHERE"}, "no variable NOWHERE"},
-		"two from one input":           {[]string{"provider", "add", "plain", "--credential", "apiKey=-", "--credential", "webhookSecret=-"}, "holds one thing"},
+		"a missing file":               {[]string{"provider", "add", "plain", "--credential", "apiKey=@nowhere"}, "nowhere"},
+		"no such variable":             {[]string{"provider", "add", "plain", "--credential", "apiKey=env:NOWHERE"}, "no environment variable NOWHERE"},
+		"two from one input":           {[]string{"provider", "add", "plain", "--credential", "apiKey=-", "--credential", "webhookSecret=-"}, "only one flag can read the standard input"},
 		"no such provider":             {[]string{"provider", "add", "visa"}, `no adapter "visa": use one of plain`},
 		"a missing credential":         {[]string{"provider", "add", "plain", "--credential", "apiKey=env:KEY"}, "webhookSecret: is required"},
 		"an id twice":                  {good, "choose another id"},
-		"a price that is none":         {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is not a price`},
-		"limits that are none":         {[]string{"provider", "set", "bank", "--limit", "5"}, `"5" is not a limit`},
-		"a rail that it has not":       {[]string{"provider", "set", "bank", "--rail", "card.BRA"}, `"card.BRA"`},
+		"an invalid price":             {[]string{"provider", "set", "bank", "--price", "cheap"}, `"cheap" is not a price`},
+		"invalid limits":               {[]string{"provider", "set", "bank", "--limit", "5"}, `"5" is not a limit`},
+		"a rail that it does not have": {[]string{"provider", "set", "bank", "--rail", "card.BRA"}, `"card.BRA"`},
 		"plain http elsewhere":         {[]string{"provider", "set", "bank", "--base-url", "http://bank.example"}, "over https"},
 		"nothing to rotate":            {[]string{"provider", "rotate", "bank"}, "no credential was given"},
-		"nobody's account":             {[]string{"provider", "show", "nobody"}, "provider account nobody: not found"},
-		"accounts of nothing":          {[]string{"provider", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
+		"an unknown account":           {[]string{"provider", "show", "nobody"}, "provider account nobody: not found"},
+		"no database":                  {[]string{"provider", "list", "--database", "sqlite:typo.db"}, "there is no database at typo.db"},
 	} {
 		out, log, code := u.run(t, c.args...)
 		if code == 0 || !strings.Contains(log, c.want) || strings.Contains(out+log, "key-1") {

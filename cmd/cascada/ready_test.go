@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// says is what a path outside of the API is answered with.
+// says sends a request to a path outside of the API, and returns the answer.
 func (s *server) says(path string) (status int, body string) {
 	r, err := http.Get(s.url + path)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *server) says(path string) (status int, body string) {
 	return r.StatusCode, strings.TrimSpace(string(text))
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address on which nobody listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// A node that starts before its database waits for it, and tells whoever asks.
+// A node that starts before its database waits for it, and /readyz says so.
 func TestServeWaitsForItsDatabase(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
@@ -72,7 +72,7 @@ func TestServeWaitsForItsDatabase(t *testing.T) {
 	s.terminate()
 	await(t, "the node to end", s.gone)
 
-	// One that is told to end while it waits does so, and an address that is wrong is not waited for.
+	// A node that is told to stop while it waits stops, and a wrong database address is not waited for.
 	line.Down(true)
 	s = u.start(t, "--database", dbtest.Address(line))
 	await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") })
@@ -86,9 +86,9 @@ func TestServeWaitsForItsDatabase(t *testing.T) {
 	}
 }
 
-// A server that takes no writes yet, such as a standby that is about to be promoted, is waited for as one that is
-// away, and leaves no key behind.
-func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
+// A server that does not accept writes yet, such as a standby before its promotion, is waited for like one that
+// does not answer, and no master key is left behind.
+func TestServeWaitsForAServerThatAcceptsWrites(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
 	db, err := sql.Open("pgx", dbtest.Address(database))
@@ -110,7 +110,7 @@ func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
 		s := u.start(t)
 		await(t, "the node to say that it waits", func() bool { return strings.Contains(s.output(), "the start waits for it") || s.gone() })
 		if _, err := os.Stat(filepath.Join(u.dir, "cascada.key")); first && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("a key was made for a database that takes none: %v", err)
+			t.Errorf("a key was made for a database that accepts no writes: %v", err)
 		}
 		writes("off")
 		s.ready()
@@ -120,8 +120,8 @@ func TestServeWaitsForAServerThatTakesWrites(t *testing.T) {
 	u.check(t, dbtest.Address(database))
 }
 
-// A primary whose standby is gone takes no commit, and says nothing: the node is not ready.
-func TestStandbyThatIsGoneIsTold(t *testing.T) {
+// A primary whose synchronous standby has failed accepts no commit, without an error: the node is not ready.
+func TestFailedStandbyMakesTheNodeNotReady(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
 	standby := database.Standby()
@@ -139,7 +139,7 @@ func TestStandbyThatIsGoneIsTold(t *testing.T) {
 	await(t, "the node to end", s.gone)
 }
 
-// A pooler that keeps a session to its end will do. One that does not is refused with what to set.
+// A pooler in session mode works. In another mode it is refused, with the setting that it needs.
 func TestPoolers(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
@@ -160,8 +160,8 @@ func TestPoolers(t *testing.T) {
 	u.check(t, address)
 }
 
-// Before the listener closes the balancer has time to look elsewhere; whoever watches a payment is
-// sent away at once, and does not hold up the end.
+// Before the listener closes, the balancer has time to notice. Streams of watched payments end
+// at once, and do not delay the shutdown.
 func TestDrainTellsTheBalancerFirst(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -191,7 +191,7 @@ func TestDrainTellsTheBalancerFirst(t *testing.T) {
 		return status == http.StatusServiceUnavailable && body == "draining"
 	})
 	if status, reply := pay(); status != http.StatusCreated {
-		t.Errorf("a payment while the balancer looks: %d %v", status, reply)
+		t.Errorf("a payment during the drain: %d %v", status, reply)
 	}
 	if err := live.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestDrainTellsTheBalancerFirst(t *testing.T) {
 	}
 	await(t, "the node to end", s.gone)
 	if strings.Contains(s.output(), "requests were cut off") {
-		t.Errorf("a stream held up the end:\n%s", s.output())
+		t.Errorf("a stream delayed the shutdown:\n%s", s.output())
 	}
 	u.check(t, "sqlite:cascada.db")
 }

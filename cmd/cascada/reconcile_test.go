@@ -22,7 +22,7 @@ func (s *server) warnings(key string) string {
 	return strings.Join(codes, ", ")
 }
 
-// A person of the payment team compares a provider's report with the books, while
+// A person in the payment team compares a provider's report with the books, while
 // the server runs.
 func TestReportIsComparedWithTheBooks(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
@@ -87,12 +87,12 @@ func TestReportIsComparedWithTheBooks(t *testing.T) {
 		if got := s.warnings(k.Keys.Sandbox.Secret); got != "" {
 			t.Errorf("the sandbox is warned of %s", got)
 		}
-		// A narrower period mends nothing of the wider one, the same does.
+		// A clean comparison of a shorter period does not end the warning, one of the same period does.
 		if _, log, code := compare(report, "--to", "2199-01-01"); code != 0 {
 			t.Errorf("a narrower period: exit %d %s", code, log)
 		}
 		if got := s.warnings(live); got != "provider_drift 2" {
-			t.Errorf("after a comparison of less, the merchant is warned of %q", got)
+			t.Errorf("after a comparison of a shorter period, the merchant is warned of %q", got)
 		}
 		if _, log, code := compare(report); code != 0 {
 			t.Errorf("the right report: exit %d %s", code, log)
@@ -104,13 +104,13 @@ func TestReportIsComparedWithTheBooks(t *testing.T) {
 			t.Errorf("reconcile --list:\n%s", out)
 		}
 		if out := u.does(t, "reconcile", "--list", "--json", "--provider", "nobody"); out != "" {
-			t.Errorf("nobody's comparisons:\n%s", out)
+			t.Errorf("comparisons of an unknown account:\n%s", out)
 		}
 		if out := u.does(t, "audit", "list"); strings.Count(out, "provider.reconciled bank by operator") != 4 {
 			t.Errorf("the audit log:\n%s", out)
 		}
 
-		// The same books, as another provider would write them.
+		// The same books, in another provider's format.
 		other := "Relatório\n\nPedido;Tipo;Valor;Dia;Situação\n"
 		for _, line := range strings.Split(strings.TrimSpace(report), "\n")[1:] {
 			cells := strings.Split(line, ",")
@@ -151,7 +151,7 @@ func TestReconcileSaysWhatIsMissing(t *testing.T) {
 		"no such day":     {[]string{"--provider", "bank", "--report", good, "--from", "yesterday"}, 2, "want a day"},
 		"no such form":    {[]string{"--provider", "bank", "--report", good, "--date-format", "DD/MM"}, 2, "YYYY"},
 		"no such money":   {[]string{"--provider", "bank", "--report", good, "--currency", "real"}, 2, "unknown currency"},
-		"status alone":    {[]string{"--provider", "bank", "--report", good, "--paid", "OK"}, 2, "go together"},
+		"status alone":    {[]string{"--provider", "bank", "--report", good, "--paid", "OK"}, 2, "must be used together"},
 		"backwards":       {[]string{"--provider", "bank", "--report", good, "--to", "2026-01-01"}, 2, "before it begins"},
 		"all unreadable":  {[]string{"--provider", "bank", "--report", good, "--units", "minor", "--currency", "BRL", "--columns", "reference=amount,amount=reference,date=date"}, 2, "none of the 1 lines could be read"},
 		"no such flag":    {[]string{"--provider", "bank", "--typo"}, 80, "unknown flag"},
@@ -163,9 +163,9 @@ func TestReconcileSaysWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", name, code, c.code, c.want, out, log)
 		}
 	}
-	// Of all these, the last two were comparisons.
+	// Of all these, only the last two were comparisons.
 	if out := u.does(t, "reconcile", "--list", "--json"); strings.Count(out, "\n") != 2 {
-		t.Errorf("kept:\n%s", out)
+		t.Errorf("kept comparisons:\n%s", out)
 	}
 	out, log, code := u.pipe(t, "reference,amount,currency,date\n", "reconcile", "--provider", "bank", "--report", good, "--report", "-", "--dry-run")
 	if code != 1 || !strings.Contains(out, "missing_here  good.csv:2") {

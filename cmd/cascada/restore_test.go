@@ -10,9 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 )
 
-// A restore that was killed between two of its steps leaves no database, rather than an empty one or one of
-// some time ago: nothing serves it, and the next restore ends what this one began.
-func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
+// A restore that is killed between two of its steps leaves no database, not an empty or an older one.
+// No service starts then, and the next restore completes it.
+func TestInterruptedRestoreIsCompleted(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	database := dbtest.SQLite(t)
@@ -30,10 +30,10 @@ func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
 	_, lost := pays(s, "lost")
 	s.kill()
 	if _, err := os.Stat(path + "-wal"); err != nil {
-		t.Fatal("a killed service left no log")
+		t.Fatal("a killed service left no WAL")
 	}
 
-	// As a kill leaves it after the first step.
+	// As after a kill behind the first step.
 	aside := path + ".before-20260101T000000Z"
 	if err := os.Rename(path, aside); err != nil {
 		t.Fatal(err)
@@ -44,9 +44,9 @@ func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
 		}
 	}
 	if _, log, code := u.run(t, "restore", copied); code == 0 || !strings.Contains(log, "--move-aside") {
-		t.Errorf("a restore over a log that is there: exit %d, %s", code, log)
+		t.Errorf("a restore over an existing WAL: exit %d, %s", code, log)
 	}
-	if out := u.does(t, "restore", copied, "--move-aside"); !strings.Contains(out, "the database that was there is "+aside+"\n") {
+	if out := u.does(t, "restore", copied, "--move-aside"); !strings.Contains(out, "the old database is now "+aside+"\n") {
 		t.Errorf("the restore says %s", out)
 	}
 	s = u.serve(t)
@@ -55,14 +55,14 @@ func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
 	}
 	s.kill()
 
-	// What was set aside is whole.
+	// The database that was set aside is complete.
 	old := u.with("CASCADA_DATABASE=sqlite:"+aside, "CASCADA_MASTER_KEY_FILE="+path+".key")
 	old.does(t, "check")
 	if story := old.story(t, "sqlite:"+aside, lost); !strings.Contains(story, "completed") {
-		t.Errorf("the payment of the lost time is not in what was set aside: %s", story)
+		t.Errorf("the payment of the lost time is not in the database that was set aside: %s", story)
 	}
 
-	// Nothing that was set aside is written over, however soon the next one follows.
+	// Nothing that was set aside is overwritten, even if the next restore follows at once.
 	for range 3 {
 		u.does(t, "restore", copied, "--move-aside")
 	}
@@ -71,7 +71,7 @@ func TestRestoreThatWasBrokenOffIsFinished(t *testing.T) {
 	}
 }
 
-// A backup of which nothing is left is none: an empty service is not put in its place.
+// An emptied backup is refused: no empty service replaces the database.
 func TestEmptyBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -90,8 +90,8 @@ func TestEmptyBackupIsRefused(t *testing.T) {
 	u.check(t, database)
 }
 
-// A copy in clear that a killed backup left behind goes with the next one.
-func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
+// An unencrypted copy that a killed backup left behind is removed by the next backup.
+func TestBackupRemovesLeftoversOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	database := dbtest.SQLite(t)
@@ -114,6 +114,6 @@ func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
 		names = append(names, e.Name())
 	}
 	if got := strings.Join(names, " "); got != ".cascada-notes copy.db" {
-		t.Errorf("there is %s", got)
+		t.Errorf("left: %s", got)
 	}
 }

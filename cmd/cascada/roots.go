@@ -1,5 +1,5 @@
 package main
 
-// The authorities that providers' certificates are believed from where the machine has none of its own,
-// as in a container with this one file in it. Others are believed where it has.
+// These root certificates are trusted if the machine has none, as in a container with only this
+// program in it. If the machine has some, those are trusted instead.
 import _ "golang.org/x/crypto/x509roots/fallback"

@@ -8,17 +8,17 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// fails runs a command that has to be refused, saying why.
+// fails runs a command that must be refused with this reason.
 func (u user) fails(t *testing.T, want string, args ...string) {
 	t.Helper()
 	out, log, code := u.run(t, args...)
 	if code == 0 || !strings.Contains(log, want) {
-		t.Errorf("%v: exit %d, want it refused with %q:\n%s%s", args, code, want, out, log)
+		t.Errorf("%v: exit %d, want an error with %q:\n%s%s", args, code, want, out, log)
 	}
 }
 
-// An operator changes through which accounts payments go without a restart, after he
-// has seen what the change would have done.
+// An operator changes the routing rules without a restart, after he has seen what the change
+// would have done.
 func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
@@ -31,7 +31,7 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 			u.does(t, "provider", "add", "plain", "--id", []string{"bank-1", "bank-2"}[i], "--base-url", upstream.URL, "--priority", []string{"1", "2"}[i],
 				"--price", "1%", "--credential", "apiKey=env:PLAIN_KEY", "--credential", "webhookSecret=env:HUSH")
 		}
-		s := u.serve(t) // which knows both accounts from the start
+		s := u.serve(t) // it knows both accounts from the start
 		pays := func() (id string) {
 			_, id, _ = strings.Cut(s.pixes(live), " 201 ")
 			return id
@@ -40,14 +40,14 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 			t.Errorf("explain:\n%s", told)
 		}
 
-		if out := u.does(t, "route", "show", "--routing", "least_cost"); out != "# no rules were ever applied: servers decide by their --routing\norder: least_cost\n" {
+		if out := u.does(t, "route", "show", "--routing", "least_cost"); out != "# no rules were ever applied: servers use their --routing\norder: least_cost\n" {
 			t.Errorf("route show:\n%s", out)
 		}
 		rules := u.write(t, "rules.yaml", "budget: {attempts: 1}\nrails:\n  pix.BRA: {accounts: [bank-2, bank-1]}\n")
 		out := u.does(t, "route", "replay", "--since", "24h", "--rules", rules)
 		for _, want := range []string{"in force: no rules were ever applied", "begin at another account", "what really happened there", "for example", "really: bank-1 did not accept it, bank-2 accepted it\n  replayed: bank-2 accepted it\n"} {
 			if !strings.Contains(out, want) {
-				t.Errorf("route replay does not tell %q:\n%s", want, out)
+				t.Errorf("route replay does not print %q:\n%s", want, out)
 			}
 		}
 		var told struct {
@@ -65,15 +65,15 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 			t.Errorf("route replay --json: %+v", told)
 		}
 		whatIf := u.write(t, "what-if.yaml", "accounts:\n  bank-2: {price: 3%, enabled: true}\n  bank-1: {enabled: false}\n")
-		if out := u.does(t, "route", "replay", "--since", "2020-01-01", "--rules", whatIf); !strings.Contains(out, "taken to be otherwise: bank-2, enabled, priority 2, every other rail 3%") ||
+		if out := u.does(t, "route", "replay", "--since", "2020-01-01", "--rules", whatIf); !strings.Contains(out, "assumed: bank-2, enabled, priority 2, every other rail 3%") ||
 			!strings.Contains(out, "3.00%") {
-			t.Errorf("route replay with a dearer account:\n%s", out)
+			t.Errorf("route replay with a more expensive account:\n%s", out)
 		}
 
 		if out := u.does(t, "route", "apply", rules); !strings.HasPrefix(out, "version 1, applied at ") {
 			t.Errorf("route apply: %s", out)
 		}
-		if out := u.does(t, "route", "apply", rules); !strings.HasPrefix(out, "nothing is changed: version 1") {
+		if out := u.does(t, "route", "apply", rules); !strings.HasPrefix(out, "nothing was changed: version 1") {
 			t.Errorf("route apply again: %s", out)
 		}
 		var last string
@@ -90,10 +90,10 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 		if !strings.Contains(shown, "attempts: 1") || !strings.Contains(shown, "accounts: [bank-2, bank-1]") {
 			t.Errorf("route show:\n%s", shown)
 		}
-		if out, log, code := u.pipe(t, shown, "route", "apply", "-"); code != 0 || !strings.HasPrefix(out, "nothing is changed") {
-			t.Errorf("what is shown is applied as something else: exit %d %s%s", code, out, log)
+		if out, log, code := u.pipe(t, shown, "route", "apply", "-"); code != 0 || !strings.HasPrefix(out, "nothing was changed") {
+			t.Errorf("the printed rules are applied as a change: exit %d %s%s", code, out, log)
 		}
-		if out := u.does(t, "route", "reset"); !strings.HasPrefix(out, "rules were taken back at ") || !strings.Contains(out, "(version 2)") {
+		if out := u.does(t, "route", "reset"); !strings.HasPrefix(out, "rules were removed at ") || !strings.Contains(out, "(version 2)") {
 			t.Errorf("route reset: %s", out)
 		}
 		if out := u.does(t, "route", "show", "--history", "9", "--json"); strings.Count(out, "\n") != 2 || !strings.Contains(out, `"version":1,"applied":true`) {
@@ -107,7 +107,7 @@ func TestOperatorChangesRoutingWhileTheServerRuns(t *testing.T) {
 	})
 }
 
-func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
+func TestRoutingMistakesAreReportedBeforeAnyChange(t *testing.T) {
 	t.Parallel()
 	u := plainly(t, "sqlite:cascada.db")
 	u.does(t, "merchant", "create", "--name", "Acme", "--email", "a@example.com")
@@ -117,15 +117,15 @@ func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
 		"order: least_cost\nrails:\n  pix.BRA: {acounts: [a]}\n": `rules.yaml: line 3: there is no field "acounts" here`,
 		"rails: {pix.XXX: {order: priority}}\n":                  "there is no rail pix.XXX: cascada provider adapters lists them",
 		"rails: {pix.BRA: {accounts: [nobody]}}\n":               "pix.BRA lists nobody: there is no such account",
-		"order: least_cost\naccounts: {a: {priority: 3}}\n":      "change them with provider set or provider apply",
+		"order: least_cost\naccounts: {a: {priority: 3}}\n":      "change accounts with provider set or provider apply",
 		"": "it is empty; cascada route reset removes the rules",
 	} {
 		u.fails(t, want, "route", "apply", file(text))
 	}
 	u.fails(t, "no such file", "route", "apply", "nowhere.yaml")
 	for want, args := range map[string][]string{
-		"--since": {}, `--since: "soon" is no time: want such as 24h, 7d`: {"--since", "soon"}, `"-3h" is no time`: {"--since=-3h"},
-		"--since is not before --until": {"--since", "1h", "--until", "2h"}, `--until: "then" is no time`: {"--since", "1h", "--until", "then"},
+		"--since": {}, `--since: "soon" is not a time: want 24h, 7d`: {"--since", "soon"}, `"-3h" is not a time`: {"--since=-3h"},
+		"--since must be before --until": {"--since", "1h", "--until", "2h"}, `--until: "then" is not a time`: {"--since", "1h", "--until", "then"},
 		"there is no rail pix": {"--since", "1h", "--rail", "pix"}, "--environment": {"--since", "1h", "--environment", "test"},
 	} {
 		u.fails(t, want, append([]string{"route", "replay", "--rules", good}, args...)...)
@@ -133,12 +133,12 @@ func TestRoutingMistakesAreToldBeforeAnythingIsChanged(t *testing.T) {
 	u.fails(t, "accounts: there is no account a", "route", "replay", "--since", "1h", "--rules", file("accounts: {a: {priority: 3}}\n"))
 	u.fails(t, `accounts: a: "dear" is not a price`, "route", "replay", "--since", "1h", "--rules", file("accounts: {a: {price: dear}}\n"))
 	if out := u.does(t, "route", "replay", "--since", "1h", "--rules", good); !strings.Contains(out, "0 were replayed; 0 begin at another account") {
-		t.Errorf("of no payments it says:\n%s", out)
+		t.Errorf("without payments it prints:\n%s", out)
 	}
 	if out := u.does(t, "route", "show"); !strings.HasPrefix(out, "# no rules were ever applied") {
 		t.Errorf("mistakes changed the rules:\n%s", out)
 	}
-	if out := u.does(t, "route", "reset"); !strings.HasPrefix(out, "nothing is changed") {
+	if out := u.does(t, "route", "reset"); !strings.HasPrefix(out, "nothing was changed") {
 		t.Errorf("route reset of nothing: %s", out)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The operator lists what nobody knows, and ends it while the server runs.
-func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
+// The operator lists payments with an unknown outcome, and resolves them while the server runs.
+func TestOperatorResolvesUnknownOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t)
 		s := u.serve(t, "--database", database)
@@ -16,7 +16,7 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 		if out, log, code := u.run(t, "payment", "list", "--database", database); code != 0 || out != "every outcome is known\n" {
 			t.Errorf("payment list: exit %d\n%s%s", code, out, log)
 		}
-		// The simulated provider charges and does not answer; it is asked half a minute later.
+		// The simulated provider charges and does not answer; it is queried half a minute later.
 		status, reply := s.call("POST", "/payments", key, `{"amount":10.96,"paymentMethodId":"sbx_card"}`, nil)
 		if status != http.StatusCreated || text(reply, "status") != "processing" {
 			t.Fatalf("create: %d %v", status, reply)
@@ -52,8 +52,8 @@ func TestOperatorEndsWhatNobodyKnows(t *testing.T) {
 	})
 }
 
-// What the alerts tell the operator to run is there.
-func TestAlertsNameCommandsThatThereAre(t *testing.T) {
+// The commands that the alerts name exist.
+func TestAlertsNameExistingCommands(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	file, err := os.ReadFile("../../docs/alerts.yml")

@@ -25,17 +25,17 @@ type serveCmd struct {
 	Listen    string            `default:"127.0.0.1:8080" env:"CASCADA_LISTEN" help:"Address of the API (${env}, default ${default})."`
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
 	Pprof     string            `env:"CASCADA_PPROF" placeholder:"ADDR" help:"Address of /debug/pprof/, such as 127.0.0.1:6060; none by default. Profiles hold parts of the memory (${env})."`
-	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add gives tokens."`
-	PublicURL cli.PublicURL     `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, such as https://pay.example.com; default http://LISTEN. With https no demo merchant is made (${env})."`
-	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider misbehave, for tests; once for each: sandbox-1, -2 or -3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
-	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot be withdrawn to (${env}, default ${default})."`
-	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What a payment's provider accounts are ordered by while no rules are applied (cascada route): priority, least_cost or success_rate (${env}, default ${default})."`
-	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. For a developer's machine alone: whoever has a sandbox key reads what services of this machine answer (${env})."`
-	Webhooks  cli.AtMost        `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"How many webhooks a shop has in an environment at most (${env}, default ${default})."`
-	Conns     cli.AtMost        `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"How many connections of clients may be open, half of the process's file descriptors at most; one address has half of them at most (${env}, default ${default})."`
-	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still taken after SIGTERM while /readyz says 503, for the balancer in front to see it (${env}, default ${default})."`
-	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Ask each production webhook to answer a challenge before it is saved (${env})."`
-	Demo      bool              `default:"true" negatable:"" env:"CASCADA_DEMO" help:"Make a demo merchant on an empty database and print its keys, unless the public URL is https (${env}, default ${default})."`
+	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add creates tokens for it."`
+	PublicURL cli.PublicURL     `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, such as https://pay.example.com; default http://LISTEN. With https no demo merchant is created (${env})."`
+	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider fail, for tests. Repeat the flag for each: sandbox-1, sandbox-2 or sandbox-3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
+	CoolDown  time.Duration     `name:"wallet-cool-down" default:"24h" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot receive withdrawals (${env}, default ${default})."`
+	Routing   string            `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"Order of a payment's provider accounts while no routing rules are applied (cascada route): priority, least_cost or success_rate (${env}, default ${default})."`
+	Private   bool              `name:"allow-private-webhooks" env:"CASCADA_ALLOW_PRIVATE_WEBHOOKS" help:"Let sandbox webhooks go to loopback addresses. Only for a developer's machine: anyone with a sandbox key can read what services on this machine answer (${env})."`
+	Webhooks  cli.AtMost        `name:"webhooks-per-shop" default:"50" env:"CASCADA_WEBHOOKS_PER_SHOP" help:"Largest number of webhooks of a shop in an environment (${env}, default ${default})."`
+	Conns     cli.AtMost        `name:"max-connections" default:"8192" env:"CASCADA_MAX_CONNECTIONS" help:"Largest number of open client connections, but never more than half of the process's file descriptors. One IP address may have half of them (${env}, default ${default})."`
+	Drain     time.Duration     `name:"drain-delay" default:"0s" env:"CASCADA_DRAIN_DELAY" placeholder:"DURATION" help:"How long requests are still accepted after SIGTERM while /readyz answers 503, so that the load balancer notices (${env}, default ${default})."`
+	Prove     bool              `name:"prove-webhooks" env:"CASCADA_PROVE_WEBHOOKS" help:"Save a production webhook only after its endpoint has answered a challenge (${env})."`
+	Demo      bool              `default:"true" negatable:"" env:"CASCADA_DEMO" help:"Create a demo merchant in an empty database and print its keys, unless the public URL is https (${env}, default ${default})."`
 	limitFlags
 	feedFlags
 	retentionFlags
@@ -45,22 +45,22 @@ type serveCmd struct {
 
 // retentionFlags say how long personal data is kept.
 type retentionFlags struct {
-	Shoppers      days `name:"retain-shoppers" default:"1825" env:"CASCADA_RETAIN_SHOPPERS" placeholder:"DAYS" help:"How many days after a payment was made its shopper is taken out of it; 0: never (${env}, default ${default})."`
-	Evidence      days `name:"retain-evidence" default:"730" env:"CASCADA_RETAIN_EVIDENCE" placeholder:"DAYS" help:"How many days after a claim was opened its evidence goes, when it is over; 0: never (${env}, default ${default})."`
-	Notifications days `name:"retain-notifications" default:"180" env:"CASCADA_RETAIN_NOTIFICATIONS" placeholder:"DAYS" help:"How many days the bodies of providers' notifications are kept; 0: for ever (${env}, default ${default})."`
-	Addresses     days `name:"retain-addresses" default:"365" env:"CASCADA_RETAIN_ADDRESSES" placeholder:"DAYS" help:"How many days the audit log and the uses of keys keep IP addresses; 0: for ever (${env}, default ${default})."`
+	Shoppers      days `name:"retain-shoppers" default:"1825" env:"CASCADA_RETAIN_SHOPPERS" placeholder:"DAYS" help:"Days from a payment's creation until its shopper is erased from it; 0: never (${env}, default ${default})."`
+	Evidence      days `name:"retain-evidence" default:"730" env:"CASCADA_RETAIN_EVIDENCE" placeholder:"DAYS" help:"Days from a claim's creation until its evidence is erased, if the claim has ended; 0: never (${env}, default ${default})."`
+	Notifications days `name:"retain-notifications" default:"180" env:"CASCADA_RETAIN_NOTIFICATIONS" placeholder:"DAYS" help:"Days that the bodies of providers' notifications are kept; 0: for ever (${env}, default ${default})."`
+	Addresses     days `name:"retain-addresses" default:"365" env:"CASCADA_RETAIN_ADDRESSES" placeholder:"DAYS" help:"Days that the audit log and the records of key use keep IP addresses; 0: for ever (${env}, default ${default})."`
 }
 
 func (f retentionFlags) config() privacy.Retention {
 	return privacy.Retention{Shoppers: f.Shoppers.duration(), Evidence: f.Evidence.duration(), Notifications: f.Notifications.duration(), Addresses: f.Addresses.duration()}
 }
 
-// days is a time that data is kept.
+// days is how long data is kept.
 type days int
 
 func (d days) duration() time.Duration { return time.Duration(d) * 24 * time.Hour }
 
-// Validate is asked by kong.
+// Validate is called by kong.
 func (d days) Validate() error {
 	if d < 0 || d > 36500 {
 		return errors.New("want 0 to 36500 days")
@@ -68,7 +68,7 @@ func (d days) Validate() error {
 	return nil
 }
 
-// config is what the flags say.
+// config returns the configuration that the flags give.
 func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config {
 	config := c.Config(log)
 	config.Listen, config.Metrics, config.Pprof, config.Admin = c.Listen, c.Metrics, c.Pprof, c.Admin
@@ -92,7 +92,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	config := c.config(log, adapters)
 	config.Access = access
 	s, err := daemon.Start(ctx, config)
-	if err != nil && ctx.Err() != nil { // it failed because it was told to end
+	if err != nil && ctx.Err() != nil { // it was told to stop while it started
 		log.Info("stopped before it was ready", "error", err)
 		return nil
 	}
@@ -109,7 +109,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	}
 	select {
 	case <-ctx.Done():
-		stop() // a second signal ends at once
+		stop() // a second signal ends the process at once
 		log.Info("draining", "delay", c.Drain)
 		notify(log, supervisor.SdNotifyStopping)
 		s.Drain(context.WithoutCancel(ctx))
@@ -118,11 +118,11 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	return errors.Join(err, end(s, log))
 }
 
-// endTimeout is how long the end may take: requests have 25 s, and a loop that does not go on, or a
-// database that does not answer, may hold up the rest for good.
+// endTimeout is the longest that a shutdown may take: requests have 25 s, and a stuck loop or a
+// database that does not answer could delay the rest for ever.
 const endTimeout = 45 * time.Second
 
-// end shuts the service down, or gives up.
+// end shuts the service down, or gives up after endTimeout.
 func end(s *daemon.Service, log *slog.Logger) error {
 	done := make(chan struct{})
 	go func() {
@@ -134,18 +134,18 @@ func end(s *daemon.Service, log *slog.Logger) error {
 		log.Info("stopped")
 		return nil
 	case <-time.After(endTimeout):
-		return fmt.Errorf("the service did not end within %s: it is broken off; what it had in hand is found out by another process", endTimeout)
+		return fmt.Errorf("the service did not shut down within %s, so it was stopped; another process recovers the work that it had begun", endTimeout)
 	}
 }
 
-// notify says to systemd, where it started the service, how that is.
+// notify reports the state of the service to systemd, if systemd started it.
 func notify(log *slog.Logger, state string) {
 	if _, err := supervisor.SdNotify(false, state); err != nil {
-		log.Error("systemd was not told", "state", state, "error", err)
+		log.Error("systemd could not be notified", "state", state, "error", err)
 	}
 }
 
-// kind names a database without its credentials.
+// kind names a database for the log, without credentials.
 func kind(database string) string {
 	if strings.HasPrefix(database, "sqlite:") {
 		return database
@@ -153,20 +153,20 @@ func kind(database string) string {
 	return "postgres"
 }
 
-// demo makes a merchant on an empty database and shows how to use it.
+// demo creates a merchant in an empty database and prints how to use it.
 func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	o, made, err := s.App.Onboarding.CreateDemo(ctx, onboarding.NewMerchant{
 		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard,
 	})
 	if err != nil {
-		return fmt.Errorf("make a demo merchant: %w", err)
+		return fmt.Errorf("create a demo merchant: %w", err)
 	}
 	if !made {
 		return nil
 	}
 	api := s.URL + "/api/v1"
 	_, err = fmt.Fprintf(out, `
-A demo merchant was made. Its sandbox keys, shown this once:
+A demo merchant was created. Its sandbox keys, shown only once:
 
   publishable  %[1]s
   secret       %[2]s

@@ -17,11 +17,11 @@ import (
 	"regexp"
 )
 
-// What a newcomer does: start it, paste what it prints, see the money.
+// A newcomer's first steps: start the service, paste the printed lines, see the money.
 func TestPrintedLinesTakeAPayment(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Fatal("this test pastes curl lines into bash: install curl")
+		t.Fatal("this test pastes curl commands into bash: install curl")
 	}
 	u := newUser(t)
 	s := u.serve(t)
@@ -74,12 +74,12 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 	}
 }
 
-// A deploy: what is under way ends well, nothing new is taken.
+// On SIGTERM, requests in progress are completed and no new ones are accepted.
 func TestSIGTERMDrains(t *testing.T) {
 	t.Parallel()
 	const underWay = 8
 	u := newUser(t)
-	s := u.serve(t, "--sandbox-fault", "sandbox-1=slow") // two seconds a call
+	s := u.serve(t, "--sandbox-fault", "sandbox-1=slow") // a call takes two seconds
 	k := u.merchant(t, "sqlite:cascada.db").Keys.Sandbox.Secret
 	in := s.subscribe(k)
 	type reply struct {
@@ -107,7 +107,7 @@ func TestSIGTERMDrains(t *testing.T) {
 	for range underWay {
 		r := <-replies
 		if r.status != http.StatusCreated || r.at.Before(refused) {
-			t.Errorf("a payment under way got %d, %s after new connections were refused; want 201, later", r.status, r.at.Sub(refused))
+			t.Errorf("a payment in progress got %d, %s after new connections were refused; want 201, later", r.status, r.at.Sub(refused))
 		}
 	}
 	await(t, "the process to end", s.gone)
@@ -116,22 +116,22 @@ func TestSIGTERMDrains(t *testing.T) {
 	}
 	s.faultless()
 	u.check(t, "sqlite:cascada.db")
-	// What it had no time to send is sent by the next one.
+	// The next process sends the deliveries that were not sent.
 	next := u.serve(t)
 	in.settle(t, "sqlite:"+u.dir+"/cascada.db")
 	next.stop()
 }
 
-// Whoever deploys twice in a row ends it before it is ready.
+// An operator who deploys twice in a row stops the service before it is ready.
 func TestSIGTERMWhileStartingEndsWell(t *testing.T) {
 	t.Parallel()
 	for moment := range 10 {
 		u := newUser(t)
 		s := u.start(t)
-		time.Sleep(time.Duration(moment) * 10 * time.Millisecond) // the moment is what the test is about
+		time.Sleep(time.Duration(moment) * 10 * time.Millisecond) // the test tries many moments
 		s.terminate()
 		await(t, "the process to end", s.gone)
-		// Before the program listens to signals it ends by this one, without a code.
+		// Until the program listens to signals, SIGTERM ends it without an exit code.
 		by := s.command.ProcessState.Sys().(syscall.WaitStatus)
 		if code := by.ExitStatus(); code != 0 && by.Signal() != syscall.SIGTERM {
 			t.Errorf("SIGTERM after %d ms: exit %d, want 0", 10*moment, code)
@@ -145,7 +145,7 @@ func TestNodesAreEqual(t *testing.T) {
 	t.Parallel()
 	const clients, each = 8, 25
 	u, database := newUser(t), dbtest.Postgres(t)
-	nodes := []*server{u.start(t, "--database", database), u.start(t, "--database", database)} // at once: one migrates
+	nodes := []*server{u.start(t, "--database", database), u.start(t, "--database", database)} // at the same time: one migrates
 	for _, s := range nodes {
 		s.ready()
 	}
@@ -181,16 +181,16 @@ func TestNodesAreEqual(t *testing.T) {
 	}
 	in.settle(t, database)
 
-	// One is taken away; the other goes on with what it left.
+	// One node is killed; the other continues its work.
 	_, pix := one.call("POST", "/payments", k, `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, nil)
 	one.stop()
 	id := text(pix, "transactionId")
 	if status, reply := two.call("POST", "/payments/"+id+"/simulate", k, `{"action":"paid"}`, nil); status != http.StatusOK {
-		t.Errorf("the node that is left: %d %v", status, reply)
+		t.Errorf("the other node: %d %v", status, reply)
 	}
 	in.settle(t, database)
 	if !in.told("payment.completed", id) {
-		t.Error("the endpoint was not told what the second node did with the first one's payment")
+		t.Error("the endpoint got no event of the second node's change to the first node's payment")
 	}
 	u.check(t, database)
 	two.stop()

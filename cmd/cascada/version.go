@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 )
 
-// version is set by the Makefile and by the package. A program that was built by go build or go
-// install has none, and tells what Go wrote into it.
+// version is set by the Makefile and by the package. A program built with go build or go install
+// has none; it prints the version that Go wrote into it.
 var version string
 
 type versionCmd struct{}
@@ -36,8 +36,8 @@ func buildVersion() string {
 	return stamped(info)
 }
 
-// stamped is what Go wrote into the program: the version of the module, or the commit of the
-// sources where they have none.
+// stamped returns the version that Go wrote into the program: that of the module or, if there is
+// none, the commit of the sources.
 func stamped(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

@@ -8,7 +8,7 @@ import (
 	main "github.com/cascadapay/cascada/cmd/cascada"
 )
 
-// A program tells what it was built from, however it was built.
+// A program prints what it was built from, however it was built.
 func TestVersionOfAnyBuild(t *testing.T) {
 	t.Parallel()
 	settings := func(pairs ...string) (list []debug.BuildSetting) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An operator connects an account that he pays from by hand, sees what is to be paid, and ends it with
+// An operator opens an account that he pays out from by hand, sees what to pay, and resolves it with
 // the bank's reference.
 func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
@@ -40,7 +40,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		}
 		payment := text(post(http.StatusCreated, "/payments", `{"amount":1500,"paymentMethodId":"sbx_card"}`), "transactionId")
 		if told := u.does(t, "explain", payment); strings.Contains(told, "by-hand") {
-			t.Errorf("an account that pays out is told where payments go:\n%s", told)
+			t.Errorf("a payout account is explained for a payment:\n%s", told)
 		}
 		post(http.StatusOK, "/sandbox/clock", `{"advance":"720h"}`)
 		await(t, "the payment to be available", func() bool {
@@ -67,7 +67,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		}
 		resolve := []string{"withdrawal", "resolve", id, "--note", "today's statement", "--reference", "SPEI-77", "--outcome"}
 		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "only for a payout that arrived: leave it out") {
-			t.Errorf("a reference of what was not paid: exit %d\n%s", code, log)
+			t.Errorf("a reference with not-paid: exit %d\n%s", code, log)
 		}
 		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; asked, the payout provider said held\n" {
 			t.Errorf("withdrawal resolve: %s", out)
@@ -83,8 +83,8 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 	})
 }
 
-// A bank's file is made by one operator, approved and taken by another one, and the bank's answer ends
-// what is in it. A limit holds what is above it until an operator approves.
+// A bank's file is made by one operator, approved and exported by another one, and the bank's answer
+// ends its withdrawals. A withdrawal above a limit waits until an operator approves it.
 func TestOperatorsPayByFiles(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
@@ -124,10 +124,10 @@ func TestOperatorsPayByFiles(t *testing.T) {
 			t.Fatalf("payout batch:\n%s", out)
 		}
 		if _, log, code := u.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
-			t.Errorf("who made it approves it: exit %d\n%s", code, log)
+			t.Errorf("its maker approves it: exit %d\n%s", code, log)
 		}
 		second := u.with("SUDO_USER=bruno")
-		if os.Getuid() != 0 { // then it is a variable that anybody may set
+		if os.Getuid() != 0 { // without root, anybody may set the variable
 			if _, log, code := second.run(t, "payout", "approve", batch); code == 0 || !strings.Contains(log, "another operator must") {
 				t.Errorf("the same user approves it by a variable: exit %d\n%s", code, log)
 			}
@@ -138,7 +138,7 @@ func TestOperatorsPayByFiles(t *testing.T) {
 		file := filepath.Join(u.dir, "banco.csv")
 		second.does(t, "payout", "export", batch, "-o", file)
 		if _, log, code := second.run(t, "payout", "export", batch, "-o", file); code == 0 || !strings.Contains(log, "exists") {
-			t.Errorf("a file that is there was overwritten: exit %d\n%s", code, log)
+			t.Errorf("an existing file was overwritten: exit %d\n%s", code, log)
 		}
 		content, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(content), "Ana Souza") {

@@ -275,9 +275,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return err
 	}
 	web.Owned(ctx.Context(), principal.Merchant)
-	principal.RequestID, principal.Address = call.RequestID, call.Address
 	call.Principal = principal
-	a.app.Access.KeyUsed(principal)
 	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
@@ -312,7 +310,7 @@ func (a *API) authenticate(ctx huma.Context, call *Call) (principal base.Princip
 		})
 	}
 	return principal, a.gate.Guess(call.reply, call.request, credential, func() (err error) {
-		principal, err = a.app.Access.Authenticate(ctx.Context(), credential)
+		principal, err = a.app.Access.Authenticate(ctx.Context(), call.Principal, credential)
 		if err != nil {
 			a.app.Access.CredentialRefused(ctx.Context(), call.Principal, err)
 		}

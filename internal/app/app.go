@@ -110,21 +110,21 @@ type App struct {
 	Rules          *acquiring.Rules
 	Methods        *acquiring.Methods
 	Cascade        *cascade.Cascade
-	Payments       *payments.Intake
+	Payments       *payments.Payments
 	Sessions       *payments.Sessions
-	Claims         *claims.Refunds
-	Notices        *notices.Listener
+	Claims         *claims.Claims
+	Notices        *notices.Notices
 	Webhooks       *delivery.Webhooks
 	Events         *delivery.Events
 	Replays        *delivery.Replays
-	Settlements    *settlement.Earnings
-	Wallets        *payouts.Destinations
+	Settlements    *settlement.Settlements
+	Wallets        *payouts.Wallets
 	Payouts        *payouts.Payouts
 	Floats         *payouts.Floats
-	Batches        *payouts.BankFiles
-	Verifications  *verification.Identity
-	Reconciliation *reconciliation.Reconciler
-	Recovery       *recovery.Restore
+	Batches        *payouts.Batches
+	Verifications  *verification.Verifications
+	Reconciliation *reconciliation.Reconciliation
+	Recovery       *recovery.Recovery
 	Privacy        *privacy.Privacy
 	Mails          *mails.Mails
 	Sandbox        *sandbox.Sandbox
@@ -225,20 +225,20 @@ func (a *App) load(ctx context.Context) error {
 	}, a.catalog)
 	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
-	a.Claims = claims.NewRefunds(a.Base, a.Providers, a.Cascade)
+	a.Claims = claims.NewClaims(a.Base, a.Providers, a.Cascade)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
-	a.Payments = payments.NewIntake(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Secrets, a.Config.Retention)
-	a.Verifications = verification.NewIdentity(a.Base)
-	a.Wallets = payouts.NewDestinations(a.Base, a.Mails, a.Config.WalletCoolDown)
+	a.Verifications = verification.NewVerifications(a.Base)
+	a.Wallets = payouts.NewWallets(a.Base, a.Mails, a.Config.WalletCoolDown)
 	a.Floats = payouts.NewFloats(a.Base, a.Providers)
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
-	a.Batches = payouts.NewBankFiles(a.Payouts)
-	a.Settlements = settlement.NewEarnings(a.Base, a.Payouts)
-	a.Reconciliation = reconciliation.NewReconciler(a.Base, a.Providers, a.catalog, a.Config.Adapters)
-	a.Recovery = recovery.NewRestore(a.Base, a.Claims, a.Payouts)
-	a.Notices = notices.NewListener(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)
+	a.Batches = payouts.NewBatches(a.Payouts)
+	a.Settlements = settlement.NewSettlements(a.Base, a.Payouts)
+	a.Reconciliation = reconciliation.NewReconciliation(a.Base, a.Providers, a.catalog, a.Config.Adapters)
+	a.Recovery = recovery.NewRecovery(a.Base, a.Claims, a.Payouts)
+	a.Notices = notices.NewNotices(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)
 	a.Sandbox = sandbox.NewSandbox(a.Base, a.Providers, a.Cascade, a.Claims, a.Notices, a.Config.Providers)
 	a.Cascade.Play = a.Sandbox.Play
 	if err = a.Rates.LoadRates(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// shopOf is a service with one merchant. The merchant's sandbox keys are logged in.
+// shopOf returns a service with one merchant, and a login with the merchant's sandbox keys.
 func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
@@ -51,7 +51,7 @@ func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 	return a, o, tokens
 }
 
-// garbled is a text with another byte at one place. It is the same text if the place does not
+// garbled returns a text with another byte at one position. It is the same text if the position does not
 // exist, or the byte is the same.
 func garbled(text string, at uint16, with byte) string {
 	i := int(at) % len(text)
@@ -69,7 +69,7 @@ var foreignTokens = []string{
 	"sk_test_", "pk_live_x", "rk_\x00", "rt_lgn_1.1.00", "rt_..", "rt_lgn_1.9223372036854775808.00", "\xff\xfe", "sk_test_" + strings.Repeat("x", 5000),
 }
 
-// Only a text that equals an issued credential exactly is let in.
+// Only an exact credential is accepted.
 func FuzzBearer(f *testing.F) {
 	a, o, tokens := shopOf(f)
 	for _, text := range foreignTokens {
@@ -84,7 +84,7 @@ func FuzzBearer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, at uint16, with byte) {
 		good := []string{tokens.Access, o.Sandbox.Secret, o.Sandbox.Publishable}
 		for _, tried := range []string{text, garbled(good[0], at, with), garbled(good[1], at, with), garbled(good[2], at, with)} {
-			who, err := a.Access.Authenticate(ctx, tried)
+			who, err := a.Access.Authenticate(ctx, base.Principal{}, tried)
 			known := tried == good[0] || tried == good[1] || tried == good[2] || tried == o.Live.Secret || tried == o.Live.Publishable
 			if known != (err == nil) {
 				t.Errorf("%q: let in %t, %v", tried, err == nil, err)
@@ -128,7 +128,7 @@ func FuzzRefreshToken(f *testing.F) {
 			if !errors.As(err, &refusal) || refusal.Code != problem.InvalidToken {
 				t.Errorf("%q: %v", tried, err)
 			}
-			if _, err := a.Access.Authenticate(ctx, tokens.Access); err != nil {
+			if _, err := a.Access.Authenticate(ctx, base.Principal{}, tokens.Access); err != nil {
 				t.Fatalf("%q ended somebody's login: %v", tried, err)
 			}
 		}

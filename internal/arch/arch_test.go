@@ -19,13 +19,13 @@ import (
 const (
 	root   = "../.."
 	module = "github.com/cascadapay/cascada/"
-	// fileLimit and functionLimit are in lines: a function fits a screen, a file is about one noun.
+	// fileLimit and functionLimit are in lines: a function fits on a screen, and a file is about one noun.
 	fileLimit     = 500
 	functionLimit = 70
 )
 
-// dependencies lists where each module that is not ours may be imported, so
-// that leaving it again stays a change of one package.
+// dependencies lists where each third-party module may be imported, so
+// that replacing it stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
 	"codeberg.org/go-pdf/fpdf":              "internal/statement",
@@ -55,11 +55,11 @@ var dependencies = map[string]string{
 	"rsc.io/qr":                             "internal/checkout",
 }
 
-// core is the packages that decide.
+// core lists the packages that decide.
 var core = []string{"internal/money", "internal/ledger", "internal/pay", "internal/routing", "internal/routing/replay"}
 
-// clocks are the packages that may ask for the time; everybody else is handed
-// it, so that a test can move it.
+// clocks lists the packages that may read the time. All others get it from their caller,
+// so that a test can set it.
 var clocks = map[string]string{
 	"internal/daemon":       "hands the clock to everybody else, and times requests",
 	"internal/webhook":      "has the system's clock as its default",
@@ -74,7 +74,7 @@ var clocks = map[string]string{
 }
 
 // long lists functions that may be longer than functionLimit, each with the
-// reason. It is empty, and best stays so.
+// reason. It is empty, and should stay so.
 var long = map[string]string{}
 
 // source is one file of ours.
@@ -90,7 +90,7 @@ func (s source) lines(n ast.Node) int {
 	return s.set.Position(n.End()).Line - s.set.Position(n.Pos()).Line + 1
 }
 
-// at is where a node stands, for a failure.
+// at returns the position of a node, for a failure.
 func (s source) at(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(s.set.Position(n.Pos()).Line)
 }
@@ -123,7 +123,7 @@ func walk(t *testing.T, do func(path string) error) {
 			return nil
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil || rel == ".git" { // a worktree has a file of that name
+		if err != nil || rel == ".git" { // a worktree has a file with that name
 			return err
 		}
 		return do(filepath.ToSlash(rel))
@@ -139,7 +139,7 @@ func sources(t *testing.T, tests bool) []source {
 	var list []source
 	walk(t, func(path string) error {
 		test := strings.HasSuffix(path, "_test.go")
-		if !strings.HasSuffix(path, ".go") || test && !tests || strings.HasPrefix(path, "spec/oapi/") { // a module of its own
+		if !strings.HasSuffix(path, ".go") || test && !tests || strings.HasPrefix(path, "spec/oapi/") { // a separate module
 			return nil
 		}
 		set := token.NewFileSet()
@@ -159,7 +159,7 @@ func TestImportsGoOneWay(t *testing.T) {
 		found[s.dir] = true
 		of, known := layers[s.dir]
 		if !known {
-			t.Errorf("%s: package %s has no line in layers: say there what it may import, and why no more", s.path, s.dir)
+			t.Errorf("%s: package %s has no line in layers: add one that says what it may import, and why no more", s.path, s.dir)
 			continue
 		}
 		for _, path := range s.imports(t) {
@@ -171,7 +171,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 	for dir := range layers {
 		if !found[dir] {
-			t.Errorf("layers has a line for %s, and there is no such package", dir)
+			t.Errorf("layers has a line for %s, which does not exist", dir)
 		}
 	}
 }
@@ -195,15 +195,15 @@ func TestDependenciesStayInTheirPackage(t *testing.T) {
 			}
 			used[name] = true
 			if !known {
-				t.Errorf("%s imports %s: a new dependency is argued for, and gets a line in dependencies", s.path, path)
+				t.Errorf("%s imports %s: a new dependency needs a reason, and a line in dependencies", s.path, path)
 			} else if !slices.Contains(strings.Fields(dependencies[name]), s.dir) {
-				t.Errorf("%s imports %s, which only [%s] may: leaving it has to stay a small change", s.path, path, dependencies[name])
+				t.Errorf("%s imports %s, which only [%s] may: replacing it must stay a small change", s.path, path, dependencies[name])
 			}
 		}
 	}
 	for dependency := range dependencies {
 		if !used[dependency] {
-			t.Errorf("dependencies has a line for %s, and nobody imports it", dependency)
+			t.Errorf("dependencies has a line for %s, which nobody imports", dependency)
 		}
 	}
 }
@@ -218,16 +218,16 @@ func TestCoreIsPure(t *testing.T) {
 		}
 		for _, path := range s.imports(t) {
 			if slices.Contains(forbidden, path) {
-				t.Errorf("%s imports %s: deciding takes values and returns values; I/O, chance and logs are the app's", s.path, path)
+				t.Errorf("%s imports %s: the core takes values and returns values; I/O, randomness and logs belong to the app", s.path, path)
 			}
 		}
 		for _, where := range asksTheTime(s) {
-			t.Errorf("%s asks for the time: whoever calls the core hands it in", where)
+			t.Errorf("%s reads the time: take it from the caller", where)
 		}
 	}
 }
 
-func TestOnlyTheEdgesAskForTheTime(t *testing.T) {
+func TestOnlyTheEdgesReadTheTime(t *testing.T) {
 	asked := map[string]bool{}
 	for _, s := range sources(t, false) {
 		places := asksTheTime(s)
@@ -236,18 +236,18 @@ func TestOnlyTheEdgesAskForTheTime(t *testing.T) {
 			continue
 		}
 		for _, where := range places {
-			t.Errorf("%s asks for the time: take it from whoever calls, so that a test can move it", where)
+			t.Errorf("%s reads the time: take it from the caller, so that a test can set it", where)
 		}
 	}
 	for dir := range clocks {
 		if !asked[dir] {
-			t.Errorf("clocks has a line for %s, which does not ask for the time", dir)
+			t.Errorf("clocks has a line for %s, which does not read the time", dir)
 		}
 	}
 }
 
-// asksTheTime lists where a file names time.Now, time.Since or time.Until,
-// called or handed on.
+// asksTheTime lists where a file uses time.Now, time.Since or time.Until,
+// as a call or as a value.
 func asksTheTime(s source) (places []string) {
 	name := ""
 	for _, i := range s.file.Imports {
@@ -324,8 +324,8 @@ func undocumented(decl ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// hidden reports whether a method is of an unexported type, or implements an
-// interface whose meaning everybody knows.
+// hidden reports whether a method belongs to an unexported type, or implements a well-known
+// interface.
 func hidden(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return false
@@ -344,43 +344,43 @@ func hidden(d *ast.FuncDecl) bool {
 	return ok && !name.IsExported() || slices.Contains([]string{"Error", "Unwrap", "String", "Run"}, d.Name.Name)
 }
 
-func TestFilesAndFunctionsFitAReader(t *testing.T) {
+func TestFilesAndFunctionsStayShort(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t, true) {
 		if lines := s.set.File(s.file.Pos()).LineCount() - 1; lines > fileLimit { // the last line is empty
-			t.Errorf("%s has %d lines: a file is one noun, %d at most", s.path, lines, fileLimit)
+			t.Errorf("%s has %d lines: a file is about one noun, with at most %d lines", s.path, lines, fileLimit)
 		}
 		for _, decl := range s.file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
-			if !ok || s.test || ast.IsGenerated(s.file) { // a test is a story, told in one piece
+			if !ok || s.test || ast.IsGenerated(s.file) { // a test tells one story
 				continue
 			}
 			name := s.dir + "." + f.Name.Name
 			seen[name] = true
 			if lines := s.lines(f); lines > functionLimit && long[name] == "" {
-				t.Errorf("%s: %s has %d lines: a function fits a screen, %d at most", s.at(f), f.Name.Name, lines, functionLimit)
+				t.Errorf("%s: %s has %d lines: a function fits on a screen, with at most %d lines", s.at(f), f.Name.Name, lines, functionLimit)
 			}
 		}
 	}
 	for name := range long {
 		if !seen[name] {
-			t.Errorf("long has a line for %s, and there is no such function", name)
+			t.Errorf("long has a line for %s, which does not exist", name)
 		}
 	}
 }
 
-// What is written here must be true on every machine and build without ours.
+// The texts here must be true on every machine, and the code must build on every machine.
 func TestNothingNamesOneMachine(t *testing.T) {
 	home := regexp.MustCompile(`(?:^|file://|[^\w./-])/(?:work|root|home|Users)/`)
 	hosts := []string{"artifactory", "jfrog", "verdaccio", "codeartifact", "sonatype", "nexus3"}
 	hosts = append(hosts, privateProxies(t)...)
 	walk(t, func(path string) error {
-		if path == "internal/arch/arch_test.go" || path == ".git" { // of a worktree
-			return nil // the first names them all
+		if path == "internal/arch/arch_test.go" || path == ".git" { // the second is the file of a worktree
+			return nil // the first contains all of these names
 		}
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil || bytes.IndexByte(text, 0) >= 0 {
-			return err // no text
+			return err // not a text file
 		}
 		for n, line := range strings.Split(string(text), "\n") {
 			if home.MatchString(line) {
@@ -399,7 +399,7 @@ func TestNothingNamesOneMachine(t *testing.T) {
 	})
 }
 
-// privateProxies are the hosts that this machine takes modules from, other than
+// privateProxies lists the hosts from which this machine gets modules, other than
 // the public ones.
 func privateProxies(t *testing.T) []string {
 	t.Helper()

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// glossary is where each word of ours has its one meaning.
+// glossary has the one meaning of each of our words.
 const glossary = "docs/GLOSSARY.md"
 
-// A word stands in the glossary once, with a meaning, and lives in packages that there are.
+// A word is in the glossary once, with a meaning, and with packages that exist.
 func TestEveryWordHasOneMeaning(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, glossary))
 	if err != nil {
@@ -20,7 +20,7 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 	}
 	words, _, found := strings.Cut(string(text), "## Say rather")
 	if !found {
-		t.Fatalf("%s does not say which words to leave", glossary)
+		t.Fatalf("%s does not say which words to avoid", glossary)
 	}
 	place := regexp.MustCompile("^`([a-z/]+)`$")
 	seen := map[string]bool{}
@@ -45,7 +45,7 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 				continue
 			}
 			if info, err := os.Stat(filepath.Join(root, dir[1])); err != nil || !info.IsDir() {
-				t.Errorf("%s: %q lives in %s, and there is no such package", glossary, cells[0], dir[1])
+				t.Errorf("%s: %q lives in %s, which does not exist", glossary, cells[0], dir[1])
 			}
 		}
 	}

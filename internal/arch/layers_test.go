@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// layer says what a package may import of ours, and why no more.
-// "app/..." in it means all packages below app.
+// layer says which of our packages a package may import, and why no more.
+// "app/..." means all packages below app.
 type layer struct{ may, because string }
 
-// allows reports whether the package may import another of ours.
+// allows reports whether the package may import another one of ours.
 func (l layer) allows(other string) bool {
 	return slices.ContainsFunc(strings.Fields(l.may), func(name string) bool {
 		below, all := strings.CutSuffix(name, "...")
@@ -17,9 +17,9 @@ func (l layer) allows(other string) bool {
 	})
 }
 
-// layers is the direction of the architecture: money → ledger → pay → {store,
+// layers gives the direction of imports: money → ledger → pay → {store,
 // provider, webhook, vault} → view → app → {web, wire, api, admin, checkout} → daemon → cli → cmd. A package
-// may not know what is to the right of it. Change a line only with the design.
+// must not know a package to the right of it. Change a line only together with the design.
 var layers = map[string]layer{
 	"internal/money":                 {"", "amounts are the ground that everything stands on"},
 	"internal/ledger":                {"money", "bookkeeping knows amounts, not what is paid for"},

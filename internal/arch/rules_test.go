@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// ruleTable is where each rule of the service has its id, and names the tests that
+// ruleTable has the id of each rule of the service, and the names of the tests that
 // prove it.
 const ruleTable = "docs/RULES.md"
 
@@ -33,10 +33,10 @@ func testsDeclared(t *testing.T) map[string]bool {
 	return names
 }
 
-// ruleHeading is a heading with the letters that its rules' ids begin with.
+// ruleHeading is a heading with the letters that the ids of its rules begin with.
 var ruleHeading = regexp.MustCompile(`^## .+ \(([A-Z]{2,7})\)$`)
 
-// rulesDeclared reads the table: the ids of the rules, and the letters they begin with.
+// rulesDeclared reads the table: the ids of the rules, and the letters that they begin with.
 func rulesDeclared(t *testing.T) (ids, letters map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, ruleTable))
@@ -100,15 +100,15 @@ func rulesDeclared(t *testing.T) (ids, letters map[string]bool) {
 		t.Errorf("%s: %s has no rules", ruleTable, heading)
 	}
 	if len(ids) < 300 {
-		t.Errorf("%s has %d rules, want those of the whole service", ruleTable, len(ids))
+		t.Errorf("%s has only %d rules: want those of the whole service", ruleTable, len(ids))
 	}
 	return ids, letters
 }
 
 func TestEveryRuleNamesTestsThatExist(t *testing.T) { rulesDeclared(t) }
 
-// remarks lists what is written for people: each comment of Go, and each line of a page
-// and of a migration, by where it stands.
+// remarks returns texts for people, by position: each comment in Go code, and each line of a page
+// and of a migration.
 func remarks(t *testing.T) map[string]string {
 	t.Helper()
 	written := map[string]string{}
@@ -132,7 +132,7 @@ func remarks(t *testing.T) map[string]string {
 	return written
 }
 
-// A comment names a rule by an id that a reader can look up, and no paper that is not here.
+// A comment names a rule by an id that a reader can look up, and no document that is not here.
 func TestEveryRuleThatIsNamedExists(t *testing.T) {
 	ids, letters := rulesDeclared(t)
 	named := regexp.MustCompile(`\b([A-Z]{2,7})-[0-9]+\b`)
@@ -155,7 +155,7 @@ func TestEveryRuleThatIsNamedExists(t *testing.T) {
 	}
 }
 
-// securityTable says of each attack what happens, and which tests show it.
+// securityTable lists attacks, each with the reaction and the tests that show it.
 const securityTable = "docs/SECURITY.md"
 
 func TestEveryAttackNamesTestsThatExist(t *testing.T) {
@@ -180,7 +180,7 @@ func TestEveryAttackNamesTestsThatExist(t *testing.T) {
 			continue
 		}
 		if attacks[cells[0]] {
-			t.Errorf("%s: the attack stands here twice: %s", securityTable, cells[0])
+			t.Errorf("%s: this attack is listed twice: %s", securityTable, cells[0])
 		}
 		attacks[cells[0]] = true
 		for name := range strings.SplitSeq(strings.TrimSpace(cells[2]), ", ") {
@@ -190,6 +190,6 @@ func TestEveryAttackNamesTestsThatExist(t *testing.T) {
 		}
 	}
 	if len(attacks) < 60 {
-		t.Errorf("%s has %d attacks, want 60 at least", securityTable, len(attacks))
+		t.Errorf("%s has %d attacks, want at least 60", securityTable, len(attacks))
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// running starts a service with merchants and returns a short run against it.
+// running starts a service with merchants, and returns the configuration of a short run against it.
 func running(t *testing.T, merchants int) (*daemon.Service, Config) {
 	t.Helper()
 	s, c := started(t, merchants)
@@ -28,7 +28,7 @@ func running(t *testing.T, merchants int) (*daemon.Service, Config) {
 	return s, c
 }
 
-// started is running, for a test that ends the service itself.
+// started is running for a test that stops the service itself.
 func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 	t.Helper()
 	s, err := daemon.Start(t.Context(), daemon.Config{Listen: "127.0.0.1:0", Database: dbtest.SQLite(t), AllowPrivateWebhooks: true})
@@ -49,7 +49,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 	return s, c
 }
 
-func TestARunCountsWhatTheServiceTook(t *testing.T) {
+func TestRunCountsAcceptedPayments(t *testing.T) {
 	for _, merchants := range []int{1, 7} {
 		s, c := running(t, merchants)
 		for _, auth := range []Auth{Token, Key} {
@@ -63,7 +63,7 @@ func TestARunCountsWhatTheServiceTook(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Payments == 0 || r.Taken < r.Payments || r.Listed-before != r.Taken || r.Statuses["completed"] != r.Taken || len(r.Errors) > 0 {
-				t.Errorf("%d merchants: %d measured, %d taken %v, %d listed, errors %v", merchants, r.Payments, r.Taken, r.Statuses, r.Listed-before, r.Errors)
+				t.Errorf("%d merchants: %d measured, %d accepted %v, %d listed, errors %v", merchants, r.Payments, r.Taken, r.Statuses, r.Listed-before, r.Errors)
 			}
 			if r.P50Ms <= 0 || r.P50Ms > r.P95Ms || r.P95Ms > r.P99Ms || r.P99Ms > r.MaxMs || r.PerSecond <= 0 ||
 				r.BytesSent < r.Payments*300 || r.BytesReceived < r.Payments*300 || r.GeneratorUs <= 0 {
@@ -74,7 +74,7 @@ func TestARunCountsWhatTheServiceTook(t *testing.T) {
 			}
 			if w := r.Webhooks; c.Webhooks && (w.Delivered != r.Taken || w.Missing+w.Unexpected+w.Duplicates+w.Doubled+w.OtherEvents+w.SignaturesBad+w.Malformed != 0 ||
 				w.SignaturesChecked < int64(min(merchants, int(r.Taken)))/2 || w.DelayP50Ms <= 0) {
-				t.Errorf("%d payments were taken and of their events: %+v", r.Taken, w)
+				t.Errorf("%d payments were accepted, with the events %+v", r.Taken, w)
 			}
 			if p := r.Problems(); len(p) > 0 {
 				t.Errorf("a clean run has the problems %q", p)
@@ -93,7 +93,7 @@ func TestARunCountsWhatTheServiceTook(t *testing.T) {
 	}
 }
 
-// listedAlready is what the service lists before a run.
+// listedAlready returns how many payments the service lists before a run.
 func listedAlready(ctx context.Context, c Config) (int64, error) {
 	shops, _, err := login(ctx, c)
 	if err != nil {
@@ -118,7 +118,7 @@ func subscriptions(t *testing.T, c Config) (n int64) {
 	return n
 }
 
-func TestWhatIsNotTakenIsAnError(t *testing.T) {
+func TestRefusedPaymentsAreErrors(t *testing.T) {
 	_, c := running(t, 2)
 	c.Warmup, c.Duration = 0, 100*time.Millisecond
 	cases := []struct{ method, amount, reason, status string }{
@@ -141,12 +141,12 @@ func TestWhatIsNotTakenIsAnError(t *testing.T) {
 			continue
 		}
 		if r.Payments != 0 || r.Taken != 0 || len(r.Errors) != 1 || r.Errors[x.reason] == 0 || len(r.Problems()) == 0 {
-			t.Errorf("%s of %s: %d taken, errors %v, problems %q, want only %s", x.method, x.amount, r.Taken, r.Errors, r.Problems(), x.reason)
+			t.Errorf("%s of %s: %d accepted, errors %v, problems %q, want only %s", x.method, x.amount, r.Taken, r.Errors, r.Problems(), x.reason)
 		}
 	}
 }
 
-func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
+func TestDeadAndSlowEndpointsAreNotCounted(t *testing.T) {
 	_, c := running(t, 10)
 	c.Webhooks, c.Rate, c.DeadPercent, c.SlowPercent = true, 200, 20, 10
 	r, err := Run(t.Context(), c)
@@ -157,17 +157,17 @@ func TestDeadAndSlowEndpointsAreInTheWayAndNotCounted(t *testing.T) {
 	if w.Delivered == 0 || w.Missing != 0 || w.Unexpected != 0 || w.SignaturesBad != 0 || w.Troubled == 0 || len(r.Problems()) > 0 {
 		t.Errorf("the webhooks are %+v, problems %q", w, r.Problems())
 	}
-	// Three of ten merchants' events are not counted.
+	// The events of three of ten merchants are not counted.
 	if w.Delivered*10 > r.Taken*8 || w.Delivered*10 < r.Taken*6 {
-		t.Errorf("%d of %d payments were told, want seven tenths", w.Delivered, r.Taken)
+		t.Errorf("%d of %d payments had events, want seven tenths", w.Delivered, r.Taken)
 	}
-	if r.Payments > 3*200 { // what began before the two seconds counts where it ends; unpaced it is thousands
+	if r.Payments > 3*200 { // payments that began before the two seconds count if they end in them; without a rate there are thousands
 		t.Errorf("%d payments in two seconds at 200 a second", r.Payments)
 	}
 }
 
-// What is told on the way adds up to what is told in the end, and every signature was looked at.
-func TestARunTellsHowItGoes(t *testing.T) {
+// The progress adds up to the result, and every signature was verified.
+func TestRunReportsItsProgress(t *testing.T) {
 	_, c := running(t, 2)
 	c.Webhooks, c.VerifyAll, c.Rate, c.ProgressEvery = true, true, 200, 50*time.Millisecond
 	var told []Progress
@@ -183,11 +183,11 @@ func TestARunTellsHowItGoes(t *testing.T) {
 	for _, p := range told {
 		sum += p.Payments
 		if p.Taken != sum || p.Errors > 0 || p.Events > r.Taken || p.P50Ms > p.P99Ms || p.P99Ms > p.MaxMs || p.MaxMs > 0 != (p.Payments > 0) {
-			t.Errorf("after %d payments it was told %+v", sum, p)
+			t.Errorf("after %d payments the progress is %+v", sum, p)
 		}
 	}
 	if len(told) == 0 || sum == 0 || sum > r.Taken || !strings.Contains(told[0].String(), "payments, p50") {
-		t.Errorf("%d payments were told on the way in %d lines, and %d in the end", sum, len(told), r.Taken)
+		t.Errorf("the progress has %d payments in %d lines, the result has %d", sum, len(told), r.Taken)
 	}
 	c.Method = "sbx_lost"
 	told = nil
@@ -195,16 +195,16 @@ func TestARunTellsHowItGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(told) == 0 || told[len(told)-1].Errors == 0 {
-		t.Errorf("of a run in which all is refused it was told %+v", told)
+		t.Errorf("the progress of a run without accepted payments is %+v", told)
 	}
 }
 
-func TestAServerThatGoesAwayIsTold(t *testing.T) {
+func TestLostServerIsReported(t *testing.T) {
 	s, c := started(t, 1)
 	c.Duration, c.ProgressEvery = 3*time.Second, 10*time.Millisecond
 	stopped, once := make(chan struct{}), new(sync.Once)
 	c.Progress = func(p Progress) {
-		if p.Taken > 0 { // the run is under way
+		if p.Taken > 0 { // the run has begun
 			once.Do(func() {
 				go func() {
 					defer close(stopped)
@@ -223,7 +223,7 @@ func TestAServerThatGoesAwayIsTold(t *testing.T) {
 		t.Errorf("the run ended with %v and the errors %v, want refused connections", err, r.Errors)
 	}
 	if _, err := Run(t.Context(), c); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("a run without a server ended with %v, want refused", err)
+		t.Errorf("a run without a server ended with %v, want a refused connection", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestARunThatCannotBeRightIsRefused(t *testing.T) {
 		what   string
 		change func(*Config)
 	}{
-		{"an address that is none", func(c *Config) { c.URL = "127.0.0.1:8080" }},
+		{"an invalid address", func(c *Config) { c.URL = "127.0.0.1:8080" }},
 		{"TLS", func(c *Config) { c.URL = "https://127.0.0.1:8080" }},
 		{"no shop", func(c *Config) { c.Shops = nil }},
 		{"no connection", func(c *Config) { c.Connections = 0 }},
@@ -258,14 +258,14 @@ func TestARunThatCannotBeRightIsRefused(t *testing.T) {
 		{"every delivery verified without webhooks", func(c *Config) { c.VerifyAll = true }},
 		{"progress without end", func(c *Config) { c.Progress = func(Progress) {} }},
 		{"only dead endpoints", func(c *Config) { c.Webhooks, c.DeadPercent, c.SlowPercent = true, 50, 50 }},
-		{"keys that are none", func(c *Config) { c.Shops = []Shop{{"pk_test_x", "sk_test_x"}} }},
+		{"invalid keys", func(c *Config) { c.Shops = []Shop{{"pk_test_x", "sk_test_x"}} }},
 		{"a run longer than a token lives", func(c *Config) { c.Duration = time.Hour }},
 	}
 	for _, x := range cases {
 		c := good
 		x.change(&c)
 		if _, err := Run(t.Context(), c); err == nil {
-			t.Errorf("%s: the run was made, want it refused", x.what)
+			t.Errorf("%s: the run was started, want it refused", x.what)
 		}
 	}
 }
@@ -311,9 +311,9 @@ func TestTheProcessIsReadAsTheKernelTellsIt(t *testing.T) {
 		t.Errorf("the build is %q, want one of %s", name, runtime.Version())
 	}
 	if _, err := takeSample(t.Context(), Config{ServerPID: 1 << 30}); err == nil {
-		t.Error("a process that is not there was read")
+		t.Error("a missing process was read")
 	}
 	if _, err := takeSample(t.Context(), Config{WAL: func(context.Context) (int64, error) { return 0, fmt.Errorf("gone") }}); err == nil {
-		t.Error("a database that is gone was read")
+		t.Error("a lost database was read")
 	}
 }

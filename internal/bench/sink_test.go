@@ -48,11 +48,11 @@ func TestTheSinkTellsPaymentsApart(t *testing.T) {
 	for _, d := range []struct{ shop, body, secret string }{
 		{"0", event("payment.completed", "TXN-1", now), "whsec_a"},
 		{"0", event("payment.completed", "TXN-1", now), "whsec_a"},                                       // again
-		{"1", event("payment.completed", "TXN-2", early), "whsec_x"},                                     // the shop's first is verified
-		{"1", event("payment.completed", "TXN-3", now), "whsec_b"},                                       // whose reply was lost
-		{"1", strings.Replace(event("payment.completed", "TXN-3", now), "evt_1", "evt_2", 1), "whsec_b"}, // told by two events
+		{"1", event("payment.completed", "TXN-2", early), "whsec_x"},                                     // the shop's first delivery is verified
+		{"1", event("payment.completed", "TXN-3", now), "whsec_b"},                                       // its reply was lost
+		{"1", strings.Replace(event("payment.completed", "TXN-3", now), "evt_1", "evt_2", 1), "whsec_b"}, // two events report it
 		{"1", event("payment.failed", "TXN-5", now), "whsec_b"},
-		{"9", event("payment.completed", "TXN-6", now), "whsec_b"}, // no such shop
+		{"9", event("payment.completed", "TXN-6", now), "whsec_b"}, // there is no such shop
 		{"0", "{}", "whsec_a"},
 	} {
 		if status := post(t, "http://"+s.listener.Addr().String()+"/"+d.shop, d.body, d.secret); status != http.StatusNoContent {
@@ -60,10 +60,10 @@ func TestTheSinkTellsPaymentsApart(t *testing.T) {
 		}
 	}
 	if status := post(t, "http://"+s.listener.Addr().String()+"/favicon.ico", "", ""); status != 0 {
-		t.Errorf("the sink answered %d to a request that is no delivery", status)
+		t.Errorf("the sink answered %d to a request that is not a delivery", status)
 	}
 	got := *s.report(m, s.missing(map[string]struct{}{"TXN-1": {}, "TXN-2": {}, "TXN-4": {}}), 3)
-	got.PerSecond, got.DelayP50Ms, got.DelayP99Ms, got.DelayMaxMs = 0, 0, 0, 0 // of the clock
+	got.PerSecond, got.DelayP50Ms, got.DelayP99Ms, got.DelayMaxMs = 0, 0, 0, 0 // they depend on the clock
 	want := Webhooks{
 		Delivered: 3, Missing: 1, Unexpected: 1, Duplicates: 1, Doubled: 1, OtherEvents: 1, SignaturesChecked: 2, SignaturesBad: 1, Malformed: 3,
 	}
@@ -71,6 +71,6 @@ func TestTheSinkTellsPaymentsApart(t *testing.T) {
 		t.Errorf("the sink counted %+v, want %+v", got, want)
 	}
 	if n := len(s.got.delays); n != 2 {
-		t.Errorf("%d delays were taken, want 2 of events created within the window", n)
+		t.Errorf("%d delays were measured, want 2, of events created within the window", n)
 	}
 }

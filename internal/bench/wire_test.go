@@ -63,7 +63,7 @@ func TestRepliesAreReadWholeAndNoFurther(t *testing.T) {
 	long := strings.Repeat("x", 3*readerSize)
 	cases := []struct {
 		what, wire string
-		want       reply // its body as far as it is compared
+		want       reply // with the part of the body that is compared
 	}{
 		{"a short reply", "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}", reply{status: 201, body: []byte(`{"a":1}`)}},
 		{"names in lower case", "HTTP/1.1 402 \r\ncontent-length:2\r\nconnection: Close\r\n\r\n{}", reply{status: 402, body: []byte("{}"), last: true}},

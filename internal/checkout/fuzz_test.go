@@ -61,7 +61,7 @@ func pagesOf(f *testing.F, upstream *codes) (*http.ServeMux, *app.App, base.Prin
 	if err != nil {
 		f.Fatal(err)
 	}
-	who, err := a.Access.Authenticate(context.Background(), o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(context.Background(), base.Principal{}, o.Sandbox.Secret)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -24,9 +24,9 @@ func standing(s payments.Shown) string {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
-	case s.WayChanged():
+	case s.Failure.WayChanged():
 		return "changed"
-	case s.Canceled():
+	case s.Failure.Canceled():
 		return "canceled"
 	case s.Canceling(): // a payment now would be for nothing
 		return stateOf(pay.Processing)

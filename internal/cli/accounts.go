@@ -12,39 +12,39 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// Registry is the adapters that accounts may be opened at.
+// Registry lists the adapters of the providers at which accounts can be opened.
 type Registry []provider.Adapter
 
-// AccountFlags is the flags that the commands of provider accounts share.
+// AccountFlags are the flags that the commands about provider accounts share.
 type AccountFlags struct {
 	DatabaseFlags
-	PublicURL PublicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Where the service is reached, for the notification URL (${env})."`
+	PublicURL PublicURL `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, for the notification URL (${env})."`
 }
 
-// Over is the use cases over a database that is there, with the clients of its provider accounts.
+// Over returns the use cases over an existing database, with the clients of its provider accounts.
 func (d AccountFlags) Over(ctx context.Context, log *slog.Logger, adapters Registry) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.PublicURL, c.Adapters = strings.TrimSuffix(string(d.PublicURL), "/"), adapters
 	return daemon.Open(ctx, c)
 }
 
-// PublicURL is an address that links begin with.
+// PublicURL is the URL that the service's links begin with.
 type PublicURL string
 
-// Validate is asked by kong.
+// Validate is called by kong.
 func (p PublicURL) Validate() error {
 	if p == "" {
 		return nil
 	}
 	u, err := url.Parse(string(p))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("want http:// or https://, a host, and nothing secret, such as https://pay.example.com")
+		return errors.New("want http:// or https:// and a host, without user, query or fragment, such as https://pay.example.com")
 	}
 	return nil
 }
 
-// Fields are the credentials of an adapter; none where there is no such one, which
-// is told by whoever opens the account.
+// Fields returns the credentials that an adapter needs. It returns none for an unknown adapter,
+// which is refused when the account is opened.
 func (r Registry) Fields(name string) []provider.Field {
 	for _, a := range r {
 		if a.Name == name {

@@ -10,24 +10,24 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 )
 
-// DatabaseFlags is the flags that most commands share: which database, and the key of its secrets.
+// DatabaseFlags are the flags that most commands share: the database, and the key of its secrets.
 type DatabaseFlags struct {
 	Database      string `default:"sqlite:cascada.db" env:"CASCADA_DATABASE" placeholder:"URL" help:"sqlite:PATH or postgres://… (${env}, default ${default})."`
-	DatabaseFile  string `env:"CASCADA_DATABASE_FILE" placeholder:"FILE" help:"A file with that address in its one line, since a password may be in it (${env})."`
-	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"The file with the key that encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in this directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
+	DatabaseFile  string `env:"CASCADA_DATABASE_FILE" placeholder:"FILE" help:"File whose only line is that URL, for a URL that contains a password (${env})."`
+	MasterKeyFile string `env:"CASCADA_MASTER_KEY_FILE" placeholder:"FILE" help:"File with the master key, which encrypts secrets (${env}); by default PATH.key for SQLite, cascada.key in the current directory for PostgreSQL. CASCADA_MASTER_KEY may hold the key itself."`
 
 	migrations fs.FS
 }
 
-// Open is the use cases over the database of a command, which is made where there is none.
+// Open returns the use cases over the command's database. It creates the database if there is none.
 func (d DatabaseFlags) Open(ctx context.Context, log *slog.Logger) (*app.App, error) {
 	c := d.Config(log)
 	c.Operator = Operator()
 	return daemon.Open(ctx, c)
 }
 
-// Existing is open for commands that make nothing on a path that was mistyped:
-// a check of an empty database would find that every invariant holds.
+// Existing is Open for an existing database only: a command with a mistyped path must not create a
+// database. A check of an empty one would find that every invariant holds.
 func (d DatabaseFlags) Existing(ctx context.Context, log *slog.Logger) (*app.App, error) {
 	return daemon.Open(ctx, d.OperatorConfig(log))
 }
@@ -37,27 +37,27 @@ func (d DatabaseFlags) Books(ctx context.Context, log *slog.Logger) (*app.Books,
 	return daemon.OpenBooks(ctx, d.OperatorConfig(log))
 }
 
-// AfterApply is called by kong.
+// AfterApply is called by kong after it has set the flags.
 func (d *DatabaseFlags) AfterApply(next NextVersion) error {
 	d.migrations = next.Migrations
 	return nil
 }
 
-// NextMigrations are what the next version would bring, in tests alone.
+// NextMigrations returns the migrations of the next version; only tests have some.
 func (d DatabaseFlags) NextMigrations() fs.FS { return d.migrations }
 
-// Config is what these flags say. A secret is none of them: other users of the machine see what
-// a program was started with.
+// Config returns the configuration that the flags give. No flag holds a secret, because other users
+// of the machine can see a program's arguments.
 func (d DatabaseFlags) Config(log *slog.Logger) daemon.Config {
 	return daemon.Config{Database: d.Database, MasterKey: os.Getenv("CASCADA_MASTER_KEY"), MasterKeyFile: d.MasterKeyFile, Log: log, Migrations: d.migrations}
 }
 
-// OperatorConfig is Config for what works on a database that is there, as the operator.
+// OperatorConfig is Config for a command that works on an existing database as the operator.
 func (d DatabaseFlags) OperatorConfig(log *slog.Logger) daemon.Config {
 	c := d.Config(log)
 	c.Existing, c.Operator = true, Operator()
 	return c
 }
 
-// NextVersion is what tests add to the program: what its next version would bring.
+// NextVersion is what tests add to the program: the migrations of its next version.
 type NextVersion struct{ Migrations fs.FS }

@@ -10,10 +10,10 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// AtMost is how many rows a list has.
+// AtMost is an upper limit, such as the number of rows in a list. It is at least 1.
 type AtMost int
 
-// Validate is asked by kong.
+// Validate is called by kong.
 func (n AtMost) Validate() error {
 	if n < 1 {
 		return errors.New("want at least 1")
@@ -21,16 +21,16 @@ func (n AtMost) Validate() error {
 	return nil
 }
 
-// TimeForm is how a time is written where programs read it too.
+// TimeForm is the layout of times that programs read too.
 const TimeForm = "2006-01-02T15:04:05Z"
 
-// USD is an amount of cents for people.
+// USD writes an amount in cents for people.
 func USD(cents int64) string { return money.New(cents, money.USD).String() }
 
-// Moment is a time for people, to the minute.
+// Moment writes a time for people, to the minute.
 func Moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 
-// Instant reads a day or a time of day; zero for none.
+// Instant parses a day or a time; an empty text is the zero time.
 func Instant(flag, text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -43,7 +43,7 @@ func Instant(flag, text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s %q: want a day such as 2026-11-30, or a time such as 2026-11-30T15:04:05Z", flag, text)
 }
 
-// Content is what a file, or the standard input, holds.
+// Content reads a file, or the standard input for "-".
 func Content(path string) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(os.Stdin)

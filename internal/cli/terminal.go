@@ -10,18 +10,18 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Stdout is what commands print to. A shop's text may be in it.
+// Stdout is what commands print to. The output may contain text from shops, which is not trusted.
 var Stdout = Safely(os.Stdout)
 
-// Safely is a writer to a terminal, or to what may become one: see printable.
+// Safely returns a writer whose output is safe to show on a terminal; see printable.
 func Safely(to io.Writer) io.Writer { return &printable{to: to} }
 
-// printable writes text and JSON to a terminal. Characters that a terminal obeys, or that
-// turn the direction of writing, are written as JSON does, as in \u001b; bytes that are no
-// text as U+FFFD. New lines and tabs stay.
+// printable writes text and JSON to a terminal. It escapes control characters, and characters that
+// change the direction of writing, as JSON does: \u001b. Invalid UTF-8 becomes U+FFFD. Newlines and
+// tabs stay as they are.
 type printable struct {
 	to   io.Writer
-	rest []byte // the beginning of a character whose end is not there yet
+	rest []byte // the first bytes of a character that is not complete yet
 }
 
 func (w *printable) Write(text []byte) (int, error) {

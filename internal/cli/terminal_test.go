@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestTerminalObeysNobody(t *testing.T) {
+func TestTerminalOutputIsSafe(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ttext\n":                     "plain\ttext\n",
 		"Ação, 日本, 😀":                       "Ação, 日本, 😀",
@@ -25,7 +25,7 @@ func TestTerminalObeysNobody(t *testing.T) {
 		"\x7f":                              `\u007f`,
 		strings.Repeat("x", 1<<13) + "\x1b": strings.Repeat("x", 1<<13) + `\u001b`,
 	} {
-		for _, at := range []int{len(text), 1, 2, 3} { // as writers that know nothing of characters cut it
+		for _, at := range []int{len(text), 1, 2, 3} { // writes may end within a character
 			var got bytes.Buffer
 			w := &printable{to: &got}
 			for rest := []byte(text); len(rest) > 0; {
@@ -50,7 +50,7 @@ func TestTerminalObeysNobody(t *testing.T) {
 	}
 }
 
-// Whatever a command prints goes the safe way.
+// Commands print only through Stdout, which is safe.
 func TestCommandsPrintToNoTerminalDirectly(t *testing.T) {
 	direct := regexp.MustCompile(`os\.Stdout|fmt\.Print`)
 	looked := 0

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Operator is who runs the command, for the audit log: user@host, and who that
-// was before sudo.
+// Operator returns who runs the command, for the audit log: user@host, with the user from before
+// sudo.
 func Operator() string {
 	name := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	if before := os.Getenv("SUDO_USER"); os.Getuid() == 0 && before != "" && before != name { // anybody else may set it
+	if before := os.Getenv("SUDO_USER"); os.Getuid() == 0 && before != "" && before != name { // without root, the variable proves nothing: anybody can set it
 		name = before + " as " + name
 	}
 	host, err := os.Hostname()

@@ -26,7 +26,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// alerts is a file of rules for Prometheus.
+// alerts is a file of Prometheus rules.
 type alerts struct {
 	Groups []struct {
 		Name  string `yaml:"name"`
@@ -40,14 +40,14 @@ type alerts struct {
 	} `yaml:"groups"`
 }
 
-// told is what /metrics can tell: the labels of each metric, without those that Prometheus
-// gives, and the values of labels of which all are known.
+// told describes /metrics: the labels of each metric, without those that Prometheus adds, and the
+// values of the labels whose values are all known.
 type told struct {
 	labels map[string][]string
 	values map[string][]string
 }
 
-// ours lists what /metrics can tell.
+// ours describes our /metrics.
 func ours() told {
 	m := newMetrics()
 	m.watch(&limit.Redis{})
@@ -85,7 +85,7 @@ func ours() told {
 	return t
 }
 
-// describe adds what a collector tells. Of a histogram it tells sums and counts.
+// describe adds the metrics of a collector. A histogram has sums and counts.
 func (t told) describe(c prometheus.Collector, histogram bool) {
 	described := make(chan *prometheus.Desc)
 	go func() {
@@ -114,8 +114,8 @@ var (
 	letters    = regexp.MustCompile(`^(and|or|unless|bool|offset)$`)
 )
 
-// wrong says what of an expression of PromQL is about nothing that is told. It knows no
-// syntax: that is promtool's.
+// wrong returns what is wrong with the metrics and labels in a PromQL expression. It does not check
+// the syntax: promtool does.
 func (t told) wrong(expr string) (wrong []string, metrics int) {
 	expr = inBrackets.ReplaceAllString(expr, "")
 	known := []string{"job", "instance"}
@@ -154,9 +154,9 @@ func (t told) wrong(expr string) (wrong []string, metrics int) {
 	return wrong, metrics
 }
 
-// Every alert is about metrics that there are, with the labels and their values that they
-// have; the runbook says what to do; and nothing that stays open has none.
-func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
+// Every alert uses existing metrics, with existing labels and values; the runbook says what to do; and
+// every kind of thing that stays open has an alert.
+func TestAlertsUseExistingMetrics(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/RUNBOOK.md")
 	if err != nil {
 		t.Fatal(err)
@@ -165,14 +165,14 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 	for _, g := range file.Groups {
 		for _, r := range g.Rules {
 			if seen[r.Alert] || !slices.Contains([]string{"page", "ticket"}, r.Labels["severity"]) || r.Annotations["summary"] == "" || r.Annotations["command"] == "" {
-				t.Errorf("%q is there twice, or has no severity, summary or command: %+v", r.Alert, r)
+				t.Errorf("%q exists twice, or has no severity, summary or command: %+v", r.Alert, r)
 			}
 			seen[r.Alert] = true
 			_, section, _ := strings.Cut(string(manual), "\n### "+r.Alert+"\n")
 			section, _, _ = strings.Cut(section, "\n#")
 			for _, part := range []string{"**Means:**", "**Look", "do:**"} {
 				if !strings.Contains(strings.ReplaceAll(section, "Do:", "do:"), part) {
-					t.Errorf("the runbook says of %s no %s", r.Alert, part)
+					t.Errorf("the runbook's section %s has no %s", r.Alert, part)
 				}
 			}
 			wrong, metrics := ours.wrong(r.Expr)
@@ -184,12 +184,12 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 	}
 	for _, kind := range store.OpenKinds() {
 		if !strings.Contains(all, `kind="`+kind+`"`) {
-			t.Errorf("nobody hears of the kind %q that stays open", kind)
+			t.Errorf("no alert reports the open kind %q", kind)
 		}
 	}
 	for heading := range strings.SplitSeq(string(manual), "\n### Cascada") {
 		if name, _, _ := strings.Cut(heading, "\n"); !strings.HasPrefix(name, "#") && !seen["Cascada"+name] {
-			t.Errorf("the runbook has an alert Cascada%s that is not there", name)
+			t.Errorf("the runbook has an alert Cascada%s that does not exist", name)
 		}
 	}
 }
@@ -208,8 +208,8 @@ func readAlerts(t *testing.T) (file alerts) {
 	return file
 }
 
-// What is wrong with an expression is found.
-func TestAnAlertAboutNothingIsFound(t *testing.T) {
+// wrong finds what is wrong with an expression.
+func TestAlertsWithUnknownMetricsAreFound(t *testing.T) {
 	for expr, want := range map[string]string{
 		`max(cascada_gone) > 0`:                                                                 "there is no metric cascada_gone",
 		`cascada_http_request_seconds > 1`:                                                      "there is no metric cascada_http_request_seconds",
@@ -224,7 +224,7 @@ func TestAnAlertAboutNothingIsFound(t *testing.T) {
 	}
 }
 
-// Each alert fires when its condition has come, and no other one does.
+// Each alert fires when its condition holds, and no other one does.
 func TestAlertsFire(t *testing.T) {
 	tests, err := os.ReadFile("../../docs/alerts_test.yml")
 	if err != nil {
@@ -248,7 +248,7 @@ func promtool(t *testing.T, args ...string) {
 	}
 }
 
-// dashboard is what of a dashboard of Grafana matters here.
+// dashboard is the part of a Grafana dashboard that the test needs.
 type dashboard struct {
 	Title  string
 	Panels []struct {
@@ -260,8 +260,8 @@ type dashboard struct {
 	}
 }
 
-// Every panel of the dashboard shows metrics that there are.
-func TestDashboardShowsMetricsThatThereAre(t *testing.T) {
+// Every panel of the dashboard shows existing metrics.
+func TestDashboardShowsExistingMetrics(t *testing.T) {
 	text, err := os.ReadFile("../../docs/grafana.json")
 	if err != nil {
 		t.Fatal(err)
@@ -274,13 +274,13 @@ func TestDashboardShowsMetricsThatThereAre(t *testing.T) {
 	taken := map[[2]int]string{}
 	for _, p := range d.Panels {
 		if ids[p.ID] || p.Title == "" || (p.Type == "row") != (len(p.Targets) == 0) {
-			t.Errorf("panel %d %q is there twice, or shows nothing", p.ID, p.Title)
+			t.Errorf("panel %d %q exists twice, or shows nothing", p.ID, p.Title)
 		}
 		ids[p.ID] = true
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if other := taken[[2]int{x, y}]; other != "" || x >= 24 {
-					t.Fatalf("%q lies over %q, or beyond the page", p.Title, other)
+					t.Fatalf("%q overlaps %q, or is outside the page", p.Title, other)
 				}
 				taken[[2]int{x, y}] = p.Title
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// Master keys are of their length and are read as they are written; the error of a text that
-// has none shows nothing of it.
+// Master keys have the right length and are read back as they were written. The error about a text without
+// keys shows no part of it.
 func FuzzMasterKeys(f *testing.F) {
 	key := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, vault.KeySize))
 	for _, text := range []string{
@@ -39,10 +39,10 @@ func FuzzMasterKeys(f *testing.F) {
 		}
 		again, err := parseMasterKeys(file.String(), "where")
 		if err != nil || !slices.EqualFunc(again, keys, bytes.Equal) {
-			t.Errorf("%q is read again as %x (%v), not %x", text, again, err, keys)
+			t.Errorf("%q is read back as %x (%v), not %x", text, again, err, keys)
 		}
 		if _, err := vault.New(keys...); err != nil || len(keys) == 0 {
-			t.Errorf("%q has keys that are none: %v", text, err)
+			t.Errorf("%q has invalid keys: %v", text, err)
 		}
 	})
 }

@@ -9,8 +9,8 @@ func TestMemoryFollowsWhatLives(t *testing.T) {
 		live, besides uint64
 		want          int64
 	}{
-		{"stacks alone may fill it", 0, 300 * mb, 300 * mb},
-		{"the heap always has half of what lives in it to grow", 400 * mb, 100 * mb, 700 * mb},
+		{"stacks can fill it alone", 0, 300 * mb, 300 * mb},
+		{"the heap can always grow by half of its live data", 400 * mb, 100 * mb, 700 * mb},
 	} {
 		if got := needed(c.live, c.besides); got != c.want {
 			t.Errorf("%s: %d MB, want %d MB", c.name, got/mb, c.want/mb)

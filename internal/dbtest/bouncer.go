@@ -14,7 +14,7 @@ import (
 
 // Bouncer is a pgbouncer in front of a server.
 type Bouncer struct {
-	Address string // of the database through it
+	Address string // of the database, through the pooler
 
 	instance
 	t        testing.TB

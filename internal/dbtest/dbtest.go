@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Prepare, if a package sets it before its tests, is run on one database of each engine,
-// and every test gets a copy of that: migrations take as long as a short test.
+// Prepare, if a package sets it before its tests, runs once on a database of each engine,
+// and every test gets a copy of that database: migrations take as long as a short test.
 var Prepare = func(_ context.Context, database string) error { return nil }
 
 // preparedFile is the initial content of a test's SQLite file; empty without Prepare.
@@ -42,7 +42,7 @@ var preparedFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// preparedDatabase starts PostgreSQL and names the database that tests get a copy of.
+// preparedDatabase starts PostgreSQL and names the database that tests copy.
 var preparedDatabase = sync.OnceValues(func() (string, error) {
 	if err := server.start(); err != nil {
 		return "", fmt.Errorf("start PostgreSQL for the tests (make test installs it): %w", err)
@@ -56,15 +56,15 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 })
 
 // Only, if a package sets it before its tests, is the one engine on which Each runs them:
-// "sqlite" or "postgres". A run with "sqlite" includes the tests that ask for one engine
-// themselves, whichever it is. A run with "postgres" skips these: they would run twice.
+// "sqlite" or "postgres". A run with "sqlite" includes the tests that use one particular
+// engine, whichever it is. A run with "postgres" skips these: they would run twice.
 var Only string
 
-// once skips a test that asks for its engine itself where another run has it.
+// once skips a test of one particular engine if another run has it.
 func once(t testing.TB) {
 	t.Helper()
 	if Only == "postgres" {
-		t.Skip("a run on SQLite has this test")
+		t.Skip("the run on SQLite includes this test")
 	}
 }
 
@@ -106,7 +106,7 @@ func SQLite(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// memory is a file system in memory, if there is one with room: the tests make ten
+// memory returns a file system in memory, if there is one with room: the tests create tens of
 // thousands of files, which on a disk takes as long as everything else.
 func memory() string {
 	const dir, room = "/dev/shm", 4 << 30
@@ -132,7 +132,7 @@ func postgres(t testing.TB) string {
 		t.Fatal(err)
 	}
 	name := fmt.Sprintf("t%d", server.databases.Add(1))
-	ctx := context.Background() // the test's own context has ended by the cleanup
+	ctx := context.Background() // the test's own context has ended when the cleanup runs
 	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY wal_log"); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (s *instance) dsn(database string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", database, s.dir)
 }
 
-// exec runs a statement that makes or drops a database.
+// exec runs a statement that creates or drops a database.
 func (s *instance) exec(ctx context.Context, statement string) error {
 	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *instance) makeDir(in string) (err error) {
 	if s.bin, err = binaries(); err != nil {
 		return err
 	}
-	// Not t.TempDir: its parent belongs to root alone, and a socket's path is limited to 107
+	// Not t.TempDir: only root may read its parent, and a socket's path is limited to 107
 	// bytes.
 	if s.dir, err = os.MkdirTemp(in, "cascada-pg"); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *instance) makeDir(in string) (err error) {
 
 func (s *instance) data() string { return filepath.Join(s.dir, "data") }
 
-// command is a program of PostgreSQL's.
+// command returns a command that runs a program of PostgreSQL.
 func (s *instance) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(filepath.Join(s.bin, name), args...)
 	c.Dir, c.SysProcAttr = s.dir, s.attr
@@ -220,7 +220,7 @@ func (s *instance) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// do runs one.
+// do runs a program of PostgreSQL.
 func (s *instance) do(name string, args ...string) error {
 	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", name, err, out)
@@ -251,7 +251,7 @@ func (s *instance) serve(settings ...string) error {
 func launch(program *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		// It dies with the thread that started it, so that thread must stay.
+		// It dies with the thread that started it, so that thread must stay alive.
 		runtime.LockOSThread()
 		started <- program.Start()
 		select {}

@@ -25,7 +25,7 @@ func NewDisk(t testing.TB, size string) *Disk {
 	err = syscall.Mount("cascada", dir, "tmpfs", 0, "mode=0755,size="+size+"m")
 	if errors.Is(err, syscall.EPERM) {
 		os.Remove(dir)
-		t.Skip("a disk of its own takes root to mount")
+		t.Skip("only root may mount a disk")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func NewDisk(t testing.TB, size string) *Disk {
 	return &Disk{t, dir}
 }
 
-// SQLite is the address of a database file on the disk.
+// SQLite returns the address of a database file on the disk.
 func (d *Disk) SQLite() string { return "sqlite:" + filepath.Join(d.dir, "cascada.db") }
 
 // Postgres starts a server with its data on the disk.

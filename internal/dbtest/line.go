@@ -22,16 +22,16 @@ type Line struct {
 	target string
 	down   atomic.Bool
 	deaf   atomic.Bool
-	every  atomic.Int64 // one of this many answered commits is lost; 0: none
-	heard  atomic.Int64 // commits that were answered
+	every  atomic.Int64 // one of this many replies to commits is lost; 0: none
+	heard  atomic.Int64 // commits whose reply arrived
 	before atomic.Pointer[func()]
 	lost   atomic.Int64
 	mu     sync.Mutex // guards what follows
 	open   map[net.Conn]struct{}
-	parted chan struct{} // closed when traffic continues; nil while it is not held
+	parted chan struct{} // closed when traffic continues; nil while it flows
 }
 
-// socket is the name that PostgreSQL gives its own.
+// socket is the name of PostgreSQL's own socket.
 const socket = ".s.PGSQL.5432"
 
 // Behind puts a line in front of a database from Postgres.
@@ -83,11 +83,11 @@ func (l *Line) Down(down bool) { l.down.Store(down) }
 // the service does not hear of it.
 func (l *Line) Deaf(deaf bool) { l.deaf.Store(deaf) }
 
-// Lose makes the line cut the connection instead of passing on the answer to every every-th
+// Lose makes the line cut the connection instead of passing on the reply to every every-th
 // commit: the commit is done, but the service does not hear of it. 0 ends that.
 func (l *Line) Lose(every int) { l.every.Store(int64(every)) }
 
-// Lost is how many answers to commits were lost by Lose.
+// Lost returns how many replies to commits were lost by Lose.
 func (l *Line) Lost() int { return int(l.lost.Load()) }
 
 // Part sets whether the line holds all traffic from now on, in both directions: connections
@@ -116,7 +116,7 @@ func (l *Line) pass() {
 
 func (l *Line) host() string { return l.dir }
 
-// Before calls do after each commit, before its answer is passed on. nil ends that.
+// Before calls do after each commit, before its reply is passed on. nil ends that.
 func (l *Line) Before(do func()) {
 	if do == nil {
 		l.before.Store(nil)
@@ -161,7 +161,7 @@ func (l *Line) serve(client net.Conn) {
 	_, _ = io.Copy(&hearing{line: l, to: client}, database)
 }
 
-// telling passes on the client's data, when traffic may pass.
+// telling passes on the client's data, while traffic may pass.
 type telling struct {
 	line *Line
 	to   net.Conn
@@ -172,7 +172,7 @@ func (t *telling) Write(b []byte) (int, error) {
 	return t.to.Write(b)
 }
 
-// hearing passes on the database's data, unless its line is deaf or loses it.
+// hearing passes on the database's data, unless the line is deaf or loses it.
 type hearing struct {
 	line *Line
 	to   net.Conn
@@ -181,7 +181,7 @@ type hearing struct {
 
 var errLost = errors.New("the answer to a commit is lost")
 
-// answer is the message of PostgreSQL's protocol for a completed commit.
+// answer is PostgreSQL's message for a completed commit.
 var answer = []byte("COMMIT\x00")
 
 func (h *hearing) Write(b []byte) (int, error) {
@@ -217,7 +217,7 @@ func (h *hearing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// loses reports whether the present answer is lost.
+// loses reports whether the current reply is lost.
 func (l *Line) loses() bool {
 	every := l.every.Load()
 	if every == 0 || l.heard.Add(1)%every != 0 {

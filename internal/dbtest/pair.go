@@ -21,7 +21,7 @@ type Server struct {
 	t testing.TB
 }
 
-// Alone starts a server that waits for its disk, or a standby, like one in production.
+// Alone starts a server that waits for its disk and can have a standby, like one in production.
 func Alone(t testing.TB) *Server {
 	t.Helper()
 	once(t)
@@ -38,7 +38,7 @@ func alone(t testing.TB, in string, settings ...string) *Server {
 	return s
 }
 
-// Archiving starts a server that archives its log, so that it can be restored to a moment.
+// Archiving starts a server that archives its WAL, so that it can be restored to a moment.
 func Archiving(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t}
@@ -50,7 +50,7 @@ func Archiving(t testing.TB) *Server {
 	return s
 }
 
-// mkdir makes a directory of the server's user.
+// mkdir creates a directory that belongs to the server's user.
 func (s *Server) mkdir(path string) {
 	s.t.Helper()
 	s.must(os.Mkdir(path, 0o700))
@@ -61,7 +61,7 @@ func (s *Server) mkdir(path string) {
 
 func (s *Server) archive() string { return filepath.Join(s.dir, "archive") }
 
-// Base takes a base backup, which PutBack turns into a server.
+// Base takes a base backup, from which PutBack makes a server.
 func (s *Server) Base() *Server {
 	s.t.Helper()
 	base := &Server{t: s.t}
@@ -123,7 +123,7 @@ type Host interface{ host() string }
 
 func (s *Server) host() string { return s.dir }
 
-// Address is the address of the database on one of several hosts, in their order.
+// Address returns the address of the database on one of several hosts, in their order.
 func Address(hosts ...Host) string {
 	var names []string
 	for _, h := range hosts {

@@ -16,13 +16,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is servers under Patroni, which promotes one by itself when the primary fails.
+// Cluster is a group of servers under Patroni, which promotes one automatically when the primary fails.
 type Cluster struct {
 	t       testing.TB
 	Members []*Member
 }
 
-// Member is one of them, with its Patroni.
+// Member is one of the servers, with its Patroni.
 type Member struct {
 	instance
 	t       testing.TB
@@ -54,7 +54,7 @@ func Patroni(t testing.TB, members int) *Cluster {
 	return c
 }
 
-// etcd starts the store through which the members agree, and returns its address.
+// etcd starts the store on which the members agree, and returns its address.
 func (c *Cluster) etcd() string {
 	s := &Member{t: c.t}
 	s.must(s.makeDir(memory()))
@@ -127,7 +127,7 @@ func (m *Member) start(program *exec.Cmd) {
 	})
 }
 
-// Primary is the member that takes writes; nil while there is none.
+// Primary returns the member that accepts writes; nil while there is none.
 func (c *Cluster) Primary() *Member {
 	for _, m := range c.Members {
 		if m.ask("SELECT NOT pg_is_in_recovery()") {
@@ -137,7 +137,7 @@ func (c *Cluster) Primary() *Member {
 	return nil
 }
 
-// Next waits until another member than this one takes writes.
+// Next waits until another member than this one accepts writes.
 func (c *Cluster) Next(but *Member) (next *Member) {
 	c.t.Helper()
 	c.await("Patroni to promote another member", func() bool {
@@ -151,10 +151,10 @@ func (c *Cluster) Next(but *Member) (next *Member) {
 	return next
 }
 
-// Address is that of the database on all members.
+// Address returns the address of the database on all members.
 func (c *Cluster) Address() string { return address(c.Members...) }
 
-// Address is that of the database on this member alone.
+// Address returns the address of the database on this member only.
 func (m *Member) Address() string { return address(m) }
 
 func address(members ...*Member) string {
@@ -165,16 +165,16 @@ func address(members ...*Member) string {
 	return "postgres://app@" + strings.Join(hosts, ",") + "/postgres?sslmode=disable"
 }
 
-// Kill ends the member as a crash of its machine does.
+// Kill ends the member like a crash of its machine.
 func (m *Member) Kill() { m.t.Helper(); m.signal(syscall.SIGKILL) }
 
-// Freeze stops it where it is, as a machine that hangs.
+// Freeze suspends the member, like a machine that hangs.
 func (m *Member) Freeze() { m.t.Helper(); m.signal(syscall.SIGSTOP) }
 
-// Thaw lets it go on.
+// Thaw lets it continue.
 func (m *Member) Thaw() { m.t.Helper(); m.signal(syscall.SIGCONT) }
 
-// signal reaches Patroni first, which would start the server again.
+// signal signals Patroni first, because Patroni would restart the server.
 func (m *Member) signal(signal syscall.Signal) {
 	m.t.Helper()
 	m.must(signalFamily(m.patroni.Process.Pid, signal))
@@ -188,7 +188,7 @@ func (m *Member) signal(signal syscall.Signal) {
 	m.must(signalFamily(pid, signal))
 }
 
-// ask asks a question that is answered with yes or no; no without an answer.
+// ask runs a query with a boolean result; false if there is no answer.
 func (m *Member) ask(question string) (yes bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -223,7 +223,7 @@ func (c *Cluster) await(what string, so func() bool) {
 	defer cancel()
 	for !so() {
 		if ctx.Err() != nil {
-			c.t.Fatalf("waited in vain for %s", what)
+			c.t.Fatalf("timed out waiting for %s", what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

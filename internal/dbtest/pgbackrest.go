@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Repository is what pgBackRest keeps of a server: encrypted backups, and all of its log.
+// Repository is pgBackRest's repository of a server: encrypted backups, and the whole WAL.
 type Repository struct {
-	*Server // whose backups and log it has
+	*Server // the server that is backed up
 	dir     string
 }
 
-// PgBackRest starts a server whose log goes to a repository of its own. It is nil where pgBackRest is
+// PgBackRest starts a server that archives its WAL to its own repository. It returns nil if pgBackRest is
 // not installed.
 func PgBackRest(t testing.TB) *Repository {
 	t.Helper()
@@ -57,13 +57,13 @@ pg1-user=app
 
 func (r *Repository) config() string { return filepath.Join(r.dir, "pgbackrest.conf") }
 
-// serve starts the server, which archives.
+// serve starts the server, with archiving.
 func (r *Repository) serve() {
 	r.t.Helper()
 	r.must(r.Server.serve("-c", "archive_mode=on", "-c", "archive_command=pgbackrest --config="+r.config()+" --stanza=cascada archive-push %p"))
 }
 
-// Do runs a command of pgBackRest's, as the server's user.
+// Do runs a pgBackRest command, as the server's user.
 func (r *Repository) Do(args ...string) {
 	r.t.Helper()
 	c := exec.Command("pgbackrest", append([]string{"--config=" + r.config(), "--stanza=cascada"}, args...)...)
@@ -73,8 +73,8 @@ func (r *Repository) Do(args ...string) {
 	}
 }
 
-// Restore puts a new server in the place of the old one, which is gone, as that was at a moment. The
-// repository goes on with it.
+// Restore replaces the old server, which is lost, by a new one in its state at a moment. The
+// repository continues with the new one.
 func (r *Repository) Restore(to time.Time) {
 	r.t.Helper()
 	next := &Server{t: r.t}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// RedisServer is a real Redis that a test starts for itself, and may take down
+// RedisServer is a real Redis that a test starts, and may stop
 // and start again.
 type RedisServer struct {
 	URL     string
@@ -60,7 +60,7 @@ func (r *RedisServer) Start(t testing.TB) {
 	}
 }
 
-// Kill ends the server as a failing machine would.
+// Kill ends the server like a crash of its machine.
 func (r *RedisServer) Kill(t testing.TB) {
 	t.Helper()
 	if r.process == nil {
@@ -73,8 +73,8 @@ func (r *RedisServer) Kill(t testing.TB) {
 	r.process = nil
 }
 
-// Freeze stops the server from answering, and Thaw lets it go on: a machine
-// that hangs, with its connections open.
+// Freeze suspends the server until Thaw, like a machine
+// that hangs: its connections stay open.
 func (r *RedisServer) Freeze(t testing.TB) { r.signal(t, syscall.SIGSTOP) }
 
 // Thaw ends Freeze.

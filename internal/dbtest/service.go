@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Durable starts a server on a disk, with what docs/OPERATIONS.md asks of one in service: what it said yes
-// to is on that disk.
+// Durable starts a server on a disk, with the settings that docs/OPERATIONS.md asks for: what it confirmed
+// is on that disk.
 func Durable(t testing.TB) *Server {
 	t.Helper()
 	return alone(t, "/tmp", "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "shared_buffers=256MB", "-c", "min_wal_size=2GB", "-c", "max_wal_size=4GB")
 }
 
-// Log is how much its write-ahead log takes on the disk, in bytes. What goes away meanwhile does not count.
+// Log returns the size of its WAL on the disk, in bytes, without files that were removed meanwhile.
 func (s *Server) Log() (bytes int64) {
 	s.t.Helper()
 	files, err := os.ReadDir(filepath.Join(s.data(), "pg_wal"))
@@ -29,10 +29,10 @@ func (s *Server) Log() (bytes int64) {
 	return bytes
 }
 
-// Process is the id of the server's first process, of which all others are children.
+// Process returns the id of the server's first process, which is the parent of all others.
 func (s *Server) Process() int { return s.process.Process.Pid }
 
-// CPU is the time that the server and all its children took so far, also those that have ended.
+// CPU returns the CPU time of the server and all its children so far, including those that have ended.
 func (s *Server) CPU() (total time.Duration) {
 	s.t.Helper()
 	const tick = 10 * time.Millisecond // of /proc, on every Linux that we know
@@ -43,7 +43,7 @@ func (s *Server) CPU() (total time.Duration) {
 		if err != nil {
 			continue // it has ended
 		}
-		_, rest, _ := strings.Cut(string(text), ") ") // the fields behind the name: state, parent, …
+		_, rest, _ := strings.Cut(string(text), ") ") // the fields after the name: state, parent, …
 		fields := strings.Fields(rest)
 		first := filepath.Base(filepath.Dir(path)) == strconv.Itoa(s.Process())
 		if len(fields) < 15 || !first && fields[1] != strconv.Itoa(s.Process()) {

@@ -16,7 +16,7 @@ import (
 
 // Table is a set of rates to the US dollar. It is read-only and safe for concurrent use.
 type Table struct {
-	quotes  map[money.Currency]pay.Quote
+	quotes  map[money.Currency]pay.KnownRate
 	builtIn map[money.Currency]pay.Reading
 }
 
@@ -50,8 +50,8 @@ func Reference() (Table, error) {
 }
 
 // With returns the table with other quotes.
-func (t Table) With(quotes []pay.Quote) Table {
-	t.quotes = make(map[money.Currency]pay.Quote, len(quotes))
+func (t Table) With(quotes []pay.KnownRate) Table {
+	t.quotes = make(map[money.Currency]pay.KnownRate, len(quotes))
 	for _, q := range quotes {
 		t.quotes[q.Currency] = q
 	}
@@ -60,7 +60,7 @@ func (t Table) With(quotes []pay.Quote) Table {
 
 // Quote returns the rate that the operator set or fetched for a currency; without a rate if
 // there is none.
-func (t Table) Quote(c money.Currency) pay.Quote { return t.quotes[c] }
+func (t Table) Quote(c money.Currency) pay.KnownRate { return t.quotes[c] }
 
 // BuiltIn returns the built-in rate of a currency; without a rate if there is none. The
 // dollar's has neither a source nor a time.
@@ -92,7 +92,7 @@ func (t Table) Currencies() (all []money.Currency) {
 }
 
 // Quotes calls each for every quote, in no order.
-func (t Table) Quotes(each func(pay.Quote)) {
+func (t Table) Quotes(each func(pay.KnownRate)) {
 	for _, q := range t.quotes {
 		each(q)
 	}

@@ -20,15 +20,15 @@ var textFiles embed.FS
 // Letter is a subject and a text, plain and of several lines.
 type Letter struct{ Subject, Text string }
 
-// Desk writes letters. It is safe for concurrent use.
-type Desk struct {
+// Writer writes letters. It is safe for concurrent use.
+type Writer struct {
 	service string // URL
 	texts   map[tenant.Language]map[string]string
 }
 
-// NewDesk reads the texts. service is the service's URL for merchants.
-func NewDesk(service string) (*Desk, error) {
-	d := &Desk{service: service, texts: map[tenant.Language]map[string]string{}}
+// NewWriter reads the texts. service is the service's URL for merchants.
+func NewWriter(service string) (*Writer, error) {
+	d := &Writer{service: service, texts: map[tenant.Language]map[string]string{}}
 	for _, language := range tenant.Languages() {
 		body, err := textFiles.ReadFile("text/" + string(language) + ".json")
 		if err != nil {
@@ -51,7 +51,7 @@ var walletLines = []string{
 
 // NewWallet is the letter about a destination to which a merchant's money can be paid out
 // from now on, or soon.
-func (d *Desk) NewWallet(n pay.WalletNotice) Letter {
+func (d *Writer) NewWallet(n pay.WalletNotice) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[tenant.English]

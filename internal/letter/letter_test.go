@@ -20,9 +20,9 @@ var notice = pay.WalletNotice{
 	Key: "sk_live_…1234", AddedAt: time.Date(2026, 11, 20, 23, 4, 5, 0, time.FixedZone("", -3*3600)), ActiveAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
 }
 
-func desk(t *testing.T) *letter.Desk {
+func desk(t *testing.T) *letter.Writer {
 	t.Helper()
-	d, err := letter.NewDesk("https://pay.example.com")
+	d, err := letter.NewWriter("https://pay.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package pay
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,9 +117,13 @@ func (a Attempt) resumed() bool {
 	return a.Ended > 0 && !called
 }
 
+// Attempts are a payment's calls to providers, oldest first. A list that was handed out never
+// changes.
+type Attempts []Attempt
+
 // Reference is our name of an attempt at the provider. It is unique and made before the call, so
 // that we can query a call that got no answer.
-func (p Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.Suffix(), order) }
+func (p Payment) Reference(order int) string { return fmt.Sprintf("%s-%d", p.suffix(), order) }
 
 // ParseReference returns the payment's id and the attempt's order.
 func ParseReference(ref string) (payment string, order int, ok bool) {
@@ -130,17 +135,26 @@ func ParseReference(ref string) (payment string, order int, ok bool) {
 	return PaymentPrefix + suffix, order, true
 }
 
-// current returns the attempt that is under way or was the last one.
-func (p Payment) current() (Attempt, bool) {
-	if len(p.Attempts) == 0 {
+// Current returns the attempt that is under way or was the last one. After its first commit every
+// payment has one, unless no provider served its rail.
+func (as Attempts) Current() (Attempt, bool) {
+	if len(as) == 0 {
 		return Attempt{}, false
 	}
-	return p.Attempts[len(p.Attempts)-1], true
+	return as[len(as)-1], true
 }
 
-// Current returns the last attempt. After its first commit every payment has one, unless no
-// provider served its rail.
-func (p Payment) Current() (Attempt, bool) { return p.current() }
+// Tried reports whether an attempt went to a provider account.
+func (as Attempts) Tried(account string) bool {
+	return slices.ContainsFunc(as, func(a Attempt) bool { return a.Provider == account })
+}
+
+// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
+// notification must not change the attempt, even if its signature is valid.
+func (as Attempts) TakenAt(reference, account string) bool {
+	_, order, ok := ParseReference(reference)
+	return ok && order <= len(as) && as[order-1].Provider == account
+}
 
 // noted returns the attempts with the outcome recorded on the one with this order. The slice is
 // new: values that were handed out do not change.
@@ -163,9 +177,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 }
 
 // Trace returns the attempts as the merchant may see them (ERR-18).
-func (p Payment) Trace() []problem.AttemptTrace {
-	traces := make([]problem.AttemptTrace, 0, len(p.Attempts))
-	for _, a := range p.Attempts {
+func (as Attempts) Trace() []problem.AttemptTrace {
+	traces := make([]problem.AttemptTrace, 0, len(as))
+	for _, a := range as {
 		t := problem.AttemptTrace{Order: a.Order, ReasonCode: a.Decline, Retryable: a.Soft, DurationMs: a.took().Milliseconds()}
 		switch a.Status {
 		case Declined:
@@ -201,9 +215,7 @@ type Flight struct {
 // lease ends.
 type Caller struct {
 	Node string
-	// Until is the time after which a call that begins now can no longer arrive, in the database's
-	// clock.
-	Until time.Time
+	At   time.Time // when its call begins, in the database's clock
 }
 
 // Limits on how long a call to a provider may take, and how long its caller has. Each one is longer
@@ -225,13 +237,10 @@ const (
 	SweepLease = 2 * callLease
 )
 
-// CallBy returns the caller for a call that a node begins now, in the database's clock.
-func CallBy(node string, now time.Time) Caller { return Caller{node, now.Add(callTime)} }
-
 // begin records the intent of one more call.
 func (f Flight) begin(c Caller) Flight {
-	if !c.Until.IsZero() {
-		f.Until = max(f.Until, c.Until.UnixMicro())
+	if !c.At.IsZero() {
+		f.Until = max(f.Until, c.At.Add(callTime).UnixMicro())
 	}
 	f.Calls++
 	return f

@@ -17,7 +17,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rail    acquirer.Rail
-		after   []time.Duration // since the payment was made
+		after   []time.Duration // since the payment was created
 		answers []Outcome
 		tries   int
 		stop    string
@@ -39,7 +39,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 			cascade.Budget = budget
 			p, _ = p.Resolve(o, cascade, noon.Add(c.after[i]))
 		}
-		last, _ := p.Current()
+		last, _ := p.Attempts.Current()
 		if len(p.Attempts) != c.tries || c.stop == "" && last.Stop != "" || !strings.HasPrefix(last.Stop, c.stop) {
 			t.Errorf("%s: %d tries, stopped by %q; want %d by %q", c.name, len(p.Attempts), last.Stop, c.tries, c.stop)
 		}
@@ -57,17 +57,17 @@ func seconds(list ...int) (after []time.Duration) {
 }
 
 // The last account of the cascade needs no budget to be the last.
-func TestStopIsToldOnlyWhereAnotherWasLeft(t *testing.T) {
+func TestStopIsRecordedOnlyIfAnAccountWasLeft(t *testing.T) {
 	p := sent(t, cardRail(), 1000)
 	c := Cascade{Routes: routes.Routes[:1], Budget: Budget{Attempts: 1}}
 	p, _ = p.Resolve(Outcome{Kind: Unavailable}, c, noon)
-	if last, _ := p.Current(); p.Status != Failed || last.Stop != "" {
+	if last, _ := p.Attempts.Current(); p.Status != Failed || last.Stop != "" {
 		t.Errorf("%s, stopped by %q", p, last.Stop)
 	}
 }
 
-// An account's health is judged by its call's result, not by what is learnt later.
-func TestAttemptKeepsWhatItsCallSaid(t *testing.T) {
+// An account's health is judged by the result of its call, not by a later result.
+func TestAttemptKeepsTheResultOfItsCall(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	if _, _, ok := p.Attempts[0].Called(); ok {
 		t.Error("a running call has a result")
@@ -77,11 +77,11 @@ func TestAttemptKeepsWhatItsCallSaid(t *testing.T) {
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon.Add(2*time.Hour))
 	said, at, ok := p.Attempts[0].Called()
 	if said != Awaiting || !at.Equal(noon.Add(time.Second)) || !ok || p.Attempts[0].Status != Approved {
-		t.Errorf("the call said %s at %s (%t), the attempt is %s", said, at, ok, p.Attempts[0].Status)
+		t.Errorf("the call returned %s at %s (%t), the attempt is %s", said, at, ok, p.Attempts[0].Status)
 	}
 	p = sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(time.Hour))
 	if _, _, ok := p.Attempts[0].Called(); ok {
-		t.Error("what the sweep learnt counts as the call's answer")
+		t.Error("the result of the sweep counts as the call's result")
 	}
 }

@@ -36,8 +36,8 @@ func TestCancelDecides(t *testing.T) {
 		} else {
 			next, change = asked.Cancel(Outcome{Kind: kind}, now)
 		}
-		if next.Status != want || next.Canceled() != (want == Failed) || (want == Pending) != next.Canceling() {
-			t.Errorf("%s: the payment is %s, canceled %t", kind, next, next.Canceled())
+		if next.Status != want || next.Failure.Canceled() != (want == Failed) || (want == Pending) != next.Canceling() {
+			t.Errorf("%s: the payment is %s, canceled %t", kind, next, next.Failure.Canceled())
 		}
 		if events := map[bool]int{true: 0, false: 1}[want == Pending]; len(change.Events) != events {
 			t.Errorf("%s: %d events", kind, len(change.Events))
@@ -58,10 +58,10 @@ func TestCancelDecides(t *testing.T) {
 	p := pendingVoucher(t)
 	asked, _ := p.AskCancel(p.Times.Created.Add(time.Minute))
 	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.CancelAsked)
-	if !told.Canceled() {
+	if !told.Failure.Canceled() {
 		t.Errorf("after the notice that its charge has ended, the payment is %s", told)
 	}
-	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.Canceled() || told.Status != Expired {
+	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.Failure.Canceled() || told.Status != Expired {
 		t.Errorf("without a cancellation it is %s", told)
 	}
 	// Another amount is for the operator.

@@ -21,6 +21,7 @@ type Route struct {
 type Cascade struct {
 	Routes []Route
 	Budget Budget
+	By     Caller // makes the next call; zero if no call may follow
 }
 
 // Budget limits the attempts of a payment. Zero means no limit.
@@ -38,32 +39,31 @@ const (
 	sweepEvery = 5 * time.Minute
 )
 
-// Next returns the first route that has not been tried.
-func (p Payment) Next(routes []Route) (Route, bool) {
-	for _, r := range routes {
-		if !p.Tried(r.Provider) {
+// next returns the first route that has not been tried.
+func (c Cascade) next(done Attempts) (Route, bool) {
+	for _, r := range c.Routes {
+		if !done.Tried(r.Provider) {
 			return r, true
 		}
 	}
 	return Route{}, false
 }
 
-// Tried reports whether an attempt went to a provider account.
-func (p Payment) Tried(account string) bool {
-	return slices.ContainsFunc(p.Attempts, func(a Attempt) bool { return a.Provider == account })
-}
-
-// Try is the intent: it opens an attempt on a route. The call is made after the Change is
-// committed. If the node dies in between, the sweep finishes the attempt.
-func (p Payment) Try(r Route, now time.Time) (Payment, Change) {
+// Begin returns the change that creates a payment. Its first attempt is the intent: the call is
+// made after the Change is committed, and if the node dies in between, the sweep finishes the
+// attempt. If no provider account is available, the payment fails (ERR-18).
+func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 	from := p
-	p = p.try(r, now)
-	p = p.written(from, now)
-	change := Change{Payments: []Payment{p}}
-	if from.Version == 0 {
-		change.Events = []Event{p.early(hook.PaymentCreated, "", now)}
+	p.caller = c.By
+	r, ok := c.next(p.Attempts)
+	if !ok {
+		p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
+		p, change := p.finish(from, now)
+		change.Events = append([]Event{from.written(from, now).early(hook.PaymentCreated, "", now)}, change.Events...)
+		return p, change
 	}
-	return p, change
+	p = p.try(r, now).written(from, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{p.early(hook.PaymentCreated, "", now)}}
 }
 
 func (p Payment) try(r Route, now time.Time) Payment {
@@ -75,16 +75,11 @@ func (p Payment) try(r Route, now time.Time) Payment {
 	return p
 }
 
-// InHandOf sets the node that makes the calls decided on next.
-func (p Payment) InHandOf(c Caller) Payment {
-	p.caller = c
-	return p
-}
-
 // Resend is the intent to repeat the current attempt's call under the same reference, so that the
 // provider charges once. Its previous owner did not make the call, or died during it.
-func (p Payment) Resend(now time.Time) (Payment, Change) {
+func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	from := p
+	p.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
 	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
@@ -96,19 +91,8 @@ func (p Payment) Resend(now time.Time) (Payment, Change) {
 
 // inHand reports whether a node has something to finish: a call, or a create call without a reply.
 func (p Payment) inHand() bool {
-	a, ok := p.current()
+	a, ok := p.Attempts.Current()
 	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
-}
-
-// Exhaust fails a payment for which no provider account is available (ERR-18).
-func (p Payment) Exhaust(now time.Time) (Payment, Change) {
-	from := p
-	p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
-	p, change := p.finish(from, now)
-	if from.Version == 0 {
-		change.Events = append([]Event{from.written(from, now).early(hook.PaymentCreated, "", now)}, change.Events...)
-	}
-	return p, change
 }
 
 // Resolve records the outcome of the current attempt and decides what follows: completed, pending,
@@ -117,8 +101,9 @@ func (p Payment) Exhaust(now time.Time) (Payment, Change) {
 // It accepts the results of calls and of queries. After an unknown outcome it never makes another
 // attempt: the shopper may have been charged.
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
+	p.caller = c.By
 	from := p
-	attempt, ok := p.current()
+	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
@@ -151,9 +136,9 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 			p = p.wait(o, now)
 			break
 		}
-		next, more := p.Next(c.Routes)
+		next, more := c.next(p.Attempts)
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
-			stop := p.Spent(c.Budget, now)
+			stop := c.Budget.Spent(p, now)
 			if p.Holds() {
 				stop = "another amount arrived: the shopper is not asked to pay more"
 			}
@@ -208,7 +193,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
 		change.Payments = []Payment{next}
 	}
-	change.Receipts, change.Events = told.Receipts, append(told.Events, change.Events...)
+	change.Notices, change.Events = told.Notices, append(told.Events, change.Events...)
 	return next, change
 }
 
@@ -218,7 +203,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 // elsewhere, so a card must not be charged any more. For cards it always applies. A voucher charges
 // nobody by itself. So once its create call is over (after an unknown outcome or a crash), a
 // voucher may be made for as long as its window lasts.
-func (p Payment) Spent(b Budget, now time.Time) string {
+func (b Budget) Spent(p Payment, now time.Time) string {
 	since := now.Sub(p.Times.Created)
 	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
@@ -236,7 +221,7 @@ func (p Payment) Spent(b Budget, now time.Time) string {
 // reason says why the payment fails when no route is left. A hard decline is the issuer's decision.
 // A soft decline with no route left means that all providers declined (ERR-18).
 func (p Payment) reason(o Outcome) Failure {
-	if s, held := p.Attention(); held && s.Code == AmountMismatch {
+	if s, held := p.Strays.Attention(); held && s.Code == AmountMismatch {
 		return otherAmount()
 	}
 	if o.Kind != Declined || o.Soft {
@@ -274,7 +259,7 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 func (p Payment) wait(o Outcome, now time.Time) Payment {
 	p.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {
-		attempt, _ := p.current()
+		attempt, _ := p.Attempts.Current()
 		p.DueAt = now.Add(attempt.pause())
 	}
 	if !o.CheckAt.IsZero() {
@@ -366,7 +351,7 @@ func (p Payment) Refusal() error {
 	case p.Answered != Failed || p.Failure == nil:
 		return nil
 	case p.Failure.Code == string(problem.CascadeExhausted):
-		details.Attempts = p.Trace()
+		details.Attempts = p.Attempts.Trace()
 		details.Reason = "all_providers_failed"
 		if len(p.Attempts) == 0 {
 			details.Reason = NoProvider

@@ -26,7 +26,7 @@ type Change struct {
 	Payments      []Payment
 	Claims        []Claim
 	Files         []File
-	Receipts      []Receipt // notices, each kept once; ErrDuplicate if one is known
+	Notices       []KeptNotice // notices, each kept once; ErrDuplicate if one is known
 	Transfers     []ledger.Transfer
 	Floors        []ledger.Floor  // ErrInsufficient if one is violated
 	Days          []string        // reserves that it draws on, in addition to a Floor; ErrStale if one is closed
@@ -44,7 +44,7 @@ type Change struct {
 	Clocks        []tenant.Clock
 	Logos         []tenant.Logo   // each kept once
 	Inbox         []hook.Received // deliveries that managed inboxes received
-	Quotes        []Quote         // with their history
+	Quotes        []KnownRate     // with their history
 	Mails         []Mail
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal
@@ -113,7 +113,7 @@ type ToldEvent struct {
 func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Payment, Event) {
 	p.Sequence++
 	return p, Event{
-		ID: hook.EventID(p.Suffix(), p.Sequence), Type: t, Scope: p.Scope,
+		ID: hook.EventID(p.suffix(), p.Sequence), Type: t, Scope: p.Scope,
 		Object: p.ID, Sequence: p.Sequence, At: now, Previous: previous, Payment: p,
 	}
 }
@@ -122,7 +122,7 @@ func (p Payment) event(t hook.EventType, previous Status, now time.Time) (Paymen
 // endpoint that does not get it misses no number.
 func (p Payment) early(t hook.EventType, previous Status, now time.Time) Event {
 	return Event{
-		ID: hook.EarlyEventID(p.Suffix(), t), Type: t, Scope: p.Scope,
+		ID: hook.EarlyEventID(p.suffix(), t), Type: t, Scope: p.Scope,
 		Object: p.ID, At: now, Previous: previous, Payment: p,
 	}
 }

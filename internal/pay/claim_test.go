@@ -21,7 +21,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	switch kind {
 	case UserDispute:
 		var err error
-		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon)
+		p, _, change, err = p.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Pending: p.net(), ledger.Reserve: p.Terms.Reserve}, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestClaimMatrix(t *testing.T) {
 						}
 					}
 					if got != want {
-						t.Errorf("%s of a %s that is %s gives %s, want %s", v, kind, status, got, want)
+						t.Errorf("%s of a %s that is %s returns %s, want %s", v, kind, status, got, want)
 					}
 					if err == nil && next.Status.Terminal() {
 						checkResolved(t, c, next, change)
@@ -158,7 +158,7 @@ func TestChargebackThatIsLostTakesThePaymentAlong(t *testing.T) {
 			t.Fatal(err)
 		}
 		p = change.Payments[0]
-		if p.Status != c.want || p.OpenDispute() != "" || p.Refundable().IsPositive() != (c.want == Completed) {
+		if p.Status != c.want || p.Disputes.OpenOnCapture() != "" || p.Refundable().IsPositive() != (c.want == Completed) {
 			t.Errorf("after %s the payment is %s, %s refundable, want %s", c.verb, p.Status, p.Refundable(), c.want)
 		}
 	}
@@ -192,7 +192,7 @@ func TestRefundIsRefusedWhileDisputed(t *testing.T) {
 }
 
 // A refund never ends without the provider's answer, and is never requested twice.
-func TestUnknownRefundIsAskedAboutNotRepeated(t *testing.T) {
+func TestUnknownRefundIsQueriedNotRepeated(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	if c.Reference() != "1-1" || !c.Unanswered() || c.DueAt != noon.Add(callLease) {
 		t.Fatalf("the intent: reference %s, state %s, due %v", c.Reference(), c.Call.State, c.DueAt)
@@ -240,7 +240,7 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 		money.New(c.Local.Minor-1, c.Local.Currency): Mismatched, money.New(c.Local.Minor, "MXN"): Mismatched, c.Local: Applied, {}: Applied,
 	} {
 		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, noon)
-		if got := change.Receipts[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
+		if got := change.Notices[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
 			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
 		}
 	}
@@ -255,28 +255,28 @@ func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
 	for i, receipts := range []int{1, 0, 0} {
 		next, change := c.Called(p, wrong, now)
 		if next.Status != ClaimPending || !next.Calling() || !next.Unanswered() || next.Call.Ref != "theirs" || !next.DueAt.After(now) ||
-			len(change.Receipts) != receipts || len(change.Transfers)+len(change.Events) != 0 {
-			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Receipts), len(change.Transfers))
+			len(change.Notices) != receipts || len(change.Transfers)+len(change.Events) != 0 {
+			t.Fatalf("answer %d: %s, calling %v, due %v, %d receipts, %d transfers", i+1, next.Status, next.Calling(), next.DueAt, len(change.Notices), len(change.Transfers))
 		}
-		if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), c.Local.String())) {
-			t.Errorf("the receipt is %+v", change.Receipts[0])
+		if receipts > 0 && (change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), c.Local.String())) {
+			t.Errorf("the receipt is %+v", change.Notices[0])
 		}
 		c, now = next, next.DueAt
 	}
 	for _, kind := range []OutcomeKind{Declined, Missing, Errored, Unavailable, Awaiting, Unknown} {
 		next, change := c.Called(p, Outcome{Kind: kind}, now)
-		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Receipts)+len(change.Transfers)+len(change.Events) != 0 {
+		if next.Status != ClaimPending || !next.Unanswered() || !next.DueAt.After(now) || len(change.Notices)+len(change.Transfers)+len(change.Events) != 0 {
 			t.Errorf("%s after it: %s, unanswered %v, due %v", kind, next.Status, next.Unanswered(), next.DueAt)
 		}
 	}
 	if c, _ = c.Called(p, Outcome{Kind: Approved, Local: c.Local}, now); c.Status != ClaimApproved {
-		t.Errorf("once the amount fits: %s", c.Status)
+		t.Errorf("when the amount fits: %s", c.Status)
 	}
 }
 
 // A refund that the provider refuses returns its money to the merchant, and its amount to what can
 // be refunded. The status is terminal and stays.
-func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
+func TestRefusedRefundCanBeRequestedAgain(t *testing.T) {
 	p, c := paidClaim(t, UserDispute)
 	c, change := c.Called(p, Outcome{Kind: Declined, Message: "account closed"}, noon)
 	p = change.Payments[0]
@@ -286,7 +286,7 @@ func TestRefusedRefundCanBeAskedForAgain(t *testing.T) {
 	if last := c.Timeline[len(c.Timeline)-1]; last.Actor != PartyProvider || last.Note != "account closed" {
 		t.Errorf("the timeline says %+v", last)
 	}
-	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.Net(), ledger.Reserve: p.Terms.Reserve}, noon); err != nil {
+	if _, _, _, err := p.Refund(NewRefund{ID: "CLM-2"}, ledger.Balances{ledger.Available: p.net(), ledger.Reserve: p.Terms.Reserve}, noon); err != nil {
 		t.Errorf("the second refund: %v", err)
 	}
 }
@@ -328,8 +328,8 @@ func TestRefundDrawsOnAvailableThenOnPending(t *testing.T) {
 	} {
 		p := sent(t, cardRail(), 10000)
 		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-		if p.Net() != 9060 {
-			t.Fatalf("the net is %d", p.Net())
+		if p.net() != 9060 {
+			t.Fatalf("the net is %d", p.net())
 		}
 		_, _, change, err := p.Refund(NewRefund{ID: "CLM-1"},
 			ledger.Balances{ledger.Available: c.available, ledger.Pending: c.pending, ledger.Reserve: p.Terms.Reserve}, noon)

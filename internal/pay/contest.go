@@ -18,21 +18,21 @@ func (n Notice) OfDispute() bool { return n.Dispute || n.Ruling != "" }
 //
 // A notice that contradicts the books is applied as far as possible and kept as mismatched for the
 // operator.
-func (p Payment) Contest(n Notice, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
+func (n Notice) Contest(p Payment, claims []Claim, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
 	verdict := d.contest(n, ids)
 	if verdict == Ignored && d.moved { // news that was held back has been applied
 		verdict = Applied
 	}
 	next, change := d.done()
-	change.Receipts = append(change.Receipts, n.receipt(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.receipt(p.ID, verdict, now))
 	return next, change
 }
 
-// Unproved reports whether a notice is of a dispute about money that is not in our books, and does
+// Unproved reports whether the notice is of a dispute about money that is not in our books, and does
 // not itself prove that the charge was paid in the right amount. Then the provider must be queried.
 // It returns the attempt.
-func (p Payment) Unproved(n Notice, claims []Claim) (Attempt, bool) {
+func (n Notice) Unproved(p Payment, claims []Claim) (Attempt, bool) {
 	_, order, ok := ParseReference(n.Reference)
 	if !ok || order > len(p.Attempts) || !n.OfDispute() {
 		return Attempt{}, false
@@ -52,7 +52,7 @@ func (p Payment) proves(n Notice, order int) bool {
 // for the operator once.
 func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now time.Time) (Payment, Change) {
 	d := newDocket(p, claims, now)
-	var told *Receipt
+	var told *KeptNotice
 	if n != nil {
 		if d.contest(*n, ids) == Mismatched {
 			answer := *n
@@ -76,7 +76,7 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 	}
 	next, change := d.done()
 	if told != nil {
-		change.Receipts = append(change.Receipts, *told)
+		change.Notices = append(change.Notices, *told)
 	}
 	return next, change
 }
@@ -384,7 +384,7 @@ func (d *docket) add(c Change) {
 	}
 	d.change.Transfers = append(d.change.Transfers, c.Transfers...)
 	d.change.Events = append(d.change.Events, c.Events...)
-	d.change.Receipts = append(d.change.Receipts, c.Receipts...)
+	d.change.Notices = append(d.change.Notices, c.Notices...)
 }
 
 // put stores the new value of a claim.

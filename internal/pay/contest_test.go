@@ -22,7 +22,7 @@ type hearing struct {
 	ids    int
 }
 
-// hundred is a card payment of 100 USD whose call is under way.
+// hundred is a card payment of 100 USD whose call is in progress.
 func hundred(t testing.TB) Payment {
 	o := order(t, cardRail(), 10000)
 	o.Local = o.Amount
@@ -30,11 +30,11 @@ func hundred(t testing.TB) Payment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	return p
 }
 
-// completed returns a paid one.
+// completed returns a paid payment.
 func completed(t testing.TB) *hearing {
 	p := hundred(t)
 	p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
@@ -95,9 +95,9 @@ func (h *hearing) hear(n Notice, want Verdict) {
 	}
 	n.Account = "one"
 	n.Dispute = n.Ruling == ""
-	_, change := h.p.Contest(n, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
+	_, change := n.Contest(h.p, h.claims, [2]string{fmt.Sprintf("CLM-%d", h.ids), fmt.Sprintf("CLM-%d", h.ids+1)}, h.now)
 	h.apply(change)
-	if got := change.Receipts[len(change.Receipts)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
+	if got := change.Notices[len(change.Notices)-1]; got.Verdict != want || got.ID != "one/"+n.ID {
 		h.t.Errorf("%+v: verdict %s of %s, want %s", n, got.Verdict, got.ID, want)
 	}
 }
@@ -182,17 +182,17 @@ func TestDisputesAreEntities(t *testing.T) {
 			"chargeback.created 1, claim.opened 1, claim.resolved 1, chargeback.created 2, claim.opened 2, claim.resolved 2"},
 		"a second instance overtakes the first's end": {[]news{{dispute("a", 1000), Applied}, {ruling("a", DisputeLost, 2), Applied}, {ruling("a", DisputeWon, 1), Ignored}},
 			"rejected 0 2000, approved 0 0 after 1", net - fee - 1000, 1000, ""},
-		"a second instance that is told alone": {[]news{{ruling("a", DisputeLost, 2), Applied}, {dispute("a", 10000), Ignored}, {ruling("a", DisputeWon, 1), Ignored}},
+		"only a second instance is reported": {[]news{{ruling("a", DisputeLost, 2), Applied}, {dispute("a", 10000), Ignored}, {ruling("a", DisputeWon, 1), Ignored}},
 			"approved 0 2000", net - fee - 10000, 10000, ""},
 		"a second instance after losing": {[]news{{dispute("a", 1000), Applied}, {ruling("a", DisputeLost, 1), Applied}, {Notice{DisputeID: "a", Instance: 2}, Applied}},
 			"approved 0 2000, needs_evidence 1000 0 after 1", net - fee, 0, ""},
 		"lost, then won after all": {[]news{{dispute("a", 1000), Applied}, {ruling("a", DisputeLost, 0), Applied}, {ruling("a", DisputeWon, 0), Applied}, {ruling("a", DisputeWon, 0), Ignored}},
 			"approved 0 2000, rejected 0 0 after 1", net - fee, 0, ""},
-		"won, then lost, no instance told": {[]news{{dispute("a", 1000), Applied}, {ruling("a", DisputeWon, 0), Applied}, {ruling("a", DisputeLost, 0), Applied}, {ruling("a", DisputeLost, 0), Ignored}},
+		"won, then lost, no instance reported": {[]news{{dispute("a", 1000), Applied}, {ruling("a", DisputeWon, 0), Applied}, {ruling("a", DisputeLost, 0), Applied}, {ruling("a", DisputeLost, 0), Ignored}},
 			"rejected 0 2000, approved 0 0 after 1", net - fee - 1000, 1000, ""},
-		"the id is told later": {[]news{{Notice{}, Applied}, {dispute("a", 10000), Applied}, {ruling("a", DisputeLost, 0), Applied}},
+		"the id is reported later": {[]news{{Notice{}, Applied}, {dispute("a", 10000), Applied}, {ruling("a", DisputeLost, 0), Applied}},
 			"approved 0 2000", net - fee - 10000, 10000, ""},
-		"of which of two": {[]news{{dispute("a", 1000), Applied}, {dispute("b", 1000), Applied}, {Notice{Ruling: DisputeLost}, Mismatched}},
+		"a ruling that fits two disputes": {[]news{{dispute("a", 1000), Applied}, {dispute("b", 1000), Applied}, {Notice{Ruling: DisputeLost}, Mismatched}},
 			"needs_evidence 1000 2000, needs_evidence 1000 2000", net - 2*fee, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestWonAfterOurOwnLapse(t *testing.T) {
 	}
 }
 
-// A refund is under way when the issuer takes the whole amount back. The provider refuses the
+// A refund is in progress when the issuer takes the whole amount back. The provider refuses the
 // refund before or after the dispute is lost.
 func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -277,7 +277,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 }
 
 // An open dispute takes the deadline, stage and review from later notices.
-func TestOpenDisputeGoesOn(t *testing.T) {
+func TestOpenDisputeContinues(t *testing.T) {
 	h := completed(t)
 	h.hear(Notice{DisputeID: "a", Stage: "NOTIFICATION", RespondBy: noon.Add(3 * day)}, Applied)
 	h.hear(Notice{DisputeID: "a", Stage: "CHARGEBACK", RespondBy: noon.Add(5 * day), Network: "10.4"}, Applied)
@@ -303,7 +303,7 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 		h.ids += 2
 		_, change := h.claims[0].Heard(h.p, h.claims, n, [2]string{fmt.Sprintf("CLM-%d", h.ids), ""}, h.now)
 		h.apply(change)
-		for _, r := range change.Receipts {
+		for _, r := range change.Notices {
 			if r.Verdict != Mismatched {
 				t.Errorf("an answer left the receipt %+v", r)
 			}
@@ -312,16 +312,16 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	}
 	for _, hours := range []int{6, 12, 24, 48, 96, 168, 168} {
 		if got := h.claims[0].DueAt.Sub(h.now); got != time.Duration(hours)*time.Hour {
-			t.Errorf("asked again in %s, want %d hours", got, hours)
+			t.Errorf("queried again in %s, want %d hours", got, hours)
 		}
 		h.now = h.claims[0].DueAt
 		ask(nil)
 	}
 	if h.claims[0].Stale(h.now) || !h.claims[0].Stale(noon.Add(90*day+disputePatience+1)) {
-		t.Error("it is stale six weeks after its deadline")
+		t.Error("six weeks after its deadline it is stale")
 	}
 	if before := h.claims[0].UpdatedAt; !before.Equal(noon) {
-		t.Errorf("questions changed it at %v", before)
+		t.Errorf("queries changed it at %v", before)
 	}
 	news := Notice{ID: "q", Account: "one", Reference: h.p.Reference(1), DisputeID: "a", Dispute: true}
 	ask(&news)
@@ -347,7 +347,7 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		p, _ = p.Try(routes.Routes[0], noon)
+		p, _ = p.Begin(routes, noon)
 		p, change := p.Resolve(Outcome{Kind: Approved}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 		h.apply(change)

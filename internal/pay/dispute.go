@@ -70,10 +70,10 @@ type Taking struct {
 	Attempt int    `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
 }
 
-// OpenDispute is the id of a chargeback claim on the capture that is not resolved, "" if there is
+// OpenOnCapture is the id of a chargeback claim on the capture that is not resolved, "" if there is
 // none. Claims on late money do not count: refunds do not give late money back.
-func (p Payment) OpenDispute() string {
-	for _, t := range p.Disputes.Takings {
+func (d Disputes) OpenOnCapture() string {
+	for _, t := range d.Takings {
 		if t.Open && t.Attempt == 0 {
 			return t.Claim
 		}
@@ -81,9 +81,9 @@ func (p Payment) OpenDispute() string {
 	return ""
 }
 
-// OpenDisputes lists the open chargeback claims on the payment in the order of their opening.
-func (p Payment) OpenDisputes() (list []string) {
-	for _, t := range p.Disputes.Takings {
+// Open lists the open chargeback claims on the payment in the order of their opening.
+func (d Disputes) Open() (list []string) {
+	for _, t := range d.Takings {
 		if t.Open {
 			list = append(list, t.Claim)
 		}

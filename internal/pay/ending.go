@@ -83,10 +83,10 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		p = p.lapse(now).answer()
 		return p.finish(from, now)
 	}
-	attempt, _ := p.current()
+	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
 	if end := p.Times.Expires.Add(unknownLimit); now.Before(end) {
-		attempt, _ = p.current()
+		attempt, _ = p.Attempts.Current()
 		if p.DueAt = now.Add(attempt.pause()); p.DueAt.After(end) {
 			p.DueAt = end
 		}
@@ -105,7 +105,7 @@ func (p Payment) Looking() bool { return !p.Status.Open() && !p.DueAt.IsZero() }
 // all is late money, as if the provider had sent a notification.
 func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
 	from := p
-	attempt, ok := p.current()
+	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Looking() {
 		return p, Change{}
 	}
@@ -136,7 +136,7 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 // found books the money of a payment that had ended, which a query found.
 func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
-	change.Receipts = []Receipt{p.answered(attempt, o, Late, now)}
+	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
 	return next, change
 }
 
@@ -167,7 +167,7 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	}
 	_, told := p.written(from, now).event(hook.PaymentAttention, from.Status, now)
 	p.Sequence = told.Sequence
-	return p, Change{Receipts: []Receipt{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
+	return p, Change{Notices: []KeptNotice{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
 
 // Word is the operator's finding about a payment or a withdrawal for which no provider reports the
@@ -208,11 +208,11 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }
 
-// Rule applies the operator's finding to a withdrawal whose end no provider reports.
+// RulePayout applies the operator's finding to a withdrawal whose end no provider reports.
 //
 // Errors: conflict_state if its end is known, or if it was never sent and the finding is that it
 // arrived.
-func (w Withdrawal) Rule(word Word, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
+func (word Word) RulePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
 		w.ProviderRef = o.ProviderRef
 	}
@@ -238,9 +238,9 @@ func (p Payment) denied(order int, o Outcome) bool {
 	return a.Ruled && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
 }
 
-// Denied keeps for the operator that a provider's answer contradicts a payment resolved as paid. It
-// returns false if there is no contradiction.
-func (p Payment) Denied(order int, o Outcome, now time.Time) (Change, bool) {
+// Denies keeps for the operator that a provider's answer about an attempt contradicts a payment
+// resolved as paid. It returns false if there is no contradiction.
+func (o Outcome) Denies(p Payment, order int, now time.Time) (Change, bool) {
 	if !p.denied(order, o) {
 		return Change{}, false
 	}
@@ -248,7 +248,7 @@ func (p Payment) Denied(order int, o Outcome, now time.Time) (Change, bool) {
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
 		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
-	return Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}, true
+	return Change{Notices: []KeptNotice{told.receipt(p.ID, Mismatched, now)}}, true
 }
 
 // Ended applies the operator's decision on an inquiry whose refund is under way and whose provider
@@ -270,9 +270,9 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 // it, or is late money if it had ended. Not charged ends it, and stops the queries about it.
 //
 // Errors: conflict_state if the payment's end is known.
-func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
+func (w Word) Rule(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
-	attempt, ok := p.current()
+	attempt, ok := p.Attempts.Current()
 	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Price.Local}
 	switch {
 	case w == WordNotCharged && o.Kind == Declined:
@@ -313,10 +313,8 @@ func (p Payment) Rule(w Word, o Outcome, claimID string, now time.Time) (Payment
 const failedCanceled = "canceled"
 
 // Canceled reports whether the payment ended because its shop canceled it or its shopper called it
-// off: see WayChanged.
-func (p Payment) Canceled() bool {
-	return p.Status == Failed && p.Failure != nil && p.Failure.Code == failedCanceled
-}
+// off: see WayChanged. nil is no failure.
+func (f *Failure) Canceled() bool { return f != nil && f.Code == failedCanceled }
 
 // Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
 // the provider has ended the charge.
@@ -331,7 +329,7 @@ func (p Payment) CheckCancel() error {
 	switch {
 	case p.Status != Pending:
 		conflict.Message = fmt.Sprintf("the payment is %s: only a pending one can be canceled", p.Status)
-	case slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack }):
+	case p.Strays.kept():
 		conflict.Message = "money has arrived for this payment: see attention; nothing needs to be canceled"
 		conflict.Details.Reason = PaymentReceived
 	default:
@@ -365,11 +363,11 @@ func (p Payment) AskCancel(now time.Time) (Payment, Change) {
 // paid just before, and the notification may be lost.
 func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 	from := p
-	attempt, _ := p.current()
+	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Unsure = p.unsure(o, now)
 	if o.Kind == Unknown {
-		attempt, _ = p.current()
+		attempt, _ = p.Attempts.Current()
 		p.DueAt = now.Add(attempt.pause())
 		if expires := p.Times.Expires; expires.After(now) && expires.Before(p.DueAt) {
 			p.DueAt = expires

@@ -10,7 +10,7 @@ import (
 
 // An unknown outcome is queried after half a minute, then with pauses that double up to an hour,
 // and after 24 of those every six hours.
-func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
+func TestUnknownOutcomeIsQueriedWithLongerPauses(t *testing.T) {
 	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute}
 	want = append(want, slices.Repeat([]time.Duration{time.Hour}, hourlyQuestions)...)
 	want = append(want, slices.Repeat([]time.Duration{6 * time.Hour}, 3)...)
@@ -28,7 +28,7 @@ func TestUnknownOutcomeIsAskedAboutWithLongerPauses(t *testing.T) {
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
 	if p.Status != Pending || !p.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
-		t.Errorf("once it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
+		t.Errorf("when it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestStraysAreBounded(t *testing.T) {
 	told, receipts := 0, 0
 	for i := range int64(3 * maxStrays) {
 		next, change := p.Resolve(Outcome{Kind: Approved, Local: money.New(i+1, money.BRL)}, routes, noon)
-		told, receipts, p = told+len(change.Events), receipts+len(change.Receipts), next
+		told, receipts, p = told+len(change.Events), receipts+len(change.Notices), next
 	}
 	if len(p.Strays) != maxStrays || told != maxStrays || receipts != maxStrays {
 		t.Errorf("%d strays, %d events and %d receipts, want %d of each", len(p.Strays), told, receipts, maxStrays)

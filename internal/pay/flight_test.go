@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// While a call may be under way, nothing proves that it did not arrive. Of two calls, one may be
+// While a call may still arrive, nothing proves that it did not. Of two calls, one may be
 // refused and the other accepted.
 func TestFlightProvesNothingEarly(t *testing.T) {
 	end := noon.Add(35 * time.Second)
@@ -17,9 +17,9 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 		payout        PayoutKind
 		pEarly, pLate PayoutKind
 	}{
-		{"it is there", 1, Approved, Approved, Approved, PayoutPaid, PayoutPaid, PayoutPaid},
-		{"it is there, after two calls", 2, Awaiting, Awaiting, Awaiting, PayoutAccepted, PayoutAccepted, PayoutAccepted},
-		{"it is not there", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
+		{"it exists", 1, Approved, Approved, Approved, PayoutPaid, PayoutPaid, PayoutPaid},
+		{"it exists, after two calls", 2, Awaiting, Awaiting, Awaiting, PayoutAccepted, PayoutAccepted, PayoutAccepted},
+		{"it does not exist", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
 		{"the call was refused", 1, Declined, Declined, Declined, PayoutRejected, PayoutRejected, PayoutRejected},
 		{"one of two was refused", 2, Declined, Unknown, Declined, PayoutRejected, PayoutUnknown, PayoutRejected},
 	} {
@@ -41,7 +41,7 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	p, first := paidClaim(t, UserDispute)
 	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
-	again, _ := lost.InHandOf(CallBy("node_b", noon.Add(time.Minute))).Resend(noon)
+	again, _ := lost.InHandOf(Caller{"node_b", noon.Add(time.Minute)}).Resend(noon)
 	if _, change := again.Answered(p, first, Outcome{Kind: Declined}, noon); len(change.Claims)+len(change.Transfers) > 0 {
 		t.Errorf("the first call was refused after the second one was begun, and that wrote %+v", change)
 	}
@@ -54,13 +54,13 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 		t.Fatalf("the last call was refused: the refund is %s", refused.Status)
 	}
 	_, change := refused.Answered(p, first, Outcome{Kind: Approved, Local: first.Local}, noon)
-	if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
-		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Receipts)
+	if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
+		t.Errorf("a refund that was given up was made, and the operator gets %+v", change.Notices)
 	}
 }
 
 // Late money stays with the operator after its refund was refused. If the refund was made after all
-// (by a call that was under way, or according to a notice), that is for the operator.
+// (by a call that was in progress, or according to a notice), the operator must decide.
 func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	p, late := paidClaim(t, Inquiry)
 	first, _ := late.send(ClaimApproved, PartyOperator, "", noon)
@@ -72,7 +72,7 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	_, answered := refused.Answered(p, first, made, noon)
 	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, noon)
 	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
-		if len(change.Receipts) != 1 || change.Receipts[0].Verdict != Mismatched || len(change.Claims) > 0 {
+		if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
 			t.Errorf("%s: it was made, and that wrote %+v", what, change)
 		}
 	}

@@ -29,7 +29,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			p, _ = p.Resolve(c.status, routes, noon)
 			h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
 			c.n.Reference = p.Reference(1)
-			if _, ask := p.Unproved(Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}, nil); ask == c.proved {
+			if _, ask := (Notice{Dispute: true, Reference: p.Reference(1), Outcome: c.n.Outcome}).Unproved(p, nil); ask == c.proved {
 				t.Errorf("the provider is queried: %v", ask)
 			}
 			h.hear(c.n, c.want)
@@ -105,7 +105,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		h.hear(Notice{DisputeID: "b", Ruling: DisputeLost}, Applied)
 		h.is("inquiry rejected, approved 0 2000, approved 0 2000", -4000, 10000)
 	})
-	t.Run("nobody had told of it", func(t *testing.T) {
+	t.Run("it was never reported", func(t *testing.T) {
 		p := sent(t, pixRail(), 10000)
 		p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon)
 		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
@@ -133,10 +133,10 @@ func TestDisputeOfLateMoney(t *testing.T) {
 		claims            string
 		merchant, shopper int64
 	}{
-		Approved: {"inquiry approved", 0, 10000}, // the operator knows that the issuer takes it again
+		Approved: {"inquiry approved", 0, 10000}, // the operator knows that the issuer takes the money again
 		Declined: {"inquiry rejected, needs_evidence 10000 2000", 8000, 0},
 	} {
-		t.Run("while it is on its way back, "+string(refund), func(t *testing.T) {
+		t.Run("while it is being refunded, "+string(refund), func(t *testing.T) {
 			h := lateMoney(t)
 			calling, change, err := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", h.now)
 			if err != nil {
@@ -155,7 +155,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			}
 		})
 	}
-	t.Run("when the shopper has it back", func(t *testing.T) {
+	t.Run("after it was refunded", func(t *testing.T) {
 		h := lateMoney(t)
 		calling, change, _ := h.claims[0].Resolve(h.p, Approve, PartyOperator, "", h.now)
 		h.apply(change)

@@ -20,7 +20,7 @@ type life struct {
 	books   ledger.Balances
 	written map[string]bool // transfers
 	paid    map[int]bool    // attempts that took the shopper's money
-	proved  map[int]bool    // those that a dispute proves
+	proved  map[int]bool    // attempts that a dispute proves
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
 	kept    map[string]bool  // receipts
@@ -47,7 +47,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 	for _, e := range c.Events {
 		if e.Type.Optional() { // it precedes the numbered events
 			if l.events > 0 || l.written[e.ID] || e.Sequence != 0 {
-				t.Fatalf("event %s comes after %d others, again, or with number %d", e.ID, l.events, e.Sequence)
+				t.Fatalf("event %s comes after %d others, or again, or with number %d", e.ID, l.events, e.Sequence)
 			}
 			l.written[e.ID] = true
 			continue
@@ -62,7 +62,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 			t.Fatalf("event %s is number %d, want %d", e.ID, e.Sequence, l.told[e.Object])
 		}
 	}
-	for _, r := range c.Receipts { // a repeated one would make the whole change fail
+	for _, r := range c.Notices { // a repeated one would make the whole change fail
 		if l.kept[r.ID] {
 			t.Fatalf("receipt %q is written twice\n%s", r.ID, next)
 		}
@@ -84,7 +84,7 @@ func (l *life) apply(t *rapid.T, next Payment, c Change) {
 }
 
 // Whatever providers answer and report, in any order: the books balance, the payment is captured at
-// most once, all the shopper's money is accounted for, and an open payment is looked at again.
+// most once, all the shopper's money is accounted for, and an open payment is due again.
 func TestBooksHoldThroughAnyLife(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rail := cardRail()
@@ -97,7 +97,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		}
 		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}, proved: map[int]bool{},
 			claims: map[string]Claim{}, told: map[string]int64{}, kept: map[string]bool{}}
-		p, _ = p.Try(routes.Routes[0], noon)
+		p, _ = p.Begin(routes, noon)
 		l.p = p
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			l.now = l.now.Add(time.Minute)
@@ -170,7 +170,7 @@ func (l *life) step(t *rapid.T) {
 		l.apply(t, next, change)
 	case "rule":
 		word := rapid.SampledFrom([]Word{WordPaid, WordNotCharged}).Draw(t, "word")
-		next, change, err := l.p.Rule(word, Outcome{}, l.id(), l.now)
+		next, change, err := word.Rule(l.p, Outcome{}, l.id(), l.now)
 		if err != nil {
 			return
 		}
@@ -222,16 +222,16 @@ func (l *life) contest(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "another currency") == 0 {
 		n.Outcome.Local.Currency = money.CLP
 	}
-	var claims []Claim // ids of the same millisecond have no order
+	var claims []Claim // ids of the same millisecond are in no order
 	for _, id := range rapid.Permutation(slices.Sorted(maps.Keys(l.claims))).Draw(t, "claims") {
 		claims = append(claims, l.claims[id])
 	}
 	if n.Outcome.Local == l.p.Price.Local {
 		l.proved[order] = true // now, or once the place of the money is known
 	}
-	next, change := l.p.Contest(n, claims, [2]string{l.id(), l.id()}, l.now)
+	next, change := n.Contest(l.p, claims, [2]string{l.id(), l.id()}, l.now)
 	l.apply(t, next, change)
-	if verdict := change.Receipts[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
+	if verdict := change.Notices[0].Verdict; verdict == Ignored && len(change.Transfers) > 0 {
 		t.Fatalf("an ignored notice moved money: %v", change.Transfers)
 	}
 }
@@ -317,7 +317,7 @@ func (l *life) checkDisputes(t *rapid.T) {
 			t.Fatalf("a dispute holds %+v", d)
 		}
 	}
-	if len(l.p.OpenDisputes()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
+	if len(l.p.Disputes.Open()) != open || taken != l.books[ledger.Chargebacks]+l.held() {
 		t.Fatalf("%d open disputes took %d, the payment knows %+v; the books say %d and %d", open, l.held(), l.p.Disputes.Takings, l.books[ledger.Chargebacks], taken)
 	}
 }
@@ -355,7 +355,7 @@ func (l *life) check(t *rapid.T) {
 	if open != 0 {
 		t.Fatalf("%d open strays more than inquiries:\n%s", open, p)
 	}
-	if captured := l.written["tr_"+p.Suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
+	if captured := l.written["tr_"+p.suffix()+"-capture"]; captured != !p.Times.Completed.IsZero() {
 		t.Fatalf("captured %v:\n%s", captured, p)
 	}
 	if p.Refunds.Local < 0 || p.Refunds.Local > p.Price.Local.Minor {
@@ -376,6 +376,6 @@ func (l *life) check(t *rapid.T) {
 		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
 	}
 	if !p.Status.Open() && p.Answered == "" {
-		t.Fatalf("ended without an answer to the create call:\n%s", p)
+		t.Fatalf("it ended without an answer to the create call:\n%s", p)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // written is the time of these tests' e-mails.
 var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
-func TestMailTellsOfProductionWalletsAlone(t *testing.T) {
+func TestOnlyProductionWalletsCauseMail(t *testing.T) {
 	merchant := tenant.Merchant{ID: "mer_1", Name: "Acme", Email: " ops@acme.example ", Language: tenant.Spanish}
 	w := pay.Wallet{ID: "wal_abc", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
 	w, _ = w.Open(24*time.Hour, nil, nil, written)
@@ -61,13 +61,13 @@ func TestMailIsTriedForTwoDays(t *testing.T) {
 	}
 	sent, _ := fresh.Sent(written)
 	refused, _ := fresh.Refused(written)
-	late, _ := fresh.Retry(written.Add(100 * time.Hour)) // the service was away
+	late, _ := fresh.Retry(written.Add(100 * time.Hour)) // the service was down
 	for name, c := range map[string]struct {
 		of   pay.Mail
 		want pay.MailStatus
 	}{"given up": {m, pay.MailFailed}, "sent": {sent, pay.MailSent}, "refused": {refused, pay.MailFailed}, "late": {late, pay.MailFailed}} {
 		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.About != (pay.WalletNotice{}) || c.of.Version != int64(c.of.Tries)+1 {
-			t.Errorf("%s: %+v, want it %s, with no time and nothing to tell", name, c.of, c.want)
+			t.Errorf("%s: %+v, want it %s, without a time and a text", name, c.of, c.want)
 		}
 	}
 }

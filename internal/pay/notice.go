@@ -32,8 +32,8 @@ type Notice struct {
 	Reviewing bool      // the provider has the evidence and does not wait for the merchant
 }
 
-// Receipt is a notice as it is kept, once, with what was done about it.
-type Receipt struct {
+// KeptNotice is a notice as it is kept, once, with what was done about it.
+type KeptNotice struct {
 	ID      string // account and the provider's id
 	Account string
 	Payment string
@@ -43,7 +43,7 @@ type Receipt struct {
 }
 
 // Closes reports whether r records that the operator has dealt with the other notice.
-func (r Receipt) Closes(other Receipt) bool { return r.ID == closing+other.ID }
+func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == closing+other.ID }
 
 // closing begins the id of a record that the operator has dealt with a notice.
 const closing = "/closed/"
@@ -66,20 +66,13 @@ const (
 // Its record has an id that no account's notice can have.
 //
 // It returns an error if the notice does not need the operator.
-func (r Receipt) Close(note string, now time.Time) (Change, error) {
+func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
 	if r.Verdict != Mismatched {
 		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
 	}
-	return Change{Receipts: []Receipt{{
+	return Change{Notices: []KeptNotice{{
 		ID: closing + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
 	}}}, nil
-}
-
-// TakenAt reports whether a reference is of an attempt at the provider account. Another account's
-// notification must not change the attempt, even if its signature is valid.
-func (p Payment) TakenAt(reference, account string) bool {
-	_, order, ok := ParseReference(reference)
-	return ok && order <= len(p.Attempts) && p.Attempts[order-1].Provider == account
 }
 
 // ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
@@ -98,7 +91,7 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied
 	}
-	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
+	change.Notices = []KeptNotice{n.receipt(p.ID, verdict, now)}
 	return next, change
 }
 
@@ -107,15 +100,16 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 // one is treated as the first dispute.
 func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change) {
 	if n.OfDispute() {
-		return p.Contest(n, nil, [2]string{claimID}, now)
+		return n.Contest(p, nil, [2]string{claimID}, now)
 	}
+	p.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
-	change.Receipts = []Receipt{n.receipt(p.ID, verdict, now)}
+	change.Notices = []KeptNotice{n.receipt(p.ID, verdict, now)}
 	return next, change
 }
 
-func (n Notice) receipt(payment string, verdict Verdict, now time.Time) Receipt {
-	return Receipt{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
+func (n Notice) receipt(payment string, verdict Verdict, now time.Time) KeptNotice {
+	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
 }
 
 func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Payment, Change, Verdict) {
@@ -196,9 +190,12 @@ const PaymentReceived = "payment_received"
 // another one each time. Late money comes only once for each attempt.
 const maxStrays = 16
 
+// Strays are a payment's stray money, in the order in which it came.
+type Strays []Stray
+
 // Attention is the oldest stray money that was not dealt with.
-func (p Payment) Attention() (Stray, bool) {
-	for _, s := range p.Strays {
+func (ss Strays) Attention() (Stray, bool) {
+	for _, s := range ss {
 		if s.End == "" {
 			return s, true
 		}
@@ -211,7 +208,12 @@ func (p Payment) Attention() (Stray, bool) {
 // given back does not count. Money that the operator dealt with by hand does, since only the
 // operator knows where it is.
 func (p Payment) Holds() bool {
-	return !p.Unsure.IsZero() || slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.End != GivenBack })
+	return !p.Unsure.IsZero() || p.Strays.kept()
+}
+
+// kept reports whether some of it was not given back.
+func (ss Strays) kept() bool {
+	return slices.ContainsFunc(ss, func(s Stray) bool { return s.End != GivenBack })
 }
 
 // astray records stray money. It returns false if it is known already, or if there is too much of
@@ -268,7 +270,7 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 
 // LastOpen reports whether no mismatched notice of a payment other than one waits for the operator.
 // told are all notices of the payment, oldest first.
-func LastOpen(told []Receipt, one Receipt) bool {
+func LastOpen(told []KeptNotice, one KeptNotice) bool {
 	open := map[string]bool{}
 	for _, r := range told { // a closing comes after the notice that it closes
 		switch r.Verdict {
@@ -285,7 +287,7 @@ func LastOpen(told []Receipt, one Receipt) bool {
 // answered keeps a provider's answer to a query as a notice. Its id contains the payment's version.
 // Only the writer of that version can write it, so it never exists already, which would make the
 // whole Change fail.
-func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) Receipt {
+func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.Time) KeptNotice {
 	told := Notice{
 		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
 		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),

@@ -41,13 +41,13 @@ func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order 
 
 var routes = Cascade{Routes: []Route{{Provider: "one"}, {Provider: "two"}, {Provider: "three"}}}
 
-// sent returns a payment whose first attempt is under way.
+// sent returns a payment whose first attempt is in progress.
 func sent(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Payment {
 	p, err := Create(order(t, rail, cents), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	return p
 }
 
@@ -60,12 +60,12 @@ func TestApprovedPaymentIsCapturedOnce(t *testing.T) {
 	if err := change.Transfers[0].Check(); err != nil {
 		t.Error(err)
 	}
-	if got := change.Transfers[0].Amount(ledger.Pending); got != p.Net() {
-		t.Errorf("the merchant got %d, want %d", got, p.Net())
+	if got := change.Transfers[0].Amount(ledger.Pending); got != p.net() {
+		t.Errorf("the merchant got %d, want %d", got, p.net())
 	}
 	again, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved}}, routes, "CLM-1", noon)
-	if len(change.Transfers) != 0 || change.Receipts[0].Verdict != Ignored || again.Version != p.Version {
-		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Receipts[0].Verdict, len(change.Transfers))
+	if len(change.Transfers) != 0 || change.Notices[0].Verdict != Ignored || again.Version != p.Version {
+		t.Errorf("a second confirmation: verdict %s, %d transfers; want it ignored", change.Notices[0].Verdict, len(change.Transfers))
 	}
 }
 
@@ -94,17 +94,17 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 			t.Errorf("%s: %s, next %q, want %s, next %q", c.name, p, next, c.status, c.next)
 		}
 		if p.Status.Open() && p.DueAt.IsZero() {
-			t.Errorf("%s: an open payment is not looked at again", c.name)
+			t.Errorf("%s: an open payment is never due again", c.name)
 		}
 	}
 }
 
 // The merchant sees how long the provider took, without the shopper's time.
-func TestTraceTellsHowLongTheCallTook(t *testing.T) {
+func TestTraceShowsHowLongTheCallTook(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(300*time.Millisecond))
 	p, _ = p.Resolve(Outcome{Kind: Declined}, routes, noon.Add(time.Hour))
-	if got := p.Trace()[0].DurationMs; got != 300 {
+	if got := p.Attempts.Trace()[0].DurationMs; got != 300 {
 		t.Errorf("the trace says %d ms, want 300", got)
 	}
 }
@@ -117,20 +117,20 @@ func TestExhaustedCascadeFails(t *testing.T) {
 		}
 		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
 	}
-	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Trace()) != 3 {
+	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Attempts.Trace()) != 3 {
 		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
 	}
 }
 
-// The create call plays on after the provider's answer. If its node dies, another node continues
-// it.
+// The create call continues with the simulation after the provider's answer. If its node dies, another
+// node continues it.
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
-	p := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon))
-	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, routes, noon)
+	p := sent(t, pixRail(), 1000)
+	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)
 	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
 		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
 	}
-	p, _ = p.InHandOf(CallBy("node_b", noon)).Resolve(Outcome{Kind: Awaiting}, routes, noon.Add(callLease))
+	p, _ = p.Resolve(Outcome{Kind: Awaiting}, byNode(routes, "node_b"), noon.Add(callLease))
 	if p.Answered != "" || p.Owner != "node_b" {
 		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Answered, p.Owner)
 	}
@@ -140,10 +140,16 @@ func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	}
 }
 
+// byNode returns the cascade with a node as the caller.
+func byNode(c Cascade, node string) Cascade {
+	c.By = Caller{node, noon}
+	return c
+}
+
 // "Missing" is proof only if no call can still arrive.
 func TestNothingIsProvedWhileACallIsOnItsWay(t *testing.T) {
-	p, _ := sent(t, pixRail(), 1000).InHandOf(CallBy("node_a", noon)).Resend(noon) // called twice
-	twice, _ := p.Current()
+	p, _ := sent(t, pixRail(), 1000).Resend(Caller{"node_a", noon}, noon) // called twice
+	twice, _ := p.Attempts.Current()
 	once := twice
 	once.Calls = 1
 	early, late := noon.Add(callTime-1), noon.Add(callTime)
@@ -201,8 +207,8 @@ func TestMoneyAfterTheEndIsKeptAside(t *testing.T) {
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(25*time.Hour))
 	n := Notice{ID: "9", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: p.Price.Local}}
 	p, change := p.Confirm(n, routes, "CLM-9", noon.Add(26*time.Hour))
-	if p.Status != Expired || change.Receipts[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
-		t.Fatalf("late money: %s, %+v", p, change.Receipts)
+	if p.Status != Expired || change.Notices[0].Verdict != Late || len(change.Claims) != 1 || change.Claims[0].Kind != Inquiry {
+		t.Fatalf("late money: %s, %+v", p, change.Notices)
 	}
 	if got := change.Transfers[0].Amount(ledger.Suspense); got != p.Price.Amount.Minor {
 		t.Errorf("suspense got %d, want %d", got, p.Price.Amount.Minor)
@@ -218,8 +224,8 @@ func TestConfirmationOfAnotherAmountIsNotApplied(t *testing.T) {
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, noon)
 	for _, paid := range []money.Amount{money.New(p.Price.Local.Minor-1, money.BRL), money.New(p.Price.Local.Minor, money.USD)} {
 		next, change := p.Confirm(Notice{ID: "1", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, Local: paid}}, routes, "CLM-1", noon)
-		if next.Status != Pending || change.Receipts[0].Verdict != Mismatched || len(change.Transfers) != 0 {
-			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Receipts[0].Verdict)
+		if next.Status != Pending || change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
+			t.Errorf("paid %s for %s: %s, %s", paid, p.Price.Local, next.Status, change.Notices[0].Verdict)
 		}
 	}
 }
@@ -237,14 +243,14 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 		wrong := Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, money.BRL)}
 		for i, receipts := range []int{1, 0} {
 			next, change := p.Resolve(wrong, routes, noon)
-			if next.Status != from || len(change.Receipts) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
+			if next.Status != from || len(change.Notices) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
 				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
 			}
 			if at := next.DueAt.Sub(noon); at != sweepEvery {
 				t.Errorf("answer %d: it is queried again after %s", i+1, at)
 			}
-			if receipts > 0 && (change.Receipts[0].Verdict != Mismatched || !strings.Contains(string(change.Receipts[0].Body), p.Price.Local.String())) {
-				t.Errorf("answer %d: the receipt is %+v", i+1, change.Receipts[0])
+			if receipts > 0 && (change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), p.Price.Local.String())) {
+				t.Errorf("answer %d: the receipt is %+v", i+1, change.Notices[0])
 			}
 			p = next
 		}

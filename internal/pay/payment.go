@@ -31,7 +31,7 @@ type Payment struct {
 	Terms    PaymentTerms
 	Page     PaymentPage
 
-	Attempts   []Attempt
+	Attempts   Attempts
 	Owner      string   // the node that has a call of it, or its answer, in hand; or ""
 	caller     Caller   // the node that makes the next call; not stored
 	Answered   Status   // the status that the create call replied with, "" before that
@@ -41,7 +41,7 @@ type Payment struct {
 	Captured   int      // order of the attempt that completed it
 	Refunds    Refunds
 	Disputes   Disputes
-	Strays     []Stray // money that came late, or of another amount
+	Strays     Strays // money that came late, or of another amount
 	// Unsure is since when it is unknown whether the shopper paid; zero if it is known.
 	Unsure time.Time
 	// CancelAsked is when the shop asked to cancel it; zero if it did not, or was refused.
@@ -214,20 +214,20 @@ func Create(o Order, now time.Time) (Payment, error) {
 }
 
 // Requested is the shop's amount, in its own currency.
-func (p Payment) Requested() money.Amount {
-	if p.Price.Asked.Currency != "" {
-		return p.Price.Asked
+func (p Price) Requested() money.Amount {
+	if p.Asked.Currency != "" {
+		return p.Asked
 	}
-	return p.Price.Amount
+	return p.Amount
 }
 
-// Net is what the merchant gets on capture, in USD cents.
-func (p Payment) Net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
+// net is what the merchant gets on capture, in USD cents.
+func (p Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
 // Refundable is what refunds may still give back to the shopper, in the local currency; zero while
 // the payment is disputed.
 func (p Payment) Refundable() money.Amount {
-	if p.OpenDispute() != "" {
+	if p.Disputes.OpenOnCapture() != "" {
 		return money.New(0, p.Price.Local.Currency)
 	}
 	return p.unrefunded()
@@ -241,9 +241,9 @@ func (p Payment) unrefunded() money.Amount {
 	return money.New(p.Price.Local.Minor-p.Refunds.Local, p.Price.Local.Currency)
 }
 
-// Suffix is the id without its prefix. The ids of everything that belongs to the payment are made
+// suffix is the id without its prefix. The ids of everything that belongs to the payment are made
 // from it, so that nothing can be written twice.
-func (p Payment) Suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
+func (p Payment) suffix() string { return strings.TrimPrefix(p.ID, PaymentPrefix) }
 
 // String describes the payment in failing tests.
 func (p Payment) String() string {
@@ -305,7 +305,7 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 // capture cannot be written.
 func (p Payment) capture(now time.Time) ledger.Transfer {
 	return ledger.Transfer{
-		ID: "tr_" + p.Suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
+		ID: "tr_" + p.suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
 		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now,
 		Postings: ledger.Post(
 			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
@@ -314,7 +314,7 @@ func (p Payment) capture(now time.Time) ledger.Transfer {
 			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: p.Terms.Fees.Network},
 			ledger.Posting{Account: ledger.Reserve, Amount: p.Terms.Reserve},
-			ledger.Posting{Account: ledger.Pending, Amount: p.Net()},
+			ledger.Posting{Account: ledger.Pending, Amount: p.net()},
 		),
 	}
 }

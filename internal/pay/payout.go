@@ -200,7 +200,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 		w.Status == WithdrawalCanceled && n.Outcome.Kind == PayoutPaid:
 		verdict = Mismatched
 	}
-	change.Receipts = []Receipt{{ID: account + "/" + n.ID, Account: account, Payment: w.ID, Verdict: verdict, Body: n.Body, At: now}}
+	change.Notices = []KeptNotice{{ID: account + "/" + n.ID, Account: account, Payment: w.ID, Verdict: verdict, Body: n.Body, At: now}}
 	return next, change, verdict
 }
 
@@ -223,7 +223,7 @@ func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (C
 		return Change{}, false
 	}
 	_, change, verdict := w.Told(told, then.Provider, o, now)
-	return Change{Receipts: change.Receipts}, verdict == Mismatched
+	return Change{Notices: change.Notices}, verdict == Mismatched
 }
 
 // comeBack returns the money of a completed payout that the bank sent back. The fee is kept,

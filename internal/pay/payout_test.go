@@ -95,7 +95,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 }
 
 // Only the provider's answer ends a withdrawal that was sent.
-func TestUnknownPayoutIsAskedAbout(t *testing.T) {
+func TestUnknownPayoutIsQueried(t *testing.T) {
 	w, _ := taken(t)
 	w, _ = w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, payday)
 	if _, _, err := w.Cancel(payday); err == nil {

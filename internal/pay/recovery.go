@@ -216,11 +216,12 @@ const beforeRestore = "lost_in_restore"
 // queried; no call is made.
 //
 // Errors: conflict_state if the payment cannot have this attempt.
-func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, error) {
+func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, Change, error) {
 	if p.Status != Processing || order <= len(p.Attempts) {
 		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
 	}
 	from := p
+	p.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	for i := range p.Attempts {
 		if a := &p.Attempts[i]; a.Status == Sending || a.Status == Unknown { // a later attempt followed, so this one charged nobody
@@ -239,10 +240,10 @@ func (p Payment) Regain(f Found, order int, now time.Time) (Payment, Change, err
 	return p, Change{Payments: []Payment{p}}, nil
 }
 
-// Listed records that a provider's own list has the current attempt: it is queried, and not called
+// Listed records that a provider's own list has the payment's current attempt: it is queried, and not called
 // again. It returns false if there is nothing to record.
-func (p Payment) Listed(f Found, order int, now time.Time) (Payment, Change, bool) {
-	a, ok := p.current()
+func (f Found) Listed(p Payment, order int, now time.Time) (Payment, Change, bool) {
+	a, ok := p.Attempts.Current()
 	if !ok || p.Status != Processing || a.Order != order || a.Found || a.Status != Sending && a.Status != Unknown {
 		return p, Change{}, false
 	}
@@ -253,12 +254,12 @@ func (p Payment) Listed(f Found, order int, now time.Time) (Payment, Change, boo
 	return p, Change{Payments: []Payment{p}}, true
 }
 
-// Listed records that a provider's own list has a round of the claim's refund: it is queried, and
+// ListedRefund records that a provider's own list has a round of the claim's refund: it is queried, and
 // not requested again. If no refund was under way when the copy was made, the claim was approved
 // after that. It returns false if there is nothing to record.
 //
 // Errors: conflict_state if the refund cannot belong to this claim.
-func (c Claim) Listed(p Payment, f Found, round int, now time.Time) (Claim, Change, bool, error) {
+func (f Found) ListedRefund(c Claim, p Payment, round int, now time.Time) (Claim, Change, bool, error) {
 	var change Change
 	switch {
 	case round < c.Call.Round, round == c.Call.Round && (!c.Calling() || c.Call.Found):
@@ -304,10 +305,10 @@ func (a Attempt) Heard(o Outcome) Outcome {
 	return o
 }
 
-// At returns the payment with the amount that was found: the rate may have changed since.
+// Priced returns the payment with the amount that was found: the rate may have changed since.
 //
 // Errors: conflict_state if the currency differs.
-func (p Payment) At(f Found) (Payment, error) {
+func (f Found) Priced(p Payment) (Payment, error) {
 	if f.Currency != p.Price.Local.Currency {
 		return p, &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: Recovering, Action: "create"},
 			Message: "this request was carried out before, in another currency: ask the operator of the service"}
@@ -316,12 +317,12 @@ func (p Payment) At(f Found) (Payment, error) {
 	return p, nil
 }
 
-// Regain records that a withdrawal was sent to an account in a round before the restore. It is
+// RegainPayout records that a withdrawal was sent to an account in a round before the restore. It is
 // queried, and sent nowhere else until that is answered. If it is with an account in an earlier
 // round, that account has since proved that it did not pay.
 //
 // Errors: conflict_state if the withdrawal cannot have had this round.
-func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
+func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Caller, now time.Time) (Withdrawal, Change, error) {
 	version, moved := w.Version, Change{}
 	switch {
 	case w.Status == WithdrawalProcessing && round > w.Round:
@@ -337,9 +338,9 @@ func (w Withdrawal) Regain(f Found, round int, float money.Amount, by Caller, no
 	return next, change, nil
 }
 
-// Listed records that an account's own list has the payout that is under way there: it is queried,
+// ListedPayout records that an account's own list has the payout that is under way there: it is queried,
 // and not sent again. It returns false if there is nothing to record.
-func (w Withdrawal) Listed(f Found, now time.Time) (Withdrawal, Change, bool) {
+func (f Found) ListedPayout(w Withdrawal, now time.Time) (Withdrawal, Change, bool) {
 	if w.Status != WithdrawalProcessing || w.Found || w.Reference() != f.Reference || w.Provider != f.Account {
 		return w, Change{}, false
 	}

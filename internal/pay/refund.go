@@ -61,7 +61,7 @@ func (p Payment) Refund(n NewRefund, have ledger.Balances, now time.Time) (Payme
 
 	from := p
 	p = p.move(Refunding, now)
-	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.FeesOnRefund()
+	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.Terms.FeesOnRefund()
 	p.Refunds.Local += n.Amount.Minor
 	p = p.written(from, now)
 	claim := p.claim(n.ID, UserDispute, ClaimPending, n.Amount, parts.USD, PartyMerchant, now)
@@ -124,7 +124,7 @@ func (p Payment) draw(parts Parts, have ledger.Balances, released bool) (drawing
 	}
 	if d.reserve > 0 {
 		floor(ledger.Reserve, 0)
-		d.days = []string{p.ReserveDay()}
+		d.days = []string{ReserveOf(p)}
 	}
 	return d, nil
 }
@@ -137,8 +137,8 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 	if _, ok := p.Status.After(Refunding); !ok {
 		return conflict("", "only a completed payment can be refunded: read its status, and wait until it is paid")
 	}
-	if p.OpenDispute() != "" && !n.Played {
-		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.OpenDispute()+" or accept it")
+	if p.Disputes.OpenOnCapture() != "" && !n.Played {
+		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.Disputes.OpenOnCapture()+" or accept it")
 	}
 	if !left.IsPositive() {
 		return conflict("fully_refunded", "the payment is fully refunded: read its refundedAmountLocal, which is all that was paid")
@@ -174,22 +174,22 @@ func (a Parts) add(b Parts, sign int64) Parts {
 		a.Provider + sign*b.Provider, a.Flat + sign*b.Flat, a.Network + sign*b.Network}
 }
 
-// FeesOnRefund is the payment's term. Payments from before the term existed return their fees.
-func (p Payment) FeesOnRefund() tenant.RefundFees {
-	if p.Terms.RefundFees == "" {
+// FeesOnRefund is what happens to the fees. Payments from before the term existed return them.
+func (t PaymentTerms) FeesOnRefund() tenant.RefundFees {
+	if t.RefundFees == "" {
 		return tenant.FeesReturned
 	}
-	return p.Terms.RefundFees
+	return t.RefundFees
 }
 
 // whole is what all refunds of the payment together give back: each one's share of the capture. If
 // the fees are kept, the merchant gives all of it.
 func (p Payment) whole() Parts {
-	if p.FeesOnRefund() == tenant.FeesKept {
+	if p.Terms.FeesOnRefund() == tenant.FeesKept {
 		return Parts{USD: p.Price.Amount.Minor, Net: p.Price.Amount.Minor - p.Terms.Reserve, Reserve: p.Terms.Reserve}
 	}
 	return Parts{
-		USD: p.Price.Amount.Minor, Net: p.Net(), Reserve: p.Terms.Reserve,
+		USD: p.Price.Amount.Minor, Net: p.net(), Reserve: p.Terms.Reserve,
 		Provider: p.Terms.Fees.Provider, Flat: p.Terms.Fees.Flat, Network: p.Terms.Fees.Network,
 	}
 }

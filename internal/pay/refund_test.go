@@ -107,14 +107,14 @@ func (w *trade) sell() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], w.now)
+	p, _ = p.Begin(routes, w.now)
 	_, change := p.Resolve(Outcome{Kind: Approved}, routes, w.now)
 	w.commit(change)
 }
 
 // refund decides a refund. It may be written later, or never.
 func (w *trade) refund(s *sale, amount money.Amount, stall bool) bool {
-	n := NewRefund{ID: w.id(ClaimPrefix), Amount: amount, Released: w.reserves[s.p.ReserveDay()].Closed()}
+	n := NewRefund{ID: w.id(ClaimPrefix), Amount: amount, Released: w.reserves[ReserveOf(s.p)].Closed()}
 	_, claim, change, err := s.p.Refund(n, w.balances, w.now)
 	if err != nil {
 		return false
@@ -144,17 +144,17 @@ func (w *trade) answer(s *sale, kind OutcomeKind) {
 // argue opens a dispute, or ends the open one.
 func (w *trade) argue(s *sale, ruling Ruling) {
 	n := Notice{ID: w.id("n"), Account: "one", Reference: s.p.Reference(1)}
-	if s.p.OpenDispute() != "" {
+	if s.p.Disputes.OpenOnCapture() != "" {
 		n.Ruling = ruling
 	} else {
 		n.Dispute, n.Outcome.Played = true, rapid.Bool().Draw(w.t, "played")
-		n.Outcome.Local = s.p.Price.Local // the refund that is under way may be refused, so its money is disputed too
+		n.Outcome.Local = s.p.Price.Local // the refund in progress may be refused, so its money is disputed too
 	}
 	var claims []Claim
 	for _, id := range slices.Sorted(maps.Keys(s.disputes)) {
 		claims = append(claims, s.disputes[id])
 	}
-	_, change := s.p.Contest(n, claims, [2]string{w.id(ClaimPrefix), w.id(ClaimPrefix)}, w.now)
+	_, change := n.Contest(s.p, claims, [2]string{w.id(ClaimPrefix), w.id(ClaimPrefix)}, w.now)
 	w.commit(change)
 }
 
@@ -228,7 +228,7 @@ func (w *trade) pay(amount int64) {
 	w.balances[ledger.Available] -= amount
 }
 
-// sums is what a payment's transfers add to each account.
+// sums adds up a payment's transfers by account.
 func (w *trade) sums(p Payment) ledger.Balances {
 	b := ledger.Balances{}
 	for _, u := range w.transfers {
@@ -260,7 +260,7 @@ func (w *trade) check() {
 		b := w.sums(s.p)
 		for account, fee := range feesByAccount(s.p) {
 			least := int64(0)
-			if s.p.FeesOnRefund() == tenant.FeesKept {
+			if s.p.Terms.FeesOnRefund() == tenant.FeesKept {
 				least = fee
 			}
 			if b[account] < least || b[account] > fee {
@@ -270,7 +270,7 @@ func (w *trade) check() {
 		if back := b[ledger.Refunds] + b[ledger.Chargebacks]; back < 0 || back > s.p.Price.Amount.Minor {
 			w.t.Fatalf("the shopper got %d of %s\n%s", back, s.p.Price.Amount, s.p)
 		}
-		if s.p.FeesOnRefund() == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
+		if s.p.Terms.FeesOnRefund() == tenant.FeesReturned && !s.p.Disputes.Any && merchantHas(b) < 0 {
 			w.t.Fatalf("the merchant gave %d more than they got\n%s", -merchantHas(b), s.p)
 		}
 	}
@@ -285,7 +285,7 @@ func feesByAccount(p Payment) map[ledger.Account]int64 {
 		ledger.FlatFees: p.Terms.Fees.Flat, ledger.NetworkFees: p.Terms.Fees.Network}
 }
 
-// finish ends everything that is under way and gives back all that is left.
+// finish ends everything that is open, and refunds all that is left.
 func (w *trade) finish() {
 	w.write()
 	w.pay(-1 << 40) // there is balance for all of it
@@ -294,7 +294,7 @@ func (w *trade) finish() {
 		for len(s.refunds) > 0 {
 			w.answer(s, Approved)
 		}
-		if s.p.OpenDispute() != "" {
+		if s.p.Disputes.OpenOnCapture() != "" {
 			w.argue(s, DisputeLost)
 		}
 		if left := s.p.Refundable(); left.IsPositive() && !w.refund(s, left, false) {
@@ -336,16 +336,16 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 			if p.Refunds.Local < p.Price.Local.Minor {
 				continue // a dispute took the rest, or ended it
 			}
-			gave := p.Net() + p.Terms.Reserve - merchantHas(b)
-			want := p.Net() + p.Terms.Reserve
-			if p.FeesOnRefund() == tenant.FeesKept {
+			gave := p.net() + p.Terms.Reserve - merchantHas(b)
+			want := p.net() + p.Terms.Reserve
+			if p.Terms.FeesOnRefund() == tenant.FeesKept {
 				want = p.Price.Amount.Minor
 			}
 			if gave != want {
-				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.Terms.RefundFees, p.Net()+p.Terms.Reserve, gave, want, p)
+				t.Fatalf("%q: the merchant got %d and gave %d, want %d\n%s", p.Terms.RefundFees, p.net()+p.Terms.Reserve, gave, want, p)
 			}
 			for account, fee := range feesByAccount(p) {
-				if p.FeesOnRefund() == tenant.FeesReturned {
+				if p.Terms.FeesOnRefund() == tenant.FeesReturned {
 					fee = 0
 				}
 				if b[account] != fee {
@@ -361,7 +361,7 @@ func TestRefundsTogetherAreTheCapture(t *testing.T) {
 func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 	for _, c := range []struct {
 		term  tenant.RefundFees
-		parts [3]int64 // of 100.00; the first before the release
+		parts [3]int64 // of 100.00; the first one before the release
 		want  int64
 	}{
 		{"", [3]int64{100, 9800, 100}, 9530},
@@ -379,7 +379,7 @@ func TestRefundsAroundTheReleaseTakeWhatWasGot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _ = p.Try(routes.Routes[0], noon)
+		p, _ = p.Begin(routes, noon)
 		p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
 		gave, back, fees := int64(0), int64(0), p.Terms.Fees.Total()
 		for i, part := range c.parts {
@@ -415,19 +415,19 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 	p := sent(t, cardRail(), 10000)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
 	p.Status, p.Refunds.Local = Refunded, p.Price.Local.Minor/2
-	held := (p.Net() + p.Terms.Reserve) / 2
+	held := (p.net() + p.Terms.Reserve) / 2
 	fees := Parts{Provider: p.Terms.Fees.Provider / 2, Flat: p.Terms.Fees.Flat / 2}
 	for name, given := range map[string]Parts{
-		"no word of what was given":      {},
-		"after the release, all as net":  {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
-		"a capture that was nearly all":  {USD: 5000, Net: p.Net() + 20, Provider: fees.Provider, Flat: fees.Flat},
-		"more than there ever was of it": {USD: 5000, Net: p.Net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
+		"nothing recorded of what was given": {},
+		"after the release, all as net":      {USD: 5000, Net: held, Provider: fees.Provider, Flat: fees.Flat},
+		"a capture that was nearly all":      {USD: 5000, Net: p.net() + 20, Provider: fees.Provider, Flat: fees.Flat},
+		"more than the account ever had":     {USD: 5000, Net: p.net() + p.Terms.Reserve + 500, Provider: fees.Provider, Flat: fees.Flat},
 	} {
 		before := p
 		before.Refunds.USD = given
-		want := (p.Net() + p.Terms.Reserve) / 2
+		want := (p.net() + p.Terms.Reserve) / 2
 		if given != (Parts{}) {
-			want = max(0, p.Net()+p.Terms.Reserve-given.Net)
+			want = max(0, p.net()+p.Terms.Reserve-given.Net)
 		}
 		next, claim, _, err := before.Refund(NewRefund{ID: "CLM-1"}, ledger.Balances{ledger.Available: 1_000_000, ledger.Reserve: 1_000_000}, noon)
 		if err != nil {
@@ -437,7 +437,7 @@ func TestOlderRefundsAreCountedAsTheyWere(t *testing.T) {
 			t.Errorf("%s: the rest takes %+v, want %d from the merchant of 50.00", name, claim.Parts, want)
 		}
 		if next.Terms.RefundFees != tenant.FeesReturned {
-			t.Errorf("%s: it goes on as %q", name, next.Terms.RefundFees)
+			t.Errorf("%s: it continues as %q", name, next.Terms.RefundFees)
 		}
 	}
 }

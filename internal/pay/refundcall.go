@@ -86,12 +86,12 @@ func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim,
 	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
 	switch {
 	case c.contradicts(then.Call.Round, o) && (o.Kind == Approved || !again):
-		taker, _ := p.Taker(c)
+		taker, _ := c.Taker(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", then.Reference(), o.Local, o.Kind, c.Status, c.Local),
 		}
-		return c, Change{Receipts: []Receipt{told.receipt(p.ID, Mismatched, now)}}
+		return c, Change{Notices: []KeptNotice{told.receipt(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
 		return c, Change{}
 	}
@@ -174,12 +174,12 @@ func (c Claim) misfits(o Outcome) bool {
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {
-		taker, _ := p.Taker(c)
+		taker, _ := c.Taker(p)
 		told := Notice{
 			ID: fmt.Sprintf("answer/%s %s", c.Reference(), o.Local), Account: taker.Provider,
 			Body: fmt.Appendf(nil, "when queried about refund %s, the provider says that %s went back, not %s", c.ID, o.Local, c.Local),
 		}
-		change.Receipts = []Receipt{told.receipt(p.ID, Mismatched, now)}
+		change.Notices = []KeptNotice{told.receipt(p.ID, Mismatched, now)}
 	}
 	pause := c.Call.pause()
 	c.Call.State, c.Call.Other = Unknown, true
@@ -225,8 +225,8 @@ func (r RefundCall) pause() time.Duration {
 	return pause
 }
 
-// Taker returns the attempt that took the claim's money.
-func (p Payment) Taker(c Claim) (Attempt, bool) {
+// Taker returns the attempt of the payment that took the claim's money.
+func (c Claim) Taker(p Payment) (Attempt, bool) {
 	order := c.Attempt
 	if order == 0 { // a row from before this was kept
 		order = p.captured()

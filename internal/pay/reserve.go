@@ -23,8 +23,8 @@ func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 // are released together, once each was held for the period.
 func ReleaseOf(captured time.Time) time.Time { return DayOf(captured).Add(day + ReservePeriod) }
 
-// ReserveDay is the id of the reserve that holds the payment's part.
-func (p Payment) ReserveDay() string {
+// ReserveOf is the id of the reserve that holds the payment's part.
+func ReserveOf(p Payment) string {
 	return ReserveID(p.Scope, DayOf(p.Times.Completed))
 }
 

@@ -149,13 +149,13 @@ func (b Buyer) Or(told Buyer) Buyer {
 	}
 }
 
-// Again opens a session in which the shopper of a payment that was not paid chooses again. It shows
+// SessionAfter opens a session in which the shopper of a payment that was not paid chooses again. It shows
 // nothing of the shopper and the purchase, because it is reached with the payment's id, which is no
 // secret. asked and country are the shop's.
 //
 // Errors: conflict_state for a payment that has not ended or was paid, and for a direct charge,
 // whose shop asks the shopper itself.
-func (p Payment) Again(asked money.Amount, country string) (Session, error) {
+func SessionAfter(p Payment, asked money.Amount, country string) (Session, error) {
 	if !p.Retriable() {
 		return Session{}, &problem.Error{Code: problem.ConflictState, Message: "there is nothing to try again", Details: problem.Details{From: string(p.Status), Action: "retry"}}
 	}
@@ -165,7 +165,7 @@ func (p Payment) Again(asked money.Amount, country string) (Session, error) {
 // Retriable reports whether the shopper may choose another way to pay for the order. Not after the
 // shop canceled the payment.
 func (p Payment) Retriable() bool {
-	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Canceled() || p.WayChanged())
+	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Failure.Canceled() || p.Failure.WayChanged())
 }
 
 // Lock adds the session to the change that creates its payment. If several requests choose at once,
@@ -199,13 +199,13 @@ func (s Session) written(now time.Time) Session {
 	return s
 }
 
-// Session is the session of a payment that its shop made for hosted checkout with the method chosen
+// SessionOf is the session of a payment that its shop made for hosted checkout with the method chosen
 // (one-shot mode). Its token is the payment's id, and it is completed from the start. It shows
 // nothing of the shopper and the purchase, because the id is no secret. It returns false for a
 // direct charge.
-func (p Payment) Session() (Session, bool) {
+func SessionOf(p Payment) (Session, bool) {
 	return Session{
-		ID: p.ID, Scope: p.Scope, Asked: p.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.OrderID,
+		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.OrderID,
 		ReturnURL: p.Page.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
 	}, p.Page.Hosted
 }
@@ -260,5 +260,6 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	return next, change, nil
 }
 
-// WayChanged reports whether its shopper called it off to choose another way to pay.
-func (p Payment) WayChanged() bool { return p.Canceled() && p.Failure.Decline == otherWay }
+// WayChanged reports whether the shopper called the payment off to choose another way to pay. nil is
+// no failure.
+func (f *Failure) WayChanged() bool { return f.Canceled() && f.Decline == otherWay }

@@ -106,7 +106,7 @@ func TestVisitIsNotedUntilTheChoice(t *testing.T) {
 		}
 	}
 	if _, _, news := seen.Visit("", noon); news {
-		t.Error("a visit without an address is news")
+		t.Error("a visit without an address is recorded")
 	}
 }
 

@@ -23,7 +23,7 @@ type books struct {
 	balances  ledger.Balances
 	transfers []Unsettled
 	claimed   map[string]string // transfer → settlement
-	batch     Settlement        // the open one
+	batch     Settlement        // the open settlement
 	closed    []Settlement
 	lines     map[string][]SettlementLine
 	reserves  map[string]Reserve
@@ -101,7 +101,7 @@ func (b *books) givenBack(r Reserve) (given int64) {
 	return given
 }
 
-// work does what the loops do at a time.
+// work runs the loops once at a time.
 func (b *books) work(chunk int) {
 	for _, id := range slices.Sorted(maps.Keys(b.reserves)) {
 		r := b.reserves[id]
@@ -208,14 +208,14 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				return
 			}
 			amount := money.New(rapid.Int64Range(1, left.Minor).Draw(t, "refund"), left.Currency)
-			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[paid[at].ReserveDay()].Closed()}, b.balances, b.now)
+			p, opened, change, err := paid[at].Refund(NewRefund{ID: claim, Amount: amount, Released: b.reserves[ReserveOf(paid[at])].Closed()}, b.balances, b.now)
 			if refused := new(problem.Error); errors.As(err, &refused) {
 				return
 			}
 			b.apply(change)
 			paid[at], open[at] = p, append(open[at], opened)
 		}
-		// Its provider pays a refund now or later, or does not.
+		// The provider pays a refund now or later, or does not.
 		end := func(at int, to ClaimStatus) {
 			for _, claim := range open[at] {
 				p, change := claim.endRefund(paid[at], to, b.now)
@@ -235,7 +235,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _ = p.Try(routes.Routes[0], b.now)
+				p, _ = p.Begin(routes, b.now)
 				p, change := p.Resolve(Outcome{Kind: Approved}, routes, b.now)
 				b.apply(change)
 				paid = append(paid, p)
@@ -260,7 +260,7 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 		for _, at := range slices.Sorted(maps.Keys(open)) {
 			end(at, ClaimApproved)
 		}
-		// Nothing happens any more: all money becomes available, and the reserve is released.
+		// Nothing more happens: all money becomes available, and the reserve is released.
 		for range 130 {
 			b.now = b.now.Add(day)
 			b.work(3)
@@ -323,30 +323,30 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 	}
 }
 
-// A batch that collected only unlisted lines looks again at once. Otherwise a payment that is old
-// enough in a moment would wait for another delay.
-func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
+// A batch that collected only unlisted lines is due again at once. Otherwise a payment that is old
+// enough a moment later would wait for another delay.
+func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	o := order(t, cardRail(), 10000)
 	p, err := Create(o, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ = p.Try(routes.Routes[0], noon)
+	p, _ = p.Begin(routes, noon)
 	p, _ = p.Resolve(Outcome{Kind: Approved}, routes, noon)
-	_, change := p.Contest(Notice{Account: "one", Reference: p.Reference(1), Dispute: true}, nil, [2]string{"CLM-1", "CLM-2"}, noon)
+	_, change := Notice{Account: "one", Reference: p.Reference(1), Dispute: true}.Contest(p, nil, [2]string{"CLM-1", "CLM-2"}, noon)
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
 	batch, closing := OpenSettlement(tenant.Merchant{ID: "mer_1", CreatedAt: noon}, false, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
 	if !closing {
-		t.Fatal("a hold of an age with the delay is not looked at")
+		t.Fatal("a hold as old as the delay is not collected")
 	}
 	gathered, lines := batch.Gather([]Unsettled{{hold, noon}}, Cursor{Kind: len(SettledKinds())})
 	now := noon.Add(delay)
 	change = gathered.Rest(lines, nil, now)
 	rested := change.Settlements[0]
 	if gathered.Lines != 0 || len(change.Lines) != 1 || rested.DueAt.After(now) {
-		t.Fatalf("%d lines are listed of %d claimed, and it is looked at again %v later, want at once", gathered.Lines, len(change.Lines), rested.DueAt.Sub(now))
+		t.Fatalf("%d lines are listed of %d collected, and it is due again %v later, want at once", gathered.Lines, len(change.Lines), rested.DueAt.Sub(now))
 	}
 	if next, closing := rested.Look(captured, delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
 		t.Errorf("then it waits until %s, want until the capture is old enough, %s", next.DueAt, captured.Add(delay))
@@ -354,9 +354,9 @@ func TestSettlementWithoutLinesLooksAgain(t *testing.T) {
 	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(delay)) {
 		t.Errorf("with nothing left it waits until %s", next.DueAt)
 	}
-	// If there was nothing to collect, it does not loop without pause.
+	// If there was nothing to collect, it does not loop without a pause.
 	if again := gathered.Rest(nil, nil, now).Settlements[0].DueAt; !again.After(now) || again.After(now.Add(time.Hour)) {
-		t.Errorf("nothing claimed: it is looked at again %v later", again.Sub(now))
+		t.Errorf("nothing collected: it is due again %v later", again.Sub(now))
 	}
 }
 
@@ -383,10 +383,10 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	at := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
 	want := time.Date(2027, 2, 20, 0, 0, 0, 0, time.UTC)
 	if got := ReleaseOf(at); !got.Equal(want) {
-		t.Errorf("the reserve of %s is released at %s, want %s: after 90 whole days", at, got, want)
+		t.Errorf("the reserve of %s is released at %s, want %s, after 90 whole days", at, got, want)
 	}
 	if got := ReleaseOf(at.Add(-23 * time.Hour)); !got.Equal(want) {
-		t.Errorf("the same day's is released at %s", got)
+		t.Errorf("another reserve of the same day is released at %s", got)
 	}
 	r := Reserve{}.hold(tenant.Scope{Merchant: "mer_1"}, DayOf(at), 500, at)
 	r = r.hold(r.Scope, r.Day, 300, at)
@@ -397,9 +397,9 @@ func TestReserveIsReleasedByTheDay(t *testing.T) {
 	if len(shut.Transfers) != 0 || len(shut.Floors) != 1 || !r.Closed() || r.DueAt.After(want) {
 		t.Errorf("closing moves %v with the floors %v and leaves %+v", shut.Transfers, shut.Floors, r)
 	}
-	change := r.Release(100, ledger.Balances{ledger.Reserve: 700}, want.Add(time.Hour)) // a refund that is not settled
+	change := r.Release(100, ledger.Balances{ledger.Reserve: 700}, want.Add(time.Hour)) // a refund that is not settled yet
 	if got := change.Transfers[0].Amount(ledger.Available); got != 700 || change.Reserves[0].DueAt.IsZero() {
-		t.Errorf("released %d of 800 with 100 given back, due %v; want 700, and another look", got, change.Reserves[0].DueAt)
+		t.Errorf("released %d of 800 with 100 given back, due %v; want 700, and a later release", got, change.Reserves[0].DueAt)
 	}
 	r = change.Reserves[0].hold(r.Scope, r.Day, -100, want.Add(2*time.Hour))
 	if !r.DueAt.IsZero() || r.Left() != 0 {
@@ -425,7 +425,7 @@ func TestEveryKindIsBooked(t *testing.T) {
 		t.Errorf("bookings has %d rows for %d kinds", len(bookings), len(ledger.Kinds()))
 	}
 	if SettledKinds()[0] != ledger.Capture {
-		t.Errorf("settlements claim %v, want captures first", SettledKinds())
+		t.Errorf("settlements collect %v, want captures first", SettledKinds())
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// A request that holds credentials goes where it was sent, or nowhere.
+// A request with credentials goes only to its own address.
 func TestClientFollowsNoRedirect(t *testing.T) {
 	visited := 0
 	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited++ }))
@@ -24,7 +24,7 @@ func TestClientFollowsNoRedirect(t *testing.T) {
 	}
 	reply, none := provider.Do(provider.NewClient(), r)
 	if none != nil || reply.Status != http.StatusTemporaryRedirect || visited != 0 {
-		t.Errorf("got %+v %+v and %d visits elsewhere, want the redirect itself", reply, none, visited)
+		t.Errorf("got %+v %+v and %d requests elsewhere, want the redirect itself", reply, none, visited)
 	}
 }
 
@@ -55,8 +55,8 @@ func TestClientSpeaksHTTPSExceptToThisMachine(t *testing.T) {
 	}
 }
 
-// A call is made once: the transport would make one with an idempotency key again where a connection that
-// was used before breaks, and the answer to the second would be taken for the first's.
+// A call is made once. The transport would repeat one with an idempotency key if a reused connection
+// breaks, and the answer to the second call would be taken for the first's.
 func TestCallsAreMadeOnce(t *testing.T) {
 	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "Other"} {
 		var calls atomic.Int64
@@ -64,7 +64,7 @@ func TestCallsAreMadeOnce(t *testing.T) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				t.Error(err)
 			}
-			if r.Method == http.MethodGet { // which leaves a connection to be used again
+			if r.Method == http.MethodGet { // it leaves a connection for reuse
 				return
 			}
 			if calls.Add(1) > 1 {
@@ -95,7 +95,7 @@ func TestCallsAreMadeOnce(t *testing.T) {
 		answer, err := client.Do(request)
 		if err == nil {
 			answer.Body.Close()
-			t.Errorf("%s: the call that broke off was answered with %d", header, answer.StatusCode)
+			t.Errorf("%s: the interrupted call returned %d", header, answer.StatusCode)
 		}
 		if n := calls.Load(); n != 1 {
 			t.Errorf("%s: the call was made %d times", header, n)

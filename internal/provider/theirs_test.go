@@ -29,7 +29,7 @@ func TestTextTakesStringsAndNumbersAndNothingElse(t *testing.T) {
 	}
 }
 
-// A code that was changed on its way is no code; a name may lose a letter.
+// A changed code is not a code; a name may lose a letter.
 func TestCodesAreExactAndNamesPrintable(t *testing.T) {
 	for in, want := range map[string][2]string{
 		" 0002 ": {"0002", " 0002 "}, "00\x0002": {"", "0002"}, "José\u00a0Pérez": {"José\u00a0Pérez", "JoséPérez"},
@@ -59,7 +59,7 @@ func TestWhereAShopperMayBeSent(t *testing.T) {
 		"https://x.test/é", "https://x.test/" + strings.Repeat("a", 5000), " https://x.test/",
 	} {
 		if provider.Link(bad) != "" {
-			t.Errorf("a shopper may be sent to %q", bad)
+			t.Errorf("shoppers may be sent to %q", bad)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestMajorUnitsAreExact(t *testing.T) {
 	}
 }
 
-func TestAWordThatNobodyKnowsIsToldOf(t *testing.T) {
+func TestUnknownWordsAreReported(t *testing.T) {
 	var told []string
 	a := provider.Account{Unmapped: func(word string) { told = append(told, word) }}
 	table := provider.Declines{"51": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "no"), "91": provider.Soft("", "down", "no")}
@@ -102,7 +102,7 @@ func TestAWordThatNobodyKnowsIsToldOf(t *testing.T) {
 	provider.Account{}.Strange("status", "nobody listens")
 }
 
-func TestWhatACancelMaySay(t *testing.T) {
+func TestResultsOfACancel(t *testing.T) {
 	for kind, want := range map[pay.OutcomeKind]pay.OutcomeKind{
 		pay.Approved: pay.Approved, pay.Lapsed: pay.Lapsed, pay.Declined: pay.Lapsed, pay.Missing: pay.Lapsed, pay.Awaiting: pay.Unknown,
 		pay.Unknown: pay.Unknown, pay.Unavailable: pay.Unknown, pay.Errored: pay.Unknown,

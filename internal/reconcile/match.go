@@ -210,7 +210,7 @@ func (s *Sale) took(a pay.Attempt) bool {
 	if a.Status == pay.Approved {
 		return true
 	}
-	first, ok := s.Payment.Taker(pay.Claim{}) // the captured attempt
+	first, ok := pay.Claim{}.Taker(s.Payment) // the captured attempt
 	return ok && !s.Payment.Times.Completed.IsZero() && first.Order == a.Order
 }
 
@@ -229,7 +229,7 @@ func (s *Sale) settled(a pay.Attempt) bool {
 func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
-		from, ok := s.Payment.Taker(c)
+		from, ok := c.Taker(s.Payment)
 		if c.Call.Round > 0 && ok && from.Order == taker.Order {
 			list = append(list, c)
 		}
@@ -243,7 +243,7 @@ func (m *Matcher) refund(l Line, sale *Sale, claim string, round int) {
 		if c.ID != claim {
 			continue
 		}
-		taker, ok := sale.Payment.Taker(c)
+		taker, ok := c.Taker(sale.Payment)
 		told := Finding{Claim: c.ID, Reference: c.Reference(), There: l.Amount, USD: c.USD}
 		switch {
 		case !ok || taker.Provider != m.Account:
@@ -334,7 +334,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 			claim = c
 		}
 	}
-	taker, ok := p.Taker(claim)
+	taker, ok := claim.Taker(p)
 	inside := !b.At.Before(m.From) && b.At.Before(m.To)
 	if !ok || taker.Provider != m.Account || !inside {
 		return

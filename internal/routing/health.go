@@ -100,7 +100,7 @@ func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rai
 	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {
-		if p.Tried(account.ID) { // no longer a choice: the remaining account may be one that fails
+		if p.Attempts.Tried(account.ID) { // no longer a choice: the remaining account may be one that fails
 			continue
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))

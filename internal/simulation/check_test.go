@@ -45,7 +45,7 @@ const (
 type books struct {
 	payments  map[string]pay.Payment
 	claims    []pay.Claim
-	receipts  map[string][]pay.Receipt
+	receipts  map[string][]pay.KeptNotice
 	withdrawn []pay.Withdrawal
 }
 
@@ -90,14 +90,14 @@ func idIn(text string) string {
 }
 
 func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
-	all := &books{payments: map[string]pay.Payment{}, receipts: map[string][]pay.Receipt{}}
+	all := &books{payments: map[string]pay.Payment{}, receipts: map[string][]pay.KeptNotice{}}
 	list, err := s.Payments.Between(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
 		all.payments[p.ID] = p
-		if all.receipts[p.ID], err = s.Receipts.Of(ctx, p.ID); err != nil {
+		if all.receipts[p.ID], err = s.Notices.Of(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +182,7 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 	case c.status == "paid" && c.paid != c.asked:
 		if ours || late {
 			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s and is in our books", c.ref, c.paid, c.asked)
-		} else if !slices.ContainsFunc(all.receipts[p.ID], func(r pay.Receipt) bool { return r.Verdict == pay.Mismatched }) {
+		} else if !slices.ContainsFunc(all.receipts[p.ID], func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
 			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and nobody was told", c.ref, c.paid, c.asked)
 		}
 	case c.status == "paid" && !ours && !late:
@@ -247,8 +247,8 @@ func (w *world) checkRefunds(all *books) {
 // because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
-	if p.FeesOnRefund() == tenant.FeesReturned {
-		of = p.Net() + p.Terms.Reserve
+	if p.Terms.FeesOnRefund() == tenant.FeesReturned {
+		of -= p.Terms.Fees.Total()
 	}
 	return of*local/p.Price.Local.Minor + 6*refunds
 }
@@ -317,7 +317,7 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	if r.what != "create" || !known {
 		return
 	}
-	if r.canceled && !p.Canceled() {
+	if r.canceled && !p.Failure.Canceled() {
 		w.find(answersTrue, about, "%s was told to be canceled, and is %s", name, p.Status)
 	}
 	told, is := r.status, p.Status
@@ -368,7 +368,7 @@ func (w *world) checkOwners(all *books) {
 	now := time.Now()
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
 		p := all.payments[id]
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		if p.Status.Open() {
 			w.find(paymentsEnd, id, "%s is %s, with an attempt %s, %s after it was made", id, p.Status, attempt.Status, now.Sub(p.Times.Created).Round(time.Hour))
 		}

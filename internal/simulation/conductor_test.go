@@ -18,8 +18,8 @@ import (
 // decides whose turn is next. So a world is the same each time, on any number of
 // processors.
 //
-// Between two turns a goroutine may do anything, as long as no other's behaviour depends on
-// who was first.
+// Between two turns a goroutine may do anything, as long as no other goroutine's behaviour
+// depends on who was first.
 type conductor struct {
 	seed   uint64
 	chance *rand.Rand // for the goroutine that has the turn
@@ -160,11 +160,11 @@ func (c *conductor) stop() {
 	<-c.ended
 }
 
-// one returns true once in in times.
+// one returns true once in that many times.
 func (c *conductor) one(in int) bool { return in > 0 && c.chance.IntN(in) == 0 }
 
-// luck returns true once in in times, with the same result for all calls with one key at
-// one time.
+// luck returns true once in that many times, with the same result for all calls with one key
+// at one time.
 func (c *conductor) luck(key string, in int) bool {
 	if in <= 0 {
 		return false
@@ -188,7 +188,7 @@ const (
 	prime64  = 1099511628211
 )
 
-// hash64 is FNV-1a's.
+// hash64 is FNV-1a.
 func hash64[T string | []byte](text T) uint64 {
 	h := uint64(offset64)
 	for i := range len(text) {
@@ -197,7 +197,7 @@ func hash64[T string | []byte](text T) uint64 {
 	return h
 }
 
-// mix makes one number of two.
+// mix combines two numbers into one.
 func mix(a, b uint64) uint64 {
 	x := (a ^ b*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>29) * 0x94d049bb133111eb

@@ -16,7 +16,7 @@ var (
 	only    = flag.String("only", "", "of the defects, only those whose name has this")
 )
 
-// defect is a mistake that the service had, or could have: a text of the sources, and its
+// defect is a mistake that the service had, or could have: a piece of source code, and its
 // faulty replacement. The files are in testdata/defects.
 type defect struct {
 	name, what, file, old, new string
@@ -38,7 +38,7 @@ func readDefects() (list []defect, err error) {
 		old, put, ok2 := strings.Cut(rest, "\n--- new\n")
 		what, file, ok3 := strings.Cut(head, "\n")
 		if !ok || !ok2 || !ok3 {
-			return nil, fmt.Errorf("%s is no defect: want what it is, its file, --- old, --- new", path)
+			return nil, fmt.Errorf("%s is not a defect: want a description, a file, --- old, --- new", path)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
 		list = append(list, defect{name, what, file, old, strings.TrimSuffix(put, "\n")})
@@ -46,7 +46,7 @@ func readDefects() (list []defect, err error) {
 	return list, nil
 }
 
-// Every defect can be put back: its place is there, once.
+// Every defect can be planted: its place exists exactly once.
 func TestDefectsHaveTheirPlace(t *testing.T) {
 	list, err := readDefects()
 	if err != nil {
@@ -59,7 +59,7 @@ func TestDefectsHaveTheirPlace(t *testing.T) {
 			continue
 		}
 		if n := strings.Count(string(content), d.old); n != 1 {
-			t.Errorf("%s: %s has its place %d times, want once: the code moved on, and the defect has to", d.name, d.file, n)
+			t.Errorf("%s: %s has its place %d times, want once: the code has changed, so the defect must change too", d.name, d.file, n)
 		}
 	}
 }

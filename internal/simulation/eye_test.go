@@ -26,13 +26,13 @@ func (w *world) see(change *pay.Change) {
 		if before, known := w.statuses[p.ID]; known && before != p.Status && !follows(before, p.Status) {
 			w.find(lifeGoesOn, p.ID, "%s was %s, and is %s", p.ID, before, p.Status)
 		}
-		if current, ok := p.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
+		if current, ok := p.Attempts.Current(); ok && p.Status == pay.Failed && w.statuses[p.ID] != pay.Failed {
 			ref := p.Reference(current.Order)
 			made := w.upstreams[current.Provider].charges[ref]
 			// If a charge cannot be ended, the shopper may still pay a payment that the shop
 			// canceled.
 			u := w.upstreams[current.Provider]
-			payable := p.Canceled() && (!u.cancels || u.stubborn)
+			payable := p.Failure.Canceled() && (!u.cancels || u.stubborn)
 			if made != nil && !payable && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
 				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
 			}

@@ -51,7 +51,7 @@ func (w *world) choose() *faults {
 
 // trip makes one trip to the database. Its caller has the turn.
 func (f *faults) trip(ctx context.Context, n *node, t store.Trip, key string, run func(context.Context) error) error {
-	whole := context.WithoutCancel(ctx) // SQLite commits at once, even if the network's time is over
+	whole := context.WithoutCancel(ctx) // SQLite commits at once, even if the network's time has passed
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -56,7 +56,7 @@ func newHand() (*hand, error) {
 
 // world runs one world. It fails if the process failed, which cannot be used again.
 func (h *hand) world(seed uint64) (result, error) {
-	_, _ = fmt.Fprintln(h.seeds, seed) // if it has ended, there is no answer
+	_, _ = fmt.Fprintln(h.seeds, seed) // if the process has ended, there is no answer
 	line, err := h.worlds.ReadBytes('\n')
 	var told report
 	if err != nil || json.Unmarshal(line, &told) != nil {
@@ -96,7 +96,7 @@ func TestHand(t *testing.T) {
 	if os.Getenv(handKey) == "" {
 		return
 	}
-	debug.SetGCPercent(400) // a world is small, and makes much that is not kept
+	debug.SetGCPercent(400) // a world is small, and allocates much that it does not keep
 	seeds := bufio.NewScanner(os.Stdin)
 	for seeds.Scan() {
 		seed, err := strconv.ParseUint(seeds.Text(), 10, 64)

@@ -32,7 +32,7 @@ func (f finding) knownAs() string {
 	return ""
 }
 
-// findings gathers which worlds broke which rules.
+// findings records which worlds broke which rules.
 type findings struct {
 	mu    sync.Mutex // guards seeds
 	seeds map[string][]uint64

@@ -92,7 +92,7 @@ func (r result) fail(t *testing.T) {
 	}
 }
 
-// After all faults heal, all books agree.
+// After all faults are healed, all books agree.
 func TestWorlds(t *testing.T) {
 	if *one > 0 {
 		r := run(t, *one, true)
@@ -162,7 +162,7 @@ func TestASeedGoesTheSameWay(t *testing.T) {
 		for i := range min(len(a), len(b)) {
 			if a[i] != b[i] {
 				from := max(0, i-5)
-				t.Errorf("world %d goes two ways after %d turns:\n%s\n\n%s", seed, i, strings.Join(a[from:min(i+5, len(a))], "\n"), strings.Join(b[from:min(i+5, len(b))], "\n"))
+				t.Errorf("world %d differs between two runs after %d turns:\n%s\n\n%s", seed, i, strings.Join(a[from:min(i+5, len(a))], "\n"), strings.Join(b[from:min(i+5, len(b))], "\n"))
 				break
 			}
 		}

@@ -33,11 +33,11 @@ type node struct {
 	name string
 	skew time.Duration
 	app  *app.App
-	ids  uint64 // made so far
+	ids  uint64 // ids that the node has made so far
 
 	mu     sync.Mutex             // guards ids, paused and said
 	paused time.Time              // until then it is paused
-	said   map[string]pay.Outcome // what providers answered last about charges, by reference
+	said   map[string]pay.Outcome // the providers' last answers about charges, by reference
 	dead   chan struct{}
 
 	stop     context.CancelFunc
@@ -121,9 +121,9 @@ func (n *node) run() {
 			if n.stand() != nil {
 				return 0, errDead
 			}
-			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at once end in no fixed order
+			w.turns.turn(n.name + " looks for " + loop.Name) // timers that end at the same moment end in no fixed order
 			if loop.Alarm != nil {
-				loop.Alarm.Forget() // what a batch of changes set while this one woke
+				loop.Alarm.Forget() // what a batch of changes set while this loop woke up
 			}
 			return do(w.turns.keeping(ctx))
 		}
@@ -146,8 +146,8 @@ func (n *node) decides(change *pay.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range change.Payments {
-		current, ok := p.Current()
-		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Canceled() {
+		current, ok := p.Attempts.Current()
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Failure.Canceled() {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {
@@ -167,7 +167,7 @@ func (w *world) missed() {
 			if n.isPaused() || n.isDead() {
 				continue
 			}
-			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it comes again
+			_ = n.app.Cascade.TakeOver(lane(context.Background(), "takeover")) // it is repeated
 		}
 	})
 }
@@ -365,8 +365,8 @@ func rowsOf(c *pay.Change) string {
 	for i := range c.Claims {
 		fmt.Fprintf(&b, " %s/%d %s", c.Claims[i].ID, c.Claims[i].Version, c.Claims[i].Status)
 	}
-	for i := range c.Receipts {
-		b.WriteString(" " + c.Receipts[i].ID)
+	for i := range c.Notices {
+		b.WriteString(" " + c.Notices[i].ID)
 	}
 	for i := range c.Withdrawals {
 		fmt.Fprintf(&b, " %s/%d %s", c.Withdrawals[i].ID, c.Withdrawals[i].Version, c.Withdrawals[i].Status)

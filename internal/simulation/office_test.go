@@ -54,7 +54,7 @@ func (w *world) topUp(chance *rand.Rand) {
 
 var operator = audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 
-// some are a few of a list.
+// some picks a few elements of a list.
 func some[T any](chance *rand.Rand, list []T) []T {
 	list = slices.Clone(list)
 	chance.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -152,7 +152,7 @@ func (w *world) quick(change *pay.Change) {
 		}
 	}
 	for _, p := range change.Payments {
-		if current, ok := p.Current(); ok && current.Status == pay.Sending {
+		if current, ok := p.Attempts.Current(); ok && current.Status == pay.Sending {
 			now(p.ID, func() { w.rulePayment(p.ID) })
 		}
 	}
@@ -173,7 +173,7 @@ func (w *world) rulePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
 	p, err := w.eye.Payments.Any(ctx, id)
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if err != nil || !ok || !p.Status.Open() {
 		return
 	}
@@ -182,7 +182,7 @@ func (w *world) rulePayment(id string) {
 	switch {
 	case made == nil:
 	case made.status == "open", made.status == "paid" && made.paid != made.asked:
-		return // not known yet
+		return // it is not known yet
 	case made.status == "paid":
 		word = pay.WordPaid
 	}
@@ -199,7 +199,7 @@ func (w *world) ruleRefund(id string) {
 		return
 	}
 	p, err := w.eye.Payments.Any(ctx, c.Payment)
-	taker, ok := p.Taker(c)
+	taker, ok := c.Taker(p)
 	if err != nil || !ok {
 		return
 	}

@@ -218,7 +218,7 @@ func (w *world) checkPayouts(all *books) {
 		bank, ref string
 		*paidOut
 	}
-	by := map[string][]found{} // withdrawal
+	by := map[string][]found{} // by withdrawal
 	for _, name := range payers {
 		for ref, made := range w.banks[name].payouts {
 			id, _, _ := pay.ParsePayoutReference(ref)

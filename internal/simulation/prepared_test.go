@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
@@ -23,7 +24,7 @@ import (
 // prepared is the beginning of every world: a database with shops, provider accounts and
 // some money that was earned days ago, and the matching books of the other parties.
 type prepared struct {
-	sealKey []byte // of its database
+	sealKey []byte // of the prepared database
 	content []byte
 	at      time.Time
 	shops   []merchant
@@ -98,7 +99,7 @@ func prepare() (*prepared, error) {
 	return p, nil
 }
 
-// furbish opens accounts and shops, and lets the shops earn something.
+// furbish opens accounts and shops, and lets the shops earn some money.
 func (p *prepared) furbish(w *world, a *app.App) error {
 	ctx := context.Background()
 	rate, err := money.ParseRate("5.4")
@@ -159,7 +160,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if err != nil {
 		return m, err
 	}
-	if m.by, err = a.Access.Authenticate(ctx, o.Live.Secret); err != nil {
+	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
 		return m, err
 	}
 	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})

@@ -326,7 +326,7 @@ func (c client) call(ctx context.Context, what string, at func() pay.Outcome) pa
 		case refused || time.Now().Before(c.u.down):
 			c.u.w.count("calls answered by a gateway")
 			if !time.Now().Before(c.u.down) && t.one(2) {
-				_ = at() // it arrived after all
+				_ = at() // the request arrived nevertheless
 			}
 		default:
 			o = at()

@@ -44,9 +44,9 @@ type request struct {
 	tries    int
 	settled  bool  // it has an answer that is not a 5xx
 	unclear  bool  // for all that the shop knows, some try may have been done
-	err      error // the answer's
+	err      error // the error in the answer
 	id       string
-	status   pay.Status // as it was told
+	status   pay.Status // as the answer said
 	doubled  []string   // other ids in answers for the same key
 	canceled bool       // of a payment: the answer said that it is canceled
 	took     time.Duration
@@ -242,7 +242,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 					p, err = n.app.Payments.Cancel(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
 					return err
 				})
-				if heard && err == nil && !p.Canceled() {
+				if heard && err == nil && !p.Failure.Canceled() {
 					w.find(answersTrue, order.id, "a cancel of %s says that it is %s", order.id, p.Status)
 				}
 				switch {
@@ -284,8 +284,8 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 		if !heard || err != nil || p.Status == pay.Processing {
 			continue
 		}
-		attempt, ok := p.Current()
-		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // the shopper does not want it any more
+		attempt, ok := p.Attempts.Current()
+		if !ok || p.Status != pay.Pending || chance.IntN(4) == 0 { // the shopper no longer wants it
 			return
 		}
 		time.Sleep(time.Duration(chance.Int64N(int64(5 * time.Minute))))
@@ -301,7 +301,7 @@ func (w *world) shopper(r *request, chance *rand.Rand) {
 }
 
 func (w *world) giveBack(r *request, order *request, chance *rand.Rand) {
-	text := "" // all that is left
+	text := "" // all of the rest
 	if chance.IntN(3) > 0 {
 		text = strconv.Itoa(1 + chance.IntN(40))
 	}
@@ -330,7 +330,7 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	r.what = "withdraw"
 	w.turns.turn("counts " + r.tag)
 	w.withdrawals++
-	r.amount = 1000 + int64(w.withdrawals) // no two are alike
+	r.amount = 1000 + int64(w.withdrawals) // each amount is unique
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		made, _, err := n.app.Payouts.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
 			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),

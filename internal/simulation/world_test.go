@@ -55,7 +55,7 @@ type world struct {
 	over        bool            // no node starts any more
 
 	logged   []string
-	aside    sync.WaitGroup // what happens by itself: calls under way, shoppers, notifications
+	aside    sync.WaitGroup // work in the background: calls in progress, shoppers, notifications
 	findings []finding
 }
 
@@ -76,7 +76,7 @@ func (w *world) count(what string) { w.counts[what]++ }
 
 func (w *world) healing() bool { return w.healed.Load() }
 
-// anyone is a node that accepts requests, chosen as a balancer would.
+// anyone returns a node that accepts requests, chosen like a balancer would.
 func (w *world) anyone() *node {
 	var up []*node
 	for _, n := range w.nodes {
@@ -116,7 +116,7 @@ func (l logs) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// newWorld makes a world out of the prepared one.
+// newWorld makes a world from the prepared one.
 func newWorld(seed uint64, from *prepared) (*world, error) {
 	w := &world{
 		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
@@ -124,10 +124,10 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	}
 	c := w.turns
 	w.span = c.between(10*time.Minute, 2*time.Hour)
-	if c.one(3) { // past the time that shoppers have
+	if c.one(3) { // longer than the time that shoppers have
 		w.longer = c.between(23*time.Hour, 30*time.Hour)
 	}
-	if c.one(10) { // past the time that reserves are held
+	if c.one(10) { // longer than the time that reserves are held
 		w.quiet = 92 * 24 * time.Hour
 	}
 	w.faults = &faults{w: w}
@@ -334,7 +334,7 @@ func (w *world) enough() {
 		currency money.Currency
 	}{{payers[0], money.USD}, {payers[1], money.BRL}, {payers[1], money.USD}} {
 		err := errDead
-		for range 100 { // what was asked of the database before is still under way
+		for range 100 { // earlier requests to the database are still in progress
 			at := slices.IndexFunc(w.nodes, func(n *node) bool { return !n.isDead() })
 			err = w.nodes[at].app.Floats.Enter(lane(context.Background(), "enough"), operator, f.account, money.New(1_000_000_00, f.currency), "enough", "", false)
 			if shown, ok := errors.AsType[*problem.Error](err); err == nil || ok && shown.Code == problem.ConflictState {

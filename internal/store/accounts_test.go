@@ -29,20 +29,20 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 			return n
 		}
 		if _, err := s.Accounts.Get(ctx, "bank"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("an account that nobody opened: %v", err)
+			t.Errorf("an unknown account: %v", err)
 		}
 		before := mark()
 		must(t, change(account))
-		account.Before = []byte{} // as a database holds none
+		account.Before = []byte{} // as a database stores no bytes
 		read, err := s.Accounts.Get(ctx, "bank")
 		must(t, err)
 		if !reflect.DeepEqual(read, account) {
 			t.Errorf("read %+v, want %+v", read, account)
 		}
 		if mark() == before {
-			t.Error("a new account did not move the mark")
+			t.Error("a new account did not advance the mark")
 		}
-		// An id is given once, also to two who open at the same time.
+		// An id is used once, even if two operators use it at the same time.
 		if err := change(account); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the same id again: %v, want ErrStale", err)
 		}
@@ -70,7 +70,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestOpenPaymentsOfAnAccountAreCounted(t *testing.T) { // one waits, one is under way, one has failed
+func TestOpenPaymentsOfAnAccountAreCounted(t *testing.T) { // one waits, one is in progress, one has failed
 	each(t, func(t *testing.T, s *store.Store) {
 		stored(t, s, "A")
 		_, change := stored(t, s, "B").Resolve(pay.Outcome{Kind: pay.Awaiting}, routes, noon)

@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// The tables that only grow are refused by triggers too, which an owner of the
-// tables can take away. No statement of ours needs that.
+// Triggers also refuse changes to the tables that only grow. An owner of the tables can remove them, so
+// none of our statements may need that.
 func TestNoStatementChangesAppendOnlyTables(t *testing.T) {
 	change := regexp.MustCompile(`(?i)\b(UPDATE|DELETE\s+FROM)\s+(transfers|audit|blocks)\b`)
 	for _, text := range engine.Statements {

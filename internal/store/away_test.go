@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// The database may go away again while the try that finds it back still runs: one prober is
-// behind all tries, so that two at once would race for its fence.
-func TestTheDatabaseGoesAwayAgainWhileItIsLookedFor(t *testing.T) {
+// The database may fail again while the probe that found it still runs: one prober does all the probes,
+// because two at once would race for its fence.
+func TestDatabaseFailsAgainWhileItIsProbed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := Open(t.Context(), database, Options{})
 		if err != nil {
@@ -28,7 +28,7 @@ func TestTheDatabaseGoesAwayAgainWhileItIsLookedFor(t *testing.T) {
 			time.Sleep(minFindPause / 4)
 		}
 		if err := s.Commit(t.Context(), pay.Change{}); err != nil {
-			t.Errorf("a commit once the database is back: %v", err)
+			t.Errorf("a commit after the database is back: %v", err)
 		}
 	})
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// BenchmarkPayment writes the two changes of a card payment with 64 callers at
-// a time, with no HTTP. CASCADA_BENCH_DATABASE names the database; without it
-// an SQLite file is used.
+// BenchmarkPayment writes the two changes of a card payment for 64 callers at
+// once, without HTTP. CASCADA_BENCH_DATABASE names the database; the default
+// is an SQLite file.
 func BenchmarkPayment(b *testing.B) {
 	database := os.Getenv("CASCADA_BENCH_DATABASE")
 	if database == "" {
@@ -57,8 +57,8 @@ func BenchmarkPayment(b *testing.B) {
 	}
 }
 
-// BenchmarkSeal puts rows of the ledger into blocks and proves them. Each is told
-// in rows a second.
+// BenchmarkSeal seals rows of the ledger and proves them. The results are in rows
+// per second.
 func BenchmarkSeal(b *testing.B) {
 	database := os.Getenv("CASCADA_BENCH_DATABASE")
 	if database == "" {
@@ -96,7 +96,7 @@ func BenchmarkSeal(b *testing.B) {
 	b.ReportMetric(float64(b.N)/(b.Elapsed()-sealed).Seconds(), "checked/s")
 }
 
-// benchPayload is about as large as an event.
+// benchPayload is about as long as an event.
 var benchPayload = make([]byte, 0, 1024)
 
 func init() {

@@ -20,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/check"
 )
 
-// completed writes a payment of 25.50 USD that was captured.
+// completed writes a captured payment of 25.50 USD.
 func completed(t *testing.T, s *store.Store, id string) pay.Payment {
 	t.Helper()
 	p, change := stored(t, s, id).Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
@@ -28,7 +28,7 @@ func completed(t *testing.T, s *store.Store, id string) pay.Payment {
 	return p
 }
 
-// refund opens a refund of so many centavos.
+// refund opens a refund of that many centavos.
 func refund(t *testing.T, s *store.Store, p pay.Payment, id string, centavos int64) (pay.Payment, pay.Claim, pay.Change) {
 	t.Helper()
 	have, err := s.Books.Balances(ctx, acme)
@@ -85,7 +85,7 @@ func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 		other.Shop = "shp_other"
 		for _, err := range []error{second(s.Claims.File(ctx, other, "CLM-1", "ev_1")), second(s.Claims.File(ctx, acme, "CLM-2", "ev_1")), second(s.Claims.File(ctx, acme, "CLM-1", "ev_2"))} {
 			if !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("somebody else's file: %v, want ErrNotFound", err)
+				t.Errorf("another shop's file: %v, want ErrNotFound", err)
 			}
 		}
 	})
@@ -108,7 +108,7 @@ func TestDueClaimsAreLeasedOnce(t *testing.T) {
 			t.Errorf("the oldest is due at %v", due["claims"])
 		}
 		if early, err := s.Claims.Lease(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
-			t.Errorf("%d claims were taken in the middle of their calls (%v)", len(early), err)
+			t.Errorf("%d claims were leased during their calls (%v)", len(early), err)
 		}
 		seen := map[string]bool{}
 		for range 3 {
@@ -127,13 +127,13 @@ func TestDueClaimsAreLeasedOnce(t *testing.T) {
 	})
 }
 
-// heard applies news of a dispute and commits it.
+// heard applies a dispute's news and commits it.
 func heard(t *testing.T, s *store.Store, payment, id string, n pay.Notice) {
 	t.Helper()
 	must(t, s.Commit(ctx, contest(t, s, payment, id, n)))
 }
 
-// contest decides what news of a dispute does.
+// contest decides about a dispute's news.
 func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay.Change {
 	t.Helper()
 	p, err := s.Payments.Any(ctx, payment)
@@ -141,11 +141,11 @@ func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay
 	claims, err := s.Claims.Of(ctx, []string{payment})
 	must(t, err)
 	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
-	_, change := p.Contest(n, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
+	_, change := n.Contest(p, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
 	return payload(change)
 }
 
-// What disputes are, and what they hold, comes back as it was written.
+// Disputes and the money that they hold are read as they were written.
 func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
@@ -156,7 +156,7 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
 		read, err := s.Payments.Any(ctx, p.ID)
 		must(t, err)
-		if got := fmt.Sprint(read.OpenDisputes(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
+		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
 			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
 		}
 		claims, err := s.Claims.Of(ctx, []string{p.ID})
@@ -171,17 +171,17 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		story, err := s.Story(ctx, p.ID)
 		must(t, err)
 		if want := "; dispute dp_1, at one, stage PREARBITRATION, instance 2, after CLM-1"; !strings.Contains(story, want) {
-			t.Errorf("the story does not tell %q:\n%s", want, story)
+			t.Errorf("the story does not contain %q:\n%s", want, story)
 		}
 		pending, err := s.Claims.Lease(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
 		if must(t, err); len(pending) != 2 {
-			t.Errorf("%d open disputes are asked about, want 2", len(pending))
+			t.Errorf("%d open disputes are queried, want 2", len(pending))
 		}
 		sound(t, s)
 	})
 }
 
-// Two nodes that are told of one dispute at once open one claim.
+// Two nodes that hear of the same dispute at once open one claim.
 func TestDisputeIsOpenedOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := completed(t, s, "A")
@@ -191,12 +191,12 @@ func TestDisputeIsOpenedOnce(t *testing.T) {
 		if err := s.Commit(ctx, two); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the other node: %v, want ErrStale", err)
 		}
-		two.Payments, two.Receipts, two.Transfers, two.Events = nil, nil, nil, nil
+		two.Payments, two.Notices, two.Transfers, two.Events = nil, nil, nil, nil
 		if err := s.Commit(ctx, two); err == nil {
 			t.Error("a second claim of one dispute was written, past the payment's version")
 		}
-		if n := contest(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1"}); len(n.Claims) != 0 || n.Receipts[0].Verdict != pay.Ignored {
-			t.Errorf("decided again it opens %v", n.Claims)
+		if n := contest(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1"}); len(n.Claims) != 0 || n.Notices[0].Verdict != pay.Ignored {
+			t.Errorf("a second decision opens %v", n.Claims)
 		}
 	})
 }
@@ -212,14 +212,14 @@ func sound(t *testing.T, s *store.Store) {
 	}
 }
 
-// Each rule of claims finds what it is for.
+// Each rule of claims finds the error that it is for.
 func TestCheckFindsBrokenClaims(t *testing.T) {
 	step := []pay.ClaimStep{{Status: pay.ClaimPending}}
 	of := func(p pay.Payment, kind pay.ClaimKind, status pay.ClaimStatus) pay.Claim {
-		return pay.Claim{ID: "CLM-" + p.Suffix(), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
+		return pay.Claim{ID: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Scope: acme, Version: 1, Kind: kind, Status: status, Payment: p.ID, Local: money.New(100, money.BRL), USD: 19, Timeline: step}
 	}
 	paid := func(p pay.Payment, cents int64) ledger.Transfer {
-		return ledger.Transfer{ID: "tr_" + p.Suffix() + "-paid", Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + p.Suffix(), Local: money.New(100, money.BRL), At: noon,
+		return ledger.Transfer{ID: "tr_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-paid", Merchant: acme.Merchant, Kind: ledger.RefundPaid, Payment: p.ID, Claim: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Local: money.New(100, money.BRL), At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -cents}, {Account: ledger.Refunds, Amount: cents}}}
 	}
 	rules := map[string]func(p pay.Payment) pay.Change{
@@ -248,7 +248,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"an event stays with its claim's shop and environment": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_" + p.Suffix() + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_" + strings.TrimPrefix(p.ID, pay.PaymentPrefix) + "-9", Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			e.Live = true
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
@@ -269,11 +269,11 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		},
 		"a transfer is named after what it is of": func(p pay.Payment) pay.Change {
 			other := paid(p, 1)
-			other.ID = "tr_of-nothing-" + p.Suffix()
+			other.ID = "tr_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix)
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimApproved)}, Transfers: []ledger.Transfer{other}}
 		},
 		"an event is named after what it tells of": func(p pay.Payment) pay.Change {
-			e := pay.Event{ID: "evt_of-nothing-" + p.Suffix(), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + p.Suffix(), Sequence: 1, At: noon, Payload: []byte("{}")}
+			e := pay.Event{ID: "evt_of-nothing-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Type: hook.ClaimOpened, Scope: acme, Object: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix), Sequence: 1, At: noon, Payload: []byte("{}")}
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Events: []pay.Event{e}}
 		},
 		"an inquiry's money came in once": func(p pay.Payment) pay.Change {
@@ -303,7 +303,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			return pay.Change{Claims: []pay.Claim{c}}
 		},
 		"a file belongs to evidence of its shop's claim": func(p pay.Payment) pay.Change {
-			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + p.Suffix()}}}
+			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}, Files: []pay.File{{ID: "ev_1", Scope: acme, Claim: "CLM-" + strings.TrimPrefix(p.ID, pay.PaymentPrefix)}}}
 		},
 	}
 	dbtest.Each(t, func(t *testing.T, database string) {

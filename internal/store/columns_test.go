@@ -12,13 +12,13 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// A table's columns are named once, where it is described: whoever adds one looks nowhere else.
+// A table's columns are listed only in its description: a new column is added in one place.
 func TestColumnsAreNamedOnce(t *testing.T) {
-	const few = 5 // columns that a statement may name one after the other
+	const few = 5 // a statement may name that many columns in sequence
 	made := regexp.MustCompile(`^INSERT INTO (\w+) \(([^)]+)\) SELECT r\.`)
 	alias := regexp.MustCompile(`\b\w\.(\w)`)
 	space := regexp.MustCompile(`\s+`)
-	runs := map[string]string{} // of columns, and whose they are
+	runs := map[string]string{} // sequences of columns, and their tables
 	for _, text := range engine.Statements {
 		found := made.FindStringSubmatch(text)
 		if found == nil {
@@ -30,7 +30,7 @@ func TestColumnsAreNamedOnce(t *testing.T) {
 		}
 	}
 	if len(runs) < 200 {
-		t.Fatalf("only %d runs of columns are known", len(runs))
+		t.Fatalf("only %d sequences of columns are known", len(runs))
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestColumnsAreNamedOnce(t *testing.T) {
 			words := space.ReplaceAllString(alias.ReplaceAllString(text.Value, "$1"), " ")
 			for run, table := range runs {
 				if strings.Contains(words, run) {
-					t.Errorf("%s names columns of %s again: take them from its description", set.Position(text.Pos()), table)
+					t.Errorf("%s repeats columns of %s: take them from its description", set.Position(text.Pos()), table)
 					break
 				}
 			}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -71,6 +72,10 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	defer span.End()
 	about(span, &change)
 	w := &waiting{change: change, guards: guardedIDs(&change), since: time.Now(), done: make(chan error, 1), span: span}
+	if id := repeated(w.guards); id != "" {
+		span.Fail(string(FailedRefused))
+		return s.failed(FailedRefused, fmt.Errorf("a change guards %s twice: whether one of the two is lost could not be told", id))
+	}
 	if err := s.enqueue(w); err != nil {
 		span.Fail(string(FailedFull))
 		return s.failed(FailedFull, err)
@@ -80,6 +85,25 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 		return s.failed(why, err)
 	}
 	return nil
+}
+
+// repeated returns an id that is there twice, "" for none.
+func repeated(ids []string) string {
+	if len(ids) > 8 {
+		ids = slices.Sorted(slices.Values(ids))
+		for i := range len(ids) - 1 {
+			if ids[i] == ids[i+1] {
+				return ids[i]
+			}
+		}
+		return ""
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // failed counts an unwritten change.

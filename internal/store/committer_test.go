@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// One change that the database refuses harms no other of its batch, and costs a few
+// One change that the database refuses does not affect the others in its batch, and costs only a few
 // transactions.
 func TestOneBadChangeOfABatchCostsAFewTransactions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {

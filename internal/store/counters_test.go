@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// takeOn writes a payment of some day that ends as it is told to.
+// takeOn writes a payment of a given day that ends with a given status.
 func takeOn(t *testing.T, s *store.Store, at time.Time, ways ...pay.OutcomeKind) {
 	p, change := create(t, id.New("", at))
 	p.Times.Created = at
@@ -40,9 +40,9 @@ func takeOn(t *testing.T, s *store.Store, at time.Time, ways ...pay.OutcomeKind)
 	}
 }
 
-// Two nodes take payments of today and of days long past while the days are
-// rolled up, one of them with an old idea of how far: no total misses a payment
-// that was committed, or has one twice, at any moment.
+// Two nodes create payments of today and of long ago while the days are
+// rolled up, one of them with an old limit of the days: no total ever lacks a committed payment
+// or counts it twice.
 func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		var nodes []*store.Store
@@ -72,7 +72,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			})
 		}
 		done := make(chan struct{})
-		others.Go(func() { // a day passes again and again; the other node hears of some
+		others.Go(func() { // a day passes again and again; the other node hears of some of these days
 			for day := 0; day < days; day++ {
 				target := int64(6 * each * day / days)
 				for ended.Load() < target {
@@ -96,7 +96,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 				both.Wait()
 			}
 		})
-		// All days, and those from a morning on, which are added up in another way.
+		// All days, and those from a morning on, which are added up differently.
 		for i, f := range []pay.PaymentFilter{
 			{}, {}, {Span: pay.Span{From: noon.Add(-time.Hour)}}, {Span: pay.Span{From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}},
 		} {
@@ -123,10 +123,10 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			// And long after, when every day has passed.
+			// And much later, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
 			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
-				t.Errorf("rolled up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
+				t.Errorf("after the roll-up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 1000}, Method: "pix"})
 			must(t, err)
@@ -138,7 +138,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 	})
 }
 
-// Check names a counter that is wrong, whichever of its figures it is.
+// Check reports a wrong counter, whichever of its numbers is wrong.
 func TestCheckFindsWrongCounters(t *testing.T) {
 	for _, c := range []struct{ tamper, rule string }{
 		{"UPDATE counters SET n = n + 1 WHERE day >= 0", "counters count the payments, day by day"},

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// completedAt stores a payment whose event fans out.
+// completedAt writes a payment whose event goes to endpoints.
 func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 	t.Helper()
 	p := stored(t, s, name)
@@ -21,8 +21,8 @@ func completedAt(t *testing.T, s *store.Store, name string, at time.Time) {
 	must(t, s.Commit(ctx, payload(change)))
 }
 
-// What is parked does not come due: it neither fills the leases of others nor
-// is leased itself, until it is taken for its endpoint.
+// A parked delivery is never due: it takes no place in leases of others, and
+// is leased only for its endpoint.
 func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "dead", hook.AllEvents)
@@ -48,7 +48,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		if len(stalled) != 1 || stalled[0].ID != "wh_dead" || !stalled[0].Parked {
 			t.Fatalf("stalled are %v, want wh_dead", stalled)
 		}
-		// An endpoint whose circuit is open gets its deliveries parked from birth.
+		// The deliveries of an endpoint with an open circuit are parked from the start.
 		paused := stalled[0].Subscription
 		paused, _ = paused.Heard(false, hook.CircuitAfter, noon)
 		must(t, s.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{paused}}))
@@ -77,13 +77,13 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		takers.Wait()
 		for id, n := range taken {
 			if n != 1 {
-				t.Errorf("%s was taken %d times at once", id, n)
+				t.Errorf("%s was leased %d times at once", id, n)
 			}
 		}
 		rest, err := s.Deliveries.Unpark(ctx, "wh_dead", late, 10)
 		must(t, err)
 		if len(taken)+len(rest) != 2 {
-			t.Errorf("%d deliveries were taken, want both", len(taken)+len(rest))
+			t.Errorf("%d deliveries were leased, want both", len(taken)+len(rest))
 		}
 		if stalled, err = s.Subscriptions.Stalled(ctx); err != nil || len(stalled) != 1 || stalled[0].Parked || !stalled[0].Circuit.Open {
 			t.Errorf("stalled are %+v (%v), want wh_dead with its circuit open and nothing parked", stalled, err)
@@ -166,7 +166,7 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 		boxes, err := s.Subscriptions.Inboxes(ctx)
 		must(t, err)
 		if len(boxes) != 2 {
-			t.Errorf("%d inboxes have got something, want 2", len(boxes))
+			t.Errorf("%d inboxes have deliveries, want 2", len(boxes))
 		}
 		for i, want := range []int{15, 5, 0} {
 			if n, err := s.Subscriptions.TrimInbox(ctx, "wh_box", "", 15); err != nil || n != want {

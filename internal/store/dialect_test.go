@@ -7,12 +7,12 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// SQLite prepares a statement anew whenever it is given an argument that its plan
-// looks at, and it looks at those of LIMIT.
+// SQLite prepares a statement again for each value of an argument that its plan
+// depends on, and that includes the one of LIMIT.
 func TestSQLitePlansByNoArgument(t *testing.T) {
 	for _, text := range engine.SQLite.Texts() {
 		if strings.Contains(text, "LIMIT $") {
-			t.Errorf("a limit is an argument as it is: %s", text)
+			t.Errorf("a LIMIT has a plain argument: %s", text)
 		}
 	}
 }

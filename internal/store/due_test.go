@@ -11,14 +11,14 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Loops sleep until the next row: one that is not told would be done late.
+// Loops sleep until the next due row: a row that NextDue misses would be processed late.
 func TestTheNextDueRowIsKnown(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		next := func() map[string]time.Time {
 			t.Helper()
 			due, err := s.NextDue(ctx)
 			must(t, err)
-			delete(due, "seals") // of the merchant
+			delete(due, "seals") // those of the merchant
 			return due
 		}
 		if due := next(); len(due) > 0 {
@@ -33,7 +33,7 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		if due := next(); len(due) != 1 || !due["processing payments"].Equal(first.DueAt) {
 			t.Errorf("NextDue says %v, want the first payment's %s", due, first.DueAt)
 		}
-		// A test clock that was moved makes its rows due earlier.
+		// Moving a test clock makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
 		_, err := s.Clocks.List(ctx)
 		must(t, err)
@@ -49,8 +49,8 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 	})
 }
 
-// Stores that share a database are told what each of them writes, and what stands
-// between one and the database is that one's alone.
+// Stores that share a database hear of each other's commits. A failure between one store and the database
+// concerns only that store.
 func TestStoresShareADatabase(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
@@ -66,7 +66,7 @@ func TestStoresShareADatabase(t *testing.T) {
 	one := open("one", nil)
 	two := open("two", func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
 		if down && trip.Kind == store.TripCommit {
-			_ = run(ctx) // it arrives, and nobody hears of it
+			_ = run(ctx) // it arrives, but the reply is lost
 			return broken
 		}
 		return run(ctx)
@@ -76,19 +76,19 @@ func TestStoresShareADatabase(t *testing.T) {
 	}
 	must(t, one.Commit(ctx, merchant("mer_a")))
 	if told["one"] != 1 || told["two"] != 1 {
-		t.Errorf("after one commit the stores were told %v", told)
+		t.Errorf("after one commit the stores heard of %v", told)
 	}
 	down = true
 	if err := two.Commit(ctx, merchant("mer_b")); err != nil {
-		t.Errorf("a commit that arrived is found out, and says %v", err)
+		t.Errorf("a commit that arrived returns %v", err)
 	}
 	if _, err := one.Merchants.Get(ctx, "mer_b"); err != nil {
-		t.Errorf("what arrived is not there: %v", err)
+		t.Errorf("the commit that arrived is missing: %v", err)
 	}
 	two.Close()
 	must(t, one.Commit(ctx, merchant("mer_c")))
 	one.Close()
 	if told["two"] != 2 {
-		t.Errorf("a store that is closed was told of %d changes, want 2", told["two"])
+		t.Errorf("a closed store heard of %d changes, want 2", told["two"])
 	}
 }

@@ -47,7 +47,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 	d := w.s.b.DB.Dialect()
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
-	for _, r := range gather(w.kept, payments.ReceiptsTable.Of, nil) {
+	for _, r := range gather(w.kept, payments.NoticesTable.Of, nil) {
 		switch r.Verdict {
 		case pay.Mismatched:
 			opened.Text(r.ID, r.Payment).Number(table.Micros(r.At)).Next()

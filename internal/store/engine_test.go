@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// Whoever looks for a master key learns what opening would say, and changes nothing.
-func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
+// Keyed finds out what opening a database would report about its master key, and changes nothing.
+func TestKeyedReadsADatabaseWithoutOpeningIt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})
@@ -43,7 +43,7 @@ func TestKeyedTellsOfADatabaseThatNobodyOpened(t *testing.T) {
 	})
 	fresh := filepath.Join(t.TempDir(), "a.db")
 	if keyed, err := schema.Keyed(t.Context(), "sqlite:"+fresh, nil); err != nil || keyed {
-		t.Errorf("a file that is not there is keyed: %v (%v)", keyed, err)
+		t.Errorf("a missing file is keyed: %v (%v)", keyed, err)
 	}
 	if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking made %s (%v)", fresh, err)

@@ -22,7 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// next is what the next version of the program brings: every kind of migration there is.
+// next is the migrations of the next version: every kind of migration there is.
 func next() fs.FS {
 	list, err := schema.Read(nil)
 	if err != nil {
@@ -68,7 +68,7 @@ func pendingPayment(n int) pay.Payment {
 	}
 }
 
-// state is what people are told of the migrations that are left, by name.
+// state returns the migrations that are left, by name, as operators see them.
 func state(t *testing.T, database string, more fs.FS) (left []string) {
 	t.Helper()
 	list, err := schema.List(t.Context(), database, more)
@@ -83,9 +83,9 @@ func state(t *testing.T, database string, more fs.FS) (left []string) {
 	return left
 }
 
-// An older program goes on beside what a newer one expands. What it does not bear waits until it is
-// gone, and bars it where it only slept.
-func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
+// An older program continues beside an expand migration. A contract migration waits until it has
+// ended, and bars it if it only slept.
+func TestOlderProgramsContinueUntilTheContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		old := opened(t, database, Options{})
@@ -106,20 +106,20 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 		}
 		n := 0
 		if err := young.b.DB.Query(ctx, "SELECT count(*) FROM payments WHERE note = 'none'", nil, func(r engine.Row) error { return r.Scan(&n) }); err != nil || n != 5 {
-			t.Errorf("%d notes were filled in (%v), want 5", n, err)
+			t.Errorf("%d notes were filled (%v), want 5", n, err)
 		}
 		for i, s := range []*Store{old, young} {
 			if err := s.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(10 + i)}}); err != nil {
 				t.Errorf("program %d: %v", i, err)
 			}
 		}
-		again := opened(t, database, Options{}) // an older node starts anew
+		again := opened(t, database, Options{}) // an older node starts
 		again.Close()
 		waits, err := young.Contract(ctx, 0)
 		if err != nil || waits == nil || !strings.Contains(waits.Error(), "older programs are alive") {
 			t.Errorf("beside an older program the contract waits for %v (%v)", waits, err)
 		}
-		// It sleeps for longer than a node is quiet.
+		// It sleeps for longer than a node counts as active.
 		if err := young.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 			return m.Exec(fmt.Sprintf("UPDATE committers SET at = at - %d", (90 * time.Second).Microseconds()))
 		}); err != nil {
@@ -132,7 +132,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 			t.Errorf("after the contract %v are left", left)
 		}
 		if err := old.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(20)}}); !errors.Is(err, engine.ErrDown) {
-			t.Errorf("an older program woke up and writes: %v", err)
+			t.Errorf("an older program wakes up and writes: %v", err)
 		}
 		if err := young.Commit(ctx, pay.Change{Payments: []pay.Payment{pendingPayment(21)}}); err != nil {
 			t.Errorf("the newer program: %v", err)
@@ -145,7 +145,7 @@ func TestOlderProgramsGoOnUntilTheContract(t *testing.T) {
 	})
 }
 
-// Whoever goes in good order is not waited for.
+// A contract migration does not wait for a program that has shut down.
 func TestContractFollowsTheLastOlderProgram(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -164,8 +164,8 @@ func TestContractFollowsTheLastOlderProgram(t *testing.T) {
 	})
 }
 
-// Commands make a schema where there is none, or nothing at all.
-func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
+// Commands create a schema in an empty database, or change nothing.
+func TestOnlySomeCommandsChangeTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		if _, err := Open(t.Context(), database, Options{Schema: schema.Keep}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("an empty database: %v", err)
@@ -178,7 +178,7 @@ func TestOnlyWhoMayChangesTheSchema(t *testing.T) {
 			t.Errorf("%v are left", left)
 		}
 		if _, err := Open(t.Context(), database, Options{Schema: schema.Make, Migrations: next()}); !errors.Is(err, engine.ErrOldSchema) {
-			t.Errorf("who makes one brings an older one up to date: %v", err)
+			t.Errorf("a command that may create a schema migrates an older one: %v", err)
 		}
 	})
 }
@@ -205,8 +205,8 @@ func TestNodesMigrateOnce(t *testing.T) {
 	})
 }
 
-// A migration that does not get a table at once lets those pass who queue behind it.
-func TestMigrationHoldsUpNobody(t *testing.T) {
+// A migration that must wait for a table lets the statements pass that queue behind it.
+func TestMigrationDelaysNobody(t *testing.T) {
 	ctx := t.Context()
 	database := dbtest.Postgres(t)
 	opened(t, database, Options{}).Close()
@@ -235,7 +235,7 @@ func TestMigrationHoldsUpNobody(t *testing.T) {
 		}
 		done <- err
 	}()
-	// It is turned away a few times; whoever comes between is served.
+	// It gives up a few times; statements in between succeed.
 	for range 20 {
 		bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, err := reader.Exec(bounded, "SELECT count(*) FROM payments")
@@ -257,7 +257,7 @@ func TestMigrationHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Totals that older programs left wrong are right again, whoever pays meanwhile.
+// Repair corrects totals that older programs left wrong, while payments are created.
 func TestRepairCountsAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -292,7 +292,7 @@ INSERT INTO delivery_counters (subscription, status, type, n, last_at) VALUES ('
 			return rules
 		}
 		if found := miscounted(); len(found) < 4 {
-			t.Fatalf("check finds %v: nothing is to be mended", found)
+			t.Fatalf("check finds %v: there is nothing to repair", found)
 		}
 		var sell sync.WaitGroup
 		enough := make(chan struct{})
@@ -312,7 +312,7 @@ INSERT INTO delivery_counters (subscription, status, type, n, last_at) VALUES ('
 			})
 		}
 		mended, err := s.RepairCounters(ctx)
-		for range 3 { // several at once, and again: nothing is added twice
+		for range 3 { // several at once, and again: nothing is counted twice
 			sell.Go(func() {
 				if list, err := s.RepairCounters(ctx); err != nil || len(list) > 0 {
 					t.Errorf("a second repair: %v, %v", list, err)

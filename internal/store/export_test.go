@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/check"
 )
 
-// ReaderOf reads by the connections of a Store. It is not closed.
+// ReaderOf returns a reader on the connections of a Store. It must not be closed.
 func ReaderOf(s *Store) *check.Reader { return check.ReaderOn(s.b.DB, s.b.Texts, s.sealer.Key) }
 
-// PrepareAll checks every statement of the package against a Store's database.
+// PrepareAll prepares every statement of the package on a Store's database.
 func PrepareAll(ctx context.Context, s *Store) error { return s.b.PrepareAll(ctx) }

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// spread makes the deliveries of all events that wait for theirs, and returns how many steps that took.
+// spread makes the deliveries of all events that wait for fan-out, and returns the number of steps.
 func spread(t *testing.T, s *store.Store) (steps int) {
 	t.Helper()
 	for {
@@ -39,12 +39,12 @@ func spread(t *testing.T, s *store.Store) (steps int) {
 	}
 }
 
-// The deliveries of a shop with many endpoints come by steps, each endpoint's once, whatever
-// becomes of the process in between.
+// The deliveries of a shop with many endpoints are made in steps, once for each endpoint, whatever
+// happens to the process in between.
 func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		var mu sync.Mutex
-		told := map[string]int{} // deliveries by event, as the node was told
+		told := map[string]int{} // deliveries by event, as the node heard of them
 		widened := 0
 		s, err := store.Open(ctx, database, store.Options{
 			Delivered: func(list []webhooks.Dispatch) {
@@ -69,7 +69,7 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 		for i := range endpoints {
 			subscribe(t, s, fmt.Sprint(i), hook.AllEvents)
 		}
-		completedAt(t, s, "first", noon) // nobody knows yet how wide it is
+		completedAt(t, s, "first", noon) // nobody knows yet how many endpoints it has
 		completedAt(t, s, "second", noon)
 		eventually(t, "it is told of one event's deliveries, and of the other's steps", func() bool { // after the commit
 			mu.Lock()
@@ -82,14 +82,14 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 			t.Fatalf("%d events wait for their deliveries, want 1", len(list))
 		}
 		if again, err := s.Deliveries.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
-			t.Errorf("somebody else gets it too: %v %v", again, err)
+			t.Errorf("another node gets it too: %v %v", again, err)
 		}
-		// Two have it all the same: one was slow, and its lease ended.
+		// Two nodes have the same step: one was slow, and its lease ended.
 		next, err := s.Deliveries.NextStep(ctx, list[0])
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
 		if err := s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}); !errors.Is(err, store.ErrStale) {
-			t.Errorf("a step that somebody did is done again: %v", err)
+			t.Errorf("a step that was done is done again: %v", err)
 		}
 		spread(t, s)
 		mu.Lock()
@@ -106,7 +106,7 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 	})
 }
 
-// While others write, a step is so small that they hardly notice.
+// While others write, steps are so small that they hardly notice.
 func TestStepsAreSmallInCompany(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		const endpoints = 40
@@ -133,12 +133,12 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 	})
 }
 
-// eventually waits for what happens by itself.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("this has not happened: %s", what)
+			t.Fatalf("this did not happen: %s", what)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		due, err := s.Deliveries.Lease(ctx, noon.Add(29*time.Second), noon, 10)
 		must(t, err)
 		if len(due) != 0 {
-			t.Errorf("%d deliveries were free while their maker's lease ran", len(due))
+			t.Errorf("%d deliveries could be leased while their maker's lease was valid", len(due))
 		}
 		due, err = s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)

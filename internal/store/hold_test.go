@@ -13,9 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// While the database hangs, all who want to begin a call hear of it when the first one does:
-// they do not wait one after the other.
-func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
+// While the database hangs, all callers that want to begin a call get the result of the first one's try:
+// they do not try one after the other.
+func TestAllCallersShareOneTryForTheLease(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
 	defer shared.Close()
@@ -40,7 +40,7 @@ func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
 			var callers sync.WaitGroup
 			for range 20 {
 				callers.Go(func() {
-					_, _, err := s.Hold(ctx)
+					_, err := s.Hold(ctx)
 					mu.Lock()
 					defer mu.Unlock()
 					told = append(told, err)
@@ -52,27 +52,27 @@ func TestAllWhoWaitForTheLeaseAreToldAtOnce(t *testing.T) {
 		began := time.Now()
 		for _, err := range all() {
 			if !errors.Is(err, store.ErrNoHold) {
-				t.Errorf("while the database hangs a caller is told %v, want ErrNoHold", err)
+				t.Errorf("while the database hangs a caller gets %v, want ErrNoHold", err)
 			}
 		}
 		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("20 callers were told after %s, want two tries of five seconds", took)
+			t.Errorf("20 callers got a result after %s, want two tries of five seconds", took)
 		}
 		hangs, failures = false, 1
 		for _, err := range all() {
 			if err != nil {
-				t.Errorf("after one failure a caller is told %v", err)
+				t.Errorf("after one failure a caller gets %v", err)
 			}
 		}
 	})
 }
 
-// A lease whose answer was late, or that was got before the process stood still, is not told
-// as one that a call can begin under.
-func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
+// No call begins under a lease whose reply came late, or that was renewed before the process was
+// suspended.
+func TestLeaseThatNearlyEndsIsRenewed(t *testing.T) {
 	for what, late := range map[string]time.Duration{
-		"the answer came late":                              4900 * time.Millisecond,
-		"the process stood still after the answer had come": time.Minute,
+		"the reply came late":                       4900 * time.Millisecond,
+		"the process was suspended after the reply": time.Minute,
 	} {
 		t.Run(what, func(t *testing.T) {
 			shared, err := store.OpenShared(ctx, nil, time.Now)
@@ -81,7 +81,7 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				late := late
 				var mu sync.Mutex
-				var until time.Time // the lease's end, as the database has it
+				var until time.Time // the end of the lease in the database
 				s, err := store.Open(ctx, "", store.Options{Shared: shared, Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
 					err := run(ctx)
 					if joins(trip) {
@@ -97,10 +97,10 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 				must(t, err)
 				defer s.Close()
 				var callers sync.WaitGroup
-				for i := range 3 { // the first renews, the others wait for him
+				for i := range 3 { // the first one renews, the others wait for it
 					callers.Go(func() {
 						time.Sleep(time.Duration(i) * time.Second)
-						_, _, err := s.Hold(ctx)
+						_, err := s.Hold(ctx)
 						mu.Lock()
 						defer mu.Unlock()
 						if err != nil || time.Until(until) < 2*time.Second {
@@ -114,8 +114,8 @@ func TestALeaseThatIsNearlyOverIsGotAgain(t *testing.T) {
 	}
 }
 
-// Whoever joins anew does not wait until the database knows that the idle node left.
-func TestANodeThatLeavesHoldsNobodyUp(t *testing.T) {
+// A process that joins again does not wait until the database knows that the idle node left.
+func TestLeavingNodeDelaysNobody(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
 	defer shared.Close()
@@ -132,15 +132,15 @@ func TestANodeThatLeavesHoldsNobodyUp(t *testing.T) {
 		must(t, err)
 		defer s.Close()
 		must(t, s.Serve(ctx))
-		before, _, err := s.Hold(ctx)
+		before, err := s.Hold(ctx)
 		must(t, err)
-		for !left.Load() { // it is idle
+		for !left.Load() { // while it is idle
 			time.Sleep(100 * time.Millisecond)
 		}
 		began := time.Now()
-		after, _, err := s.Hold(ctx)
-		if took := time.Since(began); err != nil || after == before || took > 0 {
-			t.Errorf("after %s the node %s is %q, %v; want another name at once", took, before, after, err)
+		after, err := s.Hold(ctx)
+		if took := time.Since(began); err != nil || after.Node == before.Node || took > 0 {
+			t.Errorf("after %s the node %s is %q, %v; want another name at once", took, before.Node, after.Node, err)
 		}
 	})
 }

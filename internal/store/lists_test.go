@@ -40,9 +40,9 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			Country: kind.country, OrderID: fmt.Sprintf("order-%d", i%7), Terms: tenant.TermsOf(tenant.Standard),
 		}, at)
 		must(t, err)
-		p, change := p.Try(routes.Routes[0], at)
+		p, change := p.Begin(routes, at)
 		must(t, s.Commit(ctx, change))
-		// It stays in processing, or goes a way of one or two steps.
+		// It stays in processing, or takes one or two more steps.
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Declined}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
 		for _, outcome := range ways[random.IntN(len(ways))] {
 			p, err = s.Payments.Get(ctx, acme, p.ID)
@@ -51,7 +51,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 			must(t, s.Commit(ctx, payload(change)))
 		}
 		all = append(all, p)
-		if i%15 == 14 { // payments of days that are rolled up come and move too
+		if i%15 == 14 { // payments of rolled-up days are created and change too
 			must(t, s.RollUp(ctx, midnight.AddDate(0, 0, random.IntN(6))))
 		}
 	}
@@ -59,9 +59,9 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 	return all
 }
 
-// Whatever the filter, a list has what a look at each payment would choose,
-// newest first, and its total counts the same.
-func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
+// Whatever the filter, a list has the payments that a check of each payment would select,
+// newest first, and its total is their number.
+func TestListsAndTotalsAgreeWithTheirPayments(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		random := rand.New(rand.NewPCG(1, 2))
 		all := fill(t, s, random)
@@ -113,7 +113,7 @@ func TestListsAndTotalsAgreeWithALookAtEachPayment(t *testing.T) {
 	})
 }
 
-// expected selects by looking at each payment.
+// expected selects by checking each payment.
 func expected(all []pay.Payment, f pay.PaymentFilter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||

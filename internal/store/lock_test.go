@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// lockedOut waits until so many wait for a lock.
+// lockedOut waits until that many sessions wait for a lock.
 func lockedOut(t *testing.T, v vandal, n int) {
 	t.Helper()
 	for found := 0; found < n; {
@@ -18,9 +18,9 @@ func lockedOut(t *testing.T, v vandal, n int) {
 	}
 }
 
-// SQLite has one writer, and readers that wait for nobody: these are of PostgreSQL.
+// SQLite has one writer, and its readers never wait, so these tests are for PostgreSQL.
 
-// A change waits neither for another one that waits for a lock, nor a lease for readers
+// A change does not wait for another change that waits for a lock, and a lease does not wait for readers
 // that do.
 func TestNobodyWaitsForAnothersLock(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestNobodyWaitsForAnothersLock(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- s.Commit(ctx, once("key")) }()
 	lockedOut(t, v, 1)
-	defer func() { _ = tx.Rollback() }() // where the test fails
+	defer func() { _ = tx.Rollback() }() // if the test fails
 	for range 20 {
 		go func() { _, _ = s.Payments.Any(ctx, "TXN-1") }()
 	}
@@ -53,11 +53,11 @@ func TestNobodyWaitsForAnothersLock(t *testing.T) {
 }
 
 func receipt(id string) pay.Change {
-	return pay.Change{Receipts: []pay.Receipt{{ID: id, Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}
+	return pay.Change{Notices: []pay.KeptNotice{{ID: id, Account: "bank", Payment: "TXN-1", Verdict: pay.Ignored, At: noon}}}
 }
 
-// A change that comes while both committers write waits, once one of them is free, for no
-// lock of the other's.
+// If a change comes while both committers write, the first free committer takes it: it waits for no
+// lock of the other committer.
 func TestFreeCommitterWaitsForNoLockOfTheOthers(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -87,7 +87,7 @@ func TestFreeCommitterWaitsForNoLockOfTheOthers(t *testing.T) {
 	}
 }
 
-// An index is made on one table, so that leases of its rows wait: the node's own is renewed.
+// An index is created on a table, so leases of its rows wait; the node's own lease is renewed.
 func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -95,7 +95,7 @@ func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	must(t, s.Serve(ctx))
-	before, _, err := s.Hold(ctx)
+	before, err := s.Hold(ctx)
 	must(t, err)
 	tx, err := newVandal(t, database).db.Begin()
 	must(t, err)
@@ -111,7 +111,7 @@ func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
 	}
 	lockedOut(t, newVandal(t, database), 2)
 	time.Sleep(4 * time.Second) // the lease is due to be renewed
-	if now, _, err := s.Hold(ctx); err != nil || now != before || told.Load() > 0 {
-		t.Errorf("the node %s is %q now, %v; %d leases waited for less long", before, now, err, told.Load())
+	if now, err := s.Hold(ctx); err != nil || now.Node != before.Node || told.Load() > 0 {
+		t.Errorf("the node %s is %q now, %v; %d leases waited for a shorter time", before.Node, now.Node, err, told.Load())
 	}
 }

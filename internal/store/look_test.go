@@ -22,14 +22,14 @@ func keyed(key string) pay.Change {
 	return pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: time.Unix(1, 0)}}
 }
 
-// A statement that wrote in a transaction that has foreseen its loss would write a part of it.
+// A statement that writes in a transaction that will be rolled back would write a part of it.
 func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
 	writes := regexp.MustCompile(`^\s*(INSERT|UPDATE|DELETE)\b`)
 	asking := 0
 	for _, query := range engine.Statements {
 		switch {
 		case !writes.MatchString(query):
-		case strings.Contains(query, "{unless lost}"): // TestBatchesOnlyLookRowsUp explains that it does
+		case strings.Contains(query, "{unless lost}"): // TestBatchesFindRowsByIndex explains that it does
 			asking++
 		case !engine.Standalones[query]:
 			t.Errorf("does it run in a batch? It does not ask: %s", query)
@@ -40,8 +40,8 @@ func TestEveryStatementOfABatchAsksWhetherItIsLost(t *testing.T) {
 	}
 }
 
-// A batch in which something would be lost is written by no part, and PostgreSQL logs nothing;
-// the rest of it is written with the next one.
+// If a batch has changes that must be refused, no part of it is written, and PostgreSQL logs nothing; the rest
+// of the batch is written in the next one.
 func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := Open(t.Context(), database, Options{})
@@ -66,7 +66,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			m.Version, m.Name = version, name
 			return pay.Change{Merchants: []tenant.Merchant{m}}
 		}
-		receipt := pay.Change{Receipts: []pay.Receipt{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
+		receipt := pay.Change{Notices: []pay.KeptNotice{{ID: "a notice", Account: "a", Payment: "TXN-1", At: time.Unix(1, 0)}}}
 		for _, err := range flush(moved(1, "one"), keyed("a"), receipt) {
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			}
 		}
 		if n := s.Stats().Commits - commits; n != 1 {
-			t.Errorf("what was left took %d transactions, want 1", n)
+			t.Errorf("the rest took %d transactions, want 1", n)
 		}
 		for _, key := range []string{"b", "c"} {
 			if _, err := s.Idempotency.Get(t.Context(), key); err != nil {
@@ -98,9 +98,9 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 	})
 }
 
-// Two who write at the same moment do not see each other's rows before. The later one waits, is
-// refused in words that tell the operator what it is, and runs again.
-func TestALossThatNobodyForesawIsExplained(t *testing.T) {
+// Two changes at the same moment do not see each other's rows in advance. The later one waits, fails
+// with an error that the operator understands, and runs again.
+func TestUnforeseenConflictIsExplained(t *testing.T) {
 	server := dbtest.Alone(t)
 	s, err := Open(t.Context(), dbtest.Address(server), Options{})
 	if err != nil {
@@ -140,8 +140,8 @@ func TestALossThatNobodyForesawIsExplained(t *testing.T) {
 	}
 }
 
-// With a statement that forgot to ask nothing is foreseen: the transaction is lost by its first
-// guard, and nothing of it stays.
+// If a statement forgets to ask, the conflict is not foreseen: the transaction fails at its first guard,
+// and nothing of it stays.
 func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	s, err := Open(t.Context(), dbtest.Postgres(t), Options{})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// oldCounters is how payments were counted before their days were.
+// oldCounters is how payments were counted before there were counters of days.
 const oldCounters = `
 DROP INDEX payments_kind;
 DROP TABLE watermarks;
@@ -29,7 +29,7 @@ CREATE TABLE counters (
 INSERT INTO counters (shop, live, rail, method, country, status, n)
 SELECT shop, live, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status;`
 
-// A database with payments keeps their totals, and has those of the days.
+// A database with payments keeps its totals, and gets those of the days.
 func TestMigrationCountsTheDays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -88,10 +88,10 @@ func TestMigrationCountsTheDays(t *testing.T) {
 			}
 		}
 		if day, err := s.b.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
-			t.Errorf("rolled up until day %d (%v), want one after the payments", day, err)
+			t.Errorf("rolled up until day %d (%v), want a day after the payments", day, err)
 		}
 		if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || n != 5 {
-			t.Errorf("%d payments in all (%v), want 5", n, err)
+			t.Errorf("%d payments in total (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)
 		if err != nil {
@@ -105,8 +105,8 @@ func TestMigrationCountsTheDays(t *testing.T) {
 	})
 }
 
-// A database that was made for a language, before columns had rules of their own,
-// sorts ids as bytes from then on.
+// A database with the collation of a language, from before columns had their own,
+// sorts ids as bytes after the migration.
 func TestTextIsComparedAsBytes(t *testing.T) {
 	ctx := t.Context()
 	s, err := Open(ctx, dbtest.Postgres(t), Options{})
@@ -130,7 +130,7 @@ WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name 
 		return found
 	}
 	if found := find(); len(found) > 0 {
-		t.Errorf("new tables compare %v by the rules of a language", found)
+		t.Errorf("new tables compare %v by a language's collation", found)
 	}
 	err = s.b.DB.Migrate(ctx, func(m engine.Migrator) error {
 		return m.Exec(`ALTER TABLE once ALTER COLUMN id TYPE TEXT COLLATE "default", ALTER COLUMN hash TYPE TEXT COLLATE "default";
@@ -144,7 +144,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 			t.Fatal(err)
 		}
 	}
-	// A comment makes it another statement, which is prepared for the new columns.
+	// A comment makes it a different statement, which is prepared for the new columns.
 	sorted := func(comment string) (keys string) {
 		t.Helper()
 		err := s.b.DB.Query(ctx, "SELECT string_agg(id, '' ORDER BY id) FROM once"+comment, nil, func(r engine.Row) error {
@@ -165,7 +165,7 @@ ALTER TABLE transfers ALTER COLUMN kind TYPE TEXT COLLATE "default"`)
 	}
 }
 
-// Disputes that were opened before they were kept go on: their payments know what
+// Disputes from before there were rows for them continue: their payments know the money that
 // they hold or took.
 func TestMigrationKeepsDisputes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -239,12 +239,12 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if due := !claims[0].DueAt.IsZero(); due != (id == "D") {
-				t.Errorf("claim %s is looked at again: %v", id, due)
+				t.Errorf("claim %s is due again: %v", id, due)
 			}
-			// The provider's word on it is of the claim that there is.
+			// The provider's ruling applies to the existing claim.
 			p.Stored = p.Status
-			_, change := p.Contest(pay.Notice{ID: "n", Account: "one", Reference: p.Reference(1), DisputeID: "dp_1", Ruling: pay.DisputeLost}, claims, [2]string{"CLM-new"}, at)
-			verdict, opened := change.Receipts[0].Verdict, len(change.Claims) > 0 && change.Claims[0].ID == "CLM-new"
+			_, change := pay.Notice{ID: "n", Account: "one", Reference: p.Reference(1), DisputeID: "dp_1", Ruling: pay.DisputeLost}.Contest(p, claims, [2]string{"CLM-new"}, at)
+			verdict, opened := change.Notices[0].Verdict, len(change.Claims) > 0 && change.Claims[0].ID == "CLM-new"
 			if id == "B" && verdict != pay.Ignored || id != "B" && verdict != pay.Applied || opened != (id == "C") {
 				t.Errorf("claim %s, and it is lost: %s, %+v", id, verdict, change.Claims)
 			}

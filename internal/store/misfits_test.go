@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// misfit is a payment of a scope and so many notices that did not fit it.
-func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.Receipt {
+// misfit is a payment in a scope with that many notices that did not fit it.
+func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.Status, cents int64, notices int) []pay.KeptNotice {
 	t.Helper()
 	rate, err := money.ParseRate("1")
 	if err != nil {
@@ -30,19 +30,19 @@ func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.St
 	}
 	change := pay.Change{Payments: []pay.Payment{p}}
 	for i := range notices {
-		change.Receipts = append(change.Receipts, pay.Receipt{
+		change.Notices = append(change.Notices, pay.KeptNotice{
 			ID: fmt.Sprintf("one/%s-%d", id, i), Account: "one", Payment: p.ID, Verdict: pay.Mismatched, Body: []byte("{}"), At: at.Add(time.Duration(i) * time.Minute),
 		})
 	}
-	change.Receipts = append(change.Receipts, pay.Receipt{ID: "one/fits-" + id, Account: "one", Payment: p.ID, Verdict: pay.Applied, Body: []byte("{}"), At: at})
+	change.Notices = append(change.Notices, pay.KeptNotice{ID: "one/fits-" + id, Account: "one", Payment: p.ID, Verdict: pay.Applied, Body: []byte("{}"), At: at})
 	if err := s.Commit(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
-	return change.Receipts[:notices]
+	return change.Notices[:notices]
 }
 
-// A balance warns of the merchant's own notices, of its environment, that the
-// operator has not closed; and reads no others to know.
+// A balance warns of the merchant's own open notices in its environment, and
+// reads no others for that.
 func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -58,7 +58,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
 		is := func(scope tenant.Scope, want payments.Mismatched) {
 			t.Helper()
-			if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got != want {
+			if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
 			}
 		}
@@ -67,7 +67,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		is(other, payments.Mismatched{Count: 3, Since: open[0].At, USD: 9})
 		is(tenant.Scope{Merchant: "mer_3"}, payments.Mismatched{})
 
-		for _, r := range []pay.Receipt{open[0], second[0]} {
+		for _, r := range []pay.KeptNotice{open[0], second[0]} {
 			change, err := r.Close("seen to", r.At.Add(time.Hour))
 			if err != nil {
 				t.Fatal(err)
@@ -77,8 +77,8 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			}
 		}
 		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
-		if list, err := s.Receipts.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
-			t.Errorf("the operator sees %d open ones (%v), want 5", len(list), err)
+		if list, err := s.Notices.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
+			t.Errorf("the operator sees %d open notices (%v), want 5", len(list), err)
 		}
 		broken := func() (found []string) {
 			t.Helper()
@@ -109,7 +109,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 	})
 }
 
-// planOf is how a query is run.
+// planOf returns the plan of a query.
 func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
@@ -132,8 +132,8 @@ func planOf(t *testing.T, s *Store, query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// However many notices others have, the balance looks up its own.
-func TestBalanceLooksItsMisfitsUp(t *testing.T) {
+// However many notices others have, the balance finds its own by an index.
+func TestBalanceFindsItsMisfitsByIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})
@@ -156,15 +156,15 @@ func TestBalanceLooksItsMisfitsUp(t *testing.T) {
 	})
 }
 
-// beforeMisfits is how the database was before the terms of refunds.
+// beforeMisfits is the schema from before the terms of refunds.
 const beforeMisfits = `
 ALTER TABLE merchants DROP COLUMN refund_fees;
 ALTER TABLE reserves DROP COLUMN closed_at;
 DROP TABLE misfits;
 CREATE INDEX receipts_mismatched ON receipts (payment) WHERE verdict = 'mismatched';`
 
-// Merchants of an older database keep what they were promised, reserves that were
-// released are closed, and what waits for the operator goes on to wait.
+// Merchants of an older database keep their terms, released reserves are
+// closed, and open notices still wait for the operator.
 func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -218,11 +218,11 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
 			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
 		}
-		if got, err := s.Receipts.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
+		if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
 			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
 		}
-		if found, err := s.Receipts.Unclosed(ctx, 10); err != nil || len(found) != 2 {
-			t.Errorf("the operator sees %d (%v), want 2", len(found), err)
+		if found, err := s.Notices.Unclosed(ctx, 10); err != nil || len(found) != 2 {
+			t.Errorf("the operator sees %d notices (%v), want 2", len(found), err)
 		}
 	})
 }

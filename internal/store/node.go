@@ -91,18 +91,19 @@ func (s *core) clock() int64 {
 	return 0
 }
 
-// Hold makes this process a node, or renews its lease if little is left. It returns the node's id and the
-// database's time.
+// Hold makes this process a node, or renews its lease if little is left. It returns the node as the caller of
+// a call that begins now.
 //
 // Errors: ErrNoHold.
-func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error) {
+func (s *core) Hold(ctx context.Context) (pay.Caller, error) {
 	n := &s.node
 	n.used.Store(time.Now().UnixNano())
 	if h, now := n.now(); h != nil && h.until.Sub(now) >= freshHold {
-		return h.node, now, nil
+		return pay.Caller{Node: h.node, At: now}, nil
 	}
 	// All callers share one renewal. A second one follows if it fails, if the node has just left, or if
 	// little is left: the answer was late, or the process stood still.
+	var err error
 	for _, least := range []time.Duration{freshHold, 1} {
 		select {
 		case said := <-n.flight.DoChan("", n.renew):
@@ -111,16 +112,16 @@ func (s *core) Hold(ctx context.Context) (node string, now time.Time, err error)
 			err = ctx.Err()
 		}
 		if ctx.Err() != nil { // also if both are ready, since select picks at random
-			return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
+			return pay.Caller{}, fmt.Errorf("%w: %w", ErrNoHold, ctx.Err())
 		}
 		if h, now := n.now(); err == nil && h != nil && h.until.Sub(now) >= least {
-			return h.node, now, nil
+			return pay.Caller{Node: h.node, At: now}, nil
 		}
 	}
 	if err == nil {
 		err = errTooShort
 	}
-	return "", time.Time{}, fmt.Errorf("%w: %w", ErrNoHold, err)
+	return pay.Caller{}, fmt.Errorf("%w: %w", ErrNoHold, err)
 }
 
 // Now is the database's clock as this process knows it: it is ahead by at most the duration of the last
@@ -241,7 +242,7 @@ func (s *core) Serve(ctx context.Context) error {
 	if err := s.b.DB.Claim(); err != nil {
 		return err
 	}
-	if _, _, err := s.Hold(ctx); err != nil {
+	if _, err := s.Hold(ctx); err != nil {
 		return err
 	}
 	if !s.b.DB.Alone() {

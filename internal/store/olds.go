@@ -43,7 +43,7 @@ func sealAsIs(p table.Place) func(with table.Personal, id, text string) (string,
 
 // olds are read in small pages where rows are large.
 var olds = []old{
-	newOld(table.ReceiptBody, table.Unmarked("body"), 50, sealAsIs(table.ReceiptBody)),
+	newOld(table.NoticeBody, table.Unmarked("body"), 50, sealAsIs(table.NoticeBody)),
 	newOld(table.InboxBody, table.Unmarked("body"), 50, sealAsIs(table.InboxBody)),
 	newOld(table.EventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+table.Unmarked("payload"), 200, sealAsIs(table.EventPayload)),
 	newOld(table.FileName, table.Unmarked("name"), 200, sealAsIs(table.FileName)),

@@ -15,7 +15,7 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 		change := func(o tenant.Operator) error { return s.Commit(ctx, pay.Change{Operators: []tenant.Operator{o}}) }
 		ana := tenant.Operator{Name: "ana", Version: 1, Hash: "a hash", Preview: "op_…1234", CreatedAt: noon}
 		if _, err := s.Operators.Get(ctx, "ana"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("an operator whom nobody added: %v", err)
+			t.Errorf("an unknown operator: %v", err)
 		}
 		must(t, change(ana))
 		read, err := s.Operators.ByHash(ctx, "a hash")
@@ -44,7 +44,7 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 		if len(broken) != 0 {
 			t.Errorf("broken: %v", broken)
 		}
-		ghost := tenant.Operator{Name: "ghost", Version: 1, Hash: "another", CreatedAt: noon, RemovedAt: noon} // removed, and let in
+		ghost := tenant.Operator{Name: "ghost", Version: 1, Hash: "another", CreatedAt: noon, RemovedAt: noon} // removed, and yet with a token
 		must(t, change(ghost))
 		if broken, err = s.Check(ctx); err != nil || len(broken) != 1 {
 			t.Errorf("a removed operator with a token: %v (%v)", broken, err)

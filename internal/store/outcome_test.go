@@ -18,9 +18,9 @@ func once(key string) pay.Change {
 	return pay.Change{Once: &pay.Once{Key: key, Hash: "h", Object: key, At: noon}}
 }
 
-// A commit is done, and its answer is lost. Whoever waits is told that it is done, and
-// not that he lost a guard to himself.
-func TestCommitWhoseAnswerIsLostIsDone(t *testing.T) {
+// A commit succeeds, and its reply is lost. The caller hears that it succeeded, and
+// not that its guard failed because of its own write.
+func TestCommitWithALostReplyIsDone(t *testing.T) {
 	line := dbtest.Behind(t, dbtest.Postgres(t))
 	s, err := store.Open(ctx, line.Address, store.Options{})
 	must(t, err)
@@ -43,8 +43,8 @@ func TestCommitWhoseAnswerIsLostIsDone(t *testing.T) {
 	}
 }
 
-// The same with many at once: each once-key is taken once, by the one who was told so.
-func TestLostAnswersTellEachWhatBecameOfHis(t *testing.T) {
+// The same with many at once: each once-key is taken once, by the caller that hears so.
+func TestEveryCallerLearnsItsResultAfterALostReply(t *testing.T) {
 	line := dbtest.Behind(t, dbtest.Postgres(t))
 	s, err := store.Open(ctx, line.Address, store.Options{})
 	must(t, err)
@@ -56,7 +56,7 @@ func TestLostAnswersTellEachWhatBecameOfHis(t *testing.T) {
 	for c := range clients {
 		all.Go(func() {
 			for i := range each {
-				key := fmt.Sprint("key ", i) // wanted by all of them
+				key := fmt.Sprint("key ", i) // all callers want it
 				switch err := s.Commit(ctx, once(key)); {
 				case err == nil:
 					won[c] = append(won[c], key)
@@ -83,22 +83,22 @@ func TestLostAnswersTellEachWhatBecameOfHis(t *testing.T) {
 	}
 }
 
-// locked keeps the once-keys from being written until the transaction ends.
+// locked keeps once-keys from being written until the transaction ends.
 func locked(t *testing.T, v vandal, database string) *sql.Tx {
 	t.Helper()
 	tx, err := v.db.Begin()
 	must(t, err)
 	lock := "LOCK TABLE once"
 	if strings.HasPrefix(database, "sqlite:") {
-		lock = "DELETE FROM once WHERE id = ''" // locks all there is
+		lock = "DELETE FROM once WHERE id = ''" // locks the whole table
 	}
 	_, err = tx.ExecContext(ctx, lock)
 	must(t, err)
 	return tx
 }
 
-// The database stands still. Everybody is told so in the time of one change, not one
-// after the other, and what was not written then is not written later.
+// The database hangs. Every caller gets an error within the time of one change, not one
+// after the other, and a change that failed then is not written later.
 func TestStandstillIsAnOutageForAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})
@@ -111,15 +111,15 @@ func TestStandstillIsAnOutageForAll(t *testing.T) {
 		for i := range n {
 			all.Go(func() { results[i] = s.Commit(ctx, once(fmt.Sprint("key ", i))) })
 		}
-		all.Wait() // while it stands still
+		all.Wait() // while it hangs
 		must(t, tx.Rollback())
-		for s.Commit(ctx, once("after")) != nil { // the store finds out by itself that it goes on
+		for s.Commit(ctx, once("after")) != nil { // the store notices by itself that the database works again
 		}
 		for i, result := range results {
 			_, err := s.Idempotency.Get(ctx, fmt.Sprint("key ", i))
 			written := err == nil
 			if result == nil || written && !errors.Is(result, store.ErrUnknown) {
-				t.Errorf("change %d was told %v; it is written: %t", i, result, written)
+				t.Errorf("change %d returned %v; it is written: %t", i, result, written)
 			}
 			if !errors.Is(result, store.ErrUnknown) && !errors.Is(result, engine.ErrDown) && !errors.Is(result, engine.ErrBusy) {
 				t.Errorf("change %d was told %v", i, result)

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// openedWallet is a wallet of the test's shop and the change that writes it.
+// openedWallet returns a wallet of the test's shop, and the change that writes it.
 func openedWallet(id, fingerprint string, coolDown time.Duration, before *pay.Wallet) (pay.Wallet, pay.Change) {
 	return pay.Wallet{
 		ID: "wal_" + id, Scope: acme, Label: "Main", Type: pay.BankAccount, Currency: "MXN", Network: "spei",
@@ -48,7 +48,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, pay.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
-		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.CallBy("node_a", noon), noon.Add(2*time.Hour))
+		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
 		must(t, s.Commit(ctx, change))
 		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
@@ -61,18 +61,18 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
-			t.Errorf("an open verification gives the levels %v (%v)", levels, err)
+			t.Errorf("with an open verification the levels are %v (%v)", levels, err)
 		}
 		v, err = v.Move(tenant.KYCVerified, "", "", noon)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
 		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []tenant.KYCLevel{tenant.KYCBasic}) {
-			t.Errorf("verified, the levels are %v (%v)", levels, err)
+			t.Errorf("with a finished verification the levels are %v (%v)", levels, err)
 		}
 	})
 }
 
-func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
+func TestUniqueThingsAreTakenOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		first, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))
@@ -80,7 +80,7 @@ func TestWhatOnlyOneMayHaveIsTakenOnce(t *testing.T) {
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second wallet with the destination: %v, want ErrDuplicate", err)
 		}
-		_, change = openedWallet("C", "two", 0, nil) // says that the shop has no default
+		_, change = openedWallet("C", "two", 0, nil) // it was decided while the shop had no default
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("a second default wallet: %v, want ErrDuplicate", err)
 		}
@@ -127,7 +127,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 	})
 }
 
-// Each rule about withdrawals finds what it is for.
+// Each rule about withdrawals finds the error that it is for.
 func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})

@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// watched is a cipher that tells of each text before it is encrypted.
+// watched is a cipher that reports each text before it is encrypted.
 type watched struct {
 	*vault.Vault
 	before func(about string)
@@ -41,11 +41,11 @@ func cipher(t testing.TB, before func(about string)) watched {
 	return watched{v, before}
 }
 
-func note(n int) pay.Receipt {
-	return pay.Receipt{ID: fmt.Sprintf("acc/n%03d", n), Account: "acc", Verdict: pay.Ignored, Body: fmt.Appendf(nil, `{"name":"Ana %d"}`, n), At: noon}
+func note(n int) pay.KeptNotice {
+	return pay.KeptNotice{ID: fmt.Sprintf("acc/n%03d", n), Account: "acc", Verdict: pay.Ignored, Body: fmt.Appendf(nil, `{"name":"Ana %d"}`, n), At: noon}
 }
 
-// old writes as the service did before it encrypted, and returns the store as it is now.
+// old writes as the service did before it encrypted, and returns the current store.
 func old(t *testing.T, database string, changes ...pay.Change) *store.Store {
 	t.Helper()
 	before, err := store.Open(ctx, database, store.Options{})
@@ -60,13 +60,13 @@ func old(t *testing.T, database string, changes ...pay.Change) *store.Store {
 	return s
 }
 
-// Encrypting what was written before may end anywhere, and several nodes may do it at a time.
-func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
+// Encrypting older texts may stop at any point, and several nodes may do it at once.
+func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		const notes = 230
 		var all pay.Change
 		for n := range notes {
-			all.Receipts = append(all.Receipts, note(n))
+			all.Notices = append(all.Notices, note(n))
 		}
 		s := old(t, database, all)
 		short, cancel := context.WithCancel(ctx)
@@ -78,10 +78,10 @@ func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
 		}))
 		first, err := s.SealPersonal(short)
 		if err == nil || first == 0 || first >= 120 {
-			t.Fatalf("it was ended after %d of %d: %v", first, notes, err)
+			t.Fatalf("it stopped after %d of %d: %v", first, notes, err)
 		}
 		for n := range notes { // some are encrypted, others are not
-			got, err := s.Receipts.Get(ctx, note(n).ID)
+			got, err := s.Notices.Get(ctx, note(n).ID)
 			must(t, err)
 			if !bytes.Equal(got.Body, note(n).Body) {
 				t.Fatalf("meanwhile %s reads as %q", got.ID, got.Body)
@@ -109,19 +109,19 @@ func TestEncryptingOldTextsGoesOnWhereItEnded(t *testing.T) {
 		must(t, err)
 		defer stranger.Close()
 		for n := range notes {
-			got, err := s.Receipts.Get(ctx, note(n).ID)
+			got, err := s.Notices.Get(ctx, note(n).ID)
 			must(t, err)
 			if !bytes.Equal(got.Body, note(n).Body) {
 				t.Errorf("%s reads as %q", got.ID, got.Body)
 			}
-			if got, err := stranger.Receipts.Get(ctx, note(n).ID); err == nil || got.Body != nil || !strings.Contains(err.Error(), note(n).ID) {
+			if got, err := stranger.Notices.Get(ctx, note(n).ID); err == nil || got.Body != nil || !strings.Contains(err.Error(), note(n).ID) {
 				t.Errorf("without the key %s reads as %q, %v", got.ID, got.Body, err)
 			}
 		}
 	})
 }
 
-// A claim that is written while its old evidence is encrypted stays as it was written.
+// A claim that changes while its old evidence is encrypted keeps the change.
 func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		p, opened := create(t, "A")
@@ -164,12 +164,12 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 	})
 }
 
-// A notification that comes again loses to the first one, though its ciphertext is another.
+// If a notification arrives again, the first one is kept, although the ciphertexts differ.
 func TestEncryptedReceiptIsKeptOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := old(t, database)
-		must(t, s.Commit(ctx, pay.Change{Receipts: []pay.Receipt{note(1)}}))
-		if err := s.Commit(ctx, pay.Change{Receipts: []pay.Receipt{note(1)}}); !errors.Is(err, store.ErrDuplicate) {
+		must(t, s.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{note(1)}}))
+		if err := s.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{note(1)}}); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("the second one: %v, want ErrDuplicate", err)
 		}
 	})
@@ -192,8 +192,8 @@ func BenchmarkReceipt(b *testing.B) {
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					n := pay.Receipt{ID: id.New("", noon), Account: "acc", Verdict: pay.Ignored, Body: benchPayload, At: noon}
-					if err := s.Commit(ctx, pay.Change{Receipts: []pay.Receipt{n}}); err != nil {
+					n := pay.KeptNotice{ID: id.New("", noon), Account: "acc", Verdict: pay.Ignored, Body: benchPayload, At: noon}
+					if err := s.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{n}}); err != nil {
 						b.Error(err)
 						return
 					}

@@ -10,12 +10,12 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// A plan that is made while a table is empty is kept when it has grown, and a table
-// that rows only pass through is empty whenever somebody counts. So nothing that a
-// batch runs may read a table or an index from end to end, however few rows the
-// planner believes there are: it did, and a payment cost PostgreSQL twice its time.
-// And what asks {unless lost} asks it before it looks at a row.
-func TestBatchesOnlyLookRowsUp(t *testing.T) {
+// A plan that was made while a table was empty is kept when the table has grown, and a
+// table that rows only pass through is empty whenever statistics are taken. So no
+// statement of a batch may read a table or an index from end to end, however few rows the
+// planner expects: that once doubled the time that PostgreSQL needed for a payment.
+// And a statement with {unless lost} must evaluate that before it reads a row.
+func TestBatchesFindRowsByIndex(t *testing.T) {
 	ctx := t.Context()
 	s, err := Open(ctx, dbtest.Postgres(t), Options{})
 	if err != nil {
@@ -27,7 +27,7 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Release()
-	// Only then does the planner believe in no rows.
+	// Only then does the planner expect no rows.
 	if _, err := conn.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +70,13 @@ func TestBatchesOnlyLookRowsUp(t *testing.T) {
 			return strings.Contains(line, "One-Time Filter: (current_setting('cascada.lost'")
 		}
 		if asks[text] && !slices.ContainsFunc(plan, first) {
-			t.Errorf("%s\nasks whether it is lost in a way that does not stop it:\n%s", text, strings.Join(plan, "\n"))
+			t.Errorf("%s\nevaluates {unless lost} in a way that does not stop it:\n%s", text, strings.Join(plan, "\n"))
 		}
 		for at, line := range plan {
 			wholeIndex := strings.Contains(line, "Index") && strings.Contains(line, "Scan using") &&
 				(at+1 == len(plan) || !strings.Contains(plan[at+1], "Index Cond:"))
 			if wholeIndex || strings.Contains(line, "Seq Scan on") {
-				t.Errorf("%s\nreads more than it is asked for:\n%s", text, strings.Join(plan, "\n"))
+				t.Errorf("%s\nreads more rows than it returns:\n%s", text, strings.Join(plan, "\n"))
 				break
 			}
 		}

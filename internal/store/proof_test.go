@@ -26,7 +26,7 @@ func since(t *testing.T, s *store.Store, p *check.Proof) check.Checked {
 	return got
 }
 
-// proved checks and fails the test when something is broken.
+// proved checks, and fails the test if something is broken.
 func proved(t *testing.T, s *store.Store, p *check.Proof) *check.Proof {
 	t.Helper()
 	got := since(t, s, p)
@@ -36,14 +36,14 @@ func proved(t *testing.T, s *store.Store, p *check.Proof) *check.Proof {
 	return got.Proof
 }
 
-// A check that goes on from an earlier one finds what is wrong since, and what is wrong with
-// balances and heads. What was changed before that, in rows that nothing happened to since, only
-// a full check finds.
-func TestCheckGoesOnFromAProof(t *testing.T) {
+// A check that continues from an earlier one finds errors that are new, and errors of balances and
+// heads. Older errors in rows that have not changed since are found only by a full
+// check.
+func TestCheckContinuesFromAProof(t *testing.T) {
 	cases := map[string]struct {
 		do        string
 		rule, id  string
-		unnoticed bool // by a check that goes on
+		unnoticed bool // by a check that continues
 	}{
 		"an old row":                {"UPDATE transfers SET amount_local = 7 WHERE id = 'tr_b1a'", "as it was written", "tr_b1a", true},
 		"an old row removed":        {"DELETE FROM transfers WHERE id = 'tr_b2a'", "as it was written", "tr_b2a", true},
@@ -68,7 +68,7 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 		written(t, s, "last")
 		next := proved(t, s, p)
 		if !next.Full.Equal(p.At) || next.At.Before(p.At) {
-			t.Errorf("everything was looked at %s and then something at %s; the second check says %s and %s", p.Full, next.At, next.Full, next.At)
+			t.Errorf("everything was checked at %s and then a part at %s; the second check says %s and %s", p.Full, next.At, next.Full, next.At)
 		}
 		tables := []string{"blocks", "unsealed", "transfers", "audit", "balances"}
 		for _, table := range tables {
@@ -86,7 +86,7 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 				v.named(got.Broken, c.rule, c.id, "")
 			}
 			if (got.Proof != nil) != c.unnoticed {
-				t.Errorf("docs say what only a full check finds; found %v", got.Broken)
+				t.Errorf("the docs list what only a full check finds; found %v", got.Broken)
 			}
 			for _, table := range tables {
 				columns := strings.Join(v.columns(table), ", ")
@@ -99,9 +99,9 @@ func TestCheckGoesOnFromAProof(t *testing.T) {
 	})
 }
 
-// What a check looks at is what changed since: a payment that was open then, or that a transfer
-// was made for, however old it is.
-func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
+// A check reads the payments that may have changed: those that were open at the last check, or that
+// have a new transfer, however old they are.
+func TestCheckReadsWhatMayHaveChanged(t *testing.T) {
 	const rule = "a payment has all its events"
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -116,9 +116,9 @@ func TestCheckLooksAtWhatMayHaveChanged(t *testing.T) {
 			t.Errorf("a full check finds %d payments, want 2", n)
 		}
 		if found := since(t, s, p).Broken; len(found) > 0 {
-			t.Errorf("payments that nothing happened to are looked at: %v", found)
+			t.Errorf("payments that have not changed are read: %v", found)
 		}
-		late := ledger.Transfer{ID: "tr_" + old.Suffix() + "-9-late", Merchant: acme.Merchant, Kind: ledger.LateCapture, Payment: old.ID, Claim: "CLM-none", At: noon,
+		late := ledger.Transfer{ID: "tr_" + strings.TrimPrefix(old.ID, pay.PaymentPrefix) + "-9-late", Merchant: acme.Merchant, Kind: ledger.LateCapture, Payment: old.ID, Claim: "CLM-none", At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -5}, {Account: ledger.Suspense, Amount: 5}}}
 		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{late}}))
 		if found := ofRule(since(t, s, p).Broken, rule); len(found) != 1 || found[0].ID != old.ID {
@@ -131,13 +131,13 @@ func ofRule(found []check.Broken, rule string) []check.Broken {
 	return slices.DeleteFunc(slices.Clone(found), func(b check.Broken) bool { return b.Rule != rule })
 }
 
-// withShop makes the shop that payments of the tests are of.
+// withShop creates the shop of the tests' payments.
 func withShop(t *testing.T, s *store.Store) {
 	t.Helper()
 	must(t, s.Commit(ctx, pay.Change{Shops: []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}}}))
 }
 
-// A proof that somebody changed, or that was made under another key, is refused.
+// A proof is refused if it was changed, or was made under another key.
 func TestProofCannotBeForged(t *testing.T) {
 	s := openSealed(t, dbtest.SQLite(t), store.Options{})
 	written(t, s, "a")
@@ -152,7 +152,7 @@ func TestProofCannotBeForged(t *testing.T) {
 	other := openSealed(t, dbtest.SQLite(t), store.Options{})
 	other.SealWith(bytes.Repeat([]byte{8}, 32), nil)
 	if _, err := store.ReaderOf(other).OpenProof(content); err == nil {
-		t.Error("a proof of another key is taken")
+		t.Error("a proof of another key is accepted")
 	}
 	for what, forged := range map[string][]byte{
 		"a sum":     bytes.Replace(content, []byte(`"available":5`), []byte(`"available":6`), 1),
@@ -163,7 +163,7 @@ func TestProofCannotBeForged(t *testing.T) {
 		"nothing":   {},
 	} {
 		if bytes.Equal(forged, content) {
-			t.Fatalf("%s: nothing is forged in %s", what, content)
+			t.Fatalf("%s: the forgery changed nothing in %s", what, content)
 		}
 		if _, err := r.OpenProof(forged); err == nil {
 			t.Errorf("%s: taken: %s", what, forged)
@@ -171,7 +171,7 @@ func TestProofCannotBeForged(t *testing.T) {
 	}
 }
 
-// Checks beside everything that writes find nothing: what they compare they see in one snapshot.
+// Checks beside concurrent writes find nothing: they compare rows of one snapshot.
 func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -208,9 +208,9 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	})
 }
 
-// A check holds no snapshot for long: between two parts of a table, and two rules, there is none,
-// so that VACUUM may take away what was deleted meanwhile.
-func TestCheckLetsGoOfItsSnapshots(t *testing.T) {
+// A check holds no snapshot for long: it ends one between two parts of a table and between two rules,
+// so that VACUUM can remove rows that were deleted meanwhile.
+func TestCheckReleasesItsSnapshots(t *testing.T) {
 	database := dbtest.Postgres(t)
 	s := openSealed(t, database, store.Options{})
 	withShop(t, s)
@@ -241,7 +241,7 @@ func TestCheckLetsGoOfItsSnapshots(t *testing.T) {
 	}
 }
 
-// A reader changes nothing: not the schema of an older database either.
+// A reader changes nothing, not even the schema of an older database.
 func TestReaderRefusesAnotherSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		if _, err := check.OpenReader(ctx, database, nil); err == nil {
@@ -265,7 +265,7 @@ func TestReaderRefusesAnotherSchema(t *testing.T) {
 	})
 }
 
-// A check ends at once when nobody wants it any more.
+// A check ends at once when it is canceled.
 func TestCheckEndsWithItsCaller(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// work is a duty with how a test makes rows of it.
+// work is a kind of due work, and how a test inserts its rows.
 type work struct {
 	duty    base.Duty
 	table   string
@@ -76,9 +76,9 @@ func (w work) insert(id, doc string) string {
 	return strings.ReplaceAll(text, "ID", id)
 }
 
-// A row of due work that cannot be read holds up no other: it is set aside, in sight,
-// and taken up again once it can be read.
-func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
+// A row of due work that cannot be read does not delay others: it is set aside where operators see it,
+// and processed once it can be read.
+func TestUnreadableRowDelaysNoOther(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, err := Open(ctx, database, Options{})
@@ -100,19 +100,19 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 			return `INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload) VALUES ('` + id + `', '', '', FALSE, '', '` + id + `', 1, 1, '{}')`
 		}
 		do(event("evt_1"))
-		do(event("A")) // of fan-outs
+		do(event("A")) // one for the fan-outs
 		do(event("Z"))
 		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		for _, w := range all {
 			t.Run(w.duty.Name, func(t *testing.T) {
 				bad, spoil, mend := w.insert("BAD", "{"), "", ""
-				if w.table == "reserves" { // it has no document; PostgreSQL lets nothing else in either
+				if w.table == "reserves" { // it has no document; PostgreSQL allows nothing else in it either
 					if s.b.DB.Dialect() == engine.PostgreSQL {
 						return
 					}
 					bad = w.insert("BAD", "")
 					spoil, mend = "UPDATE reserves SET held = 'x' WHERE id = 'BAD'", "UPDATE reserves SET held = 0 WHERE id = 'BAD'"
-				} else if w.table == "fanouts" { // nor has it, but an event
+				} else if w.table == "fanouts" { // it has no document either, but an event
 					bad, mend = w.insert("BAD", ""), event("BAD")
 				} else {
 					mend = "UPDATE " + w.table + " SET doc = '{}' WHERE id = 'BAD'"
@@ -126,13 +126,13 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 					t.Errorf("%d rows are leased, want the 2 that can be read: %v", n, err)
 				}
 				if n, err := w.lease(ctx, now.Add(2*time.Minute), now.Add(3*time.Minute)); err != nil || n != 2 {
-					t.Errorf("after it %d rows are leased: %v", n, err)
+					t.Errorf("after that %d rows are leased: %v", n, err)
 				}
 				list, err := s.Quarantine(ctx)
 				if err != nil || len(list) != 1 || list[0].Work != w.duty.Name || list[0].ID != "BAD" || list[0].Reason == "" || !list[0].Since.Equal(now) {
 					t.Errorf("set aside are %v, %v", list, err)
 				}
-				found, _ := s.Check(ctx) // a rule may fail on such a row; this one comes first
+				found, _ := s.Check(ctx) // a rule may fail on such a row; this finding comes first
 				if !slices.ContainsFunc(found, func(b check.Broken) bool {
 					return b.ID == w.duty.Name+" BAD" && b.Rule == "a row of due work can be read"
 				}) {
@@ -143,10 +143,10 @@ func TestUnreadableRowHoldsUpNoOther(t *testing.T) {
 				}
 				do(mend)
 				if n, err := w.lease(ctx, now.Add(4*time.Hour), now.Add(5*time.Hour)); err != nil || n != 3 {
-					t.Errorf("once it is mended %d rows are leased, want 3: %v", n, err)
+					t.Errorf("after the repair %d rows are leased, want 3: %v", n, err)
 				}
 				if list, err := s.Quarantine(ctx); err != nil || len(list) != 0 {
-					t.Errorf("once it is mended there are %v set aside, %v", list, err)
+					t.Errorf("after the repair there are %v set aside, %v", list, err)
 				}
 				do("DELETE FROM " + w.table + " WHERE id IN ('A', 'BAD', 'Z')")
 			})

@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// While the database stands still the queue fills up, and whoever comes after
-// that is told so at once. Nobody who was not told is forgotten.
+// While the database hangs, the queue fills up, and further changes are refused
+// at once. Every change that was not refused is decided.
 func TestFullQueueRefusesChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})
@@ -25,7 +25,7 @@ func TestFullQueueRefusesChanges(t *testing.T) {
 		must(t, err)
 		lock := "LOCK TABLE once"
 		if strings.HasPrefix(database, "sqlite:") {
-			lock = "DELETE FROM once WHERE id = ''" // locks all there is
+			lock = "DELETE FROM once WHERE id = ''" // locks the whole table
 		}
 		_, err = tx.ExecContext(ctx, lock)
 		must(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Bookings are read page by page, in order of time, however many are of one moment.
+// Bookings are read page by page in the order of time, even if many are of the same moment.
 func TestBookingsAreReadOncePageByPage(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		moments := []int{0, 1, 1, 1, 1, 2, 3}
@@ -47,12 +47,12 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 			t.Errorf("booked are %v (%v)", merchants, err)
 		}
 		if merchants, err := s.Books.Booked(ctx, false, acme.Merchant, 10); err != nil || len(merchants) != 0 {
-			t.Errorf("behind the last are %v (%v)", merchants, err)
+			t.Errorf("after the last there are %v (%v)", merchants, err)
 		}
 	})
 }
 
-// A drift is open until a comparison covers its period, and keeps the day on which it
+// A drift stays open until a comparison covers its period, and keeps the day on which it
 // was first found.
 func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/check"
 )
 
-// heldDay writes a payment whose capture is settled, and returns it with the reserve
-// of its day.
+// heldDay writes a payment whose capture is settled, and returns it with the reserve of its
+// day.
 func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Reserve) {
 	t.Helper()
 	var captures []pay.Unsettled
@@ -40,15 +40,15 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	return list, day(t, s, list[0])
 }
 
-// day reads the reserve that holds a payment's part.
+// day reads the reserve that holds a part of a payment.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
+	found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
 	must(t, err)
-	return found[p.ReserveDay()]
+	return found[pay.ReserveOf(p)]
 }
 
-// release frees what a day that is closed has left.
+// release releases the rest of a closed day's reserve.
 func release(t *testing.T, s *store.Store, r pay.Reserve, now time.Time) {
 	t.Helper()
 	given, err := s.Reserves.GivenBack(ctx, r)
@@ -58,8 +58,8 @@ func release(t *testing.T, s *store.Store, r pay.Reserve, now time.Time) {
 	must(t, s.Commit(ctx, r.Release(given, have, now)))
 }
 
-// A refund whose commit stalls while the day's reserve is released draws on it no
-// more: it would take other days' reserve, or more than there is.
+// A refund whose commit is delayed until the day's reserve is released no longer draws on
+// it: it would take other days' reserves, or more than there is.
 func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		payments, held := heldDay(t, s, "A", "B")
@@ -82,7 +82,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 		if got := balance(t, s, ledger.Reserve); got != 0 {
 			t.Errorf("after the release %d is in reserve", got)
 		}
-		// Decided again, it is paid from what was released.
+		// A new decision pays it from the released money.
 		have, err := s.Books.Balances(ctx, acme)
 		must(t, err)
 		_, claim, change, err := payments[0].Refund(pay.NewRefund{ID: "CLM-3", Amount: money.New(5000, money.BRL), Released: day(t, s, p).Closed()}, have, later)
@@ -98,7 +98,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 	})
 }
 
-// A release that was decided before others took of the reserve is not written.
+// A release that was decided before others drew on the reserve is not written.
 func TestReleaseNeverTakesTheReserveBelowZero(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		payments, held := heldDay(t, s, "A")
@@ -107,7 +107,7 @@ func TestReleaseNeverTakesTheReserveBelowZero(t *testing.T) {
 		have, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		stalled := closed.Release(0, have, held.ReleaseAt)
-		// Somebody whose guard did not hold.
+		// A decision with a stale guard.
 		_, _, change = refund(t, s, payments[0], "CLM-1", 5000)
 		change.Days = nil
 		must(t, s.Commit(ctx, change))
@@ -116,13 +116,13 @@ func TestReleaseNeverTakesTheReserveBelowZero(t *testing.T) {
 		}
 		release(t, s, closed, held.ReleaseAt)
 		if got := balance(t, s, ledger.Reserve); got != 0 {
-			t.Errorf("%d is left in reserve", got)
+			t.Errorf("%d is left in the reserve", got)
 		}
 	})
 }
 
-// Of refunds and a release at one moment, in whatever order the database takes them,
-// each cent of the reserve goes one way.
+// With refunds and a release at the same moment, in any order, each cent of the reserve
+// is used once.
 func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		var ids []string
@@ -140,13 +140,13 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					found, err := s.Reserves.ByID(ctx, []string{p.ReserveDay()})
+					found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[p.ReserveDay()].Closed()}, have, later)
-					// The day is closed and its reserve not released yet: in a moment.
+					_, _, change, err := p.Refund(pay.NewRefund{ID: fmt.Sprintf("CLM-%d-%d", i, try), Released: found[pay.ReserveOf(p)].Closed()}, have, later)
+					// The day is closed, and its reserve is released soon after.
 					if refused := new(problem.Error); errors.As(err, &refused) && refused.Code == problem.BalanceInsufficient && try < 10_000 {
 						continue
 					}
@@ -194,12 +194,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 		have, err := s.Books.Balances(ctx, books)
 		must(t, err)
 		if have[ledger.Reserve] != 0 || have[ledger.Available]+have[ledger.Pending] != 0 {
-			t.Errorf("with all refunded %v is left", have)
+			t.Errorf("after all refunds %v is left", have)
 		}
 	})
 }
 
-// Check tells where a day's reserve went two ways, and where it went below zero.
+// Check finds a day's reserve that was used twice, or that went below zero.
 func TestCheckFindsAReserveThatWasUsedTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})

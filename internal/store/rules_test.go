@@ -13,16 +13,16 @@ import (
 func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		if mark, err := s.Rules.Mark(ctx); mark != 0 || err != nil {
-			t.Errorf("nobody applied rules, and the newest are %d (%v)", mark, err)
+			t.Errorf("without rules, the newest are %d (%v)", mark, err)
 		}
 		if _, err := s.Rules.Get(ctx, 1); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("rules that nobody applied: %v", err)
+			t.Errorf("rules that were never applied: %v", err)
 		}
 		one, two := acquirer.RoutingRules{Version: 1, Doc: []byte(`{"order":"ü"}`), At: noon}, acquirer.RoutingRules{Version: 2, Doc: []byte{}, At: noon}
 		for _, v := range []acquirer.RoutingRules{one, two} {
 			must(t, s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{v}}))
 		}
-		// Of two operators one is second, and decides again.
+		// Of two operators the second one must decide again.
 		if err := s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{two}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("a version that is taken: %v, want ErrStale", err)
 		}
@@ -39,13 +39,13 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		broken, err := s.Check(ctx)
 		must(t, err)
 		if len(broken) != 1 || broken[0].ID != "rules/4" {
-			t.Errorf("a gap in the versions is told as %v", broken)
+			t.Errorf("a gap in the versions returns %v", broken)
 		}
 		must(t, s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{{Version: 3, At: noon}}}))
 	})
 }
 
-// A page is of both tables, in order, of one environment.
+// A page has payments of both tables, in order, of one environment.
 func TestPaymentsBetweenAreReadById(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		for _, id := range []string{"C", "A", "D"} {

@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Nodes that seal the same rows at once, while more are written, put each into
-// one block of one chain.
+// Nodes that seal the same rows at once, while more rows are written, put each row into
+// exactly one block of one chain.
 func TestRaceOfSealersSealsEachRowOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		var nodes []*store.Store
@@ -53,7 +53,7 @@ func TestRaceOfSealersSealsEachRowOnce(t *testing.T) {
 	})
 }
 
-// Every node seals by itself, so two often want the same rows: that is no error in PostgreSQL's
+// Every node seals, so two often want the same rows: that causes no error in PostgreSQL's
 // log.
 func TestRaceOfSealersLeavesNoErrorInPostgreSQLsLog(t *testing.T) {
 	server := dbtest.Alone(t)
@@ -77,8 +77,8 @@ func TestRaceOfSealersLeavesNoErrorInPostgreSQLsLog(t *testing.T) {
 	}
 }
 
-// A server that is told to end while it seals writes what is queued all the
-// same.
+// A server that is told to stop while it seals still writes its queued
+// changes.
 func TestInterruptedSealHarmsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -96,8 +96,8 @@ func TestInterruptedSealHarmsNothing(t *testing.T) {
 	})
 }
 
-// A commit that comes late, with a time long past, or from a test clock that
-// is far ahead, is sealed with what comes with it.
+// A commit with a late arrival, an old time, or the time of a test clock far
+// ahead is sealed with the rows that arrive with it.
 func TestRowsAreSealedWhateverTheirTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -108,7 +108,7 @@ func TestRowsAreSealedWhateverTheirTime(t *testing.T) {
 			due, err := s.OldestDue(ctx)
 			must(t, err)
 			if since := time.Since(due["seals"]); since < -time.Minute || since > time.Minute {
-				t.Errorf("the gauge says that a row waits since %s", due["seals"])
+				t.Errorf("the gauge says that a row has waited since %s", due["seals"])
 			}
 			sealAll(t, s)
 			clean(t, s)
@@ -119,8 +119,8 @@ func TestRowsAreSealedWhateverTheirTime(t *testing.T) {
 	})
 }
 
-// After a long stop the sealer catches up in steps, and in blocks of bounded
-// size; merchants and environments have chains of their own.
+// After a long pause the sealer catches up in steps, and in blocks of bounded
+// size; each merchant and environment has its own chain.
 func TestCatchingUpIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -142,12 +142,12 @@ func TestCatchingUpIsBounded(t *testing.T) {
 		more, err := s.Seal(ctx, noon)
 		must(t, err)
 		if !more {
-			t.Error("the first step took everything")
+			t.Error("the first step sealed everything")
 		}
 		sealAll(t, s)
 		clean(t, s)
 		got := heads(t, s)
-		// 1791 and 250 rows of the sandbox: in the first step 1000 and the rest, then the second.
+		// The sandbox has 1791 and 250 rows: the first step takes 1000 and the rest, the second step what is left.
 		for chain, want := range map[string]int64{"mer_acme sandbox": 3, "mer_acme production": 1, "mer_b sandbox": 1} {
 			if got[chain].N != want {
 				t.Errorf("%s has %d blocks, want %d; all: %v", chain, got[chain].N, want, slices.Collect(maps.Values(got)))
@@ -156,7 +156,7 @@ func TestCatchingUpIsBounded(t *testing.T) {
 	})
 }
 
-// The database refuses to change what is only ever added to.
+// The database refuses to change tables that only grow.
 func TestLedgerAuditAndBlocksAreAppendOnly(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})

@@ -22,7 +22,7 @@ import (
 
 var sealKey = bytes.Repeat([]byte{7}, 32)
 
-// vandal changes a database behind the service's back, triggers or not.
+// vandal changes a database without the service, with triggers or without.
 type vandal struct {
 	t  *testing.T
 	db *sql.DB
@@ -71,10 +71,10 @@ func (v vandal) columns(table string) []string {
 	return names
 }
 
-// broken fails the test when Check does not name the row under the rule.
+// broken fails the test if Check does not report the row under the rule.
 func (v vandal) broken(s *store.Store, rule, id, note string) {
 	v.t.Helper()
-	broken, _ := s.Check(ctx) // a document that is none any more ends it, after the seals
+	broken, _ := s.Check(ctx) // a document that no longer parses ends it, after the seals
 	v.named(broken, rule, id, note)
 }
 
@@ -128,9 +128,9 @@ func openSealed(t *testing.T, database string, o store.Options) *store.Store {
 	return s
 }
 
-// eachSealed runs a test on both engines with a chain of six blocks, four rows
-// each: tr_b1a, tr_b1b, aud_b1a, aud_b1b in the first, and so on. Two rows
-// more wait.
+// eachSealed runs a test on both engines with a chain of six blocks of four rows
+// each: tr_b1a, tr_b1b, aud_b1a, aud_b1b in the first, and so on. Two more
+// rows wait.
 func eachSealed(t *testing.T, test func(t *testing.T, s *store.Store, v vandal)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -149,14 +149,14 @@ func eachSealed(t *testing.T, test func(t *testing.T, s *store.Store, v vandal))
 	})
 }
 
-// Whatever column of a row is changed, in a block or before, the row is named.
+// Whichever column of a row is changed, in a block or not yet, the row is reported.
 func TestChangedRowIsNamed(t *testing.T) {
 	eachSealed(t, func(t *testing.T, s *store.Store, v vandal) {
 		prefixes := map[string]string{"transfers": "tr_", "audit": "aud_"}
 		for _, when := range []string{"sealed", "waits"} {
 			for table := range prefixes {
 				for _, column := range v.columns(table) {
-					written(t, s, when+"-"+table+"-"+column) // a row for each change
+					written(t, s, when+"-"+table+"-"+column) // one row for each change
 				}
 			}
 			if when == "sealed" {
@@ -180,7 +180,7 @@ func TestChangedRowIsNamed(t *testing.T) {
 				v.exec("UPDATE "+table+" SET "+change+" WHERE id IN ($1, $2)", prefix+"sealed"+suffix, prefix+"waits"+suffix)
 			}
 		}
-		broken, _ := s.Check(ctx) // a document that is none any more ends it, after the seals
+		broken, _ := s.Check(ctx) // a document that no longer parses ends it, after the seals
 		for table, prefix := range prefixes {
 			for _, column := range v.columns(table) {
 				for _, when := range []string{"sealed", "waits"} {
@@ -205,8 +205,8 @@ func TestRemovedRowIsNamed(t *testing.T) {
 	})
 }
 
-// A row put in beside the service is named, whatever its time says, and also
-// when it is put up for sealing with it.
+// A row that was inserted without the service is reported, whatever its time is, and
+// even if it is also queued for sealing.
 func TestInsertedRowIsNamed(t *testing.T) {
 	eachSealed(t, func(t *testing.T, s *store.Store, v vandal) {
 		insert := func(id string) {
@@ -228,9 +228,9 @@ func TestInsertedRowIsNamed(t *testing.T) {
 	})
 }
 
-// The hashes of rows can be read in the blocks. They do not serve to put rows
-// up for sealing once more.
-func TestRowsCannotBePutUpForSealingAgain(t *testing.T) {
+// The hashes of rows can be read in the blocks. They cannot be used to queue
+// rows for sealing again.
+func TestRowsCannotBeQueuedForSealingAgain(t *testing.T) {
 	eachSealed(t, func(t *testing.T, s *store.Store, v vandal) {
 		v.exec("DELETE FROM transfers WHERE id = 'tr_b6a'")
 		v.exec(`INSERT INTO unsealed (at, id, doc, mac)
@@ -244,7 +244,7 @@ func TestRowsCannotBePutUpForSealingAgain(t *testing.T) {
 	})
 }
 
-func TestBlocksCannotBeTakenAwayChangedOrSwapped(t *testing.T) {
+func TestBlocksCannotBeRemovedChangedOrSwapped(t *testing.T) {
 	cases := map[string]struct{ do, rule, id, note string }{
 		"removed":        {"DELETE FROM blocks WHERE n = 3", "a block follows", "mer_acme sandbox block 3", "is missing"},
 		"first removed":  {"DELETE FROM blocks WHERE n = 1", "a block follows", "mer_acme sandbox block 1", "is missing"},
@@ -289,10 +289,10 @@ func TestBlocksCannotBeTakenAwayChangedOrSwapped(t *testing.T) {
 	})
 }
 
-// Cut with the rows of its blocks and sealed on, a chain looks whole from
-// inside. The head that was kept outside tells, and so does the log of a node
-// that had seen it.
-func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
+// If a chain is cut together with the rows of its blocks, and sealing continues, it looks complete from
+// inside. The head that was kept elsewhere shows the cut, and so does the log of a node
+// that had seen the head.
+func TestKeptHeadShowsACutChain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		var log bytes.Buffer
 		s := openSealed(t, database, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -308,7 +308,7 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		sealAll(t, s)
 		for _, h := range []seal.Head{early, kept} {
 			if broken, err := store.ReaderOf(s).CheckHead(ctx, h); err != nil || len(broken) > 0 {
-				t.Errorf("a head that is good: %v, %v", broken, err)
+				t.Errorf("a valid head: %v, %v", broken, err)
 			}
 		}
 		v := newVandal(t, database)
@@ -319,7 +319,7 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		v.exec("UPDATE balances SET available = 5, receivable = -5, movements = 1")
 		clean(t, s)
 		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "was cut") {
-			t.Errorf("the head of a block that is gone: %v, %v", broken, err)
+			t.Errorf("the head of a missing block: %v, %v", broken, err)
 		}
 		if log.Len() > 0 {
 			t.Errorf("the log has %s", log.String())
@@ -328,13 +328,13 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 		written(t, s, "sixth")
 		sealAll(t, s)
 		if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "mer_acme sandbox") {
-			t.Errorf("the log does not tell that blocks are gone: %s", log.String())
+			t.Errorf("the log does not say that blocks are missing: %s", log.String())
 		}
 		written(t, s, "seventh")
 		sealAll(t, s)
 		clean(t, s)
 		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "made again") {
-			t.Errorf("the head of a chain that was made again: %v, %v", broken, err)
+			t.Errorf("the head of a rebuilt chain: %v, %v", broken, err)
 		}
 		if broken, err := store.ReaderOf(s).CheckHead(ctx, early); err != nil || len(broken) > 0 {
 			t.Errorf("the head before the cut: %v, %v", broken, err)
@@ -342,7 +342,7 @@ func TestCutChainIsToldByTheHeadThatWasKept(t *testing.T) {
 	})
 }
 
-// Without the key nobody can seal, however well he knows how it is done.
+// Without the key nobody can seal, even if he knows how sealing works.
 func TestAnotherKeySealsNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
@@ -362,7 +362,7 @@ func TestAnotherKeySealsNothing(t *testing.T) {
 		v := vandal{t: t}
 		v.broken(s, "as it was written", "tr_forged", "was changed")
 		v.broken(s, "a block follows", "mer_acme sandbox block 2", "its hash")
-		sealAll(t, s) // what waited is sealed all the same
+		sealAll(t, s) // waiting rows are sealed nevertheless
 		v.broken(other, "as it was written", "tr_ours", "was changed")
 	})
 }

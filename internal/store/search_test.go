@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
-// manyPayments are of one shop and a few kinds, as a busy shop has them.
+// manyPayments creates payments of one shop and a few kinds, as a busy shop has them.
 const manyPayments = `
 INSERT INTO payments (id, merchant, shop, live, version, status, amount, amount_local, currency_local, rate, rail, method, country, order_id,
   refunded, sequence, due_at, created_at, updated_at, doc)
@@ -20,8 +20,8 @@ FROM generate_series(1, 20000) AS n;
 INSERT INTO counters (shop, live, day, rail, method, country, status, n)
 SELECT shop, live, -1, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status`
 
-// A search looks at the range of an index for each kind that the shop has, and at nothing else: in
-// a table of millions no payment that was not asked for is read.
+// A search reads the range of an index for each kind that the shop has, and nothing else: in a table of
+// millions, no other payment is read.
 func TestSearchesReadTheirRanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := Open(t.Context(), database, Options{})
@@ -29,7 +29,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if pg, ok := s.b.DB.(*engine.Postgres); ok { // which plans by what there is
+		if pg, ok := s.b.DB.(*engine.Postgres); ok { // it plans by statistics
 			if err := pg.Migrate(t.Context(), func(m engine.Migrator) error { return m.Exec(manyPayments + "; ANALYZE payments; ANALYZE counters") }); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 	})
 }
 
-// explained is the plan of a search.
+// explained returns the plan of a search.
 func explained(t *testing.T, s *Store, text string) string {
 	t.Helper()
 	args := []any{"shp_1", false, "", "", payments.LastID, "", "", "", 50, 50, 0, 0, int64(2550)}

@@ -47,8 +47,8 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 	})
 }
 
-// There is no moment with a locked session and no payment, nor the other way:
-// who dies in between has written both, or neither.
+// There is never a locked session without its payment, or the other way round: a
+// process that dies in between has written both, or neither.
 func TestSessionAndItsPaymentAreOneCommit(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		session := opened(t, s, "A", noon)

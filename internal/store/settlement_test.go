@@ -52,10 +52,10 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", half) {
 			t.Errorf("read\n%+v\nwrote\n%+v", got, half)
 		}
-		// Whoever goes on after a crash finds what is left: nothing, here.
+		// After a crash, the next process finds what is left: here nothing.
 		left, err := s.Settlements.Unsettled(ctx, books, pay.Cursor{}, noon, 10)
 		if err != nil || len(left) != 0 {
-			t.Errorf("left to claim %v (%v), want nothing", left, err)
+			t.Errorf("left to collect %v (%v), want nothing", left, err)
 		}
 		balances, err := s.Books.Balances(ctx, books)
 		must(t, err)
@@ -79,7 +79,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		}
 		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
 		if d, err := s.Settlements.Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
-			t.Errorf("the receipt came back as %q (%v)", d.Body, err)
+			t.Errorf("the receipt reads as %q (%v)", d.Body, err)
 		}
 		for _, other := range []tenant.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
 			if _, err := s.Settlements.Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
@@ -96,7 +96,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 	})
 }
 
-// Of two nodes that close the same settlement one does, and the other writes
+// Of two nodes that close the same settlement one succeeds, and the other writes
 // nothing: no line, no transfer.
 func TestSettlementIsClosedByOneNode(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
@@ -117,21 +117,21 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 			case err == nil:
 				won++
 			case !errors.Is(err, store.ErrStale):
-				t.Errorf("a node that came second is told %v", err)
+				t.Errorf("the second node gets %v", err)
 			}
 		}
 		if got := balance(t, s, ledger.Available); won != 1 || got != lines[0].Net {
 			t.Errorf("%d nodes closed it and available is %d, want one and %d", won, got, lines[0].Net)
 		}
-		must(t, s.Commit(ctx, pay.Change{})) // the store goes on
+		must(t, s.Commit(ctx, pay.Change{})) // the store still works
 		if err := s.Commit(ctx, pay.OpenSettlement(tenant.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("opened again: %v, want ErrDuplicate", err)
 		}
 	})
 }
 
-// A closing that a refund overtook decides again, and takes no more than is
-// there.
+// A closing that a refund overtook is decided again, and moves no more than there
+// is.
 func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		capture := captured(t, s, "A")
@@ -148,7 +148,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		must(t, err)
 		must(t, s.Commit(ctx, payload(refund)))
 		if err := s.Commit(ctx, payload(change)); !errors.Is(err, store.ErrInsufficient) {
-			t.Fatalf("closed with balances of before: %v, want ErrInsufficient", err)
+			t.Fatalf("closed with old balances: %v, want ErrInsufficient", err)
 		}
 		after, err := s.Books.Balances(ctx, books)
 		must(t, err)
@@ -160,7 +160,7 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		next, err := s.Settlements.Open(ctx, books)
 		must(t, err)
 		if want := before[ledger.Pending] - after[ledger.Pending]; next.Carry != want {
-			t.Errorf("the next settlement carries %d, want %d until it claims the refund", next.Carry, want)
+			t.Errorf("the next settlement carries %d, want %d until it collects the refund", next.Carry, want)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func TestTransferIsSettledOnce(t *testing.T) {
 	})
 }
 
-// What Check says of settlements that somebody changed behind our back.
+// Check finds settlements that were changed without the service.
 func TestCheckFindsWrongSettlements(t *testing.T) {
 	base := pay.Settlement{ID: "STL-X", Scope: books, Version: 1, Number: 1, Status: pay.BatchClosed, PeriodStart: noon, CreatedAt: noon, UpdatedAt: noon}
 	with := func(change func(*pay.Settlement)) pay.Settlement { s := base; change(&s); return s }
@@ -202,6 +202,10 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 			[]string{"settlements follow each other and lose nothing of pending"}},
 		"a gap": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.Number = 2 })}},
 			[]string{"settlements follow each other and lose nothing of pending"}},
+		"a receipt that is gone": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.PDFAt = noon })}, Documents: []pay.Document{{ID: "STL-Y", Merchant: books.Merchant}}},
+			[]string{"a settlement has the receipt that was made of it"}},
+		"a receipt of another merchant": {pay.Change{Settlements: []pay.Settlement{with(func(s *pay.Settlement) { s.PDFAt = noon })}, Documents: []pay.Document{{ID: "STL-X", Merchant: "mer_other"}}},
+			[]string{"a settlement has the receipt that was made of it"}},
 		"a line of no transfer": {pay.Change{Lines: []pay.SettlementLine{{Transfer: "tr_X", Settlement: "STL-X", Scope: books, At: noon}}},
 			[]string{"a settlement's line is its transfer"}},
 		"a reserve of no payment": {pay.Change{Reserves: []pay.Reserve{{ID: "rsv_X", Scope: books, Version: 1, Day: day, Held: 5, DueAt: noon, CreatedAt: noon}}},
@@ -254,5 +258,36 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 		if !slices.ContainsFunc(broken, func(b check.Broken) bool { return b.Rule == "movements are counted" }) {
 			t.Errorf("broken: %v, want the count of movements", broken)
 		}
+	})
+}
+
+// What the shopper paid, in his currency, stands in three places: the payment and a settlement's line say
+// what the sealed transfer says.
+func TestCheckFindsAnotherLocalAmount(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, err := store.Open(ctx, database, store.Options{})
+		must(t, err)
+		defer s.Close()
+		withShop(t, s)
+		capture := captured(t, s, "A")
+		batch := firstBatch(t, s)
+		batch.PeriodEnd = noon
+		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
+		_, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
+		must(t, s.Commit(ctx, change))
+		clean(t, s)
+		v, transfer := newVandal(t, database), capture.Transfer.ID
+		for _, c := range []struct{ harm, mend, rule, id string }{
+			{"UPDATE payments SET amount_local = amount_local + 1", "UPDATE payments SET amount_local = amount_local - 1", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE payments SET currency_local = 'MXN'", "UPDATE payments SET currency_local = 'BRL'", "is captured once, with its amount", "TXN-A"},
+			{"UPDATE settlement_lines SET amount_local = amount_local + 1", "UPDATE settlement_lines SET amount_local = amount_local - 1", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET currency_local = 'MXN'", "UPDATE settlement_lines SET currency_local = 'BRL'", "line is its transfer", transfer},
+			{"UPDATE settlement_lines SET claim = 'CLM-1'", "UPDATE settlement_lines SET claim = ''", "line is its transfer", transfer},
+		} {
+			v.exec(c.harm)
+			v.broken(s, c.rule, c.id, "")
+			v.exec(c.mend)
+		}
+		clean(t, s)
 	})
 }

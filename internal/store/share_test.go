@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// A merchant whose events go to all the endpoints that he may have makes no batch long, and
-// others do not queue behind him.
+// A merchant with as many endpoints as allowed, all of which get his events, makes no batch long, and other
+// merchants do not queue behind him.
 func TestMerchantHasAShareOfABatch(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
@@ -66,7 +66,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		commit := func(c pay.Change) {
 			all.Go(func() {
 				if err := s.Commit(ctx, c); err != nil {
-					t.Errorf("a change that waits its turn: %v", err)
+					t.Errorf("a change in the queue: %v", err)
 				}
 			})
 			synctest.Wait() // until it is in the queue
@@ -82,7 +82,7 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 		commit(once("another's"))
 		close(gate)
 		all.Wait()
-		synctest.Wait() // until the last batch's deliveries are told of
+		synctest.Wait() // until the store has reported the last batch's deliveries
 
 		hold.Store(false)
 		spread(t, s)
@@ -92,17 +92,17 @@ func TestMerchantHasAShareOfABatch(t *testing.T) {
 			made, longest = made+n, max(longest, n)
 		}
 		if made != payments*hook.MostSubscriptions || longest > 1000 {
-			t.Errorf("%d deliveries came in batches of %v, want %d in batches of at most 1000", made, batches, payments*hook.MostSubscriptions)
+			t.Errorf("%d deliveries are in batches of %v, want %d in batches of at most 1000", made, batches, payments*hook.MostSubscriptions)
 		}
 		for i, who := range order {
 			if who == "another's" && i > payments/2 {
-				t.Errorf("another's change was the %dth to be written, behind those of the merchant", i)
+				t.Errorf("another merchant's change was written in position %d, behind those of the merchant", i)
 			}
 		}
 	})
 }
 
-// While others write, one merchant's part of a batch is so small that they hardly notice.
+// While others write, one merchant's share of a batch is so small that they hardly notice.
 func TestShareIsSmallInCompany(t *testing.T) {
 	shared, err := store.OpenShared(ctx, nil, time.Now)
 	must(t, err)
@@ -110,7 +110,7 @@ func TestShareIsSmallInCompany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate, hold := make(chan struct{}), atomic.Bool{}
 		var mu sync.Mutex
-		var batches []map[string]int // how many payments of whom
+		var batches []map[string]int // number of payments by merchant
 		s, err := store.Open(ctx, "", store.Options{Shared: shared, Committers: 1,
 			Through: func(ctx context.Context, trip store.Trip, run func(context.Context) error) error {
 				if trip.Kind == store.TripCommit {

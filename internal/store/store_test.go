@@ -52,7 +52,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// clean fails the test when an invariant of the database is broken.
+// clean fails the test if an invariant of the database is broken.
 func clean(t *testing.T, s *store.Store) {
 	t.Helper()
 	broken, err := s.Check(ctx)
@@ -72,8 +72,8 @@ func rate(t testing.TB) money.Rate {
 	return r
 }
 
-// create returns a payment of 25.50 USD whose first attempt is under way, and
-// the change that writes it.
+// create returns a payment of 25.50 USD whose first attempt is in progress, and the change
+// that writes it.
 func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	t.Helper()
 	p, err := pay.Create(pay.Order{
@@ -85,7 +85,7 @@ func create(t testing.TB, id string) (pay.Payment, pay.Change) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Try(routes.Routes[0], noon)
+	return p.Begin(routes, noon)
 }
 
 // stored writes a payment and returns it.
@@ -173,8 +173,8 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 	})
 }
 
-// Many decide on the same payment at once, with a stranger's changes in the
-// same batches: one wins, everybody gets his own answer.
+// Many callers decide about the same payment at once, with unrelated changes in the same
+// batches: one wins, and every caller gets its own result.
 func TestRaceForOnePayment(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
@@ -201,7 +201,7 @@ func TestRaceForOnePayment(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrStale] != 49 {
 			t.Errorf("answers %v, want one nil and 49 ErrStale", answers)
 		}
-		if got, want := balance(t, s, ledger.Pending), p.Net(); got != want {
+		if got, want := balance(t, s, ledger.Pending), p.Price.Amount.Minor-p.Terms.Fees.Total()-p.Terms.Reserve; got != want {
 			t.Errorf("pending %d after 50 captures of one payment, want %d", got, want)
 		}
 	})
@@ -231,7 +231,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		o, err := s.Idempotency.Get(ctx, "k")
 		must(t, err)
 		if _, err := s.Payments.Get(ctx, acme, o.Object); n != 1 || err != nil {
-			t.Errorf("%d payments under one key, the key's own: %v", n, err)
+			t.Errorf("%d payments with one key, the one that the key names: %v", n, err)
 		}
 	})
 }
@@ -240,7 +240,7 @@ func transfer(id string, postings ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{ID: id, Merchant: acme.Merchant, Kind: "adjustment", Local: money.New(0, money.USD), At: noon, Postings: postings}
 }
 
-// Twenty withdraw 30 of 100 at once, each with the floor zero: three may.
+// Twenty callers withdraw 30 of 100 at once, each with a floor of zero: three succeed.
 func TestFloorHoldsUnderRaces(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{
@@ -268,8 +268,8 @@ func TestFloorHoldsUnderRaces(t *testing.T) {
 	})
 }
 
-// A change that wins its version and breaks a floor leaves nothing behind, and
-// does not take its batch along.
+// If a change wins its version but breaks a floor, nothing of it stays, and the other changes of
+// its batch succeed.
 func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p := stored(t, s, "A")
@@ -281,13 +281,13 @@ func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
 		got, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
 		if got.Version != p.Version || got.Status != pay.Processing {
-			t.Errorf("after the broken floor: %s, want it as before; %s was not to be written", got, next)
+			t.Errorf("after the broken floor: %s, want it unchanged; %s must not be written", got, next)
 		}
 	})
 }
 
-// A fault in the middle of a batch: a transfer whose id is taken. Only its own
-// change fails.
+// An error in the middle of a batch: a transfer's id is taken. Only that change
+// fails.
 func TestFaultInABatchHitsOnlyItsOwnChange(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		line := func() []ledger.Posting {
@@ -412,7 +412,7 @@ func TestRailKeepsItsID(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		first, err := s.Rates.RailIDs(ctx, []string{"b", "a"})
 		must(t, err)
-		// "a" leaves the catalog, "c" joins it: its id is new all the same.
+		// "a" leaves the catalog, "c" joins it and still gets a new id.
 		second, err := s.Rates.RailIDs(ctx, []string{"c", "b"})
 		must(t, err)
 		if first["b"] != 1001 || first["a"] != 1002 || second["b"] != 1001 || second["c"] != 1003 {
@@ -449,7 +449,7 @@ func TestClosedStoreRefusesChanges(t *testing.T) {
 	})
 }
 
-// What Check is for: a database that somebody changed behind our back.
+// Check finds what somebody changed in the database without the service.
 func TestCheckFindsTampering(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})

@@ -196,7 +196,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		fact("rate", strings.TrimSpace("of "+p.Price.Source+" "+moment(p.Price.At)))
 	}
 	if p.Refunds.Local != 0 {
-		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.FeesOnRefund()))
+		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.Terms.FeesOnRefund()))
 	}
 	fact("rail", strings.Join([]string{p.Way.RailID, p.Way.Method, p.Way.Country}, " "))
 	fact("order", p.OrderID)

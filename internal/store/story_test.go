@@ -31,7 +31,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// How a failing test or an operator sees a payment, the same on both engines.
+// The life of a payment, as a failing test or an operator sees it; the same on both engines.
 func TestStoryTellsAPaymentsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "all", hook.AllEvents)
@@ -66,12 +66,12 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 			t.Errorf("the story of a claim (%v) is\n%s\nwant its payment's", err, got)
 		}
 		if _, err := s.Story(ctx, "CLM-nobody"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("the story of nobody's claim: %v, want ErrNotFound", err)
+			t.Errorf("the story of an unknown claim: %v, want ErrNotFound", err)
 		}
 	})
 }
 
-// A withdrawal's story is told like a payment's.
+// The story of a withdrawal is like that of a payment.
 func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		subscribe(t, s, "all", hook.AllEvents)
@@ -80,7 +80,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		w.Label, change.Wallets[0].Label = "Ana Souza", "Ana Souza"
 		must(t, s.Commit(ctx, change))
 		out := map[string]pay.Withdrawal{}
-		for _, id := range []string{"wdr_A", "wdr_A2"} { // whose id begins like the other's
+		for _, id := range []string{"wdr_A", "wdr_A2"} { // the second id begins like the first
 			have, err := s.Books.Balances(ctx, acme)
 			must(t, err)
 			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, pay.Conversion{}, have, noon)
@@ -102,15 +102,15 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		must(t, err)
 		golden(t, "story-withdrawal-failed.txt", failed)
 		if strings.Contains(failed, "Ana") || strings.Contains(failed, "032180000118359719") {
-			t.Errorf("the story names a person or an account:\n%s", failed)
+			t.Errorf("the story contains a person or a bank account:\n%s", failed)
 		}
 		if _, err := s.Story(ctx, "wdr_nobody"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("the story of nobody's withdrawal: %v, want ErrNotFound", err)
+			t.Errorf("the story of an unknown withdrawal: %v, want ErrNotFound", err)
 		}
 	})
 }
 
-// A story is pasted into tickets and test logs.
+// Stories are pasted into tickets and test logs.
 func TestStoryNamesNoShopper(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p, _ := create(t, "A")
@@ -121,11 +121,11 @@ func TestStoryNamesNoShopper(t *testing.T) {
 		must(t, err)
 		for _, secret := range []string{p.Buyer.Email, p.Buyer.Name, p.Buyer.IP, p.Buyer.Document, p.Page.Data.QRCode} {
 			if strings.Contains(story, secret) {
-				t.Errorf("the story names %q:\n%s", secret, story)
+				t.Errorf("the story contains %q:\n%s", secret, story)
 			}
 		}
 		if _, err := s.Story(ctx, "TXN-nobody"); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("the story of nobody: %v, want ErrNotFound", err)
+			t.Errorf("the story of an unknown payment: %v, want ErrNotFound", err)
 		}
 	})
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
-// beforeStrays is how the schema was before payments knew of late money.
+// beforeStrays is the schema from before payments knew of late money.
 const beforeStrays = `
 DROP INDEX payments_unsure; DROP INDEX payments_ended; DROP INDEX payments_ended_clock; DROP INDEX claims_open; DROP INDEX settlements_closed;
 DROP TABLE quarantined;
 ALTER TABLE payments DROP COLUMN unsure_at; ALTER TABLE processing DROP COLUMN unsure_at;
 UPDATE payments SET doc = '{"attempts":[{"order":1,"provider":"one","status":"approved","started":1}]}';`
 
-// Late money that came before payments knew of it is on them afterwards, with what became
-// of it, so that no shopper is asked for it again.
+// Late money from before payments knew of it is on them after the migration, with its
+// outcome, so that no shopper is asked for it again.
 func TestMigrationNotesLateMoney(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
@@ -62,7 +62,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 					return m.Exec(s.b.DB.Dialect().SQL(text))
 				}
 			}
-			t.Error("no migration notes late money")
+			t.Error("no migration records late money")
 			return nil
 		})
 		if err != nil {
@@ -81,7 +81,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if len(ends) != 3 || ends["CLM-1"] != "" || ends["CLM-2"] != pay.GivenBack || ends["CLM-3"] != pay.Accepted {
 			t.Errorf("the money of the inquiries ended as %v", ends)
 		}
-		if open, ok := p.Attention(); !ok || open.Claim != "CLM-1" || len(p.Attempts) != 1 {
+		if open, ok := p.Strays.Attention(); !ok || open.Claim != "CLM-1" || len(p.Attempts) != 1 {
 			t.Errorf("of %s needs attention %+v", p, open)
 		}
 		if p, err := s.Payments.Any(ctx, "TXN-B"); err != nil || len(p.Strays) != 0 {

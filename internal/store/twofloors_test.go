@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Two nodes write at once: batches with a floor under one balance move others too, those of one node the
-// other way round. They take the balances in one order, and never wait for each other.
+// Two nodes write at once: batches with a floor on one balance change other balances too, those of the two
+// nodes in opposite order. They lock the balances in one order, and never deadlock.
 func TestFloorsOfTwoNodesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -52,14 +52,14 @@ func TestFloorsOfTwoNodesDoNotDeadlock(t *testing.T) {
 	if n := refused.Load(); n > 0 {
 		t.Errorf("%d of %d changes were refused", n, 4*rounds)
 	}
-	time.Sleep(1500 * time.Millisecond) // the server tells its counts once a second
+	time.Sleep(1500 * time.Millisecond) // the server publishes its counts once a second
 	server, err := pgx.Connect(ctx, database)
 	must(t, err)
 	defer server.Close(ctx)
 	deadlocks := 0
 	must(t, server.QueryRow(ctx, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks))
 	if deadlocks > 0 {
-		t.Errorf("the nodes waited for each other %d times", deadlocks)
+		t.Errorf("there were %d deadlocks", deadlocks)
 	}
 	for _, owner := range owners {
 		b, err := nodes[1].Books.Balances(ctx, tenant.Scope{Merchant: owner})

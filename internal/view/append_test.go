@@ -191,8 +191,11 @@ func fill(t *rapid.T, v reflect.Value, all bool) {
 		}
 	case reflect.Slice:
 		if all || rapid.Bool().Draw(t, "items") {
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			fill(t, v.Index(0), all)
+			n := rapid.IntRange(map[bool]int{true: 1}[all], 3).Draw(t, "how many")
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+			for i := range n {
+				fill(t, v.Index(i), all)
+			}
 		}
 	case reflect.Map:
 		if all || rapid.Bool().Draw(t, "pairs") {

@@ -8,7 +8,7 @@ import (
 )
 
 // NewStaleRates warns of exchange rates that are old.
-func NewStaleRates(stale []pay.Quote, terms pay.RateTerms) []LedgerWarning {
+func NewStaleRates(stale []pay.KnownRate, terms pay.RateTerms) []LedgerWarning {
 	var warnings []LedgerWarning
 	for _, q := range stale {
 		warnings = append(warnings, LedgerWarning{

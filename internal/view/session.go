@@ -92,7 +92,7 @@ func NewSessionCreated(s pay.Session, token, checkoutURL string) SessionCreated 
 
 // NewOneShot shows a hosted payment as a one-shot session.
 func NewOneShot(p pay.Payment, checkoutURL string) SessionCreated {
-	c, asked := NewCreated(p, checkoutURL), p.Requested()
+	c, asked := NewCreated(p, checkoutURL), p.Price.Requested()
 	return SessionCreated{
 		SessionID: c.TransactionID, CheckoutURL: c.CheckoutURL, PaymentMethodID: &c.PaymentMethodID,
 		Status: pay.SessionPending, TransactionStatus: c.Status, Amount: Money{asked}, Currency: asked.Currency, Country: &c.Country,

@@ -218,7 +218,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	if f := p.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}
-	if s, open := p.Attention(); open {
+	if s, open := p.Strays.Attention(); open {
 		t.Attention = &Attention{Code: s.Code, AmountLocal: Money{s.Local}, CurrencyLocal: s.Local.Currency, ClaimID: text(s.Claim)}
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,5 +123,67 @@ func TestSilentConnectionGivesItsPlaceBack(t *testing.T) {
 	within(t, "its place is free", func() bool { return l.Open() == 0 })
 	if _, err := io.WriteString(dial(t, l), "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Error(err)
+	}
+}
+
+// However clients begin and end, the server's connections and its goroutines are those of clients that are
+// still there, and each place is given back once.
+func TestOddClientsLeaveNothingBehind(t *testing.T) {
+	l, _, _ := bounded(t, 1000, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // a client may have gone
+	}))
+	first := dial(t, l)
+	within(t, "it listens", func() bool { return l.Open() == 1 })
+	first.Close()
+	within(t, "it listens to nobody", func() bool { return l.Open() == 0 })
+	before := runtime.NumGoroutine() + 1 // the first's may have ended, or not yet
+	odd := map[string]func(c *net.TCPConn){
+		"says nothing":       func(*net.TCPConn) {},
+		"ends before a word": func(c *net.TCPConn) { _ = c.CloseWrite() },
+		"says a byte":        func(c *net.TCPConn) { _, _ = io.WriteString(c, "G") },
+		"says half": func(c *net.TCPConn) {
+			_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab")
+		},
+		"asks and hangs up": func(c *net.TCPConn) {
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+			_ = c.CloseWrite()
+		},
+		"asks twice at once": func(c *net.TCPConn) { _, _ = io.WriteString(c, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 2)) },
+		"speaks HTTP/2": func(c *net.TCPConn) {
+			_, _ = io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		},
+		"speaks TLS": func(c *net.TCPConn) { _, _ = io.WriteString(c, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03") },
+		"comes through a proxy": func(c *net.TCPConn) {
+			_, _ = io.WriteString(c, "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\n\r\n")
+		},
+		"is gone at once":    func(c *net.TCPConn) { _ = c.SetLinger(0); _ = c.Close() },
+		"speaks and is gone": func(c *net.TCPConn) { _, _ = io.WriteString(c, "GET"); _ = c.SetLinger(0); _ = c.Close() },
+		"asks to stay, and stays": func(c *net.TCPConn) {
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
+		},
+	}
+	var open []net.Conn
+	for range 15 {
+		for _, does := range odd {
+			c := dial(t, l)
+			does(c.(*net.TCPConn))
+			open = append(open, c)
+		}
+	}
+	for _, c := range open {
+		c.Close()
+	}
+	within(t, "no place is taken", func() bool { return l.Open() == 0 })
+	within(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
+	if n := l.Refused(); n != 0 {
+		t.Errorf("%d are refused", n)
+	}
+	// All places are there: half of them for one address.
+	for range 500 {
+		dial(t, l)
+	}
+	within(t, "every place is free again", func() bool { return l.Open() == 500 })
+	if n := l.Refused(); n != 0 {
+		t.Errorf("%d are refused", n)
 	}
 }

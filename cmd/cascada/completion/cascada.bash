@@ -1,8 +1,8 @@
-# Completion of cascada for bash: source this file, or put it into
-# /usr/share/bash-completion/completions under the name cascada.
+# Completion of cascada for bash: source this file, or save it as
+# /usr/share/bash-completion/completions/cascada.
 _cascada() {
     local line words=() i joined=""
-    # bash breaks words at = and :, and the program wants them whole.
+    # bash splits words at = and :, but the program needs them whole.
     for ((i = 1; i <= COMP_CWORD; i++)); do
         if [[ ${COMP_WORDS[i]} == [=:] && ${#words[@]} -gt 0 ]]; then
             words[-1]+=${COMP_WORDS[i]}

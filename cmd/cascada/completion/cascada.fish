@@ -1,4 +1,4 @@
-# Completion of cascada for fish: a file cascada.fish in
+# Completion of cascada for fish: save it as cascada.fish in
 # /usr/share/fish/vendor_completions.d or ~/.config/fish/completions.
 function __cascada_words
     set -l words (commandline -opc) (commandline -ct)

@@ -1,5 +1,5 @@
 #compdef cascada
-# Completion of cascada for zsh: a file _cascada in a directory of $fpath.
+# Completion of cascada for zsh: save it as _cascada in a directory of $fpath.
 _cascada() {
     local -a described
     local line word about

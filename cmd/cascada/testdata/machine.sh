@@ -1,8 +1,8 @@
 #!/bin/bash
-# Boots the systemd of this machine as process 1 of another one: the same files, of which it changes copies
-# in memory alone, the same network, everything else its own. Run by root, in new namespaces:
+# Boots this machine's systemd as process 1 of a second machine: with the same files, of which it changes only
+# copies in memory, and the same network; everything else is separate. Root runs it in new namespaces:
 #   unshare --mount --pid --fork --uts --ipc --cgroup --kill-child machine.sh DIR
-# DIR is empty, and is seen at /shared of the new machine.
+# DIR is empty, and appears as /shared of the new machine.
 set -euo pipefail
 dir=$1
 mount --make-rprivate /
@@ -29,7 +29,7 @@ ln -s pts/ptmx dev/ptmx
 mount -t tmpfs tmpfs dev/shm
 mkdir shared
 mount --bind "$dir/shared" shared
-# A machine with nothing on it: no service of this one, and none that would touch hardware or the clock.
+# An empty machine: without this machine's services, and without services that touch hardware or the clock.
 rm -rf etc/systemd/system/*.wants var/lib/cascada var/lib/private/cascada etc/cascada
 for unit in systemd-sysctl systemd-modules-load systemd-udevd systemd-udev-trigger systemd-remount-fs systemd-timesyncd \
     systemd-tmpfiles-clean systemd-random-seed systemd-update-utmp systemd-pstore e2scrub_reap getty@ console-getty; do
@@ -38,10 +38,10 @@ done
 for mount in dev-hugepages sys-kernel-debug sys-kernel-tracing sys-fs-fuse-connections; do
     ln -sf /dev/null "etc/systemd/system/$mount.mount"
 done
-# No policy of the machine that builds keeps packages from starting services.
+# A policy of the build machine must not keep packages from starting services.
 rm -f usr/sbin/policy-rc.d
 mkdir host
 pivot_root . host
-# systemd hands credentials over by mounts that the whole machine sees.
+# systemd passes credentials by mounts that the whole machine can see.
 exec /bin/bash -c 'umount -l /host && rmdir /host && mount --make-rshared / && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin container=drill \
     /lib/systemd/systemd --system --unit=basic.target --log-target=journal --show-status=no'

@@ -349,7 +349,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	if err := account.Present(); err != nil {
 		return "", "", err
 	}
-	d := ac.providers.OpenDesk(account)
+	d := ac.providers.OpenConnector(account)
 	if d.Broken != nil {
 		return ProofFails, d.Broken.Error(), nil
 	}
@@ -413,7 +413,7 @@ func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 	if account.Status == acquirer.AccountRemoved {
 		return s
 	}
-	d := ps.OpenDesk(account)
+	d := ps.OpenConnector(account)
 	s.On, s.PaysOut = d.Account.Rails, d.paysOut
 	if _, told := d.Payouts.(provider.PayoutListener); told || !d.paysOut {
 		s.NotificationURL = ps.NotificationURL(account.ID)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A query that waits in a lane when its row is leased again is sent once, and again after it was
+// If a query waits in a lane when its row is leased again, it is sent once; it is sent again after it was
 // answered. Another account's lane continues meanwhile.
-func TestLaneAsksAboutEachThingOnce(t *testing.T) {
+func TestLaneQueriesEachIDOnce(t *testing.T) {
 	q := NewLanes(time.Now)
 	var begun sync.WaitGroup
 	var mu sync.Mutex // guards asked
@@ -44,12 +44,12 @@ func TestLaneAsksAboutEachThingOnce(t *testing.T) {
 	begun.Wait()
 	q.Drain()
 	if asked["payment 0"] != 2 {
-		t.Errorf("an answered id is queried %d times in all, want 2", asked["payment 0"])
+		t.Errorf("an answered id is queried %d times in total, want 2", asked["payment 0"])
 	}
 }
 
-// An account that answers nothing is queried now and then, and normally once it answers.
-func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
+// An account that does not answer is queried rarely, and normally again once it answers.
+func TestSilentAccountIsQueriedRarely(t *testing.T) {
 	now := time.Unix(1, 0)
 	q := NewLanes(func() time.Time { return now })
 	may := func(account string) (asked bool) {
@@ -74,18 +74,18 @@ func TestSilentAccountIsAskedNowAndThen(t *testing.T) {
 			t.Fatalf("it is queried before %s are over", pause)
 		}
 		if now = now.Add(1); !may("sick") || may("sick") {
-			t.Fatalf("after %s it is not queried once", pause)
+			t.Fatalf("after %s it is not queried exactly once", pause)
 		}
 		q.Heard("sick", false)
 	}
 	now = now.Add(maxAskPause)
 	if !may("sick") {
-		t.Fatal("it is not queried any more")
+		t.Fatal("it is no longer queried")
 	}
 	q.Heard("sick", true)
 	for range 2 {
 		if !may("sick") || q.Silent() != 0 {
-			t.Error("it answers, but is not queried normally")
+			t.Error("it answers, but is still queried rarely")
 		}
 	}
 }

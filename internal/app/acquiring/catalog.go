@@ -107,27 +107,27 @@ func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accou
 	return ""
 }
 
-// Choose finds the rail and country of an order (PAY-15, PAY-16).
+// choose finds the rail and country of an order (PAY-15, PAY-16).
 //
 // In a strict sandbox a rail works only in its own country, as in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (ms *Methods) Choose(live, strict bool, id, slug, country string) (acquirer.Rail, geo.Country, error) {
+func (ms *Methods) choose(live bool, w Wanted) (acquirer.Rail, geo.Country, error) {
 	var where geo.Country
-	if country != "" {
+	if w.Country != "" {
 		var ok bool
-		if where, ok = geo.Parse(country); !ok {
+		if where, ok = geo.Parse(w.Country); !ok {
 			return acquirer.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
-	rail, err := ms.rail(live, strict, id, slug, where)
+	rail, err := ms.rail(live, w.Strict, w.MethodID, w.Method, where)
 	if err != nil {
 		return acquirer.Rail{}, where, err
 	}
-	if country == "" {
+	if w.Country == "" {
 		where, _ = geo.Parse(rail.Country)
 	}
-	if (live || strict) && where.Alpha3 != rail.Country {
+	if (live || w.Strict) && where.Alpha3 != rail.Country {
 		return acquirer.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
 			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
@@ -193,16 +193,16 @@ func (ms *Methods) payable(serving acquirer.Accounts, rail acquirer.Rail, local 
 	return local
 }
 
-// Takes reports whether an account that serves the rail accepts an amount: within the operator's
-// limits and by the adapter's own rules. A stand-in accepts every amount.
-func (ms *Methods) Takes(serving acquirer.Accounts, rail acquirer.Rail, local money.Amount) bool {
-	if len(serving) == 0 {
+// Takes reports whether an account accepts the amount of a quote: within the operator's limits and
+// by the adapter's own rules. A stand-in accepts every amount.
+func (ms *Methods) Takes(q Quote) bool {
+	if len(q.serving) == 0 {
 		return true
 	}
-	within, _ := serving.Taking(rail, local)
+	within, _ := q.serving.Taking(q.Rail, q.Local)
 	return slices.ContainsFunc(within, func(account acquirer.Account) bool {
 		upstream, ok := ms.Upstream(account.ID)
-		return ok && provider.Takes(upstream, rail.Key, local)
+		return ok && provider.Takes(upstream, q.Rail.Key, q.Local)
 	})
 }
 
@@ -288,10 +288,10 @@ func (c *Catalog) hasMethod(slug string) bool {
 	return slices.ContainsFunc(c.sandbox, bySlug) || slices.ContainsFunc(c.live, bySlug)
 }
 
-// Local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
+// local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
 // shopper who pays in the shop's currency pays exactly the shop's amount, not that amount converted
 // to USD and back. Others pay an amount that the accounts on the rail accept.
-func (ms *Methods) Local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, acquirer.Rail, error) {
+func (ms *Methods) local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, acquirer.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil

@@ -68,7 +68,7 @@ type BandHealth struct {
 // Health lists the health of each provider account that this node has called since it started.
 // Removed accounts are not listed. Other nodes may see other results.
 func (ps *Providers) Health() []RailHealth {
-	known := ps.Desks.Load().ByID
+	known := ps.Connectors.Load().ByID
 	ps.health.mu.Lock()
 	defer ps.health.mu.Unlock()
 	var list []RailHealth

@@ -20,13 +20,13 @@ func NotOurs() error {
 func (ps *Providers) RefuseNotice(ctx context.Context, account string, err error) error {
 	switch {
 	case errors.Is(err, provider.ErrUnsigned):
-		ps.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
+		ps.Quiet.WarnSometimes(ctx, "a notification was refused", account, "account", account, "reason", err)
 		return &problem.Error{Code: problem.InvalidToken, Message: "the notification's signature is missing or wrong", Cause: err}
 	case errors.Is(err, provider.ErrUnreachable):
-		ps.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
+		ps.Quiet.WarnSometimes(ctx, "a notification has to come again", account, "account", account, "reason", err)
 		return &problem.Error{Code: problem.ServiceUnavailable, Message: "the notification cannot be looked up now: send it again", Cause: err}
 	}
-	ps.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
+	ps.Quiet.WarnSometimes(ctx, "a notification was not understood", account, "account", account, "reason", err)
 	return &problem.Error{Code: problem.InvalidRequest, Message: "the notification cannot be understood", Cause: err}
 }
 
@@ -37,7 +37,7 @@ func (ps *Providers) PayoutNotices(ctx context.Context, account string, listener
 		return list, err
 	}
 	now := ps.Now()
-	for _, f := range ps.Desks.Load().ByID[account].Before {
+	for _, f := range ps.Connectors.Load().ByID[account].Before {
 		past, ok := f.Payouts.(provider.PayoutListener)
 		if !ok || !now.Before(f.Until) {
 			continue

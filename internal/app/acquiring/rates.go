@@ -235,7 +235,7 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
 	table := rs.table.Load()
 	table.BuiltIns(func(r pay.Reading) { ours[r.Currency] = true })
-	table.Quotes(func(q pay.Quote) { ours[q.Currency] = true })
+	table.Quotes(func(q pay.KnownRate) { ours[q.Currency] = true })
 	for _, r := range rs.catalog.ByID {
 		for _, l := range r.Limits {
 			ours[l.Currency] = true
@@ -246,10 +246,10 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough for a warning, among the currencies in which the
 // merchant has taken payments.
-func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quote, error) {
-	stale := map[money.Currency]pay.Quote{}
+func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.KnownRate, error) {
+	stale := map[money.Currency]pay.KnownRate{}
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q pay.Quote) {
+	rs.table.Load().Quotes(func(q pay.KnownRate) {
 		if q.Stale(rs.FX.Terms, now) {
 			stale[q.Currency] = q
 		}
@@ -261,7 +261,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quot
 	if err != nil {
 		return nil, err
 	}
-	var list []pay.Quote
+	var list []pay.KnownRate
 	for _, u := range used {
 		rail, ok := rs.catalog.ByID[u.Rail]
 		if !ok {
@@ -274,13 +274,13 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Quot
 			delete(stale, currency)
 		}
 	}
-	slices.SortFunc(list, func(a, b pay.Quote) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
+	slices.SortFunc(list, func(a, b pay.KnownRate) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
 	return list, nil
 }
 
 // RateStatus is a currency's rate as the operator sees it.
 type RateStatus struct {
-	pay.Quote
+	pay.KnownRate
 	BuiltIn pay.Reading // the sandbox's fallback; Rate is zero if there is none
 	State   string      // built-in, fresh, stale or expired
 }
@@ -295,7 +295,7 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 	var list []RateStatus
 	for currency := range rs.currencies() {
 		q := table.Quote(currency)
-		s := RateStatus{Quote: q, BuiltIn: table.BuiltIn(currency), State: "fresh"}
+		s := RateStatus{KnownRate: q, BuiltIn: table.BuiltIn(currency), State: "fresh"}
 		s.Currency = currency
 		switch {
 		case currency == money.USD:
@@ -325,7 +325,7 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 // ones; and how many readings wait for the operator.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q pay.Quote) {
+	rs.table.Load().Quotes(func(q pay.KnownRate) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}
@@ -390,16 +390,4 @@ func (rs *Rates) CheckCurrency(c money.Currency) error {
 	}
 	return problem.Field(problem.UnsupportedCurrency, "currency", fmt.Sprintf(
 		"there is no exchange rate for %s: send one of %s, or have the operator set the rate with cascada fx set %s RATE", c, strings.Join(codes, ", "), c))
-}
-
-// Worth is the value of a shop's amount in USD, with the rate.
-//
-// Errors: those of AskedRate, amount_invalid, amount_above_maximum.
-func (rs *Rates) Worth(live bool, asked money.Amount) (money.Amount, pay.Reading, error) {
-	rate, err := rs.AskedRate(live, asked.Currency)
-	if err != nil {
-		return money.Amount{}, rate, err
-	}
-	usd, err := pay.Worth(asked, rate.Rate)
-	return usd, rate, err
 }

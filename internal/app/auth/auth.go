@@ -161,7 +161,7 @@ func (ac *Access) Refresh(ctx context.Context, by base.Principal, token string) 
 func (ac *Access) refreshRefused(ctx context.Context, by base.Principal, err error) error {
 	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Code == problem.InvalidToken {
 		ac.events[AuthRefreshRefused].Add(1)
-		ac.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
+		ac.Quiet.WarnSometimes(ctx, "a refresh token was refused", "", "address", by.Address)
 	}
 	return err
 }
@@ -279,10 +279,11 @@ func (ac *Access) ParseRefresh(token string) (login string, version int64, ok bo
 	return parts[0], version, true
 }
 
-// Authenticate checks a bearer credential: an access token or a raw key (AUTH-9, AUTH-10).
+// Authenticate checks a bearer credential: an access token or a raw key (AUTH-9, AUTH-10). It
+// records that the key was used. from has the request's id and address.
 //
 // Errors: invalid_api_key, invalid_token, token_expired.
-func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Principal, error) {
+func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credential string) (base.Principal, error) {
 	unknown := problem.New(problem.InvalidAPIKey, "the key is not known: check that it is complete, and that it was not revoked or rotated; the operator lists keys with cascada key list")
 	var key tenant.Key
 	var err error
@@ -314,7 +315,12 @@ func (ac *Access) Authenticate(ctx context.Context, credential string) (base.Pri
 	if audience != nil && !slices.Contains(audience, string(key.Environment())) {
 		return base.Principal{}, problem.New(problem.InvalidToken, "the access token and its key are of different environments: get a new one from POST /auth/token")
 	}
-	return base.Principal{Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights}, nil
+	p := base.Principal{
+		Scope: key.Scope, KeyID: key.ID, Login: login, Kind: key.Kind, Preview: key.Preview, Rights: key.Rights,
+		RequestID: from.RequestID, Address: from.Address,
+	}
+	ac.keyUsed(p)
+	return p, nil
 }
 
 // RawKey reports whether a credential is a key, not a token.

@@ -36,8 +36,8 @@ func newKeyUses() *keyUses {
 	return &keyUses{seen: map[tenant.KeyUse]time.Time{}, news: map[tenant.KeyUse]time.Time{}}
 }
 
-// KeyUsed records that a valid key was used, and from where. It does not read the database.
-func (ac *Access) KeyUsed(p base.Principal) {
+// keyUsed records that a valid key was used, and from where. It does not read the database.
+func (ac *Access) keyUsed(p base.Principal) {
 	if p.KeyID == "" || p.Address == "" {
 		return
 	}
@@ -131,7 +131,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.
 	}
 	for id, list := range told {
 		ac.events[AuthNewAddress].Add(int64(len(list)))
-		ac.WarnSometimes(ctx, "a key was used from a new address", id, "key", id, "address", list[0], "addresses", len(list))
+		ac.Quiet.WarnSometimes(ctx, "a key was used from a new address", id, "key", id, "address", list[0], "addresses", len(list))
 	}
 	return nil
 }

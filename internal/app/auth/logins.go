@@ -136,11 +136,11 @@ func (ac *Access) AuthEvents() map[AuthEvent]int64 {
 // loginRefused logs, counts and audits a refused login. key is the publishable key, if it is known.
 func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenant.Key) {
 	ac.events[AuthLoginRefused].Add(1)
-	ac.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
+	ac.Quiet.WarnSometimes(ctx, "a login was refused", "", "address", by.Address, "key", key.ID)
 	if key.ID == "" {
 		return
 	}
-	left, may := ac.Quiet.Say("login "+key.ID, ac.Now(), refusalsEvery)
+	left, may := ac.Quiet.Say("login "+key.ID, refusalsEvery)
 	if !may {
 		return
 	}
@@ -160,7 +160,7 @@ func (ac *Access) CredentialRefused(ctx context.Context, by base.Principal, refu
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && (shown.Code == problem.InvalidAPIKey || shown.Code == problem.InvalidToken) {
 		ac.events[AuthRefused].Add(1)
-		ac.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
+		ac.Quiet.WarnSometimes(ctx, "credentials were refused", "", "address", by.Address, "code", string(shown.Code))
 	}
 }
 
@@ -169,14 +169,14 @@ func (ac *Access) WentBeyond(ctx context.Context, by base.Principal, refusal err
 	var shown *problem.Error
 	if errors.As(refusal, &shown) && shown.Code == problem.Forbidden {
 		ac.events[AuthBeyond].Add(1)
-		ac.WarnSometimes(ctx, "credentials lack a right or a scope", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
+		ac.Quiet.WarnSometimes(ctx, "credentials lack a right or a scope", by.KeyID, "key", by.KeyID, "address", by.Address, "right", shown.Details.Right)
 	}
 }
 
 // TurnedAway logs and counts a request over a limit. Other refusals are ignored.
 func (ac *Access) TurnedAway(ctx context.Context, by base.Principal, refusal error) {
 	if shown, ok := errors.AsType[*problem.Error](refusal); ok && shown.Code == problem.RateLimited {
-		ac.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
+		ac.Quiet.WarnSometimes(ctx, "requests are over a limit", "", "address", by.Address, "limit", shown.Message)
 	}
 }
 

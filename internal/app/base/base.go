@@ -38,12 +38,12 @@ type Base struct {
 	Config
 	Store database
 
+	Clocks
 	Turns         turns
 	Alarms        alarms
 	Quiet         quiet
 	Tenants       *Cache[Tenancy]
-	RecoveryState atomic.Pointer[pay.Recovery]             // of a database that was restored; not nil once it was read
-	Clocks        atomic.Pointer[map[string]time.Duration] // test clocks of merchants who moved theirs
+	RecoveryState atomic.Pointer[pay.Recovery] // of a database that was restored; not nil once it was read
 }
 
 // New returns a Base without a database.
@@ -53,8 +53,9 @@ func New(c Config) *Base {
 	}
 	return &Base{
 		Config:  c,
+		Clocks:  Clocks{now: c.Now},
 		Turns:   turns{waiting: map[string]*turn{}},
-		Quiet:   quiet{of: Newest[string, hush](quietKinds)},
+		Quiet:   quiet{log: c.Log, now: c.Now, of: Newest[string, hush](quietKinds)},
 		Alarms:  newAlarms(),
 		Tenants: NewCache[Tenancy](c.Now),
 	}

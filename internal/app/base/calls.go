@@ -2,62 +2,10 @@ package base
 
 import (
 	"context"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
-
-// InHand returns the payment with this node as the caller of its next calls.
-//
-// Errors: store.ErrNoHold.
-func (b *Base) InHand(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	by, err := b.Caller(ctx)
-	return p.InHandOf(by), err
-}
-
-// Caller is this node as the caller of a call that begins now.
-//
-// Errors: store.ErrNoHold.
-func (b *Base) Caller(ctx context.Context) (pay.Caller, error) {
-	node, now, err := b.Store.Hold(ctx)
-	return pay.CallBy(node, now), err
-}
-
-// AskedAt is the time of the database's clock for a query that is sent now.
-//
-// Errors: store.ErrNoHold.
-func (b *Base) AskedAt(ctx context.Context) (time.Time, error) {
-	_, now, err := b.Store.Hold(ctx)
-	return now, err
-}
-
-// Proved returns a payment with an unknown outcome, with this node as the caller of its next calls,
-// and the part of the outcome that is proved. asked is the time of the query; zero if the outcome
-// is the answer to a call. A pending payment gets no caller, because no other attempt follows it.
-func (b *Base) Proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time) (pay.Payment, pay.Outcome, error) {
-	attempt, _ := p.Current()
-	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
-		return p, o, nil
-	}
-	if asked.IsZero() {
-		o = attempt.Answered(o)
-	} else {
-		o = attempt.Proved(o, asked)
-	}
-	if p.Status != pay.Processing {
-		return p, o, nil
-	}
-	held, err := b.InHand(ctx, p)
-	return held, o, err
-}
-
-// MayCall reports whether this node may still begin the call of an attempt that it committed: it
-// holds its lease, and no other node may assume yet that the call was never made.
-func (b *Base) MayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
-	node, now, err := b.Store.Hold(ctx)
-	return err == nil && node == p.Owner && attempt.MayStart(now)
-}
 
 // Fence returns the check that is made at the last moment before a call leaves.
 func (b *Base) Fence(f pay.Flight) func() bool {
@@ -67,9 +15,9 @@ func (b *Base) Fence(f pay.Flight) func() bool {
 	}
 }
 
-// FlagReceipts logs notices that need the operator.
-func (b *Base) FlagReceipts(ctx context.Context, written pay.Change) {
-	for _, r := range written.Receipts {
+// flagReceipts logs notices that need the operator.
+func (b *Base) flagReceipts(ctx context.Context, written pay.Change) {
+	for _, r := range written.Notices {
 		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
 			b.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)
 		}

@@ -3,25 +3,44 @@ package base
 import (
 	"context"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
+// Clocks tells the time of each scope.
+type Clocks struct {
+	now   func() time.Time
+	moved atomic.Pointer[map[string]time.Duration] // test clocks of merchants who moved theirs; nil before they were read
+}
+
 // TimeOf is the time for everything that belongs to the scope: the service's clock, or the test
 // clock of a sandbox merchant who moved it (SBX-12). Every time that is stored with a merchant's
 // rows is this one. Credentials and signatures use the service's clock.
-func (b *Base) TimeOf(scope tenant.Scope) time.Time {
-	return b.Now().Add(b.Advance(scope))
+func (c *Clocks) TimeOf(scope tenant.Scope) time.Time {
+	return c.now().Add(c.Advance(scope))
 }
 
 // Advance is how far the scope's clock is ahead of the service's.
-func (b *Base) Advance(scope tenant.Scope) time.Duration {
-	clocks := b.Clocks.Load()
-	if scope.Live || clocks == nil {
-		return 0
+func (c *Clocks) Advance(scope tenant.Scope) time.Duration {
+	advance, _ := c.advance(scope)
+	return advance
+}
+
+// Moved reports whether the scope's clock was ever moved.
+func (c *Clocks) Moved(scope tenant.Scope) bool {
+	_, moved := c.advance(scope)
+	return moved
+}
+
+func (c *Clocks) advance(scope tenant.Scope) (time.Duration, bool) {
+	all := c.moved.Load()
+	if scope.Live || all == nil {
+		return 0, false
 	}
-	return (*clocks)[scope.Merchant]
+	advance, moved := (*all)[scope.Merchant]
+	return advance, moved
 }
 
 // ReadClocks reads the test clocks that were moved, on any node.
@@ -34,7 +53,7 @@ func (b *Base) ReadClocks(ctx context.Context) error {
 	for _, c := range list {
 		clocks[c.Merchant] = c.Advance
 	}
-	before := b.Clocks.Swap(&clocks)
+	before := b.moved.Swap(&clocks)
 	if before == nil || !maps.Equal(*before, clocks) {
 		b.wake() // work that was due later may be due now
 	}

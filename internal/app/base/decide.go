@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Commit writes a change. Its events contain the cause.
+// Commit writes a change. Its events contain the cause. It logs notices that need the operator.
 func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) error {
 	for i, e := range change.Events {
 		if e.Type == hook.PaymentRefunded { // no other event comes after the capture is settled
@@ -34,7 +34,11 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 		}
 		change.Events[i].Payload = payload
 	}
-	return b.Store.Commit(ctx, change)
+	err := b.Store.Commit(ctx, change)
+	if err == nil {
+		b.flagReceipts(ctx, change)
+	}
+	return err
 }
 
 // Decisions is how often a use case decides again if the rows that it read have changed.

@@ -100,7 +100,7 @@ func (b *Base) ReadRecovery(ctx context.Context) error {
 	switch {
 	case before == nil: // a command says so itself, and a service at its next look
 	case r.State == pay.RecoveryClosed:
-		b.WarnSometimes(ctx, "the service is closed: its database was restored from a copy, and later changes may be lost; cascada recover shows what to do", "recovery", "since", r.From)
+		b.Quiet.WarnSometimes(ctx, "the service is closed: its database was restored from a copy, and later changes may be lost; cascada recover shows what to do", "recovery", "since", r.From)
 	case before.State == pay.RecoveryClosed:
 		b.Log.Info("the recovery is over, and the service is open", "guarded until", r.Until)
 		b.wake()

@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// A repeated request may be converted at another rate, and so to another amount. Without a rate it
-// may not.
+// A repeated request may be converted at another rate, and so have another amount. Without a rate its
+// amount must be equal.
 func TestAmountsOfTwoMomentsAreNear(t *testing.T) {
 	for _, c := range []struct {
 		a, b money.Amount

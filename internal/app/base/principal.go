@@ -90,19 +90,6 @@ func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 	return tenant.Scope{Merchant: p.Merchant, Shop: shop, Live: p.Live}, nil
 }
 
-// Strict reports whether a request gets production's refusals: asked decides, or else the setting
-// of the merchant's sandbox. It is false in production, where the refusals are real.
-func (b *Base) Strict(ctx context.Context, scope tenant.Scope, asked *bool) (bool, error) {
-	if scope.Live {
-		return false, nil
-	}
-	if asked != nil {
-		return *asked, nil
-	}
-	merchant, _, err := b.Tenant(ctx, Principal{Scope: scope})
-	return merchant.Strict, err
-}
-
 // AnyMerchant reads a merchant, for the operator.
 //
 // Errors: store.ErrNotFound.

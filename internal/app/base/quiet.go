@@ -3,6 +3,7 @@ package base
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -16,8 +17,10 @@ const quietly = time.Second
 // quiet limits what outsiders can cause in the log: one line a second for each kind of warning,
 // with the number of suppressed ones.
 type quiet struct {
-	mu sync.Mutex // held from the look until its consequence is written
-	of *lru.Cache[string, hush]
+	log *slog.Logger
+	now func() time.Time
+	mu  sync.Mutex // held from the look until its consequence is written
+	of  *lru.Cache[string, hush]
 }
 
 // quietKinds is the number of kinds that are remembered.
@@ -30,7 +33,8 @@ type hush struct {
 
 // Say reports whether a line of a kind may be logged now, once in every, and how many lines were
 // suppressed before.
-func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, may bool) {
+func (q *quiet) Say(kind string, every time.Duration) (left int, may bool) {
+	now := q.now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	h, _ := q.of.Get(kind)
@@ -45,24 +49,24 @@ func (q *quiet) Say(kind string, now time.Time, every time.Duration) (left int, 
 
 // ComesAgain logs that due work was not done. If the database is away, all work fails, so each kind
 // of message is logged once a second.
-func (b *Base) ComesAgain(ctx context.Context, message string, err error, args ...any) {
+func (q *quiet) ComesAgain(ctx context.Context, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
-		b.WarnSometimes(ctx, message, "", args...)
+		q.WarnSometimes(ctx, message, "", args...)
 		return
 	}
-	b.Log.ErrorContext(ctx, message, args...)
+	q.log.ErrorContext(ctx, message, args...)
 }
 
 // WarnSometimes logs a warning about something that an outsider caused, at most once a second for
 // each object concerned; "" for none.
-func (b *Base) WarnSometimes(ctx context.Context, message, object string, args ...any) {
-	left, may := b.Quiet.Say(message+" "+object, b.Now(), quietly)
+func (q *quiet) WarnSometimes(ctx context.Context, message, object string, args ...any) {
+	left, may := q.Say(message+" "+object, quietly)
 	if !may {
 		return
 	}
 	if left > 0 {
 		args = append(args, "more_of_them", left)
 	}
-	b.Log.WarnContext(ctx, message, args...)
+	q.log.WarnContext(ctx, message, args...)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
@@ -19,10 +18,10 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// BenchmarkCascade measures the cost of the cascade for a payment, without the provider's call and
-// the writing: deciding among three accounts with circuits and success rates, the intent, the
-// bookkeeping around the call, a soft decline by the first account, the same again, and the
-// approval by the second. CPU is the time of the whole process, with its garbage collection.
+// BenchmarkCascade measures the cost of a payment's cascade, without the provider's calls and
+// the database: choosing among three accounts with circuits and success rates, the intent, the
+// bookkeeping around the call, a soft decline by the first account, the same steps again, and the
+// approval by the second. CPU is the time of the whole process, including garbage collection.
 //
 //	go test ./internal/app/cascade -run '^$' -bench Cascade
 func BenchmarkCascade(b *testing.B) {
@@ -35,7 +34,7 @@ func cascades(b *testing.B, order routing.Order) {
 	rail := acquirer.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
 		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
 	fee := money.Fee{Bps: 250, Flat: 10}
-	d := &acquiring.Desks{ByID: map[string]acquiring.Desk{}}
+	d := &acquiring.Connectors{ByID: map[string]acquiring.Connector{}}
 	for i := range 3 {
 		account := acquirer.Account{
 			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: acquirer.AccountEnabled, Priority: i, Rails: []string{rail.Key},
@@ -45,7 +44,7 @@ func cascades(b *testing.B, order routing.Order) {
 	}
 	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
 	a := acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails)
-	a.Desks.Store(d)
+	a.Connectors.Store(d)
 	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
@@ -62,9 +61,9 @@ func cascades(b *testing.B, order routing.Order) {
 	for range b.N {
 		made.Times.Created = a.Now()
 		routes := a.Routes(made)
-		p, _ := cascade.Begin(made, routes, made.Times.Created)
+		p, _ := made.Begin(routes, made.Times.Created)
 		for _, answer := range answers {
-			attempt, _ := p.Current()
+			attempt, _ := p.Attempts.Current()
 			o := a.Watched(context.Background(), p, attempt.Provider, func() pay.Outcome { return answer })
 			p, _ = p.Resolve(o, routes, a.Now())
 		}
@@ -76,7 +75,7 @@ func cascades(b *testing.B, order routing.Order) {
 	b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/1000/float64(b.N), "µs-cpu/payment")
 }
 
-// cpu is the CPU time of the process so far.
+// cpu returns the CPU time of the process so far.
 func cpu(b *testing.B) time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

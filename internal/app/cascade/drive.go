@@ -15,6 +15,22 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
+// TakeAndAnswer calls providers until a new payment waits for somebody else, and returns it as the
+// create call replies with it.
+func (c *Cascade) TakeAndAnswer(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	p, err := c.Drive(ctx, p, routes, cause)
+	if err == nil {
+		p, err = c.finish(ctx, p, cause)
+	}
+	return p, c.Unfinished(p, err)
+}
+
+// Take calls providers until a new payment waits for somebody else.
+func (c *Cascade) Take(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
+	p, err := c.Drive(ctx, p, routes, cause)
+	return p, c.Unfinished(p, err)
+}
+
 // Unfinished is the error for a payment that exists, but whose outcome could not be written: a 503
 // alone would say that nothing was done. This node continues with the payment.
 func (c *Cascade) Unfinished(p pay.Payment, err error) error {
@@ -39,9 +55,9 @@ func goesOn(id string, cause error) error {
 		Message: "the payment was made, but its outcome is not known yet: read it, or repeat the request with the same Idempotency-Key"}
 }
 
-// Finish continues what is played in the create call and records its reply, if this node has the
+// finish continues what is played in the create call and records its reply, if this node has the
 // payment in hand. If another node has taken it over, it waits for that node.
-func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
 	if p.Answered != "" {
 		return p, nil
 	}
@@ -57,15 +73,6 @@ func (c *Cascade) Finish(ctx context.Context, p pay.Payment, cause view.Cause) (
 		p, err = c.answer(ctx, p)
 	}
 	return p, err
-}
-
-// Begin returns the change that creates a payment: with its first attempt, or failed if no provider
-// serves it.
-func Begin(p pay.Payment, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change) {
-	if first, ok := p.Next(routes.Routes); ok {
-		return p.Try(first, now)
-	}
-	return p.Exhaust(now)
 }
 
 // answer records the reply of a create call, for which its replays wait.
@@ -93,13 +100,13 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 // commits, by the one who committed its intent.
 func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, cause view.Cause) (pay.Payment, error) {
 	for range 2 * (len(routes.Routes) + 1) {
-		attempt, ok := p.Current()
+		attempt, ok := p.Attempts.Current()
 		if p.Status != pay.Processing || !ok || attempt.Status != pay.Sending || c.Shut() {
 			return p, nil
 		}
 		var err error
 		mine := false
-		if c.MayCall(ctx, p, attempt) {
+		if c.mayCall(ctx, p, attempt) {
 			p, mine, err = c.Settle(ctx, p, attempt, c.charge(ctx, p, attempt), time.Time{}, routes, cause)
 		} else {
 			p, mine, err = c.resend(ctx, p)
@@ -111,14 +118,21 @@ func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 	return p, nil
 }
 
+// mayCall reports whether this node may still begin the call of an attempt that it committed: it
+// holds its lease, and no other node may assume yet that the call was never made.
+func (c *Cascade) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
+	by, err := c.Store.Hold(ctx)
+	return err == nil && by.Node == p.Owner && attempt.MayStart(by.At)
+}
+
 // resend is this node's intent to repeat the call with the same reference. false: the payment was
 // changed by another node or a notification.
 func (c *Cascade) resend(ctx context.Context, p pay.Payment) (pay.Payment, bool, error) {
-	held, err := c.InHand(ctx, p)
+	by, err := c.Store.Hold(ctx)
 	if err != nil {
 		return p, false, err
 	}
-	next, change := held.Resend(c.TimeOf(p.Scope))
+	next, change := p.Resend(by, c.TimeOf(p.Scope))
 	err = c.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) {
 		return p, false, nil
@@ -156,19 +170,19 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p
 	err := base.Again(func() error {
-		held, o, err := c.Proved(ctx, read, said, asked)
+		o, err := c.proved(ctx, read, said, asked, &routes)
 		if err != nil {
 			return err
 		}
 		now := c.TimeOf(read.Scope)
 		var next pay.Payment
 		var change pay.Change
-		current, _ := read.Current()
+		current, _ := read.Attempts.Current()
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
-			next, change = held.Resolve(o, routes, now)
+			next, change = read.Resolve(o, routes, now)
 		case o.Kind == pay.Approved:
-			next, change = held.Confirm(pay.Notice{
+			next, change = read.Confirm(pay.Notice{
 				// Only the writer of this version can write it, so it cannot exist already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
@@ -179,7 +193,6 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		}
 		err = c.Commit(ctx, change, cause)
 		if err == nil {
-			c.FlagReceipts(ctx, change)
 			p, mine = next, true
 			return nil
 		}
@@ -195,18 +208,37 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	return p, mine, err
 }
 
+// proved returns the part of an outcome that is proved, and makes this node the caller of the
+// payment's next call. asked is the time of the query; zero if the outcome is the answer to a call.
+// A pending payment gets no caller, because no other attempt follows it.
+//
+// Errors: store.ErrNoHold.
+func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time, routes *pay.Cascade) (_ pay.Outcome, err error) {
+	routes.By = pay.Caller{}
+	attempt, _ := p.Attempts.Current()
+	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
+		return o, nil
+	}
+	if asked.IsZero() {
+		o = attempt.Answered(o)
+	} else {
+		o = attempt.Proved(o, asked)
+	}
+	if p.Status == pay.Processing {
+		routes.By, err = c.Store.Hold(ctx)
+	}
+	return o, err
+}
+
 // deny keeps a provider's answer that contradicts the operator's resolution, for the operator.
 func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.Outcome, cause view.Cause) error {
-	change, denied := p.Denied(order, said, c.TimeOf(p.Scope))
+	change, denied := said.Denies(p, order, c.TimeOf(p.Scope))
 	if !denied {
 		return nil
 	}
 	err := c.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) { // the operator has it already
 		return nil
-	}
-	if err == nil {
-		c.FlagReceipts(ctx, change)
 	}
 	return err
 }

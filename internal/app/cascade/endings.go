@@ -49,8 +49,5 @@ func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error 
 	if errors.Is(err, store.ErrStale) { // a notification came meanwhile; if not, it is due again at the end of the lease
 		return nil
 	}
-	if err == nil {
-		c.FlagReceipts(ctx, change)
-	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 // Regain makes a new payment the one that a provider's list has of the same request: with its id,
 // its amount and its attempt. tries are the earlier attempts.
-func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now time.Time) (pay.Payment, pay.Change, error) {
+func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, now time.Time) (pay.Payment, pay.Change, error) {
 	object, order, ok := pay.ParseReference(at.Reference)
 	if !ok {
 		return p, pay.Change{}, fmt.Errorf("found %s: it is not one of our charges", at.ID())
@@ -23,11 +23,11 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 		return p, pay.Change{}, base.OtherThanFound(at)
 	}
 	p.ID = object
-	p, err := p.At(at)
+	p, err := at.Priced(p)
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	p, change, err := p.Regain(at, order, now)
+	p, change, err := at.Regain(p, order, by, now)
 	if err != nil {
 		return p, change, err
 	}
@@ -41,9 +41,9 @@ func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, now tim
 
 // RegainPayment answers a create call that was carried out in the lost window. The provider is
 // queried, and not called.
-func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
+func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, i base.Idempotency, cause view.Cause) (pay.Payment, error) {
 	now := c.TimeOf(p.Scope)
-	p, change, err := c.Regain(p, at, tries, now)
+	p, change, err := c.Regain(p, at, tries, by, now)
 	if err != nil {
 		return p, err
 	}

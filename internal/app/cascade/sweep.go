@@ -23,10 +23,10 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		return 0, err
 	}
 	for _, p := range due {
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := c.reconcile(ctx, p, may); err != nil {
-				c.ComesAgain(ctx, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
+				c.Quiet.ComesAgain(ctx, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
 			}
 		})
 	}
@@ -35,17 +35,18 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 
 // reconcile queries the provider about a payment, if the account may be queried, and decides.
 func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if !ok {
 		return nil
 	}
 	routes := c.providers.Routes(p)
 	var asked time.Time // the answer describes the charge at this time, however late it comes
 	if p.Status == pay.Processing || attempt.Calls > 1 {
-		var err error
-		if asked, err = c.AskedAt(ctx); err != nil {
+		node, err := c.Store.Hold(ctx)
+		if err != nil {
 			return err
 		}
+		asked = node.At
 	}
 	o := attempt.Heard(c.Ask(ctx, p, attempt, may))
 	if p.Looking() {
@@ -98,6 +99,6 @@ func (c *Cascade) resume(ctx context.Context, p pay.Payment) error {
 	if p.Answered != "" || p.Status != pay.Pending {
 		return nil
 	}
-	_, err := c.Finish(ctx, p, view.Cause{})
+	_, err := c.finish(ctx, p, view.Cause{})
 	return err
 }

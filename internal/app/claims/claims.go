@@ -20,7 +20,7 @@ import (
 // Get reads one claim of the shop.
 //
 // Errors: claim_not_found, also for another shop's claim.
-func (rf *Refunds) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
+func (rf *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	if !base.Storable(id) {
 		return pay.Claim{}, base.Missing(problem.ClaimNotFound, "claim", scope, id)
 	}
@@ -36,7 +36,7 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no su
 // List lists a shop's claims, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
 		return err
@@ -49,7 +49,7 @@ func (rf *Refunds) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilt
 // AcceptClaim accepts a claim for the merchant: the shopper gets the money.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
-func (rf *Refunds) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
+func (rf *Claims) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -72,7 +72,7 @@ type NewEvidence struct {
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state,
 // invalid_request.
-func (rf *Refunds) SubmitEvidence(ctx context.Context, scope tenant.Scope, id string, n NewEvidence) (pay.Claim, error) {
+func (rf *Claims) SubmitEvidence(ctx context.Context, scope tenant.Scope, id string, n NewEvidence) (pay.Claim, error) {
 	c, err := rf.Get(ctx, scope, id)
 	if err != nil {
 		return c, err
@@ -89,7 +89,7 @@ func (rf *Refunds) SubmitEvidence(ctx context.Context, scope tenant.Scope, id st
 // EvidenceFile reads the file of a piece of evidence.
 //
 // Errors: claim_not_found, not_found if the claim has no such file.
-func (rf *Refunds) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
+func (rf *Claims) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	if _, err := rf.Get(ctx, scope, claim); err != nil {
 		return pay.File{}, err
 	}
@@ -105,7 +105,7 @@ func (rf *Refunds) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, 
 // AnyClaim reads a claim of any tenant, for the operator.
 //
 // Errors: claim_not_found.
-func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
+func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 	c, err := rf.Store.Claims.Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
@@ -115,7 +115,7 @@ func (rf *Refunds) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 
 // AnyClaims lists claims of all tenants, newest first, for the operator. An empty status or kind
 // selects all.
-func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
+func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
 	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
@@ -125,7 +125,7 @@ func (rf *Refunds) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind p
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
 // otherwise (details.reason).
-func (rf *Refunds) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
+func (rf *Claims) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
 	return rf.RuleClaimAs(ctx, rf.Self(), RuledClaim{ID: id, Word: v, Note: note})
 }
 
@@ -141,7 +141,7 @@ type RuledClaim struct {
 // RuleClaimAs is RuleClaim for an operator with a token.
 //
 // Errors: those of RuleClaim.
-func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
+func (rf *Claims) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
 	if err != nil {
@@ -160,7 +160,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 		})
 	}
 	if c.Calling() {
-		clock, err := rf.AskedAt(ctx)
+		node, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -178,7 +178,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:
 			return c, base.SaidOtherwise(c.Otherwise(v), c.Status, string(v))
-		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(clock):
+		case c.Calling() && (v != pay.Approve || c.Kind == pay.Inquiry) && c.Call.OnItsWay(node.At):
 			return c, base.CallOnItsWay(c.Status, string(v))
 		}
 	}
@@ -198,7 +198,7 @@ func (rf *Refunds) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim
 
 // resolveClaim decides a claim; said is the audit entry if a person decided. If a refund has to be
 // made, it makes the refund at once, without waiting for the loop.
-func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
+func (rf *Claims) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVerb, actor, note string, said []audit.Entry, cause view.Cause) (pay.Claim, error) {
 	return rf.decideClaim(ctx, c, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change, err := c.Resolve(p, v, actor, note, rf.TimeOf(c.Scope))
 		change.Audit = said
@@ -208,9 +208,9 @@ func (rf *Refunds) resolveClaim(ctx context.Context, c pay.Claim, v pay.ClaimVer
 
 // decideClaim commits a decision about a claim, in the hands of this node, and makes the refund if
 // the decision is the intent of one.
-func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
+func (rf *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, c.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Caller(ctx)
+		by, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
@@ -224,7 +224,7 @@ func (rf *Refunds) decideClaim(ctx context.Context, c pay.Claim, cause view.Caus
 
 // onClaim reads a claim with its payment, calls decide, and commits. An empty Change writes
 // nothing.
-func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
+func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
 		read, err := rf.Store.Claims.Any(ctx, id)
 		if err != nil {
@@ -239,11 +239,10 @@ func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, dec
 		if err != nil {
 			return err
 		}
-		if len(change.Claims)+len(change.Receipts) > 0 {
+		if len(change.Claims)+len(change.Notices) > 0 {
 			if err := rf.Commit(ctx, change, cause); err != nil {
 				return err
 			}
-			rf.FlagReceipts(ctx, change)
 		}
 		c = next
 		return nil
@@ -253,12 +252,12 @@ func (rf *Refunds) onClaim(ctx context.Context, id string, cause view.Cause, dec
 
 // SweepClaims looks at due claims: refunds with an unknown outcome, and deadlines that have passed.
 // It waits until that is done, and returns how many it leased. Looking at one twice is harmless.
-func (rf *Refunds) SweepClaims(ctx context.Context) (int, error) {
+func (rf *Claims) SweepClaims(ctx context.Context) (int, error) {
 	return base.Waiting(ctx, rf.HandOut)
 }
 
 // HandOut hands due claims to the lanes of their accounts.
-func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
+func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
 	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -269,15 +268,15 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		if c.Calling() {
 			p, err := rf.Store.Payments.Any(ctx, c.Payment)
 			if err != nil {
-				rf.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
-			attempt, _ := p.Taker(c)
+			attempt, _ := c.Taker(p)
 			account = attempt.Provider
 		}
 		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := rf.lookAtClaim(ctx, c, may); err != nil {
-				rf.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
 		})
 	}
@@ -286,7 +285,7 @@ func (rf *Refunds) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 
 // lookAtClaim queries the provider about a refund, requests it again if the provider proved that it
 // had not made it, or ends a claim whose deadline has passed.
-func (rf *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
+func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err error) {
 	if c.Calling() && c.Unanswered() {
 		if c, err = rf.askRefund(ctx, c, may); err != nil {
 			return err
@@ -301,7 +300,7 @@ func (rf *Refunds) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err 
 			if mine = c.Calling() && !c.Unanswered(); !mine {
 				return c, pay.Change{}, nil // another node was first, and makes the call
 			}
-			by, err := rf.Caller(ctx)
+			by, err := rf.Store.Hold(ctx)
 			if err != nil {
 				return c, pay.Change{}, err
 			}

@@ -15,24 +15,24 @@ import (
 
 // OldestDispute returns the earliest deadline of all open disputes in production; zero if there are
 // none.
-func (rf *Refunds) OldestDispute(ctx context.Context) (time.Time, error) {
+func (rf *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	return rf.Store.Claims.OldestDispute(ctx)
 }
 
 // Contested reads the claims that news of a dispute may be about.
-func (rf *Refunds) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
+func (rf *Claims) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
 	return rf.Store.Claims.Of(ctx, []string{p.ID})
 }
 
 // ClaimIDs makes the ids that news of a dispute may need.
-func (rf *Refunds) ClaimIDs(now time.Time) [2]string {
+func (rf *Claims) ClaimIDs(now time.Time) [2]string {
 	return [2]string{rf.NewID(pay.ClaimPrefix, now), rf.NewID(pay.ClaimPrefix, now)}
 }
 
 // Prove queries the provider about a disputed charge whose money is not in our books, if the
 // dispute does not prove that it was paid in the right amount. The answer is committed before the
 // dispute is looked at. Without an answer, the dispute waits for the money.
-func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	if !n.OfDispute() {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 		return nil
 	}
 	p, err := rf.Store.Payments.Any(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !p.TakenAt(n.Reference, n.Account) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Attempts.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 	if err != nil {
 		return err
 	}
-	attempt, unproved := p.Unproved(n, claims)
+	attempt, unproved := n.Unproved(p, claims)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !unproved || !configured {
 		return nil
@@ -69,7 +69,7 @@ func (rf *Refunds) Prove(ctx context.Context, n pay.Notice, cause view.Cause) er
 
 // lookAtDispute queries the provider about a dispute, if possible, and ends the claim if its
 // deadline for evidence has passed. A dispute that is open for too long is logged for the operator.
-func (rf *Refunds) lookAtDispute(ctx context.Context, c pay.Claim) error {
+func (rf *Claims) lookAtDispute(ctx context.Context, c pay.Claim) error {
 	c, err := rf.askDispute(ctx, c)
 	if err != nil || c.Status.Terminal() {
 		return err
@@ -97,7 +97,7 @@ func orMoved(err error) error {
 
 // askDispute queries a dispute and commits the answer. No answer is committed too: it sets the time
 // of the next query.
-func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
 	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
@@ -124,7 +124,6 @@ func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, erro
 			if err := rf.Commit(ctx, change, view.Cause{}); err != nil {
 				return err
 			}
-			rf.FlagReceipts(ctx, change)
 			for _, next := range change.Claims {
 				if next.ID == c.ID {
 					c = next
@@ -138,8 +137,8 @@ func (rf *Refunds) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, erro
 
 // disputeAt queries a claim's provider about its dispute; nil if that is not possible, or without
 // an answer.
-func (rf *Refunds) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
-	attempt, ok := p.Taker(c)
+func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
+	attempt, ok := c.Taker(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	querier, can := upstream.(provider.DisputeQuerier)
 	if !ok || !configured || !can {

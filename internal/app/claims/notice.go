@@ -12,7 +12,7 @@ import (
 )
 
 // Told applies a provider's notice about a refund.
-func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
+func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
 		return acquiring.NotOurs()
@@ -26,25 +26,22 @@ func (rf *Refunds) Told(ctx context.Context, n pay.Notice, cause view.Cause) err
 		if err != nil {
 			return err
 		}
-		if attempt, ok := p.Taker(c); !ok || attempt.Provider != n.Account {
+		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
 			rf.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return acquiring.NotOurs()
 		}
-		now, err := rf.AskedAt(ctx)
+		node, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
 		notice := n
 		if c.Calling() { // otherwise the notice is compared with the refund's end
-			notice.Outcome = c.Call.Told(n.Outcome.Asked(), now)
+			notice.Outcome = c.Call.Told(n.Outcome.Asked(), node.At)
 		}
 		_, change := c.ConfirmRefund(p, notice, rf.TimeOf(c.Scope))
 		err = rf.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
-		}
-		if err == nil {
-			rf.FlagReceipts(ctx, change)
 		}
 		return err
 	})

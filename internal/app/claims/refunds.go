@@ -20,25 +20,25 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Refunds gives money back: refunds by merchants, and disputes by the issuer. Each is a claim. It
+// Claims gives money back: refunds by merchants, and disputes by the issuer. Each is a claim. It
 // is safe for use by many goroutines.
-type Refunds struct {
+type Claims struct {
 	*base.Base
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
 	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
 }
 
-// NewRefunds returns the refunds and disputes of payments that went through the cascade.
-func NewRefunds(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Refunds {
-	return &Refunds{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now)}
+// NewClaims returns the refunds and disputes of payments that went through the cascade.
+func NewClaims(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Claims {
+	return &Claims{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now)}
 }
 
 // Drain waits for queries that are under way.
-func (rf *Refunds) Drain() { rf.lanes.Drain() }
+func (rf *Claims) Drain() { rf.lanes.Drain() }
 
 // Silent counts the provider accounts that do not answer queries about refunds.
-func (rf *Refunds) Silent() int { return rf.lanes.Silent() }
+func (rf *Claims) Silent() int { return rf.lanes.Silent() }
 
 // NewRefund is a request for a refund (REF-1).
 type NewRefund struct {
@@ -55,7 +55,7 @@ type NewRefund struct {
 //
 // Errors: transaction_not_found, idempotency_conflict, and those of
 // pay.Payment.Refund.
-func (rf *Refunds) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
+func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (r pay.Refund, replayed bool, err error) {
 	if r, found, err := rf.refundBefore(ctx, scope, n.Idempotency); found || err != nil {
 		return r, found, err
 	}
@@ -89,7 +89,7 @@ func (rf *Refunds) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) 
 
 // FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
 // caller no longer waits, and even if its outcome cannot be written.
-func (rf *Refunds) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
+func (rf *Claims) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cause) pay.Claim {
 	made, err := rf.makeRefund(context.WithoutCancel(ctx), c, cause)
 	if err != nil {
 		rf.Log.ErrorContext(ctx, "a refund's outcome was not written; it is queried again", "claim", c.ID, "error", err)
@@ -99,7 +99,7 @@ func (rf *Refunds) FinishRefund(ctx context.Context, c pay.Claim, cause view.Cau
 }
 
 // refundBefore returns the refund of an earlier request with the same key.
-func (rf *Refunds) refundBefore(ctx context.Context, scope tenant.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
+func (rf *Claims) refundBefore(ctx context.Context, scope tenant.Scope, i base.Idempotency) (r pay.Refund, found bool, err error) {
 	id, found, err := rf.Earlier(ctx, scope, i)
 	if err != nil || !found {
 		return r, false, err
@@ -128,14 +128,14 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 // OpenRefund commits the intent of a refund. If the payment or the balance changed meanwhile, it
 // decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the
 // payment's present state; nil never does. Without an actor there is no audit entry.
-func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
+func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
 	defer rf.Turns.Take(p.ID)()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
 	}
 	fixed := n.ID
 	err = base.Again(func() (err error) {
-		if n.Caller, err = rf.Caller(ctx); err != nil {
+		if n.Caller, err = rf.Store.Hold(ctx); err != nil {
 			return err
 		}
 		now := rf.TimeOf(p.Scope)
@@ -178,18 +178,18 @@ func (rf *Refunds) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefun
 
 // released reports whether the release of the payment's reserve has begun. A day that no settlement
 // has collected yet has no row, and is not released.
-func (rf *Refunds) released(ctx context.Context, p pay.Payment) (bool, error) {
+func (rf *Claims) released(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.Terms.Reserve == 0 {
 		return false, nil
 	}
-	day := p.ReserveDay()
+	day := pay.ReserveOf(p)
 	found, err := rf.Store.Reserves.ByID(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
 // makeRefund requests a refund whose intent this call has committed, and commits the outcome. If it
 // is too late for the call, the refund is left to the sweep, which queries first.
-func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
+func (rf *Claims) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause) (pay.Claim, error) {
 	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
 		return c, err
@@ -210,12 +210,12 @@ func (rf *Refunds) makeRefund(ctx context.Context, c pay.Claim, cause view.Cause
 
 // askRefund queries the provider about a refund, if the account may be queried, and commits the
 // answer. If it may not, the outcome is unknown.
-func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
 	to, configured, err := rf.refundAt(ctx, c)
 	if err != nil {
 		return c, err
 	}
-	asked, err := rf.AskedAt(ctx)
+	node, err := rf.Store.Hold(ctx)
 	if err != nil {
 		return c, err
 	}
@@ -231,7 +231,7 @@ func (rf *Refunds) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cl
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
 		rf.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
 	}
-	return rf.called(ctx, c, c.Call.Proved(o.Asked(), asked), view.Cause{})
+	return rf.called(ctx, c, c.Call.Proved(o.Asked(), node.At), view.Cause{})
 }
 
 // refundAccount is the account at which a claim's refund is made.
@@ -242,12 +242,12 @@ type refundAccount struct {
 }
 
 // refundAt finds the account; false if it is not configured.
-func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
+func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
 	p, err := rf.Store.Payments.Any(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}
-	attempt, ok := p.Taker(c)
+	attempt, ok := c.Taker(p)
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
 	if !ok || !configured {
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
@@ -260,7 +260,7 @@ func (rf *Refunds) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bo
 }
 
 // called commits the outcome of a call or query about the refund as it stood then.
-func (rf *Refunds) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+func (rf *Claims) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change := c.Answered(p, then, o, rf.TimeOf(c.Scope))
 		return next, change, nil

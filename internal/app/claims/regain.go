@@ -14,7 +14,7 @@ import (
 )
 
 // regainRefund answers a request for a refund that was made in the lost window.
-func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
+func (rf *Claims) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only its key is not known
 		claim, err := rf.Store.Claims.Get(ctx, p.Scope, at.Object)
 		if err != nil {
@@ -38,7 +38,7 @@ func (rf *Refunds) regainRefund(ctx context.Context, p pay.Payment, asked pay.Ne
 }
 
 // openFound opens a refund that a provider's list has, and queries it.
-func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
+func (rf *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund, at pay.Found, by audit.Actor, i base.Idempotency, cause view.Cause) (pay.Claim, error) {
 	claim, round, ok := pay.ParseRefundReference(at.Reference)
 	if !ok {
 		return pay.Claim{}, fmt.Errorf("found %s: it is not one of our refunds", at.ID())
@@ -56,7 +56,7 @@ func (rf *Refunds) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund
 
 // PlaceRefund assigns a refund that was found at a provider after a restore to its claim, or opens
 // a claim for it if its payment exists. known: the claim had it already.
-func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
 	if c, err := rf.Store.Claims.Any(ctx, claim); err == nil {
 		return rf.placeKnownRefund(ctx, c, f, round)
@@ -81,15 +81,15 @@ func (rf *Refunds) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Lin
 
 // placeKnownRefund assigns a found refund to its claim. If the claim in the copy had not got that
 // far, the refund is queried.
-func (rf *Refunds) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
+func (rf *Claims) placeKnownRefund(ctx context.Context, c pay.Claim, f pay.Found, round int) (known, regained bool, err error) {
 	listed, asks := c, false
 	listed, err = rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		by, err := rf.Caller(ctx)
+		by, err := rf.Store.Hold(ctx)
 		if err != nil {
 			return c, pay.Change{}, err
 		}
 		known = round <= c.Call.Round
-		next, change, news, err := c.InHandOf(by).Listed(p, f, round, rf.TimeOf(c.Scope))
+		next, change, news, err := f.ListedRefund(c.InHandOf(by), p, round, rf.TimeOf(c.Scope))
 		if asks = news; news && !known {
 			change.Found = []pay.Found{base.AsTaken(f, c.ID)}
 		}

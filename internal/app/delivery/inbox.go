@@ -45,7 +45,7 @@ func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webho
 	if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
 		result.StatusCode = http.StatusUnauthorized
 	}
-	w.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", sub.ID)
+	w.Quiet.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", sub.ID)
 	return result
 }
 

@@ -99,12 +99,12 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 	var bad problems
 	bad.events(n.Events)
 	bad.version(n.EventsVersion, "")
-	strict, err := w.Strict(ctx, scope, n.Strict)
+	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return hook.Subscription{}, "", err
 	}
 	if n.URL != "" {
-		bad.url(n.URL, scope.Live || strict, w.AllowPrivate)
+		bad.url(n.URL, scope.Live || merchant.StrictFor(scope.Live, n.Strict), w.AllowPrivate)
 	}
 	if err := bad.err(); err != nil {
 		return hook.Subscription{}, "", err
@@ -328,7 +328,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page p
 //
 // Errors: webhook_not_found, missing_field, invalid_request, conflict_state for a duplicate.
 func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string, e hook.SubscriptionEdit, asked *bool) (sub hook.Subscription, err error) {
-	strict, err := w.Strict(ctx, scope, asked)
+	merchant, _, err := w.Tenant(ctx, base.Principal{Scope: scope})
 	if err != nil {
 		return sub, err
 	}
@@ -343,7 +343,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		bad := bad // start without problems in each try
 		// A managed endpoint may be given its own address again.
 		if e.URL != nil && !(read.Managed && *e.URL == read.URL) {
-			bad.url(*e.URL, scope.Live || strict, w.AllowPrivate)
+			bad.url(*e.URL, scope.Live || merchant.StrictFor(scope.Live, asked), w.AllowPrivate)
 		}
 		if e.EventsVersion != nil {
 			bad.version(*e.EventsVersion, read.EventsVersion)

@@ -47,13 +47,13 @@ type mailTally map[MailOutcome]*atomic.Int64
 type Mails struct {
 	*base.Base
 	mailer  *mail.Sender // nil: no e-mails are sent
-	letters *letter.Desk
+	letters *letter.Writer
 	tries   mailTally
 }
 
 // NewMails returns the Mails of a service. mailer is nil if it sends none.
 func NewMails(b *base.Base, mailer *mail.Sender) (*Mails, error) {
-	letters, err := letter.NewDesk(b.CheckoutURL)
+	letters, err := letter.NewWriter(b.CheckoutURL)
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,14 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 		return err
 	}
 	if told >= mailsADay {
-		ms.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
+		ms.Quiet.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
 	if m, tell := w.Mail(merchant, by.Preview); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}
-	ms.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
+	ms.Quiet.WarnSometimes(ctx, "a merchant has no e-mail address and gets no e-mail about a new wallet", w.Merchant, "merchant", w.Merchant, "wallet", w.ID)
 	return nil
 }
 

@@ -24,18 +24,18 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Listener applies providers' notifications.
-type Listener struct {
+// Notices applies providers' notifications.
+type Notices struct {
 	*base.Base
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
-	refunds   *claims.Refunds
+	refunds   *claims.Claims
 	payouts   *payouts.Payouts
 }
 
-// NewListener returns a Listener that passes notices to the cascade, refunds and payouts.
-func NewListener(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, po *payouts.Payouts) *Listener {
-	return &Listener{b, providers, c, refunds, po}
+// NewNotices returns a Listener that passes notices to the cascade, refunds and payouts.
+func NewNotices(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
+	return &Notices{b, providers, c, refunds, po}
 }
 
 // Notify applies a provider's notification. Each notice is applied at most once, by the same code
@@ -44,11 +44,11 @@ func NewListener(b *base.Base, providers *acquiring.Providers, c *cascade.Cascad
 // Errors: not_found for an account that does not exist, missing_credentials or invalid_token if it
 // is not signed by the provider, invalid_request if it cannot be read, service_unavailable if the
 // provider has to send it again.
-func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notification) error {
+func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notification) error {
 	if err := l.MayMoveMoney(); err != nil {
 		return err // the provider sends it again
 	}
-	if listener, ok := l.providers.Desks.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
+	if listener, ok := l.providers.Connectors.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
 		return l.payouts.Told(ctx, account, listener, n)
 	}
 	_, _, err := l.Hear(ctx, account, n, nil, view.Cause{})
@@ -57,7 +57,7 @@ func (l *Listener) Notify(ctx context.Context, account string, n acquiring.Notif
 
 // Hear is Notify for charges and refunds. It returns the last payment concerned, and all events.
 // may can refuse a notice because of the payment's present state; nil refuses nothing.
-func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
 	if !ok {
 		return p, nil, problem.New(problem.NotFound, "there is no such provider account")
@@ -80,7 +80,7 @@ func (l *Listener) Hear(ctx context.Context, account string, n acquiring.Notific
 }
 
 // take applies one notice.
-func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
+func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	if !base.Storable(notice.ID) {
 		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
@@ -112,16 +112,16 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 				return err
 			}
 		}
-		if !read.TakenAt(notice.Reference, account) {
+		if !read.Attempts.TakenAt(notice.Reference, account) {
 			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
 			return acquiring.NotOurs()
 		}
 		notice := notice
-		if read, notice, err = l.provedNotice(ctx, read, notice); err != nil {
+		routes = l.providers.Routes(read)
+		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
 		now := l.TimeOf(read.Scope)
-		routes = l.providers.Routes(read)
 		next, change, err := l.apply(ctx, read, notice, routes, now)
 		if err != nil {
 			return err
@@ -135,7 +135,6 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 			return err
 		}
 		p, events, opened = next, change.Events, len(next.Attempts) > len(read.Attempts)
-		l.FlagReceipts(ctx, change)
 		return nil
 	})
 	if err != nil {
@@ -149,40 +148,42 @@ func (l *Listener) take(ctx context.Context, account string, notice pay.Notice, 
 	return p, events, err
 }
 
-// provedNotice is Base.Proved for a notice.
-func (l *Listener) provedNotice(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Notice, error) {
-	attempt, ok := p.Current()
+// proved returns the part of a notice's outcome that is proved, and the caller of the payment's next
+// call, zero if none may follow.
+//
+// Errors: store.ErrNoHold.
+func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
+	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
-		return p, n, nil
+		return n.Outcome, pay.Caller{}, nil
 	}
-	now, err := l.AskedAt(ctx)
+	by, err := l.Store.Hold(ctx)
 	if err != nil {
-		return p, n, err
+		return n.Outcome, pay.Caller{}, err
 	}
 	if n.Reference == p.Reference(attempt.Order) {
-		n.Outcome = attempt.Told(n.Outcome.Asked(), now)
+		n.Outcome = attempt.Told(n.Outcome.Asked(), by.At)
 	}
 	if p.Status == pay.Pending {
-		return p, n, nil
+		by = pay.Caller{}
 	}
-	held, err := l.InHand(ctx, p)
-	return held, n, err
+	return n.Outcome, by, nil
 }
 
 // Notifications lists the notices of a payment in the order in which they came. If payment is "",
 // it lists the mismatched notices of all tenants that wait for the operator.
-func (l *Listener) Notifications(ctx context.Context, payment string, limit int) ([]pay.Receipt, error) {
+func (l *Notices) Notifications(ctx context.Context, payment string, limit int) ([]pay.KeptNotice, error) {
 	if payment != "" {
-		return l.Store.Receipts.Of(ctx, payment)
+		return l.Store.Notices.Of(ctx, payment)
 	}
-	return l.Store.Receipts.Unclosed(ctx, limit)
+	return l.Store.Notices.Unclosed(ctx, limit)
 }
 
 // Notification reads a notice.
 //
 // Errors: store.ErrNotFound.
-func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, error) {
-	r, err := l.Store.Receipts.Get(ctx, id)
+func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, error) {
+	r, err := l.Store.Notices.Get(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -194,7 +195,7 @@ func (l *Listener) Notification(ctx context.Context, id string) (pay.Receipt, er
 // needs no attention any more, and the merchant gets an event.
 //
 // Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
-func (l *Listener) CloseNotification(ctx context.Context, id, note string) error {
+func (l *Notices) CloseNotification(ctx context.Context, id, note string) error {
 	r, err := l.Notification(ctx, id)
 	if err != nil {
 		return err
@@ -227,7 +228,7 @@ func (l *Listener) CloseNotification(ctx context.Context, id, note string) error
 }
 
 // closePayoutNotification is CloseNotification for a notice about a withdrawal.
-func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, note string) error {
+func (l *Notices) closePayoutNotification(ctx context.Context, r pay.KeptNotice, note string) error {
 	w, err := l.Store.Withdrawals.Any(ctx, r.Payment)
 	if err != nil {
 		return err
@@ -245,13 +246,13 @@ func (l *Listener) closePayoutNotification(ctx context.Context, r pay.Receipt, n
 }
 
 // lastOpen reports whether no other mismatched notice of the payment waits for the operator.
-func (l *Listener) lastOpen(ctx context.Context, r pay.Receipt) (bool, error) {
-	told, err := l.Store.Receipts.Of(ctx, r.Payment)
+func (l *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) {
+	told, err := l.Store.Notices.Of(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 
 // apply applies a notice to a dispute's claims if it is about a dispute, else to the payment.
-func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+func (l *Notices) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
 	if !n.OfDispute() {
 		next, change := p.Confirm(n, routes, l.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil
@@ -260,7 +261,7 @@ func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, route
 	if err != nil {
 		return p, pay.Change{}, err
 	}
-	next, change := p.Contest(n, claims, l.refunds.ClaimIDs(now), now)
+	next, change := n.Contest(p, claims, l.refunds.ClaimIDs(now), now)
 	return next, change, nil
 }
 
@@ -268,7 +269,7 @@ func (l *Listener) apply(ctx context.Context, p pay.Payment, n pay.Notice, route
 // charge may still be repeated, so the provider has to send the notification again.
 //
 // Errors: transaction_not_found if there was no restore, service_unavailable.
-func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
+func (l *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
 	if !long || !l.RecoveryState.Load().Active(l.Now()) {
 		return acquiring.NotOurs()
@@ -282,6 +283,6 @@ func (l *Listener) toldOfLost(ctx context.Context, n pay.Notice) error {
 			return err
 		}
 	}
-	l.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
+	l.Quiet.WarnSometimes(ctx, "a notification is about a charge that the database has lost", n.Account, "account", n.Account, "reference", n.Reference)
 	return &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Recovering}, Message: "the service was restored from a copy and may not know this yet: send it again"}
 }

@@ -20,23 +20,23 @@ import (
 // Errors: transaction_not_found; conflict_state if it is not pending, or if the shopper paid first;
 // service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
 // the charge has ended.
-func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
+func (in *Payments) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
-	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Canceled() {
+	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Failure.Canceled() {
 		return before, err
 	}
 	p, err := in.wantCanceled(ctx, before)
-	if err != nil || p.Canceled() {
+	if err != nil || p.Failure.Canceled() {
 		return p, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
 	ctx = context.WithoutCancel(ctx)
-	attempt, _ := p.Current()
+	attempt, _ := p.Attempts.Current()
 	p, err = in.cascade.CancelBy(ctx, p, attempt, in.cascade.EndCharge(ctx, p, attempt), cause)
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)
-	case p.Canceled():
+	case p.Failure.Canceled():
 		return p, nil
 	}
 	return p, cmp.Or(p.CheckCancel(), goesOnCanceling(p.ID, nil))
@@ -46,10 +46,10 @@ func (in *Intake) Cancel(ctx context.Context, scope tenant.Scope, id string, cau
 // meanwhile is returned.
 //
 // Errors: conflict_state.
-func (in *Intake) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
-		if p.Canceled() {
+		if p.Failure.Canceled() {
 			return nil
 		}
 		if err := p.CheckCancel(); err != nil {

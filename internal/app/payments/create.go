@@ -13,16 +13,15 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Intake creates the payments that merchants ask for, and ends them for the merchant or the
+// Payments creates the payments that merchants ask for, and ends them for the merchant or the
 // operator.
-type Intake struct {
+type Payments struct {
 	*base.Base
 	offer
 }
@@ -35,9 +34,9 @@ type offer struct {
 	cascade   *cascade.Cascade
 }
 
-// NewIntake returns the Intake of a service.
-func NewIntake(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Intake {
-	return &Intake{b, offer{rates, providers, methods, c}}
+// NewPayments returns the Intake of a service.
+func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
+	return &Payments{b, offer{rates, providers, methods, c}}
 }
 
 // NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and
@@ -65,14 +64,14 @@ type NewPayment struct {
 //
 // The error says why the shopper cannot go on. The payment may exist all the same
 // (details.transactionId).
-func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
+func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment) (p pay.Payment, replayed bool, err error) {
 	scope, err := in.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
 		return pay.Payment{}, false, err
 	}
-	now := in.TimeOf(scope)
+	now, mark := in.TimeOf(scope), n.Idempotency.Mark(scope)
 	if err = in.MayMoveMoney(); err == nil {
-		p, err = in.order(ctx, by, scope, n, now)
+		p, err = in.order(ctx, by, scope, n, mark, now)
 	}
 	if err != nil {
 		// A repeated request gets its earlier payment, even if a rate or a limit has changed.
@@ -84,17 +83,17 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 	}
 	cause := view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key}
 	routes := in.providers.Routes(p)
-	if p, err = in.InHand(ctx, p); err != nil {
+	if routes.By, err = in.Store.Hold(ctx); err != nil {
 		return pay.Payment{}, false, err
 	}
-	if at, tries, found, err := in.FoundOf(ctx, n.Idempotency.Mark(scope), pay.FoundCharge); err != nil || found {
+	if at, tries, found, err := in.FoundOf(ctx, mark, pay.FoundCharge); err != nil || found {
 		if err != nil {
 			return pay.Payment{}, false, err
 		}
-		p, err = in.cascade.RegainPayment(ctx, p, at, tries, n.Idempotency, cause)
+		p, err = in.cascade.RegainPayment(ctx, p, at, tries, routes.By, n.Idempotency, cause)
 		return p, err == nil, err
 	}
-	p, change := cascade.Begin(p, routes, now)
+	p, change := p.Begin(routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
 	err = in.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
@@ -108,49 +107,32 @@ func (in *Intake) Create(ctx context.Context, by base.Principal, n NewPayment) (
 		return pay.Payment{}, false, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
-	ctx = context.WithoutCancel(ctx)
-	if p, err = in.cascade.Drive(ctx, p, routes, cause); err != nil {
-		return p, false, in.cascade.Unfinished(p, err)
-	}
-	p, err = in.cascade.Finish(ctx, p, cause)
-	return p, false, in.cascade.Unfinished(p, err)
+	p, err = in.cascade.TakeAndAnswer(context.WithoutCancel(ctx), p, routes, cause)
+	return p, false, err
 }
 
-// order makes a payment from a request. It is not written yet.
-func (in *Intake) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, now time.Time) (pay.Payment, error) {
-	usd, at, err := in.rates.Worth(scope.Live, n.Amount)
-	if err != nil {
-		return pay.Payment{}, err
-	}
-	strict, err := in.Strict(ctx, scope, n.Strict)
-	if err != nil {
-		return pay.Payment{}, err
-	}
-	rail, where, err := in.methods.Choose(scope.Live, strict, n.PaymentMethodID, n.PaymentMethod, n.Country)
-	if err != nil {
-		return pay.Payment{}, err
-	}
-	if strict {
-		if err := sandbox.Rehearse(n.Buyer, rail, "userEmail", "documentId", ""); err != nil {
-			return pay.Payment{}, err
-		}
-	}
-	var serving acquirer.Accounts
-	if n.Simulate == "" { // the sandbox plays any amount
-		serving = in.providers.Serving(scope, rail)
-		rail = serving.Narrow(rail)
-	}
-	local, rate, rail, err := in.methods.Local(scope.Live, serving, rail, where, usd, n.Amount, at)
-	if err != nil {
-		return pay.Payment{}, err
-	}
+// order makes a payment from a request, with the mark of the request in its id. It is not written
+// yet.
+func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark string, now time.Time) (pay.Payment, error) {
 	merchant, _, err := in.Tenant(ctx, by)
 	if err != nil {
 		return pay.Payment{}, err
 	}
+	strict := merchant.StrictFor(scope.Live, n.Strict)
+	q, err := in.methods.Quote(scope, acquiring.Wanted{
+		Amount: n.Amount, MethodID: n.PaymentMethodID, Method: n.PaymentMethod, Country: n.Country, Strict: strict, Played: n.Simulate != "",
+	})
+	if err != nil {
+		return pay.Payment{}, err
+	}
+	if strict {
+		if err := sandbox.Rehearse(n.Buyer, q.Rail, "userEmail", "documentId", ""); err != nil {
+			return pay.Payment{}, err
+		}
+	}
 	return pay.Create(pay.Order{
-		ID: in.MarkedID(pay.PaymentPrefix, now, n.Idempotency.Mark(scope)), Scope: scope, Amount: usd, Asked: n.Amount, Local: local, Rate: rate.Rate, RateSource: rate.Source, RateAt: rate.At, Rail: rail,
-		Country: where.Alpha3, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
+		ID: in.MarkedID(pay.PaymentPrefix, now, mark), Scope: scope, Amount: q.USD, Asked: n.Amount, Local: q.Local, Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At, Rail: q.Rail,
+		Country: q.Country, OrderID: n.OrderID, Buyer: n.Buyer, Purchase: n.Purchase, Hosted: n.Hosted, ReturnURL: n.ReturnURL,
 		Terms: merchant.Terms(), Script: pay.Script{Action: n.Simulate, Strict: strict},
 	}, now)
 }

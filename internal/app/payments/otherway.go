@@ -26,12 +26,12 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
-	if !p.WayChanged() { // a second click finds it called off already
+	if !p.Failure.WayChanged() { // a second click finds it called off already
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
 				Message: "the payment was not chosen in a session: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
-		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.WayChanged() {
+		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.Failure.WayChanged() {
 			return p, "", err
 		}
 	}
@@ -57,7 +57,7 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 
 // callOff ends a payment's charge at its provider and commits the result.
 func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
-	attempt, _ := p.Current()
+	attempt, _ := p.Attempts.Current()
 	said := ss.cascade.EndCharge(ctx, p, attempt)
 	if said.Kind == pay.Missing { // a voucher that the provider cannot find now
 		said = pay.Outcome{Kind: pay.Unknown, Decline: "not_found"}
@@ -79,7 +79,6 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		if err != nil {
 			return err
 		}
-		ss.FlagReceipts(ctx, change)
 		p = next
 		return nil
 	})

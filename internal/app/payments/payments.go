@@ -11,7 +11,7 @@ import (
 // List lists a shop's payments, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Intake) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
+func (in *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err
@@ -36,7 +36,7 @@ const ExportPage = 500
 // there are no more.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Intake) ListFrom(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+func (in *Payments) ListFrom(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err

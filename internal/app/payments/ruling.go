@@ -16,19 +16,19 @@ import (
 //
 // Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
-func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (in *Payments) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments.Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	if !ok {
 		return p, "", known(p.Status, r.Word)
 	}
 	if !p.Status.Open() && p.Status != pay.Failed && p.Status != pay.Expired {
 		return p, "", known(p.Status, r.Word) // whatever its provider says
 	}
-	clock, err := in.AskedAt(ctx)
+	node, err := in.Store.Hold(ctx)
 	if err != nil {
 		return p, "", err
 	}
@@ -46,7 +46,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 	if r.Word.Contradicts(p, o) && !r.Force {
 		return p, o.Kind, base.SaidOtherwise(string(o.Kind), p.Status, string(r.Word))
 	}
-	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(clock) {
+	if r.Word == pay.WordNotCharged && p.Status == pay.Processing && o.Kind != pay.Approved && attempt.OnItsWay(node.At) {
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {
@@ -58,7 +58,7 @@ func (in *Intake) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		now := in.TimeOf(read.Scope)
-		next, change, err := read.Rule(r.Word, o, in.NewID(pay.ClaimPrefix, now), now)
+		next, change, err := r.Word.Rule(read, o, in.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}
@@ -77,6 +77,6 @@ func known(from pay.Status, w pay.Word) error {
 }
 
 // Unsure lists payments with an unknown outcome, oldest first, for the operator.
-func (in *Intake) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+func (in *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return in.Store.Payments.Unsure(ctx, limit)
 }

@@ -63,10 +63,11 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 	if s, found, err := ss.earlierSession(ctx, scope, n.Idempotency); err != nil || found {
 		return s, ss.SessionToken(s.ID), found, err
 	}
-	strict, err := ss.Strict(ctx, scope, n.Strict)
+	merchant, _, err := ss.Tenant(ctx, by)
 	if err != nil {
 		return s, "", false, err
 	}
+	strict := merchant.StrictFor(scope.Live, n.Strict)
 	if strict {
 		shopper := pay.Buyer{Email: n.Customer.Email, Phone: n.Customer.Phone}
 		if err := sandbox.Rehearse(shopper, acquirer.Rail{}, "customer.email", "", "customer.phone"); err != nil {
@@ -126,16 +127,16 @@ func (ss *Sessions) checkPayable(s pay.Session) error {
 		if err != nil {
 			continue
 		}
-		limit, ok := q.rail.LimitIn(q.local.Currency)
+		limit, ok := q.Rail.LimitIn(q.Local.Currency)
 		if !ok {
 			continue
 		}
-		why := limit.Check(q.local)
-		if why == nil && q.taken {
+		why := limit.Check(q.Local)
+		if why == nil && ss.methods.Takes(q) {
 			return nil
 		}
 		if refused == nil {
-			refused = cmp.Or(why, limit.Untaken(q.local))
+			refused = cmp.Or(why, limit.Untaken(q.Local))
 		}
 	}
 	if refused == nil { // the rates became unusable meanwhile
@@ -161,20 +162,22 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
-	asked, country := p.Requested(), p.Way.Country
+	asked, country := p.Price.Requested(), p.Way.Country
 	switch before, err := ss.Store.Sessions.Of(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
 		return "", err
 	}
-	next, err := p.Again(asked, country)
+	next, err := pay.SessionAfter(p, asked, country)
 	if err != nil {
 		return "", err
 	}
-	if next.Strict, err = ss.Strict(ctx, p.Scope, nil); err != nil {
+	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
+	if err != nil {
 		return "", err
 	}
+	next.Strict = merchant.StrictFor(p.Live, nil)
 	once := againOnce(p.ID)
 	for range 2 {
 		s, found, err := ss.earlierSession(ctx, p.Scope, once)
@@ -198,7 +201,7 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 			return s, token, nil
 		}
 		p, err := ss.Store.Payments.Any(ctx, s.Payment)
-		if err != nil || !p.WayChanged() {
+		if err != nil || !p.Failure.WayChanged() {
 			return s, token, err
 		}
 		next, found, err := ss.earlierSession(ctx, p.Scope, againOnce(p.ID))
@@ -271,7 +274,7 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 		var p pay.Payment
 		if p, err = ss.Store.Payments.Any(ctx, token); err == nil {
 			var hosted bool
-			if s, hosted = p.Session(); !hosted {
+			if s, hosted = pay.SessionOf(p); !hosted {
 				err = store.ErrNotFound
 			}
 		}
@@ -306,35 +309,18 @@ func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local money.Amount, allowed bool) {
 	q, err := ss.quote(s, rail.ID)
 	if err != nil {
-		return q.local, false
+		return q.Local, false
 	}
-	limit, ok := q.rail.LimitIn(q.local.Currency)
-	return q.local, ok && limit.Min <= q.local.Minor && q.local.Minor <= limit.Max && q.taken
+	limit, ok := q.Rail.LimitIn(q.Local.Currency)
+	return q.Local, ok && limit.Min <= q.Local.Minor && q.Local.Minor <= limit.Max && ss.methods.Takes(q)
 }
 
-// quote is a session's amount on a rail.
-type quote struct {
-	rail    acquirer.Rail
-	country string // alpha-3
-	local   money.Amount
-	rate    pay.Reading
-	taken   bool // a provider accepts it
-}
-
-// quote converts a session's amount.
-func (ss *Sessions) quote(s pay.Session, method string) (quote, error) {
-	rail, where, err := ss.methods.Choose(s.Live, s.Strict, method, "", s.Country)
-	if err != nil {
-		return quote{}, err
-	}
-	serving := ss.providers.Serving(s.Scope, rail)
-	rail = serving.Narrow(rail)
-	asked := pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt}
-	local, rate, rail, err := ss.methods.Local(s.Live, serving, rail, where, s.Amount, s.Asked, asked)
-	if err != nil {
-		return quote{}, err
-	}
-	return quote{rail, where.Alpha3, local, rate, ss.methods.Takes(serving, rail, local)}, nil
+// quote prices a session's order over a method.
+func (ss *Sessions) quote(s pay.Session, method string) (acquiring.Quote, error) {
+	return ss.methods.Quote(s.Scope, acquiring.Wanted{
+		Amount: s.Asked, Rate: pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
+		MethodID: method, Country: s.Country, Strict: s.Strict,
+	})
 }
 
 // Choice is a customer's choice of a method (CHK-9).
@@ -350,7 +336,7 @@ type Choice struct {
 // fails later leaves the session locked (CHK-9). An error before that leaves it open.
 //
 // Errors: checkout_session_not_found, checkout_session_already_completed, and those of
-// Intake.Create.
+// Payments.Create.
 func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (pay.Session, pay.Payment, error) {
 	var s pay.Session
 	var p pay.Payment
@@ -378,7 +364,7 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 			return err
 		}
 		routes = ss.providers.Routes(created)
-		if created, err = ss.InHand(ctx, created); err != nil {
+		if routes.By, err = ss.Store.Hold(ctx); err != nil {
 			return err
 		}
 		var change pay.Change
@@ -387,9 +373,9 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 			return err
 		}
 		if regained = found; found {
-			created, change, err = ss.cascade.Regain(created, at, tries, now)
+			created, change, err = ss.cascade.Regain(created, at, tries, routes.By, now)
 		} else {
-			created, change = cascade.Begin(created, routes, now)
+			created, change = created.Begin(routes, now)
 		}
 		if err != nil {
 			return err
@@ -413,8 +399,8 @@ func (ss *Sessions) SelectMethod(ctx context.Context, token string, c Choice) (p
 		p, err = ss.cascade.AskAfter(ctx, p)
 		return s, p, ss.cascade.Unfinished(p, err)
 	}
-	p, err = ss.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
-	return s, p, ss.cascade.Unfinished(p, err)
+	p, err = ss.cascade.Take(context.WithoutCancel(ctx), p, routes, cause)
+	return s, p, err
 }
 
 // sessionOrder is the order with the chosen method.
@@ -423,8 +409,8 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	if err != nil {
 		return pay.Order{}, err
 	}
-	if limit, ok := q.rail.LimitIn(q.local.Currency); ok && limit.Check(q.local) == nil && !q.taken {
-		return pay.Order{}, limit.Untaken(q.local)
+	if limit, ok := q.Rail.LimitIn(q.Local.Currency); ok && limit.Check(q.Local) == nil && !ss.methods.Takes(q) {
+		return pay.Order{}, limit.Untaken(q.Local)
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: s.Scope})
 	if err != nil {
@@ -442,14 +428,14 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		buyer, purchase = before.Buyer.Or(buyer), before.Purchase
 	}
 	if s.Strict {
-		if err := sandbox.Rehearse(buyer, q.rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
+		if err := sandbox.Rehearse(buyer, q.Rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
 			return pay.Order{}, err
 		}
 	}
 	return pay.Order{
-		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.local, Rail: q.rail,
-		Rate: q.rate.Rate, RateSource: q.rate.Source, RateAt: q.rate.At,
-		Country: q.country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
+		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
+		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,
+		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

@@ -70,7 +70,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		if refused.Code == problem.MissingField {
 			why = pay.WaitsWallet
 		}
-		po.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+		po.Quiet.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
 		return po.Commit(ctx, s.Unpaid(why, now), view.Cause{})
 	}
 	return err

@@ -22,22 +22,22 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// BankFiles are the batches of withdrawals that leave in files for a bank.
-type BankFiles struct {
+// Batches are the batches of withdrawals that leave in files for a bank.
+type Batches struct {
 	*base.Base
 	payouts *Payouts
 }
 
-// NewBankFiles returns the BankFiles of a service.
-func NewBankFiles(payouts *Payouts) *BankFiles {
-	return &BankFiles{Base: payouts.Base, payouts: payouts}
+// NewBatches returns the Batches of a service.
+func NewBatches(payouts *Payouts) *Batches {
+	return &Batches{Base: payouts.Base, payouts: payouts}
 }
 
 // filer is the client of an account whose payouts leave in files.
 //
 // Errors: invalid_request for any other account.
-func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
-	d := bf.payouts.providers.Desks.Load().ByID[account]
+func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
+	d := bf.payouts.providers.Connectors.Load().ByID[account]
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
 		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is not an account whose payouts leave in files")
@@ -49,7 +49,7 @@ func (bf *BankFiles) filer(account string) (payout.Filer, bool, error) {
 // currency, and writes their files. No file is exported yet.
 //
 // Errors: invalid_request for an account whose payouts do not leave in files.
-func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
+func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (made []pay.Batch, err error) {
 	to, live, err := bf.filer(account)
 	if err = cmp.Or(err, bf.MayMoveMoney()); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (bf *BankFiles) Make(ctx context.Context, by audit.Actor, account string) (
 }
 
 // makeBatch writes one batch. If two are made at once, each gets its own number.
-func (bf *BankFiles) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
+func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
 		last, err := bf.Store.Batches.Last(ctx, b.Account)
 		if err != nil {
@@ -157,14 +157,14 @@ func checksum(file []byte) string {
 }
 
 // List lists batches of payouts without their files, of one account or of all, newest first.
-func (bf *BankFiles) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
+func (bf *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
 	return bf.Store.Batches.List(ctx, account, limit)
 }
 
 // Get reads a batch of payouts, with its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
-func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
+func (bf *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
 	b, err := bf.Store.Batches.Get(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
@@ -176,7 +176,7 @@ func (bf *BankFiles) Get(ctx context.Context, id string) (pay.Batch, []pay.Withd
 // Approve allows the export of a batch's file. The operator must not be the one who made it.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+func (bf *Batches) Approve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, audit.BatchAgreed, func(b pay.Batch, _ []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Approve(by.ID, bf.Now())
 	})
@@ -185,14 +185,14 @@ func (bf *BankFiles) Approve(ctx context.Context, by audit.Actor, id string) (pa
 // Dissolve frees a batch's payouts if its file was never exported: they wait for another batch.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (bf *BankFiles) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
+func (bf *Batches) Dissolve(ctx context.Context, by audit.Actor, id string) (pay.Batch, error) {
 	return bf.moveBatch(ctx, by, id, audit.BatchGivenUp, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		return b.Dissolve(of, bf.Now())
 	})
 }
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
-func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
+func (bf *Batches) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
 	list, err := bf.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
@@ -201,7 +201,7 @@ func (bf *BankFiles) stopped(ctx context.Context, w pay.Withdrawal) (bool, error
 // not be paid any more.
 //
 // Errors: conflict_state.
-func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
+func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
 			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
@@ -233,7 +233,7 @@ func (bf *BankFiles) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdra
 //
 // Errors: store.ErrNotFound, conflict_state if it was not approved; an error if the file differs
 // from the approved one.
-func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
+func (bf *Batches) Export(ctx context.Context, by audit.Actor, id string) (file []byte, b pay.Batch, err error) {
 	b, err = bf.moveBatch(ctx, by, id, audit.BatchTaken, func(b pay.Batch, of []pay.Withdrawal) (pay.Batch, pay.Change, error) {
 		if b.Status == pay.BatchApproved {
 			if err := bf.mayLeave(ctx, b, of); err != nil {
@@ -255,7 +255,7 @@ func (bf *BankFiles) Export(ctx context.Context, by audit.Actor, id string) (fil
 	return file, b, nil
 }
 
-func (bf *BankFiles) moveBatch(ctx context.Context, by audit.Actor, id string, act audit.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
+func (bf *Batches) moveBatch(ctx context.Context, by audit.Actor, id string, act audit.Act, move func(pay.Batch, []pay.Withdrawal) (pay.Batch, pay.Change, error)) (moved pay.Batch, err error) {
 	err = base.Again(func() error {
 		b, of, err := bf.Get(ctx, id)
 		if err != nil {
@@ -290,7 +290,7 @@ type ImportedAnswers struct {
 //
 // Errors: invalid_request if the account has no files, or if the answer cannot be read; then
 // nothing is applied.
-func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
+func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account string, file []byte) (done ImportedAnswers, err error) {
 	to, live, err := bf.filer(account)
 	if err != nil {
 		return done, err
@@ -320,7 +320,7 @@ func (bf *BankFiles) ImportAnswers(ctx context.Context, by audit.Actor, account 
 }
 
 // answerBatch applies a bank's answer about all lines of a batch.
-func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
+func (bf *Batches) answerBatch(ctx context.Context, account string, answer payout.FileAnswer, own map[string]bool, done *ImportedAnswers) error {
 	if answer.Batch == "" || !base.Storable(answer.Batch) {
 		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
@@ -351,7 +351,7 @@ func (bf *BankFiles) answerBatch(ctx context.Context, account string, answer pay
 }
 
 // answerLine applies a bank's answer about one line.
-func (bf *BankFiles) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
+func (bf *Batches) answerLine(ctx context.Context, account string, answer payout.FileAnswer, done *ImportedAnswers) error {
 	if answer.LineReference == "" || !base.Storable(answer.LineReference) {
 		done.strange(answer, "it names none of our lines")
 		return nil

@@ -62,7 +62,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		}
 		account := s.Account
 		account.Rails = s.On
-		d := po.providers.OpenDesk(s.Account)
+		d := po.providers.OpenConnector(s.Account)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
 		_, passed := acquirer.Accounts{account}.Taking(rail, net)
 		var lacks []string
@@ -98,7 +98,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 }
 
 // balanceAt queries an account's balance for payouts, as text; "" if it cannot be queried.
-func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Desk) string {
+func (po *Payouts) balanceAt(ctx context.Context, d acquiring.Connector) string {
 	to, ok := d.Payouts.(provider.Balancer)
 	if !ok {
 		return ""

@@ -121,7 +121,7 @@ func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.
 		f.Unknown = "the account was removed"
 		return
 	}
-	d := fl.providers.OpenDesk(account)
+	d := fl.providers.OpenConnector(account)
 	to, ok := d.Payouts.(provider.Balancer)
 	switch {
 	case d.Broken != nil:

@@ -49,17 +49,14 @@ func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutN
 			po.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
 			return acquiring.NotOurs()
 		}
-		asked, err := po.AskedAt(ctx)
+		node, err := po.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
-		_, change, verdict := w.Told(n, account, w.ProvedPayout(n.Outcome, asked), po.TimeOf(w.Scope))
+		_, change, _ := w.Told(n, account, w.ProvedPayout(n.Outcome, node.At), po.TimeOf(w.Scope))
 		err = po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
-		}
-		if err == nil && verdict == pay.Mismatched {
-			po.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", account, "withdrawal", w.ID, "verdict", verdict)
 		}
 		return err
 	})

@@ -23,7 +23,7 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 		to := po.standIn(live)
 		return to, to != nil
 	}
-	to := po.providers.Desks.Load().ByID[account].Payouts
+	to := po.providers.Connectors.Load().ByID[account].Payouts
 	return to, to != nil
 }
 
@@ -39,7 +39,7 @@ func (po *Payouts) standIn(live bool) payout.Provider {
 // other accounts would need.
 func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.Rail, lacks []pay.HolderField) {
 	rail = acquirer.PayoutRail(w.Network, w.Currency)
-	desks := po.providers.Desks.Load()
+	desks := po.providers.Connectors.Load()
 	for _, account := range desks.Paying.Serving(w.Scope, rail) {
 		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
 		if len(missing) == 0 && po.fits(desks.ByID[account.ID], w) == nil {
@@ -53,7 +53,7 @@ func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.R
 
 // fits says why an account cannot pay to a wallet at all, if it can tell. An unreadable wallet
 // returns nil: the code that sends reports that error.
-func (po *Payouts) fits(d acquiring.Desk, w pay.Wallet) error {
+func (po *Payouts) fits(d acquiring.Connector, w pay.Wallet) error {
 	to, choosy := d.Payouts.(payout.Choosy)
 	currency, err := money.ParseCurrency(w.Currency)
 	if !choosy || err != nil {

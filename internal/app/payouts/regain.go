@@ -21,7 +21,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	case at.Object != "":
 		return made, change, base.ErrDealtWith
 	}
-	by, err := po.Caller(ctx)
+	by, err := po.Store.Hold(ctx)
 	if err != nil {
 		return made, change, err
 	}
@@ -30,7 +30,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 	if err != nil {
 		return made, change, err
 	}
-	next, sent, err := made.Regain(at, round, float, by, now)
+	next, sent, err := at.RegainPayout(made, round, float, by, now)
 	if err != nil {
 		return made, change, err
 	}
@@ -49,7 +49,7 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 		return false, false, nil
 	}
 	if err == nil && w.GoneTo(f.Reference, f.Account) && w.Status != pay.WithdrawalPending {
-		if _, change, news := w.Listed(f, po.TimeOf(w.Scope)); news {
+		if _, change, news := f.ListedPayout(w, po.TimeOf(w.Scope)); news {
 			err = po.Commit(ctx, change, view.Cause{})
 		}
 		return err == nil, false, err
@@ -57,7 +57,7 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 	if err != nil {
 		return false, false, err
 	}
-	by, err := po.Caller(ctx)
+	by, err := po.Store.Hold(ctx)
 	if err != nil {
 		return false, false, err
 	}
@@ -65,7 +65,7 @@ func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool
 	if err != nil {
 		return false, false, err
 	}
-	sent, change, err := w.Regain(f, round, float, by, po.TimeOf(w.Scope))
+	sent, change, err := f.RegainPayout(w, round, float, by, po.TimeOf(w.Scope))
 	if err != nil {
 		return false, false, err
 	}

@@ -26,7 +26,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 	if err := po.filed(ctx, w, r.Word); err != nil {
 		return w, "", err
 	}
-	clock, err := po.AskedAt(ctx)
+	node, err := po.Store.Hold(ctx)
 	if err != nil {
 		return w, "", err
 	}
@@ -42,7 +42,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
 	}
 	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a held payout is paid by a person, not by a call
-	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(clock) {
+	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(node.At) {
 		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
@@ -56,7 +56,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 		if r.Reference != "" {
 			read.BankRef = r.Reference
 		}
-		next, change, err := read.Rule(r.Word, o, po.TimeOf(read.Scope))
+		next, change, err := r.Word.RulePayout(read, o, po.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}

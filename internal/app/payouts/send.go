@@ -38,20 +38,20 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	for _, w := range due {
 		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			po.ComesAgain(ctx, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
+			po.Quiet.ComesAgain(ctx, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
-				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
+				po.Quiet.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		po.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := po.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was canceled, or another node was faster
-				po.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
+				po.Quiet.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Walle
 	if !waits {
 		return to, err
 	}
-	po.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
+	po.Quiet.WarnSometimes(ctx, "a withdrawal waits for an account that pays it out", wallet.Network+"."+wallet.Currency, "withdrawal", w.ID, "network", wallet.Network, "currency", wallet.Currency, "error", err)
 	if until.IsZero() {
 		until = now.Add(pay.SweepLease)
 	}
@@ -107,7 +107,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if !may {
 		return po.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
 	}
-	asked, err := po.AskedAt(ctx)
+	node, err := po.Store.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	o := call.Paid(asking, to.Query(asking, request))
 	cancel()
 	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
-	o = w.Asked(w.ProvedPayout(o, asked))
+	o = w.Asked(w.ProvedPayout(o, node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
 		return po.sendPayout(ctx, w, route, to, request)
@@ -130,7 +130,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	if po.Shut() {
 		return nil
 	}
-	by, err := po.Caller(ctx)
+	by, err := po.Store.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -232,14 +232,14 @@ type Payouts struct {
 	*base.Base
 	rates     *acquiring.Rates
 	providers *acquiring.Providers
-	to        *Destinations
+	to        *Wallets
 	config    PayoutsConfig
 	floats    *Floats
 	lanes     *acquiring.Lanes // queries to payout accounts; they have limits of their own
 }
 
 // NewPayouts returns the payouts of a service.
-func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Destinations, floats *Floats, c PayoutsConfig) *Payouts {
+func NewPayouts(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, to *Wallets, floats *Floats, c PayoutsConfig) *Payouts {
 	return &Payouts{Base: b, rates: rates, providers: providers, to: to, floats: floats, config: c, lanes: acquiring.NewLanes(b.Now)}
 }
 

@@ -18,19 +18,19 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Destinations are the merchants' wallets.
-type Destinations struct {
+// Wallets are the merchants' wallets.
+type Wallets struct {
 	*base.Base
 	mails    *mails.Mails
 	coolDown time.Duration // of a new production wallet, during which it cannot be paid to
 }
 
-// NewDestinations returns the Destinations of a service; coolDown 0 means pay.WalletCoolDown.
-func NewDestinations(b *base.Base, letters *mails.Mails, coolDown time.Duration) *Destinations {
+// NewWallets returns the Destinations of a service; coolDown 0 means pay.WalletCoolDown.
+func NewWallets(b *base.Base, letters *mails.Mails, coolDown time.Duration) *Wallets {
 	if coolDown == 0 {
 		coolDown = pay.WalletCoolDown
 	}
-	return &Destinations{Base: b, mails: letters, coolDown: coolDown}
+	return &Wallets{Base: b, mails: letters, coolDown: coolDown}
 }
 
 // NewWallet describes a wallet to be added.
@@ -45,7 +45,7 @@ type NewWallet struct {
 // Add adds a wallet to a shop. In production the merchant gets an e-mail.
 //
 // Errors: conflict_state if the shop has a wallet with this destination.
-func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
+func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
 	fingerprint := d.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
 	coolDown := d.coolDown
 	if !scope.Live && !n.CoolDown {
@@ -105,7 +105,7 @@ func (d *Destinations) Add(ctx context.Context, by base.Principal, scope tenant.
 }
 
 // defaultWallet reads a shop's default wallet, nil if there is none.
-func (d *Destinations) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
+func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
 	w, err := d.Store.Wallets.Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -116,7 +116,7 @@ func (d *Destinations) defaultWallet(ctx context.Context, scope tenant.Scope) (*
 // Get reads one wallet of the shop, including disabled ones.
 //
 // Errors: wallet_not_found, also for another shop's wallet.
-func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
+func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
 	missing := base.Missing(problem.WalletNotFound, "wallet", scope, id)
 	if !base.Storable(id) {
 		return pay.Wallet{}, missing
@@ -131,7 +131,7 @@ func (d *Destinations) Get(ctx context.Context, scope tenant.Scope, id string) (
 // List lists a shop's wallets, newest first, with their number.
 //
 // Errors: invalid_request for an unknown cursor.
-func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
+func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
 		return err
@@ -145,7 +145,7 @@ func (d *Destinations) List(ctx context.Context, scope tenant.Scope, status pay.
 // wallet's history stays. Deleting it twice is harmless.
 //
 // Errors: wallet_not_found.
-func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope tenant.Scope, id string) error {
+func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope tenant.Scope, id string) error {
 	return base.Again(func() error {
 		w, err := d.Get(ctx, scope, id)
 		if err != nil {
@@ -162,7 +162,7 @@ func (d *Destinations) Delete(ctx context.Context, by base.Principal, scope tena
 
 // Activate ends cool-downs that have passed. It returns how many wallets it leased. Doing one twice
 // is harmless.
-func (d *Destinations) Activate(ctx context.Context) (int, error) {
+func (d *Wallets) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
 	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {

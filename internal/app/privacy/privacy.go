@@ -54,7 +54,7 @@ type ShopperPayment struct {
 	pay.Payment
 	Claims   []pay.Claim
 	Files    []pay.File
-	Receipts []pay.Receipt // the providers' notices
+	Receipts []pay.KeptNotice // the providers' notices
 }
 
 // check returns an error for a missing field.
@@ -211,7 +211,7 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 			}
 		}
 	}
-	p.Receipts, err = pv.Store.Receipts.Of(ctx, id)
+	p.Receipts, err = pv.Store.Notices.Of(ctx, id)
 	return p, errors.Join(append(failures, err)...)
 }
 
@@ -321,12 +321,12 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string,
 //
 // Errors: conflict_state if something has not ended.
 func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
-	receipts, err := pv.Store.Receipts.Of(ctx, payment)
+	receipts, err := pv.Store.Notices.Of(ctx, payment)
 	if err != nil {
 		return false, err
 	}
 	for _, n := range receipts {
-		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.Receipt) bool { return r.Closes(n) }) {
+		if n.Verdict == pay.Mismatched && !slices.ContainsFunc(receipts, func(r pay.KeptNotice) bool { return r.Closes(n) }) {
 			return false, problem.New(problem.ConflictState, "notification "+n.ID+" waits for the operator")
 		}
 		found = found || len(n.Body) > 0

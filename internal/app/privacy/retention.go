@@ -43,7 +43,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 		do   func(before time.Time) (n int, more bool, err error)
 	}{
 		{"notifications", keep.Notifications, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Receipts.Forget(ctx, before, forgetBatch))
+			return batch(pv.Store.Notices.Forget(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
 			return batch(pv.Store.Audit.ForgetAddresses(ctx, id.From(audit.AuditPrefix, before), forgetBatch))

@@ -15,7 +15,7 @@ import (
 
 // chargesCompared compares an account that takes payments.
 type chargesCompared struct {
-	a       *Reconciler
+	a       *Reconciliation
 	account acquirer.Account
 	m       *reconcile.Matcher
 }
@@ -36,7 +36,7 @@ func (c *chargesCompared) lines(ctx context.Context, list []reconcile.Line) erro
 }
 
 // salesOf reads the payments of lines, by their own references or by those of their refunds.
-func (rc *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
+func (rc *Reconciliation) salesOf(ctx context.Context, lines []reconcile.Line) (reconcile.Sales, error) {
 	var payments, claims []string
 	for _, l := range lines {
 		p, c := l.Names()
@@ -46,7 +46,7 @@ func (rc *Reconciler) salesOf(ctx context.Context, lines []reconcile.Line) (reco
 }
 
 // sales reads payments with their claims.
-func (rc *Reconciler) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
+func (rc *Reconciliation) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
 	on, err := rc.Store.Claims.PaymentsOf(ctx, unique(claims))
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (c *chargesCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // payoutsCompared compares an account that pays out.
 type payoutsCompared struct {
-	a       *Reconciler
+	a       *Reconciliation
 	account acquirer.Account
 	m       *reconcile.PayoutMatcher
 }
@@ -178,7 +178,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 
 // eachBooking calls each with the transfers of some kinds from a time on and before another, for
 // the merchants of an account.
-func (rc *Reconciler) eachBooking(ctx context.Context, account acquirer.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
+func (rc *Reconciliation) eachBooking(ctx context.Context, account acquirer.Account, kinds []ledger.Kind, from, to time.Time, each func(ledger.Kind, []store.Booking) error) error {
 	read := func(merchant string) error {
 		for _, kind := range kinds {
 			start := from

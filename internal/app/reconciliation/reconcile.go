@@ -21,17 +21,17 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Reconciler compares providers' reports with the books.
-type Reconciler struct {
+// Reconciliation compares providers' reports with the books.
+type Reconciliation struct {
 	*base.Base
 	providers *acquiring.Providers
 	catalog   *acquiring.Catalog
 	adapters  []provider.Adapter
 }
 
-// NewReconciler returns a Reconciler for accounts at these adapters.
-func NewReconciler(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciler {
-	return &Reconciler{b, providers, catalog, adapters}
+// NewReconciliation returns a Reconciler for accounts at these adapters.
+func NewReconciliation(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciliation {
+	return &Reconciliation{b, providers, catalog, adapters}
 }
 
 const (
@@ -82,7 +82,7 @@ type Compared struct {
 //
 // Errors: store.ErrNotFound; other errors if the report lacks the columns, if no line can be read,
 // or if its period is not known.
-func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
+func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
 	account, err := rc.Store.Accounts.Get(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
@@ -141,7 +141,7 @@ func (rc *Reconciler) Reconcile(ctx context.Context, c Comparison) (done Compare
 // ReportFormat is the format of an account's report: its adapter's, or the generic columns.
 //
 // Errors: store.ErrNotFound.
-func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
+func (rc *Reconciliation) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
 	account, err := rc.Store.Accounts.Get(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
@@ -159,7 +159,7 @@ func (rc *Reconciler) ReportFormat(ctx context.Context, id string) (reconcile.Fo
 }
 
 // readReport passes a report to the comparison, some lines at a time.
-func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
+func (rc *Reconciliation) readReport(ctx context.Context, of comparing, report Report, c Comparison) error {
 	lines, err := reconcile.NewReader(filepath.Base(report.Name), report, c.Format)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (rc *Reconciler) readReport(ctx context.Context, of comparing, report Repor
 }
 
 // concluded is the comparison in its stored form.
-func (rc *Reconciler) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
+func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: rc.Self().ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
@@ -209,7 +209,7 @@ func (rc *Reconciler) concluded(account acquirer.Account, from, to time.Time, t 
 	return r
 }
 
-func (rc *Reconciler) conclude(ctx context.Context, account acquirer.Account, done Compared) error {
+func (rc *Reconciliation) conclude(ctx context.Context, account acquirer.Account, done Compared) error {
 	found := map[string]pay.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
@@ -229,6 +229,6 @@ func (rc *Reconciler) conclude(ctx context.Context, account acquirer.Account, do
 }
 
 // Reconciliations lists the newest comparisons with providers' reports, of one account or of all.
-func (rc *Reconciler) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (rc *Reconciliation) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
 	return rc.Store.Reconciliations.List(ctx, account, limit)
 }

@@ -42,17 +42,17 @@ func MoveAside(path string, at time.Time) (string, error) { return engine.MoveAs
 // Alone makes sure that no process serves a database file until release is called.
 func Alone(database string) (release func(), err error) { return engine.Alone(database) }
 
-// Restore handles a database that was restored from a copy: the service is closed, or guarded,
+// Recovery handles a database that was restored from a copy: the service is closed, or guarded,
 // until what the copy lacks is found at the providers.
-type Restore struct {
+type Recovery struct {
 	*base.Base
-	refunds *claims.Refunds
+	refunds *claims.Claims
 	payouts *payouts.Payouts
 }
 
-// NewRestore returns the Restore of a service.
-func NewRestore(b *base.Base, refunds *claims.Refunds, po *payouts.Payouts) *Restore {
-	return &Restore{b, refunds, po}
+// NewRecovery returns the Restore of a service.
+func NewRecovery(b *base.Base, refunds *claims.Claims, po *payouts.Payouts) *Recovery {
+	return &Recovery{b, refunds, po}
 }
 
 const (
@@ -63,7 +63,7 @@ const (
 
 // MarkCopy records in a copy of the database that it is one, with everything that was committed
 // before a time. A service that uses it is closed until what it lacks is found.
-func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
+func (rs *Recovery) MarkCopy(ctx context.Context, at time.Time) error {
 	r, err := rs.Store.Recoveries.Get(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of a database that is itself closed
 		return err
@@ -77,7 +77,7 @@ func (rs *Restore) MarkCopy(ctx context.Context, at time.Time) error {
 
 // BeginRecovery closes the service, whose database was restored to the time from; its commits until
 // the time to may be lost. A zero to means now.
-func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
+func (rs *Recovery) BeginRecovery(ctx context.Context, from, to time.Time) (pay.Recovery, error) {
 	return rs.recover(ctx, audit.RecoveryBegun, "", func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		return r.BeginRecovery(from.UTC().Truncate(time.Microsecond), to.UTC().Truncate(time.Microsecond), rs.Self().ID, rs.Now())
 	})
@@ -85,7 +85,7 @@ func (rs *Restore) BeginRecovery(ctx context.Context, from, to time.Time) (pay.R
 
 // Restored records that a copy is the database from now on: commits between the copy and now are
 // lost. marked is false if the database is not a marked copy.
-func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
+func (rs *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
 	read, err := rs.Store.Recoveries.Get(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
@@ -97,7 +97,7 @@ func (rs *Restore) Restored(ctx context.Context) (r pay.Recovery, marked bool, e
 }
 
 // recover decides about the recovery, and writes the decision with its actor.
-func (rs *Restore) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
+func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
 		read, err := rs.Store.Recoveries.Get(ctx)
 		if err != nil {
@@ -127,7 +127,7 @@ type RecoveryStatus struct {
 }
 
 // Recovery returns the progress of a recovery; its State is empty if there was none.
-func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
+func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 	if s.Recovery, err = rs.Store.Recoveries.Get(ctx); err != nil {
 		return s, err
 	}
@@ -146,7 +146,7 @@ func (rs *Restore) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
 }
 
 // recoveryAccounts are the accounts that may have moved money in the window.
-func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err error) {
+func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
 	list, err := rs.Store.Accounts.List(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != acquirer.AccountRemoved {
@@ -157,7 +157,7 @@ func (rs *Restore) recoveryAccounts(ctx context.Context) (ids []string, err erro
 }
 
 // CoverAccount records how an account's activity in the window is known.
-func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error {
+func (rs *Recovery) CoverAccount(ctx context.Context, account, how string) error {
 	if how == "" {
 		return errors.New("say how you know the account's activity in the window")
 	}
@@ -171,7 +171,7 @@ func (rs *Restore) CoverAccount(ctx context.Context, account, how string) error 
 }
 
 // CloseFound records what the operator did about a found entry.
-func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
+func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
 	return base.Again(func() error {
 		f, err := rs.Store.Recoveries.FoundAt(ctx, id)
 		if err != nil {
@@ -190,7 +190,7 @@ func (rs *Restore) CloseFound(ctx context.Context, id, note string) error {
 // until their requests are repeated.
 //
 // It returns an error if something is not known yet.
-func (rs *Restore) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
+func (rs *Recovery) EndRecovery(ctx context.Context, waiting bool, note string) (pay.Recovery, error) {
 	return rs.recover(ctx, audit.RecoveryEnded, note, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
 		accounts, err := rs.recoveryAccounts(ctx) // read in each try: a list that is read meanwhile finds more
 		if err != nil {

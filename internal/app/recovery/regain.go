@@ -38,7 +38,7 @@ type Listed struct {
 // for the operator.
 //
 // It returns an error if no recovery is under way, or if a line cannot be read.
-func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
+func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, err error) {
 	if !rs.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
@@ -79,7 +79,7 @@ func (rs *Restore) ReadListing(ctx context.Context, l Listing) (done Listed, err
 }
 
 // listed handles one line.
-func (rs *Restore) listed(ctx context.Context, account acquirer.Account, line reconcile.Line, done *Listed) error {
+func (rs *Recovery) listed(ctx context.Context, account acquirer.Account, line reconcile.Line, done *Listed) error {
 	f, ok := foundIn(account.ID, line)
 	if !ok {
 		done.Foreign++
@@ -142,7 +142,7 @@ func foundIn(account string, l reconcile.Line) (f pay.Found, ok bool) {
 }
 
 // place assigns a found entry to its object, if that exists. known: the object had it already.
-func (rs *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
+func (rs *Recovery) place(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	switch f.Kind {
 	case pay.FoundCharge:
 		return rs.placeCharge(ctx, f)
@@ -152,7 +152,7 @@ func (rs *Restore) place(ctx context.Context, f pay.Found, l reconcile.Line) (kn
 	return rs.payouts.Place(ctx, f)
 }
 
-func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
+func (rs *Recovery) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
 		p, err := rs.Store.Payments.Any(ctx, object)
@@ -163,15 +163,16 @@ func (rs *Restore) placeCharge(ctx context.Context, f pay.Found) (known, regaine
 			return err
 		}
 		if known {
-			if _, change, news := p.Listed(f, order, rs.TimeOf(p.Scope)); news {
+			if _, change, news := f.Listed(p, order, rs.TimeOf(p.Scope)); news {
 				return rs.Commit(ctx, change, view.Cause{})
 			}
 			return nil
 		}
-		if p, err = rs.InHand(ctx, p); err != nil {
+		by, err := rs.Store.Hold(ctx)
+		if err != nil {
 			return err
 		}
-		_, change, err := p.Regain(f, order, rs.TimeOf(p.Scope))
+		_, change, err := f.Regain(p, order, by, rs.TimeOf(p.Scope))
 		if err != nil {
 			return err
 		}

@@ -29,13 +29,13 @@ type Sandbox struct {
 	*base.Base
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
-	refunds   *claims.Refunds
-	listener  *notices.Listener
+	refunds   *claims.Claims
+	listener  *notices.Notices
 	simulated map[string]provider.Provider // by account
 }
 
 // NewSandbox returns the sandbox of a service, with its simulated providers.
-func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Refunds, listener *notices.Listener, simulated map[string]provider.Provider) *Sandbox {
+func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, listener *notices.Notices, simulated map[string]provider.Provider) *Sandbox {
 	return &Sandbox{b, providers, c, refunds, listener, simulated}
 }
 
@@ -110,7 +110,7 @@ func (sb *Sandbox) Move(ctx context.Context, p pay.Payment, action Action, cause
 // one: it is signed, and read by the provider's own code. may can refuse it because of the
 // payment's present state; nil refuses nothing.
 func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notification, may func(pay.Payment) error, cause view.Cause) (next pay.Payment, events []pay.Event, err error) {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	upstream, isSandbox := sb.simulated[attempt.Provider].(*sandbox.Provider)
 	if !ok || !isSandbox {
 		return p, nil, &problem.Error{

@@ -16,14 +16,14 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Earnings has the merchants' money: balances, movements, settlements and reserves.
-type Earnings struct {
+// Settlements has the merchants' money: balances, movements, settlements and reserves.
+type Settlements struct {
 	*base.Base
 	payouts *payouts.Payouts
 }
 
-// NewEarnings returns the Earnings of a service.
-func NewEarnings(b *base.Base, po *payouts.Payouts) *Earnings { return &Earnings{b, po} }
+// NewSettlements returns the Earnings of a service.
+func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements { return &Settlements{b, po} }
 
 const (
 	// movementsShown is how many movements the balance shows; releasesShown how many days of the
@@ -49,7 +49,7 @@ type Balance struct {
 }
 
 // Balance reads a merchant's balance in an environment.
-func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
+func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
 	if acc.Balances, err = e.Store.Books.Balances(ctx, scope); err != nil {
 		return acc, err
@@ -63,7 +63,7 @@ func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance
 	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = e.Store.Receipts.Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = e.Store.Notices.Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
 	acc.Drift, err = e.Store.Reconciliations.Drift(ctx, scope)
@@ -72,7 +72,7 @@ func (e *Earnings) Balance(ctx context.Context, scope tenant.Scope) (acc Balance
 
 // period is what the last 90 days added to each account: the balances less the sums that
 // settlements had collected before that time.
-func (e *Earnings) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
+func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
 	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-feePeriod))
 	if errors.Is(err, store.ErrNotFound) {
@@ -86,7 +86,7 @@ func (e *Earnings) period(ctx context.Context, scope tenant.Scope, have ledger.B
 
 // releases are the next days whose reserve is released, and what is left of each, less the refunds
 // that no settlement has collected yet.
-func (e *Earnings) releases(ctx context.Context, scope tenant.Scope, reserve int64) ([]pay.Reserve, error) {
+func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve int64) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
@@ -123,7 +123,7 @@ func (e *Earnings) releases(ctx context.Context, scope tenant.Scope, reserve int
 
 // betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
 // meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
-func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
+func (e *Settlements) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
 		open, err := e.Store.Settlements.Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
@@ -146,7 +146,7 @@ func (e *Earnings) betweenSettlements(ctx context.Context, scope tenant.Scope, r
 
 // Movements lists the movements of a merchant's balances, newest first, with their number. A shop
 // with siblings does not see theirs.
-func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
+func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -163,7 +163,7 @@ func (e *Earnings) Movements(ctx context.Context, scope tenant.Scope, page pay.P
 
 // newestMovements are the movements that the balance shows. For a shop with siblings there may be
 // fewer.
-func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]pay.Movement, error) {
+func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) ([]pay.Movement, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (e *Earnings) newestMovements(ctx context.Context, scope tenant.Scope) ([]p
 }
 
 // siblings reports whether the scope is a shop whose merchant has other shops.
-func (e *Earnings) siblings(ctx context.Context, scope tenant.Scope) (bool, error) {
+func (e *Settlements) siblings(ctx context.Context, scope tenant.Scope) (bool, error) {
 	if scope.Shop == "" {
 		return false, nil
 	}
@@ -186,6 +186,6 @@ func (e *Earnings) siblings(ctx context.Context, scope tenant.Scope) (bool, erro
 }
 
 // Balances reads a merchant's balances in an environment.
-func (e *Earnings) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
+func (e *Settlements) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	return e.Store.Books.Balances(ctx, scope)
 }

@@ -25,7 +25,7 @@ const (
 
 // Receipts does the due work of closed settlements: first the PDF; in the sandbox also the payout,
 // which in production the operator confirms.
-func (e *Earnings) Receipts(ctx context.Context) (int, error) {
+func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -33,13 +33,13 @@ func (e *Earnings) Receipts(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
+			e.Quiet.ComesAgain(ctx, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
 }
 
-func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
+func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if !s.PDFAt.IsZero() && s.Automatic {
 		return e.payouts.PayAutomatically(ctx, s)
 	}
@@ -62,7 +62,7 @@ func (e *Earnings) receipt(ctx context.Context, s pay.Settlement) error {
 	return e.Commit(ctx, s.Receipt(pdf, control.Automatic, shops, e.TimeOf(s.Scope)), view.Cause{})
 }
 
-func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (e *Earnings) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, e
 // settlement with the id after, if that is not empty.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
+func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
 		s, err := e.Store.Settlements.Get(ctx, scope, f.After)
@@ -94,7 +94,7 @@ func (e *Earnings) List(ctx context.Context, scope tenant.Scope, f pay.Settlemen
 // Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
-func (e *Earnings) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
+func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	if !base.Storable(id) {
 		return pay.Settlement{}, base.Missing(problem.SettlementNotFound, "settlement", scope, id)
 	}
@@ -120,7 +120,7 @@ func orNoSettlement(err error) error {
 // does not see theirs. The page begins behind the line with the number page.After.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
+func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -147,7 +147,7 @@ func (e *Earnings) SettlementLines(ctx context.Context, scope tenant.Scope, s pa
 }
 
 // EachLine calls each with all lines of a settlement, in order, as SettlementLines lists them.
-func (e *Earnings) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
+func (e *Settlements) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settlement, each func(pay.SettlementLine) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (e *Earnings) EachLine(ctx context.Context, scope tenant.Scope, s pay.Settl
 // ReceiptFor is ReceiptOf for a scope. The receipt lists the payments of all shops of the merchant.
 //
 // Errors: forbidden for a shop with siblings; conflict_state.
-func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Settlement) ([]byte, error) {
+func (e *Settlements) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Settlement) ([]byte, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (e *Earnings) ReceiptFor(ctx context.Context, scope tenant.Scope, s pay.Set
 // an equal one that is drawn now.
 //
 // Errors: conflict_state while the settlement is open.
-func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
+func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, error) {
 	if s.Status == pay.BatchOpen {
 		return nil, &problem.Error{Code: problem.ConflictState, Message: "the settlement is open: its receipt is made when it closes",
 			Details: problem.Details{From: string(s.Status), Action: "report"}}
@@ -210,7 +210,7 @@ func (e *Earnings) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, err
 }
 
 // Language is the language of a merchant's reports.
-func (e *Earnings) Language(ctx context.Context, merchant string) (tenant.Language, error) {
+func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Language, error) {
 	m, err := e.Store.Merchants.Get(ctx, merchant)
 	return m.Language, err
 }
@@ -219,7 +219,7 @@ func (e *Earnings) Language(ctx context.Context, merchant string) (tenant.Langua
 //
 // Errors: production_key_refused, settlement_not_found, conflict_state,
 // settlement_already_paid.
-func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
+func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
@@ -233,11 +233,11 @@ func (e *Earnings) SimulatePayout(ctx context.Context, by base.Principal, id str
 // PaySettlement records, for the operator, that the payout of a settlement is confirmed.
 //
 // Errors: settlement_not_found, conflict_state, settlement_already_paid.
-func (e *Earnings) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
+func (e *Settlements) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
 	return e.paySettlement(ctx, id, e.Self())
 }
 
-func (e *Earnings) paySettlement(ctx context.Context, id string, by audit.Actor) (paid pay.Settlement, err error) {
+func (e *Settlements) paySettlement(ctx context.Context, id string, by audit.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
 		s, err := e.Store.Settlements.Any(ctx, id)
 		if err != nil {
@@ -249,7 +249,7 @@ func (e *Earnings) paySettlement(ctx context.Context, id string, by audit.Actor)
 	return paid, err
 }
 
-func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (pay.Settlement, error) {
+func (e *Settlements) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (pay.Settlement, error) {
 	next, change, err := s.Pay(e.TimeOf(s.Scope))
 	if err != nil {
 		return s, err
@@ -259,12 +259,12 @@ func (e *Earnings) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (p
 }
 
 // AnySettlements lists settlements of all merchants, newest first, for the operator.
-func (e *Earnings) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+func (e *Settlements) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return e.Store.Settlements.All(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for the operator.
-func (e *Earnings) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
+func (e *Settlements) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
 	s, err := e.Store.Settlements.Any(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)

@@ -33,7 +33,7 @@ const (
 
 // OpenSettlements opens the first settlement of merchants who have earned something. Each later one
 // is opened when the one before is closed.
-func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
+func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 	list, err := e.Store.Settlements.Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func (e *Earnings) OpenSettlements(ctx context.Context) (int, error) {
 
 // CloseSettlements looks at due open settlements and closes those whose lines are old enough. Doing
 // one twice is harmless.
-func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
+func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -60,7 +60,7 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
+			e.Quiet.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -68,7 +68,7 @@ func (e *Earnings) CloseSettlements(ctx context.Context) (int, error) {
 
 // closeSettlement looks at an open settlement, and collects transfers that are old enough, in as
 // many Changes as necessary. If another node has it, this node stops.
-func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error {
+func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
 	if err != nil {
 		return err
@@ -93,19 +93,15 @@ func (e *Earnings) closeSettlement(ctx context.Context, s pay.Settlement) error 
 
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
-func (e *Earnings) lookFrom(s pay.Settlement) time.Time {
-	jumped := false
-	if clocks := e.Clocks.Load(); clocks != nil && !s.Live {
-		_, jumped = (*clocks)[s.Merchant]
-	}
-	if jumped || s.Number == 1 {
+func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
+	if e.Moved(s.Scope) || s.Number == 1 {
 		return time.Time{}
 	}
 	return s.PeriodStart.Add(-settleSlack)
 }
 
 // claimNext writes the next lines of a settlement that is closing. done: these were the last.
-func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
+func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement) (next pay.Settlement, done bool, err error) {
 	list, at, err := e.unsettled(ctx, s)
 	if err != nil {
 		return s, false, err
@@ -134,7 +130,7 @@ func (e *Earnings) claimNext(ctx context.Context, s pay.Settlement) (next pay.Se
 }
 
 // gathered decides what follows for a settlement with the lines that it has collected.
-func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
+func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pay.SettlementLine) (pay.Settlement, pay.Change, error) {
 	held, err := e.reservesOf(ctx, s.Scope, lines)
 	if err != nil {
 		return s, pay.Change{}, err
@@ -161,7 +157,7 @@ func (e *Earnings) gathered(ctx context.Context, s pay.Settlement, lines []pay.S
 
 // unsettled reads the next transfers that the settlement collects, over all kinds, and returns the
 // new cursor.
-func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
+func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
 	for !at.Done() && len(list) < claimLimit {
@@ -184,7 +180,7 @@ func (e *Earnings) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unset
 }
 
 // reservesOf reads the reserves of the days of the lines.
-func (e *Earnings) reservesOf(ctx context.Context, scope tenant.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
+func (e *Settlements) reservesOf(ctx context.Context, scope tenant.Scope, lines []pay.SettlementLine) (map[string]pay.Reserve, error) {
 	var ids []string
 	for _, l := range lines {
 		if l.Day.IsZero() {
@@ -201,7 +197,7 @@ func (e *Earnings) reservesOf(ctx context.Context, scope tenant.Scope, lines []p
 }
 
 // ReleaseReserves releases the reserves of days that are due.
-func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
+func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(settleLease), settleBatch)
 	if err != nil {
@@ -209,7 +205,7 @@ func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
+			e.Quiet.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil
@@ -217,7 +213,7 @@ func (e *Earnings) ReleaseReserves(ctx context.Context) (int, error) {
 
 // release releases what is left of a day's reserve, in two Changes: the refunds from it are counted
 // once no more can be taken.
-func (e *Earnings) release(ctx context.Context, v pay.Reserve) error {
+func (e *Settlements) release(ctx context.Context, v pay.Reserve) error {
 	if !v.Closed() {
 		next, change := v.Close(e.TimeOf(v.Scope))
 		if err := e.Store.Commit(ctx, change); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Identity verifies merchants.
-type Identity struct{ *base.Base }
+// Verifications verifies merchants.
+type Verifications struct{ *base.Base }
 
-// NewIdentity returns the verifications of a service.
-func NewIdentity(b *base.Base) *Identity { return &Identity{b} }
+// NewVerifications returns the verifications of a service.
+func NewVerifications(b *base.Base) *Verifications { return &Verifications{b} }
 
 // NewVerification is a request for a verification.
 type NewVerification struct {
@@ -30,7 +30,7 @@ type NewVerification struct {
 
 // Start begins a verification of a merchant in an environment, or returns the open one; made: it is
 // new.
-func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
+func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
 	scope := tenant.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
 		open, err := po.Store.Verifications.Open(ctx, scope)
@@ -67,7 +67,7 @@ func (po *Identity) Start(ctx context.Context, by base.Principal, n NewVerificat
 // Get reads a verification of the merchant.
 //
 // Errors: not_found, also for another merchant's verification.
-func (po *Identity) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
+func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	missing := base.Missing(problem.NotFound, "verification", scope, id)
 	if !base.Storable(id) {
 		return tenant.Verification{}, missing
@@ -82,7 +82,7 @@ func (po *Identity) Get(ctx context.Context, scope tenant.Scope, id string) (ten
 // Simulate moves a sandbox verification at the merchant's request.
 //
 // Errors: production_key_refused, not_found, conflict_state.
-func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
+func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
 	if by.Live {
 		return tenant.Verification{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
@@ -105,7 +105,7 @@ func (po *Identity) Simulate(ctx context.Context, by base.Principal, id string, 
 // documents.
 //
 // Errors: not_found, also for a wrong token.
-func (po *Identity) Page(ctx context.Context, id, token string) (tenant.Verification, error) {
+func (po *Verifications) Page(ctx context.Context, id, token string) (tenant.Verification, error) {
 	missing := problem.New(problem.NotFound, "there is no such verification")
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return tenant.Verification{}, missing
@@ -120,7 +120,7 @@ func (po *Identity) Page(ctx context.Context, id, token string) (tenant.Verifica
 // HandIn records that the merchant has submitted documents.
 //
 // Errors: those of Page; conflict_state.
-func (po *Identity) HandIn(ctx context.Context, id, token string) (tenant.Verification, error) {
+func (po *Verifications) HandIn(ctx context.Context, id, token string) (tenant.Verification, error) {
 	var v tenant.Verification
 	err := base.Again(func() error {
 		var err error
@@ -134,7 +134,7 @@ func (po *Identity) HandIn(ctx context.Context, id, token string) (tenant.Verifi
 
 // Decide applies the operator's decision: verified or rejected, with the reason that the merchant
 // sees.
-func (po *Identity) Decide(ctx context.Context, id string, to tenant.VerificationStatus, code, message string) error {
+func (po *Verifications) Decide(ctx context.Context, id string, to tenant.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.Verifications.Any(ctx, id)
 		if err != nil {
@@ -145,11 +145,11 @@ func (po *Identity) Decide(ctx context.Context, id string, to tenant.Verificatio
 }
 
 // List lists the newest verifications of all merchants for the operator.
-func (po *Identity) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
+func (po *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return po.Store.Verifications.List(ctx, status, merchant, limit)
 }
 
-func (po *Identity) move(ctx context.Context, by audit.Actor, v tenant.Verification, to tenant.VerificationStatus, code, message string) error {
+func (po *Verifications) move(ctx context.Context, by audit.Actor, v tenant.Verification, to tenant.VerificationStatus, code, message string) error {
 	next, err := v.Move(to, code, message, po.TimeOf(v.Scope))
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (po *Identity) move(ctx context.Context, by audit.Actor, v tenant.Verificat
 
 // ExpireVerifications ends verifications whose documents were not submitted in time. It returns how
 // many it leased. Doing one twice is harmless.
-func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
+func (po *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
 	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
@@ -179,8 +179,10 @@ func (po *Identity) ExpireVerifications(ctx context.Context) (int, error) {
 
 // VerificationURL is the address of a verification's page. It contains a token, so that it cannot
 // be guessed.
-func (po *Identity) VerificationURL(id string) string {
+func (po *Verifications) VerificationURL(id string) string {
 	return po.CheckoutURL + "/kyc/" + id + "?token=" + po.pageToken(id)
 }
 
-func (po *Identity) pageToken(id string) string { return po.Vault.Hash("verification page/" + id)[:32] }
+func (po *Verifications) pageToken(id string) string {
+	return po.Vault.Hash("verification page/" + id)[:32]
+}

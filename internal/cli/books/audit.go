@@ -19,14 +19,14 @@ import (
 
 // Audit is cascada audit.
 type Audit struct {
-	List auditListCmd `cmd:"" help:"List who did what, oldest first."`
+	List auditListCmd `cmd:"" help:"List the entries of the audit log, oldest first."`
 }
 
 type auditListCmd struct {
 	cli.DatabaseFlags
-	Merchant string    `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Since    time.Time `format:"2006-01-02" placeholder:"DATE" help:"Only from this day on, such as 2026-11-21 (UTC)."`
-	JSON     bool      `name:"json" help:"Print an object a line."`
+	Merchant string    `placeholder:"ID" help:"Only entries of this merchant, mer_…"`
+	Since    time.Time `format:"2006-01-02" placeholder:"DATE" help:"Only entries from this day on, such as 2026-11-21 (UTC)."`
+	JSON     bool      `name:"json" help:"Print one JSON object per line."`
 }
 
 // auditLine is the shape of audit list --json.
@@ -49,7 +49,7 @@ type auditActor struct {
 	Request string          `json:"requestId,omitempty"`
 }
 
-// auditPage is how many entries are read at a time.
+// auditPage is how many entries are read at once.
 const auditPage = 1000
 
 func (c *auditListCmd) Run(ctx context.Context, log *slog.Logger) error {

@@ -25,14 +25,14 @@ import (
 // Backup is cascada backup.
 type Backup struct {
 	cli.DatabaseFlags
-	File      string   `arg:"" help:"Where the copy goes. Nothing may be there."`
-	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt it to whoever has the identity of this age recipient (age1…, of age-keygen), or of those in @FILE. Repeat it for more."`
-	WithKey   bool     `help:"Put the master key beside it, as FILE.key, encrypted to the same recipients: together they are all that a restore needs."`
-	Unchecked bool     `help:"Do not prove the copy. Prove it elsewhere: cascada restore does."`
+	File      string   `arg:"" help:"File for the copy; it must not exist yet."`
+	EncryptTo []string `placeholder:"RECIPIENT" sep:"none" help:"Encrypt the copy for this age recipient (age1…, made by age-keygen), or for those in @FILE; only the recipient's identity opens it. Repeat the flag for more."`
+	WithKey   bool     `help:"Save the master key too, as FILE.key, encrypted for the same recipients. A restore needs only these two files and an identity."`
+	Unchecked bool     `help:"Do not check the copy; cascada restore checks it."`
 }
 
-// errOneFile sends those with a PostgreSQL to its own tools.
-var errOneFile = errors.New("this copies an SQLite file; a PostgreSQL is backed up by its own tools, as docs/BACKUPS.md tells (pgBackRest, or WAL archiving)")
+// errOneFile refers operators of PostgreSQL to its own tools.
+var errOneFile = errors.New("this command is for SQLite files; back up PostgreSQL with its own tools (pgBackRest, or WAL archiving: see docs/BACKUPS.md)")
 
 func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
 	ctx, stop := unlessEnded(ctx)
@@ -46,7 +46,7 @@ func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 		return err
 	}
 	if c.WithKey && len(to) == 0 {
-		return errors.New("a copy of the master key in clear opens everything: --with-key wants --encrypt-to")
+		return errors.New("--with-key needs --encrypt-to: a master key in clear text decrypts every secret")
 	}
 	keys, err := c.Config(log).MasterKeyPath()
 	if err != nil && c.WithKey {
@@ -63,11 +63,11 @@ func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 	}
 	proved := "every invariant holds in it"
 	if c.Unchecked {
-		proved = "it is not checked"
+		proved = "it was not checked"
 	}
 	fmt.Fprintf(cli.Stdout, "copied %s to %s: %.1f MB as of %s; %s\n", path, c.File, float64(size)/1e6, at.UTC().Format(time.RFC3339), proved)
 	if !c.WithKey {
-		fmt.Fprintf(cli.Stdout, "the master key is not in it: without %s nobody can use it. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
+		fmt.Fprintf(cli.Stdout, "the copy does not contain the master key, and cannot be used without %s. Keep a copy of that elsewhere, or use --encrypt-to with --with-key\n", cmp.Or(keys, "CASCADA_MASTER_KEY"))
 		return nil
 	}
 	file, err := os.Open(keys)
@@ -76,13 +76,13 @@ func (c *Backup) Run(ctx context.Context, log *slog.Logger, adapters cli.Registr
 	}
 	defer file.Close()
 	if err := backup.Encrypt(ctx, file, c.File+".key", to); err != nil {
-		return fmt.Errorf("the master key: %w", err)
+		return fmt.Errorf("copy the master key: %w", err)
 	}
 	fmt.Fprintf(cli.Stdout, "the master key is in %s.key, encrypted\n", c.File)
 	return nil
 }
 
-// copy makes the copy, proves it, and gives it its name.
+// copy makes the copy, checks it, and renames it to its final name.
 func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Registry, to []age.Recipient) (size int64, at time.Time, err error) {
 	temporary, drop, err := backup.Temporary(c.File)
 	if err != nil {
@@ -111,27 +111,27 @@ func (c *Backup) copy(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	return info.Size(), at, backup.Encrypt(ctx, in, c.File, to)
 }
 
-// proved opens a copy of the database with its key, does something to it, and checks it.
+// proved opens a copy of the database with the master key, runs do on it, and checks it.
 func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, file string, check bool, do func(*app.App) error) (err error) {
 	config := d.OperatorConfig(log)
 	if config.MasterKey == "" {
-		path, err := config.MasterKeyPath() // of the database, not of the copy
+		path, err := config.MasterKeyPath() // from the database's name, not the copy's
 		if err != nil {
 			return err
 		}
 		config.MasterKeyFile = path
 	}
 	config.Database, config.Adapters = "sqlite:"+file, adapters
-	config.Migrate = true // nobody else has the copy
+	config.Migrate = true // nobody else uses the copy
 	a, err := daemon.Open(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		a.Close()
-		// What is in the log still is not in the file that gets a name.
+		// What is only in the WAL would be missing in the file that is kept.
 		if log, statErr := os.Stat(file + "-wal"); statErr == nil && log.Size() > 0 {
-			err = errors.Join(err, errors.New("it could not be written to its end"))
+			err = errors.Join(err, errors.New("its WAL could not be written into the file"))
 		}
 	}()
 	if err := do(a); err != nil || !check {
@@ -147,7 +147,7 @@ func proved(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters
 	return err
 }
 
-// unlessEnded is a context that ends when the process is told to, so that it removes what it has begun.
+// unlessEnded returns a context that ends when the process is told to stop, so that the command removes its temporary files.
 func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
 }
@@ -155,11 +155,11 @@ func unlessEnded(ctx context.Context) (context.Context, context.CancelFunc) {
 // Restore is cascada restore.
 type Restore struct {
 	cli.DatabaseFlags
-	File      string `arg:"" type:"existingfile" help:"What cascada backup made."`
-	Identity  string `type:"existingfile" placeholder:"FILE" help:"The age identity that opens it, where it is encrypted."`
-	WithKey   bool   `help:"Take the master key from FILE.key, where there is none yet."`
-	MoveAside bool   `help:"Where a database is, rename it to PATH.before-TIME first. It is never deleted."`
-	From      string `placeholder:"TIME" help:"As of when the copy is, where it does not say so itself because something else made it."`
+	File      string `arg:"" type:"existingfile" help:"Backup, made by cascada backup."`
+	Identity  string `type:"existingfile" placeholder:"FILE" help:"File with the age identity that decrypts the backup, if it is encrypted."`
+	WithKey   bool   `help:"Restore the master key from FILE.key, if there is none yet."`
+	MoveAside bool   `help:"If there is a database at that path, rename it to PATH.before-TIME first. It is never deleted."`
+	From      string `placeholder:"TIME" help:"Time of the copy, if another program made it: only cascada backup records the time in it."`
 }
 
 func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) (err error) {
@@ -192,7 +192,7 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		return err
 	}
 	defer func() {
-		if err != nil && key != "" { // it belongs to a database
+		if err != nil && key != "" { // no key stays without its database
 			err = errors.Join(err, os.Remove(key))
 		}
 	}()
@@ -212,7 +212,7 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 		_, marked, err := a.Recovery.Restored(ctx)
 		if err == nil && !marked {
 			if from.IsZero() {
-				return errors.New("it does not say as of when it is, since cascada backup did not make it: say so with --from")
+				return errors.New("its time is unknown, because cascada backup did not make it: give the time with --from")
 			}
 			_, err = a.Recovery.BeginRecovery(ctx, from, time.Time{})
 		}
@@ -230,20 +230,20 @@ func (c *Restore) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	return c.putBack(temporary, path, key, lost)
 }
 
-// copied refuses what is damaged, and what is no database of ours: an empty file would be made one.
+// copied refuses a damaged file, and one that is not a database of Cascada: an empty file would become one.
 func (c *Restore) copied(ctx context.Context, temporary string) error {
 	if err := recovery.Sound(ctx, temporary); err != nil {
 		return err
 	}
 	list, err := app.Migrations(ctx, "sqlite:"+temporary, c.NextMigrations())
 	if err == nil && !slices.ContainsFunc(list, func(m app.Migration) bool { return m.Done }) {
-		err = errors.New("it is empty, or of another program: there is no database of Cascada in it")
+		err = errors.New("it is empty, or belongs to another program: it is not a database of Cascada")
 	}
 	return err
 }
 
-// putBack gives the database its place, and what root has made to whoever serves it: key is the master key's file
-// where that was taken too.
+// putBack moves the database to its path. Files that root has created get the owner who runs the
+// service. key is the file of the master key, if it was restored too.
 func (c *Restore) putBack(temporary, path, key string, lost recovery.RecoveryStatus) error {
 	aside, err := recovery.MoveAside(path, lost.To)
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *Restore) putBack(temporary, path, key string, lost recovery.RecoverySta
 	owner := filepath.Dir(path)
 	if aside != "" {
 		owner = aside
-		fmt.Fprintf(cli.Stdout, "the database that was there is %s\n", aside)
+		fmt.Fprintf(cli.Stdout, "the old database is now %s\n", aside)
 	}
 	for _, name := range []string{temporary, path + ".lock", key} {
 		if err := backup.Inherit(name, owner); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -274,7 +274,7 @@ func (c *Restore) identities() ([]age.Identity, error) {
 	return backup.Identities(c.Identity)
 }
 
-// takeKey puts the master key that lies beside the backup in its place, and returns that.
+// takeKey restores the master key from the file beside the backup, and returns its path.
 func (c *Restore) takeKey(ctx context.Context, log *slog.Logger, by []age.Identity) (string, error) {
 	if !c.WithKey {
 		return "", nil
@@ -284,7 +284,7 @@ func (c *Restore) takeKey(ctx context.Context, log *slog.Logger, by []age.Identi
 		return "", err
 	}
 	if err := backup.Free(path); err != nil {
-		return "", fmt.Errorf("%w: leave --with-key out to use it", err)
+		return "", fmt.Errorf("%w: leave out --with-key to use it", err)
 	}
 	temporary, drop, err := backup.Temporary(path)
 	if err != nil {

@@ -19,22 +19,22 @@ import (
 // Check is cascada check.
 type Check struct {
 	cli.DatabaseFlags
-	Heads    string `type:"existingfile" placeholder:"FILE" help:"What cascada seal head printed before: prove that no chain of seals was cut since."`
-	State    string `type:"path" placeholder:"FILE" help:"Keep in FILE what was proved, and prove only what changed since the check that wrote it. Without the file, and with --full, everything is looked at. Keep it where nobody can write who may write the database."`
-	Full     bool   `help:"Look at everything. What --state holds proves that no chain of seals was cut since."`
-	Progress bool   `help:"Say on standard error how far it is, also where that is no terminal."`
+	Heads    string `type:"existingfile" placeholder:"FILE" help:"File with an earlier output of cascada seal head: prove that no chain of seals was cut since then."`
+	State    string `type:"path" placeholder:"FILE" help:"Keep the result in FILE, and check only what changed since the check that wrote it. If there is no such file, or with --full, everything is checked. Keep FILE where those who can write to the database cannot write."`
+	Full     bool   `help:"Check everything. The file of --state is still used to prove that no chain of seals was cut."`
+	Progress bool   `help:"Print the progress to standard error, even if that is not a terminal."`
 }
 
-// Help is shown by --help.
+// Help returns what --help prints below the summary.
 func (c *Check) Help() string {
-	return `It only reads, a bounded part of the database in each transaction: it may run beside the
-service, and on a standby of PostgreSQL. With the addresses of several servers it reads the
-primary, unless the address says target_session_attrs=prefer-standby or the like.
+	return `The check only reads, and only a limited part of the database in each transaction. So it can run
+beside the service, and on a standby of PostgreSQL. If the database URL names several servers, the
+check reads the primary, unless the URL says target_session_attrs=prefer-standby or similar.
 
-With --state a check goes on from the one before: sealed rows that it has proved, and
-payments that nothing happened to since, are not looked at again. What somebody changed in these
-behind the service's back only a full check finds; so does it alone find wrong counters and wrong
-sums of settlements. Run it nightly with --state, and weekly with --full.`
+With --state a check continues from the previous one. It does not read sealed rows again that were
+proved, nor payments that have not changed since. If somebody changed these rows without the
+service, only a full check finds it. Only a full check finds wrong counters and wrong sums of
+settlements, too. Run the check nightly with --state, and weekly with --full.`
 }
 
 func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
@@ -83,10 +83,10 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// proved reads what an earlier check has proved; nil where there is none.
+// proved reads the result of an earlier check; nil if there is none.
 func (c *Check) proved(b *app.Books) (*app.CheckProof, error) {
 	content, err := os.ReadFile(c.State)
-	if errors.Is(err, fs.ErrNotExist) { // so that hours of work do not end with this
+	if errors.Is(err, fs.ErrNotExist) { // a check may take hours, so fail now if the file cannot be written
 		return nil, writable(c.State)
 	}
 	if err != nil {
@@ -94,12 +94,12 @@ func (c *Check) proved(b *app.Books) (*app.CheckProof, error) {
 	}
 	p, err := b.OpenProof(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: keep it for whoever looks into this, and check without it", c.State, err)
+		return nil, fmt.Errorf("%s: %w: keep the file for the investigation, and run the check without it", c.State, err)
 	}
 	return p, writable(c.State)
 }
 
-// writable proves that a file can be written, which is done only when all else is.
+// writable tests whether a file can be written, which happens only at the end of a check.
 func writable(path string) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
@@ -108,7 +108,7 @@ func writable(path string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// keep writes what was proved: the file is the one from before, or all of the new one.
+// keep writes the result of a check. It replaces the file completely or not at all.
 func (c *Check) keep(b *app.Books, p *app.CheckProof) error {
 	content, err := b.SealProof(p)
 	if err != nil {
@@ -123,18 +123,18 @@ func (c *Check) keep(b *app.Books, p *app.CheckProof) error {
 		err = os.Rename(file.Name(), c.State)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("what was proved is not kept: %w", err), os.Remove(file.Name()))
+		return errors.Join(fmt.Errorf("the result of the check could not be saved: %w", err), os.Remove(file.Name()))
 	}
 	return nil
 }
 
-// progress shows how far a check is: one line that is written again on a terminal, and else a
-// line now and then where somebody asked for it.
+// progress prints how far a check is: on a terminal one line that is updated, otherwise a new line
+// from time to time, if it was asked for.
 type progress struct {
 	to       io.Writer
 	every    time.Duration // 0: nothing is shown
 	terminal bool
-	next     time.Duration // into the check, of the next line
+	next     time.Duration // when the next line is due, from the start of the check
 }
 
 func newProgress(to *os.File, asked bool) *progress {
@@ -144,7 +144,7 @@ func newProgress(to *os.File, asked bool) *progress {
 	} else if asked {
 		p.every = 10 * time.Second
 	}
-	if !asked || p.terminal { // else the first line comes at once
+	if !asked || p.terminal { // otherwise the first line comes at once
 		p.next = p.every
 	}
 	return p
@@ -157,7 +157,7 @@ func (p *progress) tell(at app.Progress) {
 	p.next = at.Took + p.every
 	line := fmt.Sprintf("%s: %d of about %d rows", at.Part, at.Done, at.Total)
 	if at.Done > 0 && at.Done < at.Total && at.Took > time.Second {
-		line += ", some " + (at.Took * time.Duration(at.Total-at.Done) / time.Duration(at.Done)).Round(time.Second).String() + " left"
+		line += ", about " + (at.Took * time.Duration(at.Total-at.Done) / time.Duration(at.Done)).Round(time.Second).String() + " left"
 	}
 	if p.terminal {
 		fmt.Fprintf(p.to, "\r\x1b[K%s", line)
@@ -166,7 +166,7 @@ func (p *progress) tell(at app.Progress) {
 	fmt.Fprintln(p.to, line)
 }
 
-// end takes the line away from a terminal.
+// end clears the line on a terminal.
 func (p *progress) end() {
 	if p.terminal {
 		fmt.Fprint(p.to, "\r\x1b[K")
@@ -175,7 +175,7 @@ func (p *progress) end() {
 
 // Seal is cascada seal.
 type Seal struct {
-	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment: keep it elsewhere, for check --heads."`
+	Head sealHeadCmd `cmd:"" help:"Print the newest seal of each merchant and environment. Keep the output elsewhere, for check --heads."`
 }
 
 type sealHeadCmd struct{ cli.DatabaseFlags }
@@ -192,8 +192,8 @@ func (c *sealHeadCmd) Run(ctx context.Context, log *slog.Logger) error {
 	})
 }
 
-// checkHeads proves that the chains go on from the heads in a file, and returns
-// what to tell of those that do not.
+// checkHeads proves that the chains continue from the heads in a file. It returns a message for
+// each chain that does not.
 func checkHeads(ctx context.Context, b *app.Books, path string) (broken []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -210,8 +210,8 @@ func checkHeads(ctx context.Context, b *app.Books, path string) (broken []string
 			broken = append(broken, b.String())
 		}
 	}
-	if heads == 0 { // or it would prove nothing, and not say so
-		return nil, fmt.Errorf("%s holds no head", path)
+	if heads == 0 { // an empty file would prove nothing
+		return nil, fmt.Errorf("%s contains no head", path)
 	}
 	return broken, nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// listed is how many comparisons reconcile --list tells.
+// listed is how many comparisons reconcile --list prints.
 const listed = 100
 
 // findingJSON is the shape of a difference in reconcile --json.
@@ -34,7 +34,7 @@ type findingJSON struct {
 	Withdrawal  string                `json:"withdrawalId,omitempty"`
 	Reference   string                `json:"reference,omitempty"`
 	ProviderRef string                `json:"providerReference,omitempty"`
-	Here        *amountJSON           `json:"here"`  // null: nothing
+	Here        *amountJSON           `json:"here"`  // in our books; null: nothing
 	There       *amountJSON           `json:"there"` // at the provider
 	USD         string                `json:"amountUsd"`
 	Note        string                `json:"note,omitempty"`
@@ -57,8 +57,8 @@ func newFindingJSON(f reconcile.Finding) findingJSON {
 		money.New(f.USD, money.USD).Decimal(), f.Note}
 }
 
-// reconciliationJSON is the shape of a comparison in reconcile --json, the last line,
-// and in --list --json.
+// reconciliationJSON is the shape of a comparison: the last line of reconcile --json, and each line
+// of --list --json.
 type reconciliationJSON struct {
 	ID          string             `json:"reconciliation,omitempty"` // absent: nothing was kept
 	Account     string             `json:"account"`
@@ -69,7 +69,7 @@ type reconciliationJSON struct {
 	By          string             `json:"by"`
 	Reports     []string           `json:"reports"`
 	Lines       int                `json:"lines"`
-	PaysOut     bool               `json:"paysOut,omitempty"` // charges are payouts, and refunds their returns
+	PaysOut     bool               `json:"paysOut,omitempty"` // charges are payouts, and refunds are returns
 	Charges     int                `json:"charges"`
 	Charged     []amountJSON       `json:"charged"`
 	Refunds     int                `json:"refunds"`
@@ -79,7 +79,7 @@ type reconciliationJSON struct {
 	*comparedJSON
 }
 
-// comparedJSON is what is not kept.
+// comparedJSON has the totals that are not stored.
 type comparedJSON struct {
 	Chargebacks  int            `json:"chargebacks"`
 	Others       map[string]int `json:"others"`
@@ -119,7 +119,7 @@ func newComparedJSON(done reconciliation.Compared) reconciliationJSON {
 	return told
 }
 
-// amounts tells sums for people.
+// amounts writes sums for people.
 func amounts(s reconcile.Sums) string {
 	var words []string
 	for _, c := range slices.Sorted(maps.Keys(s)) {
@@ -136,7 +136,7 @@ func counted(n int, what string, s reconcile.Sums) string {
 	return text
 }
 
-// printCompared tells what a comparison came to.
+// printCompared prints the result of a comparison.
 func printCompared(out io.Writer, done reconciliation.Compared) error {
 	t := done.Totals
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -172,7 +172,7 @@ func printCompared(out io.Writer, done reconciliation.Compared) error {
 		line("", "where the price is known %s, by the account's terms %s, difference %s", told, expected, told.Sub(expected))
 	}
 	if t.Unpriced > 0 {
-		line("", "the fees of %d lines have fractions of the smallest unit, and are left out", t.Unpriced)
+		line("", "left out: the fees of %d lines, which have fractions of the smallest unit", t.Unpriced)
 	}
 	for _, kind := range reconcile.Discrepancies() {
 		if n := t.Found[kind]; n > 0 {
@@ -191,7 +191,7 @@ func printCompared(out io.Writer, done reconciliation.Compared) error {
 	return table.Flush()
 }
 
-// list tells what came of the last comparisons.
+// list prints the results of the last comparisons.
 func (c *Reconcile) list(ctx context.Context, a *app.App) error {
 	list, err := a.Reconciliation.Reconciliations(ctx, c.Provider, listed)
 	if err != nil {

@@ -25,43 +25,43 @@ import (
 // Reconcile is cascada reconcile.
 type Reconcile struct {
 	cli.DatabaseFlags
-	Provider string   `placeholder:"ACCOUNT" help:"Provider account whose report it is."`
-	Report   []string `placeholder:"FILE" sep:"none" help:"The report, a CSV file, or - for the standard input. Several are read as one."`
-	From     string   `placeholder:"DATE" help:"What was paid from this day or time on has to be in the report; by default, from its first date on."`
-	To       string   `placeholder:"DATE" help:"What was paid before this day or time; by default, up to its last date."`
-	DryRun   bool     `help:"Compare only: nothing is kept, and no merchant is warned."`
-	Shared   bool     `help:"Others use the account too: lines with no reference of ours are counted, and are no difference."`
-	JSON     bool     `name:"json" help:"Print an object a line: each difference, and at last the sum."`
-	List     bool     `help:"List what came of the last comparisons, of this account or of all."`
+	Provider string   `placeholder:"ACCOUNT" help:"Provider account that the report is from."`
+	Report   []string `placeholder:"FILE" sep:"none" help:"Report as a CSV file, or - for the standard input. Repeat the flag for more; all files are read as one report."`
+	From     string   `placeholder:"DATE" help:"Start of the period: payments from this day or time on must be in the report; by default its first date."`
+	To       string   `placeholder:"DATE" help:"End of the period: payments before this day or time must be in the report; by default its last date."`
+	DryRun   bool     `help:"Only compare: keep no result, and warn no merchant."`
+	Shared   bool     `help:"Other systems use the account too: lines without our reference are counted, but are not differences."`
+	JSON     bool     `name:"json" help:"Print one JSON object per line: each difference, and finally the totals."`
+	List     bool     `help:"List the results of the last comparisons, of this account or of all."`
 	reportFlags
 }
 
-// reportFlags say how a report is written that is not as the adapter knows it.
+// reportFlags describe the format of a report that differs from the one that the adapter knows.
 type reportFlags struct {
-	Columns    map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Which columns the report has, such as reference=\"Merchant Reference\",amount=Gross: ${columns}. Without it, those of the provider's own report, or columns called so."`
-	Types      map[string]string `group:"How the report is written" mapsep:"," placeholder:"WORD=KIND,…" help:"What the words of its type column mean: charge, refund, chargeback or other; of an account that pays out: payout, return or other. The word * stands for all others."`
-	Paid       []string          `group:"How the report is written" placeholder:"WORD" help:"The words of its status column that say that money moved."`
-	Separator  string            `group:"How the report is written" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"What stands between columns: ${enum}."`
-	Decimal    string            `group:"How the report is written" default:"point" enum:"point,comma" help:"The decimal sign: point or comma."`
-	Units      string            `group:"How the report is written" default:"major" enum:"major,minor" help:"Amounts are in major units (12.50) or in minor ones (1250)."`
-	Currency   string            `group:"How the report is written" placeholder:"CODE" help:"The currency of a report that has no column for it."`
-	DateFormat string            `group:"How the report is written" placeholder:"FORM" help:"How dates are written, such as \"DD/MM/YYYY hh:mm:ss\"; not needed for 2026-11-30."`
-	Zone       string            `group:"How the report is written" default:"UTC" help:"Time zone of dates that tell none, such as America/Sao_Paulo or -03:00; of --from and --to too."`
+	Columns    map[string]string `group:"Format of the report" mapsep:"," placeholder:"WORD=COLUMN,…" help:"Columns of the report, such as reference=\"Merchant Reference\",amount=Gross. The words are ${columns}. By default, the columns of the provider's own report, or columns with these words as names."`
+	Types      map[string]string `group:"Format of the report" mapsep:"," placeholder:"WORD=KIND,…" help:"Meaning of the words in the type column: charge, refund, chargeback or other; for an account that pays out: payout, return or other. * stands for all other words."`
+	Paid       []string          `group:"Format of the report" placeholder:"WORD" help:"Word in the status column which says that money moved. Repeat the flag for more."`
+	Separator  string            `group:"Format of the report" default:"auto" enum:"auto,comma,semicolon,tab,bar" help:"Separator of columns: auto, comma, semicolon, tab or bar (default ${default})."`
+	Decimal    string            `group:"Format of the report" default:"point" enum:"point,comma" help:"Decimal sign: point or comma (default ${default})."`
+	Units      string            `group:"Format of the report" default:"major" enum:"major,minor" help:"Unit of amounts: major (12.50) or minor (1250) (default ${default})."`
+	Currency   string            `group:"Format of the report" placeholder:"CODE" help:"Currency of the report, if it has no column for it."`
+	DateFormat string            `group:"Format of the report" placeholder:"FORM" help:"Format of dates, such as \"DD/MM/YYYY hh:mm:ss\"; not needed for dates such as 2026-11-30."`
+	Zone       string            `group:"Format of the report" default:"UTC" help:"Time zone of dates that name none, in the report and in --from and --to, such as America/Sao_Paulo or -03:00 (default ${default})."`
 }
 
-// Exit codes of reconcile, which a cron job tells apart.
+// Exit codes of reconcile, so that a cron job can tell a difference from a failure.
 const (
 	exitDifferent = 1
 	exitFailed    = 2
 )
 
-// exit is an error that ends the program with a code of its own.
+// exit is an error that ends the program with its own exit code.
 type exit struct {
 	error
 	code int
 }
 
-// ExitCode is for kong.
+// ExitCode is called by kong.
 func (e exit) ExitCode() int { return e.code }
 
 func (e exit) Unwrap() error { return e.error }
@@ -90,7 +90,7 @@ func (c *Reconcile) Run(ctx context.Context, log *slog.Logger, adapters cli.Regi
 
 func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliation.Compared, err error) {
 	if c.Provider == "" || len(c.Report) == 0 {
-		return done, errors.New("say which account's report to compare, and where it is: --provider ACCOUNT --report FILE")
+		return done, errors.New("give the account and its report: --provider ACCOUNT --report FILE")
 	}
 	format, err := a.Reconciliation.ReportFormat(ctx, c.Provider)
 	if err != nil {
@@ -141,8 +141,8 @@ func (c *Reconcile) compare(ctx context.Context, a *app.App) (done reconciliatio
 	return done, errors.Join(failed, err, out.Flush())
 }
 
-// format is the report's form: the flags' where they say which columns it has, and
-// else the account's own with what they add.
+// format returns the report's format. With --columns it is that of the flags alone; otherwise it is
+// the account's own, with the changes of the other flags.
 func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 	if len(f.Columns) > 0 {
 		words := reconcile.Words()
@@ -172,7 +172,7 @@ func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 		own.Counts = f.Paid
 	}
 	if (own.Columns.Status == "") != (len(own.Counts) == 0) {
-		return own, errors.New("a column of statuses and --paid, which says what they mean, go together")
+		return own, errors.New("a status column and --paid, which gives its words, must be used together")
 	}
 	if separator, given := map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t', "bar": '|'}[f.Separator]; given {
 		own.Separator = separator
@@ -205,15 +205,15 @@ func kindWords(list []reconcile.Kind) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// zoneOf is a time zone by its name or by its distance from UTC.
+// zoneOf returns a time zone by its name or by its offset from UTC.
 func zoneOf(name string) (*time.Location, error) {
 	if at, err := time.Parse("-07:00", name); err == nil {
 		_, seconds := at.Zone()
 		return time.FixedZone(name, seconds), nil
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" { // what is local differs from node to node
-		return time.UTC, fmt.Errorf("--zone %q: want a name such as America/Sao_Paulo, or a distance such as -03:00", name)
+	if err != nil || name == "" || name == "Local" { // the local zone can differ between nodes
+		return time.UTC, fmt.Errorf("--zone %q: want a name such as America/Sao_Paulo, or an offset such as -03:00", name)
 	}
 	return zone, nil
 }

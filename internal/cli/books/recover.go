@@ -18,11 +18,11 @@ import (
 
 // Recover is cascada recover.
 type Recover struct {
-	Status recoverStatusCmd `cmd:"" default:"withargs" help:"Say how far it is, and what comes next."`
-	Begin  recoverBeginCmd  `cmd:"" help:"Close the service, whose database was put back to a moment by other means than cascada restore. Before it starts."`
-	List   recoverListCmd   `cmd:"" help:"Read a provider's own list of all that it did in the lost time, paid or not: charges and refunds, or payouts."`
-	Cover  recoverCoverCmd  `cmd:"" help:"Say how you know what an account did in the lost time, where there is no list to read."`
-	Close  recoverCloseCmd  `cmd:"" help:"Say what you did about something that was found and that nothing stands for."`
+	Status recoverStatusCmd `cmd:"" default:"withargs" help:"Show the state of the recovery, and the next step."`
+	Begin  recoverBeginCmd  `cmd:"" help:"Close the service after its database was restored by other means than cascada restore. Run this before the service starts."`
+	List   recoverListCmd   `cmd:"" help:"Read a provider's own list of everything that it did in the lost time, paid or not: charges and refunds, or payouts."`
+	Cover  recoverCoverCmd  `cmd:"" help:"Record how you know what an account did in the lost time, if there is no list to read."`
+	Close  recoverCloseCmd  `cmd:"" help:"Record what you did about a found entry that has no payment, refund or withdrawal here."`
 	End    recoverEndCmd    `cmd:"" help:"Open the service again."`
 }
 
@@ -40,7 +40,7 @@ func (c *recoverStatusCmd) Run(ctx context.Context, log *slog.Logger, adapters c
 	})
 }
 
-// with runs something on a database that is there.
+// with runs do on an existing database.
 func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry, do func(*app.App) error) error {
 	a, err := cli.AccountFlags{DatabaseFlags: d}.Over(ctx, log, adapters)
 	if err != nil {
@@ -50,19 +50,19 @@ func with(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters c
 	return do(a)
 }
 
-// printRecovery says how far a recovery is.
+// printRecovery prints the state of a recovery and its next steps.
 func printRecovery(s recovery.RecoveryStatus) {
 	window := fmt.Sprintf("what was done from %s to %s", s.From.Format(time.RFC3339), s.To.Format(time.RFC3339))
 	switch {
 	case s.State == "":
-		fmt.Fprintln(cli.Stdout, "this database was never put back from a copy")
+		fmt.Fprintln(cli.Stdout, "this database was never restored from a copy")
 		return
 	case s.State == pay.RecoveryClosed:
 		fmt.Fprintf(cli.Stdout, "closed: %s is not in the database. Payments, refunds and withdrawals that it does not know answer 503\n", window)
 	case s.Guarded:
-		fmt.Fprintf(cli.Stdout, "open: %s is not in the database. Until %s requests that nobody knows are compared with what was found\n", window, s.Until.Format(time.RFC3339))
+		fmt.Fprintf(cli.Stdout, "open: %s is not in the database. Until %s, requests that the database does not know are compared with what was found\n", window, s.Until.Format(time.RFC3339))
 	default:
-		fmt.Fprintf(cli.Stdout, "over: %s was found out\n", window)
+		fmt.Fprintf(cli.Stdout, "ended: %s was found out\n", window)
 	}
 	for _, account := range s.Uncovered {
 		if s.State == pay.RecoveryClosed {
@@ -72,7 +72,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for i, f := range s.Open {
 		if i == 0 {
-			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S\tWHY IT WAITS")
+			fmt.Fprintln(table, "FOUND\tKIND\tAMOUNT\tPROVIDER'S ID\tWHY IT WAITS")
 		}
 		why := f.Why
 		if why == "" && f.Kind == pay.FoundCharge {
@@ -80,7 +80,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.ID(), f.Kind, f.Local(), f.ProviderRef, why)
 	}
-	_ = table.Flush() // as of all that is printed here
+	_ = table.Flush() // errors of printing are ignored here
 	if s.State == pay.RecoveryClosed && len(s.Uncovered) == 0 {
 		fmt.Fprintln(cli.Stdout, "next: cascada recover end")
 	}
@@ -88,8 +88,8 @@ func printRecovery(s recovery.RecoveryStatus) {
 
 type recoverBeginCmd struct {
 	cli.DatabaseFlags
-	From string `required:"" placeholder:"TIME" help:"The moment to which the database was put back; earlier rather than later."`
-	To   string `placeholder:"TIME" help:"When the service that was lost wrote its last; by default now."`
+	From string `required:"" placeholder:"TIME" help:"Time to which the database was restored; too early rather than too late."`
+	To   string `placeholder:"TIME" help:"Time of the lost service's last write; now by default."`
 }
 
 func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -115,8 +115,8 @@ func (c *recoverBeginCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 
 type recoverListCmd struct {
 	cli.DatabaseFlags
-	Provider string   `required:"" placeholder:"ACCOUNT" help:"Provider account whose list it is."`
-	Report   []string `required:"" placeholder:"FILE" sep:"none" help:"The list, a CSV file, or - for the standard input. Several are read as one."`
+	Provider string   `required:"" placeholder:"ACCOUNT" help:"Provider account that the list is from."`
+	Report   []string `required:"" placeholder:"FILE" sep:"none" help:"List as a CSV file, or - for the standard input. Repeat the flag for more; all files are read as one list."`
 	reportFlags
 }
 
@@ -146,7 +146,7 @@ func (c *recoverListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cli.Stdout, "%d lines: %d known, %d taken back into the books, %d that nothing stands for, %d without a reference of ours; %d lines of other kinds\n",
+		fmt.Fprintf(cli.Stdout, "%d lines: %d known, %d taken back into the books, %d without an object here, %d without our reference; %d lines of other kinds\n",
 			done.Lines, done.Known, done.Regained, len(done.Found), done.Foreign, done.Other)
 		s, err := a.Recovery.Recovery(ctx)
 		if err == nil {
@@ -168,7 +168,7 @@ func (c *recoverCoverCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 
 type recoverCloseCmd struct {
 	cli.DatabaseFlags
-	ID   string `arg:"" name:"id" help:"What cascada recover lists: ACCOUNT/REFERENCE."`
+	ID   string `arg:"" name:"id" help:"Found entry, ACCOUNT/REFERENCE, as cascada recover prints it."`
 	Note string `required:"" help:"What you did about it, for the audit log."`
 }
 
@@ -178,8 +178,8 @@ func (c *recoverCloseCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 
 type recoverEndCmd struct {
 	cli.DatabaseFlags
-	Waiting bool   `help:"Refunds and payouts that nothing stands for wait until their requests are repeated. Merchants have that money a second time meanwhile."`
-	Note    string `help:"For the audit log."`
+	Waiting bool   `help:"Leave found refunds and payouts waiting until their requests are repeated. Until then, merchants have that money twice."`
+	Note    string `help:"Note for the audit log."`
 }
 
 func (c *recoverEndCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {

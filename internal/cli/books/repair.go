@@ -10,7 +10,7 @@ import (
 
 // Repair is cascada repair.
 type Repair struct {
-	Counters repairCountersCmd `cmd:"" help:"Count again what lists tell as their totals: payments, deliveries, movements. The ledger is not touched."`
+	Counters repairCountersCmd `cmd:"" help:"Count payments, deliveries and movements again, for the totals of lists. The ledger does not change."`
 }
 
 type repairCountersCmd struct{ cli.DatabaseFlags }
@@ -28,6 +28,6 @@ func (c *repairCountersCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%d counters were mended\n", len(mended))
+	fmt.Fprintf(cli.Stdout, "%d counters were corrected\n", len(mended))
 	return nil
 }

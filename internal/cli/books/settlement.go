@@ -15,15 +15,15 @@ import (
 // Settlement is cascada settlement.
 type Settlement struct {
 	List settlementListCmd `cmd:"" help:"List settlements of all merchants, newest first."`
-	Show settlementShowCmd `cmd:"" help:"Show a settlement's totals and first lines."`
-	Pay  settlementPayCmd  `cmd:"" help:"Note that the payouts behind closed settlements are confirmed. Moves no money."`
+	Show settlementShowCmd `cmd:"" help:"Show a settlement with its totals and first lines."`
+	Pay  settlementPayCmd  `cmd:"" help:"Mark closed settlements as paid, once their payouts are confirmed. It moves no money."`
 }
 
 type settlementListCmd struct {
 	cli.DatabaseFlags
-	Merchant string               `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" placeholder:"STATUS" help:"Only those that are open, closed or paid."`
-	Limit    cli.AtMost           `default:"50" help:"How many at most."`
+	Merchant string               `placeholder:"ID" help:"Only settlements of this merchant, mer_…"`
+	Status   pay.SettlementStatus `enum:",open,closed,paid" default:"" placeholder:"STATUS" help:"Only settlements with this status: open, closed or paid."`
+	Limit    cli.AtMost           `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -51,7 +51,7 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 type settlementShowCmd struct {
 	cli.DatabaseFlags
 	Settlement string `arg:"" help:"Settlement id, STL-…"`
-	Lines      int    `default:"20" help:"How many lines to show."`
+	Lines      int    `default:"20" help:"How many lines to show (default ${default})."`
 }
 
 func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -96,7 +96,7 @@ type settlementPayCmd struct {
 	Settlements []string `arg:"" help:"Settlement ids, STL-…"`
 }
 
-// Run pays what it can, and fails for the others.
+// Run marks the settlements that it can, and returns an error for the others.
 func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
 	a, err := c.Existing(ctx, log)
 	if err != nil {

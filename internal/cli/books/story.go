@@ -11,7 +11,7 @@ import (
 // Story is cascada story.
 type Story struct {
 	cli.DatabaseFlags
-	ID string `arg:"" name:"id" help:"Of a payment (TXN-…), of a withdrawal (wdr_…), or of a refund or another claim (CLM-…), which its payment's story tells."`
+	ID string `arg:"" name:"id" help:"Id of a payment (TXN-…), a withdrawal (wdr_…) or a claim (CLM-…). A claim is in the story of its payment."`
 }
 
 func (c *Story) Run(ctx context.Context, log *slog.Logger) error {

@@ -14,16 +14,16 @@ import (
 // Claim is cascada claim.
 type Claim struct {
 	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
-	Show    claimShowCmd    `cmd:"" help:"Tell a claim's history and evidence."`
-	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days."`
-	Resolve claimResolveCmd `cmd:"" help:"End a claim by the word of the bank, the provider or yourself. Works while the server runs."`
+	Show    claimShowCmd    `cmd:"" help:"Show a claim with its history and evidence."`
+	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days to answer."`
+	Resolve claimResolveCmd `cmd:"" help:"Resolve a claim, as the bank, the provider or you decided it. Works while the server runs."`
 }
 
 type claimListCmd struct {
 	cli.DatabaseFlags
-	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims of this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
-	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came after the end)."`
-	Limit  cli.AtMost      `default:"50" help:"How many at most."`
+	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims with this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
+	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (late money, which came after the payment had ended)."`
+	Limit  cli.AtMost      `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -71,7 +71,7 @@ func (c *claimShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 type claimAskCmd struct {
 	cli.DatabaseFlags
 	Claim string `arg:"" help:"Claim id, CLM-…"`
-	Note  string `required:"" help:"What you want to know; the merchant reads it."`
+	Note  string `required:"" help:"Your question; the merchant reads it."`
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -82,8 +82,8 @@ type claimResolveCmd struct {
 	cli.DatabaseFlags
 	Claim   string          `arg:"" help:"Claim id, CLM-…"`
 	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
-	Note    string          `required:"" help:"Why; the merchant reads it."`
-	Force   bool            `help:"Although the provider says otherwise."`
+	Note    string          `required:"" help:"Reason; the merchant reads it."`
+	Force   bool            `help:"Resolve the claim even if the provider reports something else."`
 }
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -91,7 +91,7 @@ func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return rule(ctx, c.DatabaseFlags, log, claims.RuledClaim{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
 }
 
-// rule applies the operator's word and shows the claim after it.
+// rule applies the operator's decision and prints the claim.
 func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.RuledClaim) error {
 	a, err := d.Existing(ctx, log)
 	if err != nil {
@@ -104,7 +104,7 @@ func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.R
 	}
 	fmt.Fprintln(cli.Stdout, claim)
 	if claim.Calling() {
-		fmt.Fprintln(cli.Stdout, "the provider has not confirmed the refund yet; a running server asks it again")
+		fmt.Fprintln(cli.Stdout, "the provider has not confirmed the refund yet; a running server queries it again")
 	}
 	return nil
 }

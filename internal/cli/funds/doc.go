@@ -1,4 +1,4 @@
-// Package funds has the commands by which an operator moves money or says what became of it: payouts
-// with their floats and limits, rulings on payments, withdrawals and claims, and exchange rates.
-// It decides nothing: each ruling is a use case.
+// Package funds has the commands with which an operator moves money or resolves what no provider
+// ends: payouts with their floats and limits; payments, withdrawals and claims; exchange rates. It
+// decides nothing: use cases do.
 package funds

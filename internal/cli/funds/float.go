@@ -38,24 +38,24 @@ func (c *payoutFloatCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	case c.JSON:
 		err = json.NewEncoder(cli.Stdout).Encode(floatsJSON(list))
 	case len(list) == 0:
-		fmt.Fprintln(cli.Stdout, "no float is kept: payouts go out whatever the accounts have (cascada payout top-up keeps one)")
+		fmt.Fprintln(cli.Stdout, "no float is kept: payouts are sent whatever the accounts' balances are (cascada payout top-up starts a float)")
 	default:
 		err = printFloats(list)
 	}
 	if err == nil && off > 0 {
-		return fmt.Errorf("%d of %d balances are not what the ledger has: look for fees, rates and money that you moved, and book it with cascada payout top-up", off, len(list))
+		return fmt.Errorf("%d of %d balances differ from the ledger: look for fees, rates and money that you moved, and book them with cascada payout top-up", off, len(list))
 	}
 	return err
 }
 
 func printFloats(list []payouts.FloatStatus) error {
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tPUT IN\tTHE PROVIDER HAS\tOFF BY")
+	fmt.Fprintln(w, "ACCOUNT\tENVIRONMENT\tFREE\tCOMMITTED\tPAID\tFUNDED\tPROVIDER'S BALANCE\tDIFFERENCE")
 	for _, f := range list {
 		in := func(minor int64) money.Amount { return money.New(minor, f.Currency) }
 		has, off := f.Balance.String(), f.Off.String()
 		if f.Unknown != "" {
-			has, off = "not known: "+f.Unknown, "-"
+			has, off = "unknown: "+f.Unknown, "-"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Account, tenant.EnvironmentOf(f.Live), in(f.Free), in(f.Committed), in(f.Paid), in(f.Funded), has, off)
 	}
@@ -92,11 +92,11 @@ func floatsJSON(list []payouts.FloatStatus) []floatJSON {
 type payoutTopUpCmd struct {
 	cli.AccountFlags
 	Account   string `arg:"" help:"The payout account."`
-	Amount    string `required:"" help:"How much arrived there, in units of the currency. --amount=-50: was taken out, or went for fees."`
-	Currency  string `required:"" placeholder:"CODE" help:"The currency that the account holds: MXN; USD where it pays out of dollars."`
-	Reference string `required:"" help:"What the bank calls the transfer. An entry is booked once under a reference."`
-	Note      string `help:"Why, for the audit log."`
-	Force     bool   `help:"Take out more than is free, or book a currency that the account does not pay in."`
+	Amount    string `required:"" help:"Amount that arrived there, in units of the currency. A negative amount (--amount=-50) was taken out, or paid as fees."`
+	Currency  string `required:"" placeholder:"CODE" help:"Currency that the account holds, such as MXN, or USD if it pays out of dollars."`
+	Reference string `required:"" help:"The bank's reference of the transfer. Each reference is booked only once."`
+	Note      string `help:"Reason, for the audit log."`
+	Force     bool   `help:"Allow taking out more than is free, and a currency that the account does not pay out."`
 }
 
 func (c *payoutTopUpCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {

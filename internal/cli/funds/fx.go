@@ -22,24 +22,24 @@ import (
 
 // RateFlags say how long exchange rates are trusted (docs/OPERATIONS.md).
 type RateFlags struct {
-	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age after which a rate is warned of (${env}, default ${default})."`
-	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age after which no new charges are taken at a rate (${env}, default ${default})."`
-	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Percent that a rate may move at once; a larger step waits for the operator (${env}, default ${default})."`
+	StaleAfter time.Duration `name:"fx-stale-after" default:"24h" env:"CASCADA_FX_STALE_AFTER" help:"Age from which a rate causes a warning (${env}, default ${default})."`
+	MaxAge     time.Duration `name:"fx-max-age" default:"168h" env:"CASCADA_FX_MAX_AGE" help:"Age from which a rate is not used for new charges (${env}, default ${default})."`
+	MaxJump    int           `name:"fx-max-jump" default:"20" env:"CASCADA_FX_MAX_JUMP" help:"Largest change of a rate in one step, in percent; a larger change waits for the operator (${env}, default ${default})."`
 }
 
-// FX is what the flags say.
+// FX returns the configuration that the flags give.
 func (f RateFlags) FX() daemon.FX {
 	return daemon.FX{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJump: f.MaxJump}
 }
 
 // FX is cascada fx.
 type FX struct {
-	List   fxListCmd   `cmd:"" help:"List the exchange rates, or what was read of one currency."`
+	List   fxListCmd   `cmd:"" help:"List the exchange rates, or the history of one currency."`
 	Set    fxSetCmd    `cmd:"" help:"Set a rate: units of the currency for one US dollar. Running servers use it within seconds."`
-	Import fxImportCmd `cmd:"" help:"Set the rates of a CSV or JSON file, all or none."`
+	Import fxImportCmd `cmd:"" help:"Set the rates in a CSV or JSON file, all of them or none."`
 }
 
-// parseCurrency reads a currency as people type it.
+// parseCurrency parses a currency, in upper or lower case.
 func parseCurrency(text string) (money.Currency, error) {
 	currency, err := money.ParseCurrency(strings.ToUpper(text))
 	if err != nil {
@@ -48,7 +48,7 @@ func parseCurrency(text string) (money.Currency, error) {
 	return currency, nil
 }
 
-// over returns the use cases over a database, with these flags.
+// over returns the use cases over a database, with the limits of these flags.
 func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.FX = f.FX()
@@ -58,7 +58,7 @@ func (f RateFlags) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logg
 type fxListCmd struct {
 	cli.DatabaseFlags
 	RateFlags
-	Currency string `arg:"" optional:"" help:"Currency whose history to list, such as BRL."`
+	Currency string `arg:"" optional:"" help:"Currency whose history is listed, such as BRL."`
 }
 
 func (c *fxListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -132,10 +132,10 @@ type fxSetCmd struct {
 	cli.DatabaseFlags
 	RateFlags
 	Currency string    `arg:"" help:"Currency, such as BRL."`
-	Rate     string    `arg:"" help:"How many units of it one US dollar buys, such as 5.4321."`
-	Source   string    `default:"operator" help:"Who says so."`
-	At       time.Time `placeholder:"TIME" help:"When it was so, such as 2026-11-20T15:04:05Z; now by default."`
-	Force    bool      `help:"Also when it jumps, or is older than the rate in use."`
+	Rate     string    `arg:"" help:"Units of the currency that one US dollar buys, such as 5.4321."`
+	Source   string    `default:"operator" help:"Source of the rate (default ${default})."`
+	At       time.Time `placeholder:"TIME" help:"Time of the rate, such as 2026-11-20T15:04:05Z; now by default."`
+	Force    bool      `help:"Set the rate even if it changes by more than --fx-max-jump, or is older than the rate in use."`
 }
 
 func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -160,7 +160,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if was := changes[0].Before; changes[0].Verdict == pay.RateKnown && was != rate {
-		return fmt.Errorf("%s stays at %s, which is of a later time: --force sets %s all the same", currency, was.Decimal(), rate.Decimal())
+		return fmt.Errorf("%s stays at %s, which is newer: --force sets %s anyway", currency, was.Decimal(), rate.Decimal())
 	}
 	return tell(changes)
 }
@@ -168,9 +168,9 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 type fxImportCmd struct {
 	cli.DatabaseFlags
 	RateFlags
-	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON, a list of such or what --fx-url reads."`
-	Source string `help:"Who says so, where the file does not; its name by default."`
-	Force  bool   `help:"Also those that jump, or are older than the rates in use."`
+	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON: a list of such objects, or what --fx-url reads."`
+	Source string `help:"Source of rates that have none in the file; by default the file's name."`
+	Force  bool   `help:"Set also rates that change by more than --fx-max-jump, or are older than the rates in use."`
 }
 
 func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -193,12 +193,12 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return tell(changes)
 }
 
-// tell prints what was done.
+// tell prints the changes.
 func tell(changes []acquiring.RateChange) error {
 	for _, c := range changes {
 		note := "was " + text(c.Before)
 		if c.Verdict == pay.RateKnown {
-			note = "not applied: the rate in use is as new or newer, " + text(c.Before)
+			note = "not applied: the rate in use is of the same time or newer, " + text(c.Before)
 		}
 		if _, err := fmt.Fprintf(cli.Stdout, "%s %s (%s)\n", c.Currency, c.Rate.Decimal(), note); err != nil {
 			return err

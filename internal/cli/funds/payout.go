@@ -22,16 +22,16 @@ import (
 
 // Payout is cascada payout.
 type Payout struct {
-	Batch    payoutBatchCmd    `cmd:"" help:"Gather what waits at a bank-file account into batches, and write their files. Another operator approves them."`
-	List     payoutListCmd     `cmd:"" help:"List batches, the newest first."`
+	Batch    payoutBatchCmd    `cmd:"" help:"Put the payouts that wait at a bank-file account into batches, and make their files. Another operator must approve them."`
+	List     payoutListCmd     `cmd:"" help:"List batches, newest first."`
 	Show     payoutShowCmd     `cmd:"" help:"Show a batch and its withdrawals."`
-	Approve  payoutApproveCmd  `cmd:"" help:"Let a batch's file leave. Who made the batch cannot approve it."`
-	Export   payoutExportCmd   `cmd:"" help:"Write a batch's file, to upload at the bank. Again: the same bytes."`
-	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer and end the withdrawals that it tells of: CNAB 240, pain.002, camt.054 or a table. Again: no harm."`
-	Limit    payoutLimitCmd    `cmd:"" help:"Show or change what withdrawals may take in an hour, in a day, and without an approval; stop them all, or one merchant's."`
-	Float    payoutFloatCmd    `cmd:"" help:"Show your money at each payout account: what the ledger has, and what the provider says."`
-	TopUp    payoutTopUpCmd    `cmd:"" help:"Book what you put into a payout account, or took out of it. From the first entry on it pays no more than it has."`
-	Dissolve payoutDissolveCmd `cmd:"" help:"Take the payouts out of a batch whose file never left: they wait for another one."`
+	Approve  payoutApproveCmd  `cmd:"" help:"Approve a batch, so that its file can be exported. The operator who made the batch cannot approve it."`
+	Export   payoutExportCmd   `cmd:"" help:"Write a batch's file, to upload at the bank. A second export writes the same bytes."`
+	Import   payoutImportCmd   `cmd:"" help:"Read the bank's answer (CNAB 240, pain.002, camt.054 or a table), and complete or fail the withdrawals in it. It is safe to import a file again."`
+	Limit    payoutLimitCmd    `cmd:"" help:"Show or change how much may be withdrawn per hour, per day and without approval; stop all withdrawals, or one merchant's."`
+	Float    payoutFloatCmd    `cmd:"" help:"Show your money at each payout account, in the ledger and as the provider reports it."`
+	TopUp    payoutTopUpCmd    `cmd:"" help:"Book money that you put into a payout account or took out of it. After the first entry the account pays out no more than it has."`
+	Dissolve payoutDissolveCmd `cmd:"" help:"Dissolve a batch whose file was never exported: its payouts wait for another batch."`
 }
 
 type payoutBatchCmd struct {
@@ -65,8 +65,8 @@ func printBatches(list []pay.Batch) error {
 
 type payoutListCmd struct {
 	cli.AccountFlags
-	Account string     `help:"Those of one account." placeholder:"ID"`
-	Limit   cli.AtMost `default:"50" help:"How many at most."`
+	Account string     `help:"Only batches of this account." placeholder:"ID"`
+	Limit   cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *payoutListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -150,7 +150,7 @@ func (c *payoutDissolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 type payoutExportCmd struct {
 	cli.AccountFlags
 	Batch  string `arg:"" help:"Batch id, bat_…"`
-	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write it; a file that is there stays. It holds names and accounts: it is for its owner alone."`
+	Output string `short:"o" required:"" placeholder:"FILE" help:"Where to write the file; an existing file is not overwritten. It contains names and bank accounts, so only its owner can read it."`
 }
 
 func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -159,7 +159,7 @@ func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 		return err
 	}
 	defer a.Close()
-	// The place first: the file counts as taken once it is read.
+	// The output file comes first: a batch counts as exported once its file is read.
 	to, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (c *payoutExportCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 type payoutImportCmd struct {
 	cli.AccountFlags
 	Account string `arg:"" help:"The payout account."`
-	File    string `arg:"" help:"The bank's answer."`
+	File    string `arg:"" help:"File with the bank's answer."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
@@ -217,26 +217,26 @@ func (c *payoutImportCmd) Run(ctx context.Context, log *slog.Logger, adapters cl
 		fmt.Fprintln(cli.Stdout, "look at "+s)
 	}
 	if len(done.Strange) > 0 {
-		return fmt.Errorf("%d lines need you", len(done.Strange))
+		return fmt.Errorf("%d lines need your attention", len(done.Strange))
 	}
 	return nil
 }
 
 type payoutLimitCmd struct {
 	cli.DatabaseFlags
-	Merchant      string  `placeholder:"ID" help:"Of one merchant; without it, of all together."`
+	Merchant      string  `placeholder:"ID" help:"Limits of one merchant; without it, of all merchants together."`
 	Environment   string  `enum:"production,sandbox" default:"production" help:"production or sandbox (default ${default})."`
-	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals of more than this wait for cascada withdrawal approve; 0: none does."`
-	Hourly        *string `placeholder:"USD" help:"How much is sent in an hour, UTC; 0: no limit."`
-	Daily         *string `placeholder:"USD" help:"How much is sent in a day, UTC; 0: no limit."`
-	Automatic     *bool   `negatable:"" help:"Of one merchant: pay the net of each settlement out to the default wallet of its first shop."`
-	Minimum       *string `placeholder:"USD" help:"Of automatic payouts: less waits for the next settlement."`
-	Days          *string `placeholder:"DAYS" help:"Of automatic payouts: mon,thu; an empty text for every day. Days are UTC."`
-	Stop          string  `placeholder:"REASON" help:"Send nothing from now on. What was sent goes on."`
-	Resume        bool    `help:"Send again."`
+	ApprovalAbove *string `placeholder:"USD" help:"Withdrawals above this amount wait for cascada withdrawal approve; 0: none waits."`
+	Hourly        *string `placeholder:"USD" help:"Largest amount that is sent in an hour (UTC); 0: no limit."`
+	Daily         *string `placeholder:"USD" help:"Largest amount that is sent in a day (UTC); 0: no limit."`
+	Automatic     *bool   `negatable:"" help:"For one merchant: pay the net amount of each settlement out to the default wallet of the merchant's first shop."`
+	Minimum       *string `placeholder:"USD" help:"For automatic payouts: a smaller amount waits for the next settlement."`
+	Days          *string `placeholder:"DAYS" help:"For automatic payouts: days of the week in UTC, such as mon,thu; an empty text for every day."`
+	Stop          string  `placeholder:"REASON" help:"Send no more withdrawals. Those that were sent go on."`
+	Resume        bool    `help:"Send withdrawals again, after --stop."`
 }
 
-// changes are what the flags ask for.
+// changes returns the changes that the flags ask for.
 func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 	for _, f := range []struct {
 		name  string
@@ -264,7 +264,7 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 		list = append(list, func(l *pay.PayoutLimits) { l.Days = *c.Days })
 	}
 	if c.Stop != "" && c.Resume {
-		return nil, errors.New("--stop and --resume: want one of them")
+		return nil, errors.New("--stop and --resume: give only one of them")
 	}
 	if c.Stop != "" || c.Resume {
 		list = append(list, func(l *pay.PayoutLimits) { l.Stopped = c.Stop })
@@ -304,7 +304,7 @@ func (c *payoutLimitCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return w.Flush()
 }
 
-// bound is a limit for people.
+// bound writes a limit for people.
 func bound(cents int64) string {
 	if cents == 0 {
 		return "-"
@@ -312,7 +312,7 @@ func bound(cents int64) string {
 	return cli.USD(cents)
 }
 
-// automatic is how settlements are paid out, for people.
+// automatic writes for people how settlements are paid out.
 func automatic(l pay.PayoutLimits) string {
 	if !l.Automatic {
 		return "-"

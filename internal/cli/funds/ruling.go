@@ -15,13 +15,13 @@ import (
 
 // Payment is cascada payment.
 type Payment struct {
-	List    paymentListCmd    `cmd:"" help:"List payments whose outcome nobody knows, oldest first."`
-	Resolve paymentResolveCmd `cmd:"" help:"End a payment whose provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+	List    paymentListCmd    `cmd:"" help:"List payments whose outcome is unknown, oldest first."`
+	Resolve paymentResolveCmd `cmd:"" help:"Resolve a payment whose provider does not report how it ended. The provider is queried first, if possible. Works while the server runs."`
 }
 
 type paymentListCmd struct {
 	cli.DatabaseFlags
-	Limit cli.AtMost `default:"50" help:"How many at most."`
+	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -39,9 +39,9 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tASKED IN VAIN")
+	fmt.Fprintln(w, "PAYMENT\tSTATUS\tAMOUNT\tACCOUNT\tENVIRONMENT\tSINCE\tUNANSWERED QUERIES")
 	for _, p := range list {
-		attempt, _ := p.Current()
+		attempt, _ := p.Attempts.Current()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
 			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
 	}
@@ -51,9 +51,9 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 type paymentResolveCmd struct {
 	cli.DatabaseFlags
 	Payment string   `arg:"" help:"Transaction id, TXN-…"`
-	Outcome pay.Word `required:"" enum:"paid,not-charged" placeholder:"OUTCOME" help:"paid completes it, or books late money where it had ended; not-charged ends it."`
-	Note    string   `required:"" help:"How you know; it is kept in the audit log."`
-	Force   bool     `help:"Although the provider says otherwise."`
+	Outcome pay.Word `required:"" enum:"paid,not-charged" placeholder:"OUTCOME" help:"paid completes the payment, or books late money if it had ended; not-charged fails it."`
+	Note    string   `required:"" help:"How you know; for the audit log."`
+	Force   bool     `help:"Resolve the payment even if the provider reports something else."`
 }
 
 func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -67,24 +67,24 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
 	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
-	if s, late := p.Attention(); late && s.Claim != "" {
-		fmt.Fprintf(cli.Stdout, "its money is late money: cascada claim resolve %s\n", s.Claim)
+	if s, late := p.Strays.Attention(); late && s.Claim != "" {
+		fmt.Fprintf(cli.Stdout, "its money is late money; decide about it with cascada claim resolve %s\n", s.Claim)
 	}
 	return nil
 }
 
 // Withdrawal is cascada withdrawal.
 type Withdrawal struct {
-	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and whose end is not known, oldest first."`
-	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with the account that it goes to, to pay it by hand. The audit log tells that you saw it."`
-	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due and not sent, with what they wait for."`
-	Approve withdrawalApproveCmd `cmd:"" help:"Let a withdrawal pass the limits (cascada payout limit)."`
-	Resolve withdrawalResolveCmd `cmd:"" help:"End a withdrawal whose payout provider does not tell how it ended. The provider is asked first, where it can be. Works while the server runs."`
+	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and have no known outcome yet, oldest first."`
+	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with its full destination, to pay it by hand. The audit log records that you saw it."`
+	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due but not sent, and what they wait for."`
+	Approve withdrawalApproveCmd `cmd:"" help:"Approve a withdrawal, so that it passes the limits (cascada payout limit)."`
+	Resolve withdrawalResolveCmd `cmd:"" help:"Resolve a withdrawal whose payout provider does not report how it ended. The provider is queried first, if possible. Works while the server runs."`
 }
 
 type withdrawalListCmd struct {
 	cli.DatabaseFlags
-	Limit cli.AtMost `default:"50" help:"How many at most."`
+	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -102,7 +102,7 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tASKED")
+	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tQUERIES")
 	for _, d := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
 	}
@@ -138,10 +138,10 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 type withdrawalResolveCmd struct {
 	cli.DatabaseFlags
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
-	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid gives the money back to the balance; returned gives back what had arrived and was sent back, without the fee."`
-	Reference  string   `placeholder:"TEXT" help:"What the bank or the network calls the payout, where it arrived."`
-	Note       string   `required:"" help:"How you know; it is kept in the audit log."`
-	Force      bool     `help:"Although the payout provider says otherwise."`
+	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid returns the money to the balance; returned is for money that arrived and came back, and returns it without the fee."`
+	Reference  string   `placeholder:"TEXT" help:"The bank's or the network's reference of the payout, if it arrived."`
+	Note       string   `required:"" help:"How you know; for the audit log."`
+	Force      bool     `help:"Resolve the withdrawal even if the payout provider reports something else."`
 }
 
 func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -160,7 +160,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 
 type withdrawalWaitingCmd struct {
 	cli.DatabaseFlags
-	Limit cli.AtMost `default:"50" help:"How many at most."`
+	Limit cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 }
 
 func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -188,7 +188,7 @@ func (c *withdrawalWaitingCmd) Run(ctx context.Context, log *slog.Logger) error 
 type withdrawalApproveCmd struct {
 	cli.DatabaseFlags
 	Withdrawal string `arg:"" help:"Withdrawal id, wdr_…"`
-	Note       string `required:"" help:"Why; it is kept in the audit log."`
+	Note       string `required:"" help:"Reason, for the audit log."`
 }
 
 func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -205,10 +205,10 @@ func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	return nil
 }
 
-// payable is what a withdrawal is to pay out, for people: of a token, as much as the USD are worth.
+// payable writes for people what a withdrawal pays out: of a token, the value of the USD.
 func payable(w pay.Withdrawal) string {
 	if w.Local == (money.Amount{}) {
-		return "what " + cli.USD(w.Net()) + " are worth"
+		return "the value of " + cli.USD(w.Net())
 	}
 	return fmt.Sprintf("%s (%s at %s)", w.Local, cli.USD(w.Net()), w.Rate.Decimal())
 }

@@ -1,4 +1,4 @@
-// Package people has the commands about those whom the service knows: merchants with their shops, keys,
-// logins and verifications, the operators, shoppers of whom data is kept, and the master key that their
-// secrets are encrypted under. It moves no money.
+// Package people has the commands about people and companies: merchants with their shops, keys,
+// logins and verifications, operators, the personal data of shoppers, and the master key that
+// encrypts their secrets. It moves no money.
 package people

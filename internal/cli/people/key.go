@@ -21,16 +21,16 @@ import (
 // Key is cascada key.
 type Key struct {
 	List   keyListCmd   `cmd:"" help:"List a merchant's keys, masked."`
-	Create keyCreateCmd `cmd:"" help:"Make one more key."`
-	Rotate keyRotateCmd `cmd:"" help:"Make a key in place of another one, which is good for a while yet."`
-	Revoke keyRevokeCmd `cmd:"" help:"End a key; running servers notice within two seconds."`
+	Create keyCreateCmd `cmd:"" help:"Create a key."`
+	Rotate keyRotateCmd `cmd:"" help:"Replace a key with a new one; the old key stays valid for --grace."`
+	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key; running servers refuse it within two seconds."`
 }
 
 type keyListCmd struct {
 	cli.DatabaseFlags
 	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	All      bool   `help:"Also those that are over."`
-	JSON     bool   `name:"json" help:"Print an object a line."`
+	All      bool   `help:"Include keys that have ended."`
+	JSON     bool   `name:"json" help:"Print one JSON object per line."`
 }
 
 // keyJSON is a key as key list --json prints it.
@@ -43,9 +43,9 @@ type keyJSON struct {
 	Rights      []tenant.Right     `json:"rights,omitempty"`
 	CreatedAt   time.Time          `json:"createdAt"`
 	LastUsedAt  *time.Time         `json:"lastUsedAt"` // within an hour
-	Addresses   int64              `json:"addresses"`  // that it was ever used from
+	Addresses   int64              `json:"addresses"`  // number of IP addresses that have used it
 	EndsAt      *time.Time         `json:"endsAt"`
-	Successor   string             `json:"successor,omitempty"` // which took its place when it was rotated
+	Successor   string             `json:"successor,omitempty"` // the key that replaced it
 }
 
 func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -90,7 +90,7 @@ func (c *keyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return table.Flush()
 }
 
-// rightsOf is what a key may do, for people.
+// rightsOf writes a key's rights for people.
 func rightsOf(k tenant.Key) string {
 	switch {
 	case k.Kind == tenant.Restricted:
@@ -103,10 +103,10 @@ func rightsOf(k tenant.Key) string {
 	return "all but withdrawals"
 }
 
-// notWhole refuses a whole key among the arguments.
+// notWhole refuses a complete key as an argument.
 func notWhole(key string) error {
 	if !strings.HasPrefix(key, "key_") && len(key) > len("sk_test_…abcd") {
-		return errors.New("a key among the arguments is seen by every user of this machine: give its id or how it is shown (cascada key list)")
+		return errors.New("every user of this machine can see a key in the arguments: give its id, or its masked form from cascada key list")
 	}
 	return nil
 }
@@ -114,11 +114,11 @@ func notWhole(key string) error {
 type keyCreateCmd struct {
 	cli.DatabaseFlags
 	Merchant    string             `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is the whole merchant's."`
+	Shop        string             `placeholder:"ID" help:"Shop's id, shp_…; without it the key is for the whole merchant."`
 	Environment tenant.Environment `default:"sandbox" enum:"sandbox,production" help:"sandbox or production."`
-	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted: a secret one that may do what --rights says."`
-	Rights      string             `placeholder:"RIGHTS" help:"What a restricted key may do: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a further shop may withdraw with withdrawals."`
-	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is good, such as 2160h; without it, until it is revoked."`
+	Kind        tenant.KeyKind     `default:"secret" enum:"secret,publishable,restricted" help:"secret, publishable or restricted. A restricted key is a secret key with only the rights in --rights."`
+	Rights      string             `placeholder:"RIGHTS" help:"Rights of a restricted key: some of read,payments,refunds,claims,webhooks,withdrawals,sandbox. A secret key of a second or later shop may withdraw only with withdrawals."`
+	Expires     time.Duration      `placeholder:"DURATION" help:"How long the key is valid, such as 2160h; by default until it is revoked."`
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -145,7 +145,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// ends is when what lasts so long from now on ends: never where it lasts 0.
+// ends returns when a key that lasts so long from now ends: zero, which is never, if it lasts 0.
 func ends(now time.Time, lasts time.Duration) (time.Time, error) {
 	switch {
 	case lasts < 0:
@@ -158,8 +158,8 @@ func ends(now time.Time, lasts time.Duration) (time.Time, error) {
 
 type keyRotateCmd struct {
 	cli.DatabaseFlags
-	Key   string        `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd."`
-	Grace time.Duration `default:"24h" help:"How long the old key is good yet: 0, or 10s at least (default ${default})."`
+	Key   string        `arg:"" help:"Key's id, key_…, or its masked form from key list, sk_test_…abcd."`
+	Grace time.Duration `default:"24h" help:"How long the old key stays valid: 0, or at least 10s (default ${default})."`
 }
 
 func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -184,12 +184,12 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type keyRevokeCmd struct {
 	cli.DatabaseFlags
-	Key string `arg:"" help:"Key's id, key_…, or how key list shows it, sk_test_…abcd; or - to give the key itself on standard input."`
+	Key string `arg:"" help:"Key's id, key_…, or its masked form from key list, sk_test_…abcd; or - to give the key itself on standard input."`
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := notWhole(c.Key); err != nil {
-		return fmt.Errorf("%w, or - and the key on standard input", err)
+		return fmt.Errorf("%w, or give - and write the key to standard input", err)
 	}
 	a, err := c.Existing(ctx, log)
 	if err != nil {
@@ -203,13 +203,13 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		line, missing := bufio.NewReader(os.Stdin).ReadString('\n')
 		raw := strings.TrimSpace(line)
 		if raw == "" {
-			return fmt.Errorf("no key came on standard input: %w", missing)
+			return fmt.Errorf("there is no key on standard input: %w", missing)
 		}
 		key, err = a.Keys.RevokeRaw(ctx, raw)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%s, %s, is revoked since %s\n", key.ID, key.Preview, key.RevokedAt.Format(time.RFC3339))
+	fmt.Fprintf(cli.Stdout, "%s, %s, was revoked at %s\n", key.ID, key.Preview, key.RevokedAt.Format(time.RFC3339))
 	return nil
 }

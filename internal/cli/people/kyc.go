@@ -13,15 +13,15 @@ import (
 // KYC is cascada kyc.
 type KYC struct {
 	List    kycListCmd    `cmd:"" help:"List verifications, newest first."`
-	Approve kycApproveCmd `cmd:"" help:"Verify a merchant: it may withdraw from then on."`
-	Reject  kycRejectCmd  `cmd:"" help:"Reject a verification; the merchant may begin a new one."`
+	Approve kycApproveCmd `cmd:"" help:"Approve a verification; the merchant may then withdraw."`
+	Reject  kycRejectCmd  `cmd:"" help:"Reject a verification; the merchant may start a new one."`
 }
 
 type kycListCmd struct {
 	cli.DatabaseFlags
-	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only those that are requires_input, processing, verified, rejected or expired."`
-	Merchant string                    `placeholder:"ID" help:"Only this merchant's, mer_…"`
-	Limit    cli.AtMost                `default:"100" help:"How many at most."`
+	Status   tenant.VerificationStatus `enum:",requires_input,processing,verified,rejected,expired" default:"" placeholder:"STATUS" help:"Only verifications with this status: requires_input, processing, verified, rejected or expired."`
+	Merchant string                    `placeholder:"ID" help:"Only verifications of this merchant, mer_…"`
+	Limit    cli.AtMost                `default:"100" help:"Longest list (default ${default})."`
 }
 
 func (c *kycListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -60,8 +60,8 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 type kycRejectCmd struct {
 	cli.DatabaseFlags
 	ID      string `arg:"" help:"Verification's id, kyc_…"`
-	Code    string `default:"document_unreadable" help:"Why, in one word (lastError.code)."`
-	Message string `default:"A document cannot be read." help:"Why, for people (lastError.message)."`
+	Code    string `default:"document_unreadable" help:"Reason as a code for programs (lastError.code, default ${default})."`
+	Message string `default:"A document cannot be read." help:"Reason as a text for people (lastError.message, default \"${default}\")."`
 }
 
 func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {

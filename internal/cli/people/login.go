@@ -16,10 +16,10 @@ type Login struct {
 
 type loginRevokeCmd struct {
 	cli.DatabaseFlags
-	Login    string `arg:"" optional:"" help:"Login's id, lgn_…, as the audit log tells it."`
+	Login    string `arg:"" optional:"" help:"Login's id, lgn_…, from the audit log."`
 	Key      string `placeholder:"ID" help:"All logins of a key, key_…"`
 	Merchant string `placeholder:"ID" help:"All logins of a merchant, mer_…"`
-	Reason   string `default:"revoked by the operator" help:"Why; for the audit log."`
+	Reason   string `default:"revoked by the operator" help:"Reason, for the audit log."`
 }
 
 func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -30,7 +30,7 @@ func (c *loginRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	if named != 1 {
-		return errors.New("name one: a login, --key or --merchant")
+		return errors.New("give exactly one of these: a login, --key or --merchant")
 	}
 	a, err := c.Existing(ctx, log)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 
 // MasterKey is cascada master-key.
 type MasterKey struct {
-	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, and how much is encrypted under each."`
-	Add    masterKeyAddCmd    `cmd:"" help:"Put a new key beside the others. It does nothing until it is rotated in."`
-	Rotate masterKeyRotateCmd `cmd:"" help:"Let the newest key take over, and encrypt everything again under it, while servers run."`
-	Remove masterKeyRemoveCmd `cmd:"" help:"Take a key out of the key file, once nothing is encrypted under it."`
+	List   masterKeyListCmd   `cmd:"" help:"List the keys by their fingerprints, with the number of secrets encrypted under each."`
+	Add    masterKeyAddCmd    `cmd:"" help:"Add a new key to the key file. It is not used until master-key rotate."`
+	Rotate masterKeyRotateCmd `cmd:"" help:"Encrypt with the newest key from now on, and encrypt all secrets again under it, while servers run."`
+	Remove masterKeyRemoveCmd `cmd:"" help:"Remove a key from the key file, once nothing is encrypted under it."`
 }
 
 type masterKeyListCmd struct{ cli.DatabaseFlags }
@@ -32,7 +32,7 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tSEALED\tSTATE")
+	fmt.Fprintln(table, "KEY\tSECRETS\tSTATE")
 	for _, key := range keys {
 		state := ""
 		switch {
@@ -46,14 +46,14 @@ func (c *masterKeyListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		fmt.Fprintf(table, "%s\t%d\t%s\n", key, sealed[key], state)
 	}
 	if lost := sealed[""]; lost > 0 {
-		fmt.Fprintf(table, "none of these\t%d\tcannot be opened here: a key is missing\n", lost)
+		fmt.Fprintf(table, "none of these\t%d\tcannot be decrypted here: a key is missing\n", lost)
 	}
 	return table.Flush()
 }
 
 type masterKeyAddCmd struct {
 	cli.DatabaseFlags
-	Print bool `help:"Print a new key in place of that, for where keys are kept in CASCADA_MASTER_KEY: put it there after the others, with a comma between."`
+	Print bool `help:"Print a new key instead, if CASCADA_MASTER_KEY holds your keys: append it there, after a comma."`
 }
 
 func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -63,9 +63,9 @@ func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	path, err := c.Config(log).MasterKeyPath()
 	if err != nil {
-		return fmt.Errorf("%w: --print prints a new one", err)
+		return fmt.Errorf("%w: --print prints a new key", err)
 	}
-	a, err := c.Existing(ctx, log) // the file is this database's
+	a, err := c.Existing(ctx, log) // proves that the file belongs to this database
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *masterKeyAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%s is in %s now. Keep a copy, give the file to every server and restart one after the other; then: cascada master-key rotate\n", key, path)
+	fmt.Fprintf(cli.Stdout, "%s is now in %s. Keep a copy, copy the file to every server and restart the servers one by one; then run cascada master-key rotate\n", key, path)
 	return nil
 }
 
@@ -96,17 +96,17 @@ func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		fmt.Fprintf(cli.Stdout, "%s encrypts from now on\n", newest)
 	}
-	n, err := a.Secrets.Reseal(ctx) // where it was ended, or servers did some of it, it goes on
+	n, err := a.Secrets.Reseal(ctx) // continues where an earlier run or a server stopped
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%d secrets were encrypted again. Servers look for more within a minute; then cascada master-key list says which keys may be removed.\n", n)
+	fmt.Fprintf(cli.Stdout, "%d secrets were encrypted again. Servers look for more within a minute; after that cascada master-key list shows which keys may be removed.\n", n)
 	return nil
 }
 
 type masterKeyRemoveCmd struct {
 	cli.DatabaseFlags
-	Key string `arg:"" help:"Its fingerprint, as master-key list prints it."`
+	Key string `arg:"" help:"Key's fingerprint, from master-key list."`
 }
 
 func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -124,11 +124,11 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case err != nil:
 		return err
 	case c.Key == current:
-		return fmt.Errorf("%s encrypts: rotate another one in first", c.Key)
+		return fmt.Errorf("%s is the key that encrypts: rotate to another key first", c.Key)
 	case !slices.Contains(keys, c.Key) || len(keys) == 1:
-		return fmt.Errorf("there is no key %s beside another one", c.Key)
+		return fmt.Errorf("%s is not among these keys, or is the only one", c.Key)
 	}
-	fmt.Fprintln(cli.Stdout, "waiting until every server knows which key encrypts: up to ten seconds")
+	fmt.Fprintln(cli.Stdout, "waiting up to ten seconds, until every server knows which key encrypts")
 	if err := a.Secrets.Resealed(ctx); err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if n := sealed[c.Key]; n > 0 {
-		return fmt.Errorf("%d secrets are encrypted under %s still: run cascada master-key rotate", n, c.Key)
+		return fmt.Errorf("%d secrets are still encrypted under %s: run cascada master-key rotate", n, c.Key)
 	}
 	if err := daemon.RemoveMasterKey(path, c.Key); err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%s is not in %s any more. Copies of the database from before need it still: keep it with them\n", c.Key, path)
+	fmt.Fprintf(cli.Stdout, "%s is no longer in %s. Older copies of the database still need it: keep it with them\n", c.Key, path)
 	return nil
 }

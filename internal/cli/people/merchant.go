@@ -15,22 +15,22 @@ import (
 
 // Merchant is cascada merchant.
 type Merchant struct {
-	Create merchantCreateCmd `cmd:"" help:"Make a merchant with a shop and keys. Works while the server runs."`
+	Create merchantCreateCmd `cmd:"" help:"Create a merchant with a shop and keys. Works while the server runs."`
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
-	Set    merchantSetCmd    `cmd:"" help:"Change where a merchant is written to."`
-	Terms  merchantTermsCmd  `cmd:"" help:"Show what was agreed with a merchant, or change it for the payments to come."`
+	Set    merchantSetCmd    `cmd:"" help:"Change a merchant's e-mail address."`
+	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
 }
 
 type merchantCreateCmd struct {
 	cli.DatabaseFlags
 	Name     string          `required:"" help:"Name of the merchant and its shop."`
-	Email    string          `required:"" help:"Where the merchant is written to: one address."`
-	Industry string          `help:"What it sells."`
+	Email    string          `required:"" help:"E-mail address of the merchant."`
+	Industry string          `help:"What the merchant sells."`
 	Tier     tenant.Tier     `default:"starter" enum:"starter,standard,premium,trusted" help:"starter, standard, premium or trusted."`
 	Language tenant.Language `default:"en" enum:"es,pt,en" help:"Language of receipts and reports: es, pt or en."`
 	JSON     bool            `name:"json" help:"Print JSON."`
 
-	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Fees of a refunded payment: kept (the merchant pays the whole refund) or returned."`
+	RefundFees tenant.RefundFees `default:"kept" enum:"kept,returned" help:"Whether the fees of a refunded payment are kept (the merchant pays the whole refund) or returned."`
 }
 
 // created is the shape of merchant create --json, which others depend on.
@@ -52,7 +52,7 @@ type created struct {
 
 func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	n := onboarding.NewMerchant{Name: c.Name, Email: c.Email, Industry: c.Industry, Tier: c.Tier, Language: c.Language, RefundFees: c.RefundFees}
-	if err := n.Check(); err != nil { // before there is a database that it did not want
+	if err := n.Check(); err != nil { // before Open creates a database
 		return err
 	}
 	a, err := c.Open(ctx, log)
@@ -71,14 +71,14 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		out.Keys.Sandbox, out.Keys.Production = o.Sandbox, o.Live
 		return json.NewEncoder(cli.Stdout).Encode(out)
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+	_, err = fmt.Fprintf(cli.Stdout, "merchant    %s  %s\nshop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown only once.\n",
 		o.Merchant.ID, o.Merchant.Name, o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
 }
 
 type merchantListCmd struct {
 	cli.DatabaseFlags
-	JSON bool `name:"json" help:"Print an object a line."`
+	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -120,7 +120,7 @@ func (c *merchantListCmd) Run(ctx context.Context, log *slog.Logger) error {
 type merchantSetCmd struct {
 	cli.DatabaseFlags
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
-	Email    string `required:"" placeholder:"ADDRESS" help:"Where the merchant is written to from now on: one address."`
+	Email    string `required:"" placeholder:"ADDRESS" help:"New e-mail address of the merchant."`
 }
 
 func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -135,7 +135,7 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 type merchantTermsCmd struct {
 	cli.DatabaseFlags
 	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
-	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Running servers know within five seconds: from then on the fees of a refunded payment are kept, or returned."`
+	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
 	JSON       bool               `name:"json" help:"Print JSON."`
 }
 
@@ -180,10 +180,10 @@ type shopLine struct {
 	Name string `json:"name"`
 }
 
-// merchantPage is how many merchants are read at a time.
+// merchantPage is how many merchants are read at once.
 const merchantPage = 100
 
 func percent(r json.Marshaler) string {
-	text, _ := r.MarshalJSON() // a rate always has one
+	text, _ := r.MarshalJSON() // it never fails for a rate
 	return string(text) + " %"
 }

@@ -14,15 +14,15 @@ import (
 
 // Operator is cascada operator.
 type Operator struct {
-	Add    operatorAddCmd    `cmd:"" help:"Give a person or a program a token of the admin API (serve --admin). It is shown once."`
+	Add    operatorAddCmd    `cmd:"" help:"Create a token of the admin API (serve --admin) for a person or a program. It is shown only once."`
 	List   operatorListCmd   `cmd:"" help:"List who may use the admin API."`
-	Remove operatorRemoveCmd `cmd:"" help:"End an operator's token, at once."`
+	Remove operatorRemoveCmd `cmd:"" help:"Revoke an operator's token at once."`
 }
 
 // operatorJSON is the shape of an operator in --json.
 type operatorJSON struct {
 	Name      string `json:"name"`
-	Token     string `json:"token,omitempty"` // of add alone
+	Token     string `json:"token,omitempty"` // only from add
 	Preview   string `json:"tokenPreview"`
 	CreatedAt string `json:"createdAt"`
 	EndsAt    string `json:"endsAt,omitempty"`
@@ -41,8 +41,8 @@ func newOperatorJSON(o tenant.Operator) operatorJSON {
 
 type operatorAddCmd struct {
 	cli.DatabaseFlags
-	Name    string        `arg:"" help:"What the audit log calls this operator."`
-	Expires time.Duration `default:"2160h" help:"How long the token is good, 90 days by default; 0: until it is removed."`
+	Name    string        `arg:"" help:"Name of the operator, as the audit log shows it."`
+	Expires time.Duration `default:"2160h" help:"How long the token is valid, 90 days by default; 0: until it is removed."`
 	JSON    bool          `name:"json" help:"Print JSON."`
 }
 
@@ -65,14 +65,14 @@ func (c *operatorAddCmd) Run(ctx context.Context, log *slog.Logger) error {
 		told.Token = token
 		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\ntoken     %s\nThe token is shown this once.\n", o.Name, token)
+	_, err = fmt.Fprintf(cli.Stdout, "operator  %s\ntoken     %s\nThe token is shown only once.\n", o.Name, token)
 	return err
 }
 
 type operatorListCmd struct {
 	cli.DatabaseFlags
-	All  bool `help:"Also those that were removed."`
-	JSON bool `name:"json" help:"Print an object a line."`
+	All  bool `help:"Include removed operators."`
+	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *operatorListCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -116,6 +116,6 @@ func (c *operatorRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := a.Operators.Remove(ctx, a.Self(), c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%s was removed; the token does not work any more\n", c.Name)
+	fmt.Fprintf(cli.Stdout, "%s was removed; the token no longer works\n", c.Name)
 	return nil
 }

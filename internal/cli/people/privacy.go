@@ -18,17 +18,17 @@ import (
 
 // Privacy is cascada privacy.
 type Privacy struct {
-	Export privacyExportCmd `cmd:"" help:"Print all that is kept about a shopper, as JSON."`
-	Erase  privacyEraseCmd  `cmd:"" help:"Take a shopper out of what is over: payments, evidence, notifications, checkouts. The books stay."`
+	Export privacyExportCmd `cmd:"" help:"Print all stored personal data of a shopper, as JSON."`
+	Erase  privacyEraseCmd  `cmd:"" help:"Erase a shopper from payments that have ended, with their evidence, notifications and checkouts. The books stay."`
 }
 
-// shopper is whom the commands are about.
+// shopper names the shopper that the commands are about.
 type shopper struct {
-	Merchant string `placeholder:"ID" help:"Whose shopper, mer_…"`
-	Email    string `placeholder:"ADDRESS" help:"The shopper's e-mail, in whatever case."`
+	Merchant string `placeholder:"ID" help:"Merchant whose shopper it is, mer_…"`
+	Email    string `placeholder:"ADDRESS" help:"The shopper's e-mail address; upper and lower case are equal."`
 	Document string `placeholder:"NUMBER" help:"The shopper's document, with or without dots and dashes."`
 	Phone    string `placeholder:"NUMBER" help:"The shopper's phone number."`
-	Payment  string `placeholder:"ID" help:"Only this payment, TXN-…, in place of all that fit."`
+	Payment  string `placeholder:"ID" help:"Only this payment, TXN-…, not all payments of the shopper."`
 }
 
 func (s shopper) who() privacy.Shopper {
@@ -56,7 +56,7 @@ func (c *privacyExportCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(out.Encode(newShopperJSON(found)), unread)
 }
 
-// The shape of privacy export. Times are RFC 3339, amounts as the API writes them.
+// The shape of privacy export. Times are in RFC 3339, amounts as in the API.
 type (
 	shopperJSON struct {
 		Payments []shopperPaymentJSON `json:"payments"`
@@ -74,9 +74,9 @@ type (
 		Order         string             `json:"merchantOrderId,omitempty"`
 		CreatedAt     string             `json:"createdAt"`
 		Shopper       pay.Buyer          `json:"shopper"`
-		Purchase      *purchaseJSON      `json:"purchase,omitempty"` // in the shop's words
+		Purchase      *purchaseJSON      `json:"purchase,omitempty"` // as the shop sent it
 		ReturnURL     string             `json:"returnUrl,omitempty"`
-		Providers     []string           `json:"toldTo"` // accounts at providers that were given this data
+		Providers     []string           `json:"toldTo"` // accounts at providers that got this data
 		Claims        []shopperClaimJSON `json:"claims"`
 		Notifications []toldJSON         `json:"notifications"`
 	}
@@ -122,7 +122,7 @@ type (
 	}
 )
 
-// newPurchaseJSON is nil where the shop told nothing.
+// newPurchaseJSON returns nil if the shop sent nothing about the purchase.
 func newPurchaseJSON(p pay.Purchase) *purchaseJSON {
 	if p.IsZero() {
 		return nil
@@ -180,7 +180,7 @@ func newShopperJSON(found privacy.ShopperData) shopperJSON {
 type privacyEraseCmd struct {
 	cli.DatabaseFlags
 	shopper
-	Yes bool `help:"Erase. Without it the command only says what it would erase. What is erased cannot be brought back."`
+	Yes bool `help:"Erase. Without --yes the command only prints what it would erase. Erased data cannot be restored."`
 }
 
 func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -204,11 +204,11 @@ func (c *privacyEraseCmd) Run(ctx context.Context, log *slog.Logger) error {
 	case err != nil:
 		return err
 	case len(done.Kept) > 0:
-		return errors.New("some payments are kept: erase them when they are over")
+		return errors.New("some payments are kept: erase them when they have ended")
 	case len(done.Payments)+len(done.Sessions) == 0:
-		fmt.Fprintln(cli.Stdout, "nothing was found that fits: the e-mail, the document and the phone number (with its country code) have to be those that the shop sent")
+		fmt.Fprintln(cli.Stdout, "nothing was found: give the e-mail address, document and phone number (with country code) as the shop sent them")
 	case !c.Yes:
-		fmt.Fprintln(cli.Stdout, "Add --yes to erase. Ask the providers that have the data, too (privacy export: toldTo).")
+		fmt.Fprintln(cli.Stdout, "Add --yes to erase. Also ask the providers that got the data to erase it (privacy export: toldTo).")
 	}
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 
 // Shop is cascada shop.
 type Shop struct {
-	Create shopCreateCmd `cmd:"" help:"Make one more shop of a merchant, with its keys."`
-	Brand  shopBrandCmd  `cmd:"" help:"Say how a shop looks to its shoppers, and who may embed its pages."`
+	Create shopCreateCmd `cmd:"" help:"Create another shop for a merchant, with its keys."`
+	Brand  shopBrandCmd  `cmd:"" help:"Set how a shop's pages look to shoppers, and which sites may embed them."`
 }
 
 type shopCreateCmd struct {
 	cli.DatabaseFlags
 	Merchant string `required:"" placeholder:"ID" help:"Merchant's id, mer_…"`
-	Name     string `required:"" help:"Name that shoppers see."`
+	Name     string `required:"" help:"Name of the shop, as shoppers see it."`
 }
 
 func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -33,7 +33,7 @@ func (c *shopCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown this once.\n",
+	_, err = fmt.Fprintf(cli.Stdout, "shop        %s  %s\nsandbox     %s\n            %s\nproduction  %s\n            %s\nThe keys are shown only once.\n",
 		o.Shop.ID, o.Shop.Slug, o.Sandbox.Publishable, o.Sandbox.Secret, o.Live.Publishable, o.Live.Secret)
 	return err
 }
@@ -42,11 +42,11 @@ type shopBrandCmd struct {
 	cli.DatabaseFlags
 	Shop   string   `arg:"" help:"Shop's id, shp_…"`
 	Color  *string  `placeholder:"#RRGGBB" help:"Colour of the main button; empty for the default."`
-	Logo   string   `type:"existingfile" placeholder:"FILE" help:"PNG or JPEG, at most 24 KB and 1024 pixels a side."`
-	NoLogo bool     `help:"Show the shop's name and no picture."`
-	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example; replaces the list."`
+	Logo   string   `type:"existingfile" placeholder:"FILE" help:"Logo as PNG or JPEG, at most 24 KB and 1024 pixels wide and high."`
+	NoLogo bool     `help:"Remove the logo: pages show only the shop's name."`
+	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example. Repeat it for more; it replaces the current list."`
 
-	HideFee *bool `negatable:"" help:"Show shoppers no fee beside the methods, for the shop does not pass it on; --no-hide-fee shows it again."`
+	HideFee *bool `negatable:"" help:"Do not show the fee beside the methods, because the shop pays it; --no-hide-fee shows it again."`
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {

@@ -20,14 +20,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// credentialFlags say where credentials are read from: never from the command
-// line itself, which every list of processes shows.
+// credentialFlags say where credentials are read from. Secret ones are never on the command line
+// itself, because every list of processes shows it.
 type credentialFlags struct {
-	Credential  []string `sep:"none" placeholder:"NAME=SOURCE" help:"A credential, from a file (NAME=@FILE), the standard input (NAME=-) or a variable (NAME=env:VARIABLE). What is not secret may be given as it is."`
-	Credentials string   `placeholder:"FILE" help:"A JSON object of credentials by name, from a file or the standard input (-)."`
+	Credential  []string `sep:"none" placeholder:"NAME=SOURCE" help:"A credential from a file (NAME=@FILE), the standard input (NAME=-) or an environment variable (NAME=env:VARIABLE). If it is not secret, NAME=VALUE works too. Repeat the flag for more."`
+	Credentials string   `placeholder:"FILE" help:"File with a JSON object of credentials by name, or - for the standard input."`
 }
 
-// read gathers the credentials of an adapter.
+// read returns the credentials that the flags give.
 func (f credentialFlags) read(fields []provider.Field) (map[string]string, error) {
 	credentials := map[string]string{}
 	if f.Credentials != "" {
@@ -35,7 +35,7 @@ func (f credentialFlags) read(fields []provider.Field) (map[string]string, error
 		if err != nil {
 			return nil, err
 		}
-		if json.Unmarshal(text, &credentials) != nil { // its error may hold a piece of the text
+		if json.Unmarshal(text, &credentials) != nil { // its error is left out: it may quote a secret
 			return nil, fmt.Errorf("%s: want a JSON object of strings, such as {\"secretKey\":\"…\"}", f.Credentials)
 		}
 	}
@@ -43,10 +43,10 @@ func (f credentialFlags) read(fields []provider.Field) (map[string]string, error
 	for _, flag := range f.Credential {
 		name, source, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, errors.New("--credential wants NAME=@FILE, NAME=- or NAME=env:VARIABLE")
+			return nil, errors.New("--credential: want NAME=@FILE, NAME=- or NAME=env:VARIABLE")
 		}
 		if source == "-" && piped {
-			return nil, errors.New("the standard input holds one thing: give the others by file or variable")
+			return nil, errors.New("only one flag can read the standard input: give the others by file or environment variable")
 		}
 		piped = piped || source == "-"
 		value, err := credential(fields, name, source)
@@ -58,12 +58,12 @@ func (f credentialFlags) read(fields []provider.Field) (map[string]string, error
 	return credentials, nil
 }
 
-// credential reads one from its source.
+// credential reads a credential from its source.
 func credential(fields []provider.Field, name, source string) (string, error) {
 	if variable, ok := strings.CutPrefix(source, "env:"); ok {
 		value, found := os.LookupEnv(variable)
 		if !found {
-			return "", fmt.Errorf("%s: there is no variable %s", name, variable)
+			return "", fmt.Errorf("%s: there is no environment variable %s", name, variable)
 		}
 		return value, nil
 	}
@@ -73,21 +73,21 @@ func credential(fields []provider.Field, name, source string) (string, error) {
 	}
 	public := func(f provider.Field) bool { return f.Name == name && f.Public }
 	if source != "" && !slices.ContainsFunc(fields, public) {
-		return "", fmt.Errorf("%s is secret, or no credential: give it as @FILE, - or env:VARIABLE, where no list of processes shows it", name)
+		return "", fmt.Errorf("%s is secret, or not a credential of this adapter: give it as @FILE, - or env:VARIABLE, because every list of processes shows the arguments", name)
 	}
 	return source, nil
 }
 
 // termFlags are an account's settings.
 type termFlags struct {
-	Rail     []string `placeholder:"KEY" help:"Rail that the account takes payments by, such as pix.BRA; a new account takes all of the adapter's, as does one with the word all."`
-	Price    []string `sep:"none" placeholder:"[KEY=]PRICE" help:"What the provider asks, such as 2.9%+0.30 (percent and USD), or pix.BRA=0.99% for a rail. The word none takes it away."`
-	Limit    []string `sep:"none" placeholder:"[KEY=]CURRENCY:MIN-MAX" help:"What the account takes at a time, such as BRL:1-5000 or pix.BRA=BRL:1-5000. The word none takes it away."`
-	Priority *int     `placeholder:"N" help:"Accounts with a lower number are tried first; a new account has 100."`
-	BaseURL  *string  `name:"base-url" placeholder:"URL" help:"Address in place of the provider's own: https, or http to this machine for tests; empty for the provider's own."`
+	Rail     []string `placeholder:"KEY" help:"Rail of the account, such as pix.BRA. Repeat the flag for more. A new account has all rails of its adapter; the word all sets that again."`
+	Price    []string `sep:"none" placeholder:"[KEY=]PRICE" help:"The provider's price, such as 2.9%+0.30 (percent and USD), or pix.BRA=0.99% for one rail. The word none removes it."`
+	Limit    []string `sep:"none" placeholder:"[KEY=]CURRENCY:MIN-MAX" help:"Smallest and largest amount that the account takes at once, such as BRL:1-5000, or pix.BRA=BRL:1-5000 for one rail. The word none removes it."`
+	Priority *int     `placeholder:"N" help:"Accounts with lower numbers are tried first; a new account has 100."`
+	BaseURL  *string  `name:"base-url" placeholder:"URL" help:"URL to use instead of the provider's own: https, or http to this machine for tests; empty for the provider's own."`
 }
 
-// apply puts the settings that were given into an account.
+// apply returns the account with the settings that the flags give.
 func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
 	if len(f.Rail) > 0 {
 		a.Rails = f.Rail
@@ -132,7 +132,7 @@ func (f termFlags) apply(a acquirer.Account) (acquirer.Account, error) {
 	return a, nil
 }
 
-// split reads "RAIL=REST" or "REST".
+// split parses "RAIL=REST" or "REST".
 func split(text string) (rail, rest string) {
 	if rail, rest, ok := strings.Cut(text, "="); ok {
 		return rail, rest
@@ -140,7 +140,7 @@ func split(text string) (rail, rest string) {
 	return "", text
 }
 
-// termsOf are the account's terms of a rail, made where there are none.
+// termsOf returns the account's terms of a rail, and adds them if there are none.
 func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
 	for i := range a.Terms {
 		if a.Terms[i].Rail == rail {
@@ -153,11 +153,11 @@ func termsOf(a *acquirer.Account, rail string) *acquirer.RailTerms {
 
 type providerAddCmd struct {
 	cli.AccountFlags
-	Adapter     string             `arg:"" help:"Provider, as provider adapters names it."`
-	ID          string             `name:"id" help:"What to call the account; it is in the notification URL, and for life. Made by default."`
-	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment."`
-	Merchant    string             `placeholder:"ID" help:"Merchant whose payments it takes, mer_…; all merchants' without it."`
-	Disabled    bool               `help:"Take no charges until it is enabled."`
+	Adapter     string             `arg:"" help:"Name of the adapter, from provider adapters."`
+	ID          string             `name:"id" help:"Id of the account. It is part of the notification URL and can never change. By default one is made."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production, or sandbox for the provider's own test environment (default ${default})."`
+	Merchant    string             `placeholder:"ID" help:"Merchant whose payments the account takes, mer_…; without it, those of all merchants."`
+	Disabled    bool               `help:"Take no charges until the account is enabled."`
 	termFlags
 	credentialFlags
 	JSON bool `name:"json" help:"Print JSON."`
@@ -195,7 +195,7 @@ type providerSetCmd struct {
 }
 
 func (c *providerSetCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
-	if _, err := c.apply(acquirer.Account{}); err != nil { // told before anything is opened
+	if _, err := c.apply(acquirer.Account{}); err != nil { // report errors before the database is opened
 		return err
 	}
 	a, err := c.Over(ctx, log, adapters)
@@ -241,15 +241,15 @@ type providerApplyCmd struct {
 	File string `arg:"" help:"JSON file (docs/PROVIDERS.md), or - for the standard input."`
 }
 
-// declared is an account in a file of them.
+// declared is an account in the file of provider apply.
 type declared struct {
 	ID          string             `json:"id"`
 	Adapter     string             `json:"adapter"`
 	Environment tenant.Environment `json:"environment"`
 	Merchant    string             `json:"merchantId"`
-	Credentials map[string]string  `json:"credentials"` // sources, as --credential takes them
+	Credentials map[string]string  `json:"credentials"` // sources, as in --credential
 	Rails       []string           `json:"rails"`
-	Price       string             `json:"price"` // of every rail that has none of its own
+	Price       string             `json:"price"` // of all rails without a price of their own
 	Limits      []string           `json:"limits"`
 	Terms       []shape.Terms      `json:"terms"`
 	Priority    *int               `json:"priority"`
@@ -264,12 +264,12 @@ func (c *providerApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters c
 	}
 	var file struct{ Accounts []declared }
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.DisallowUnknownFields() // a misspelt setting is not the default
+	decoder.DisallowUnknownFields() // a misspelt setting must not become the default
 	if err := decoder.Decode(&file); err != nil {
 		return fmt.Errorf("%s: want {\"accounts\":[…]}: %w", c.File, err)
 	}
 	var list []acquiring.NewAccount
-	for i, d := range file.Accounts { // all are read before one is changed
+	for i, d := range file.Accounts { // read all accounts before any is changed
 		n, err := d.read(adapters)
 		if err != nil {
 			return fmt.Errorf("%s: account %d %s: %w", c.File, i+1, d.ID, err)

@@ -1,4 +1,4 @@
 // Package providers has the commands about accounts at providers: their settings and credentials, the
-// rules by which payments go to them, why a payment went where it did, and what providers have told.
-// It ends no payment.
+// routing rules that choose them for payments, why a payment went where it went, and notifications from
+// providers. It ends no payment.
 package providers

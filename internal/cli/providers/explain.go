@@ -51,7 +51,7 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 			fmt.Fprintf(cli.Stdout, "   %s\n", at.Why)
 		}
 		for _, passed := range at.Passed {
-			if i == 0 || fmt.Sprint(at.Passed) != fmt.Sprint(p.Attempts[i-1].Passed) { // of one decision: told once
+			if i == 0 || fmt.Sprint(at.Passed) != fmt.Sprint(p.Attempts[i-1].Passed) { // of one decision: print it once
 				fmt.Fprintf(cli.Stdout, "   passed over %s\n", passed)
 			}
 		}
@@ -68,7 +68,7 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 	return nil
 }
 
-// outcome is how an attempt ended, for people.
+// outcome writes for people how an attempt ended.
 func outcome(a pay.Attempt) string {
 	text := string(a.Status)
 	if reason := cmp.Or(a.Decline, string(a.Code)); reason != "" {
@@ -77,13 +77,13 @@ func outcome(a pay.Attempt) string {
 	return text
 }
 
-// called is when an attempt's call was made, how long it took and what it said.
+// called writes when an attempt's call was made, how long it took and what it returned.
 func called(a pay.Attempt) string {
 	started := time.UnixMicro(a.Started).UTC()
 	text := "called " + started.Format("2006-01-02T15:04:05.000Z")
 	kind, at, ok := a.Called()
 	if !ok {
-		return text + ", and nobody knows what the call itself said"
+		return text + ", and the result of the call is unknown"
 	}
 	return fmt.Sprintf("%s, said %s after %s", text, kind, at.Sub(started).Round(time.Millisecond))
 }
@@ -104,7 +104,7 @@ func (c *Explain) payout(ctx context.Context, a *app.App) error {
 	}
 	fmt.Fprintf(cli.Stdout, "%s %s: %s%s by %s, %s\n", w.ID, w.Status, money.New(w.Net(), money.USD), arrives, e.Rail, w.Environment())
 	if w.Status == pay.WithdrawalPending && w.Waiting == "" && !w.DueAt.IsZero() {
-		fmt.Fprintln(cli.Stdout, "is sent from "+cli.Moment(w.DueAt)+" on")
+		fmt.Fprintln(cli.Stdout, "is due at "+cli.Moment(w.DueAt))
 	}
 	for _, at := range w.Tried {
 		fmt.Fprintf(cli.Stdout, "%s: did not pay it (%s), reference %s\n", at.Account, strings.Trim(at.Code+": "+at.Message, ": "), at.Reference)

@@ -13,15 +13,15 @@ import (
 
 // Notification is cascada notification.
 type Notification struct {
-	List  notificationsListCmd  `cmd:"" help:"List what does not fit its payment and waits for you: another amount or currency was paid than was asked for."`
-	Show  notificationsShowCmd  `cmd:"" help:"Print what a provider told, as it came."`
-	Close notificationsCloseCmd `cmd:"" help:"Say that you have dealt with one that does not fit: the merchant's balance warns of it no more. The payment stays as it is."`
+	List  notificationsListCmd  `cmd:"" help:"List notifications that do not fit their payment, because another amount or currency was paid, and that need your attention."`
+	Show  notificationsShowCmd  `cmd:"" help:"Print a notification as the provider sent it."`
+	Close notificationsCloseCmd `cmd:"" help:"Record that you have dealt with a notification. The merchant's balance stops warning of it; the payment does not change."`
 }
 
 type notificationsListCmd struct {
 	cli.DatabaseFlags
-	Payment string     `placeholder:"TXN-…" help:"All that was told of this payment."`
-	Limit   cli.AtMost `default:"50" help:"How many at most."`
+	Payment string     `placeholder:"TXN-…" help:"All notifications of this payment."`
+	Limit   cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 	JSON    bool       `name:"json" help:"Print JSON."`
 }
 
@@ -53,7 +53,7 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
 	if len(list) == 0 && c.Payment == "" {
-		fmt.Fprintln(cli.Stdout, "nothing waits for you")
+		fmt.Fprintln(cli.Stdout, "no notification needs your attention")
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
@@ -66,7 +66,7 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 
 type notificationsShowCmd struct {
 	cli.DatabaseFlags
-	Notification string `arg:"" help:"Its id, as the list tells it."`
+	Notification string `arg:"" help:"Notification's id, from notification list."`
 }
 
 func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -85,8 +85,8 @@ func (c *notificationsShowCmd) Run(ctx context.Context, log *slog.Logger) error 
 
 type notificationsCloseCmd struct {
 	cli.DatabaseFlags
-	Notification string `arg:"" help:"Its id, as the list tells it."`
-	Note         string `required:"" help:"What was done about it; it is kept in the audit log."`
+	Notification string `arg:"" help:"Notification's id, from notification list."`
+	Note         string `required:"" help:"What you did about it; for the audit log."`
 }
 
 func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error {

@@ -18,17 +18,17 @@ import (
 
 // Provider is cascada provider.
 type Provider struct {
-	Adapters providerAdaptersCmd `cmd:"" help:"List the providers that accounts can be opened at, with their rails and the credentials that they need."`
-	Add      providerAddCmd      `cmd:"" help:"Open an account. Running servers use it within seconds."`
+	Adapters providerAdaptersCmd `cmd:"" help:"List the adapters of providers, with their rails and the credentials that they need."`
+	Add      providerAddCmd      `cmd:"" help:"Open an account at a provider. Running servers use it within seconds."`
 	List     providerListCmd     `cmd:"" help:"List the accounts."`
-	Show     providerShowCmd     `cmd:"" help:"Show an account: rails, terms, which credentials it has, where its notifications go."`
-	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL; what is not given stays."`
-	Rotate   providerRotateCmd   `cmd:"" help:"Put new credentials in place. Notifications signed with the old ones are taken for a day."`
-	Enable   providerEnableCmd   `cmd:"" help:"Let an account take new charges."`
-	Disable  providerDisableCmd  `cmd:"" help:"Let an account take no new charges; what it has is ended, and refunded."`
-	Check    providerCheckCmd    `cmd:"" help:"Ask providers whether the credentials of accounts work; exit 1 when one's do not."`
-	Remove   providerRemoveCmd   `cmd:"" help:"Take an account and its credentials out of use for good."`
-	Apply    providerApplyCmd    `cmd:"" help:"Make the accounts of a JSON file as they are declared there; others are left alone."`
+	Show     providerShowCmd     `cmd:"" help:"Show an account: its rails, terms, names of credentials and notification URL."`
+	Set      providerSetCmd      `cmd:"" help:"Change an account's rails, price, limits, priority or base URL. Settings that you do not give stay the same."`
+	Rotate   providerRotateCmd   `cmd:"" help:"Replace an account's credentials. Notifications signed with the old ones are accepted for a day."`
+	Enable   providerEnableCmd   `cmd:"" help:"Enable an account: it takes new charges."`
+	Disable  providerDisableCmd  `cmd:"" help:"Disable an account: it takes no new charges. Its open payments are completed, and refunds still work."`
+	Check    providerCheckCmd    `cmd:"" help:"Test whether the credentials of accounts work. The exit code is 1 if some do not."`
+	Remove   providerRemoveCmd   `cmd:"" help:"Remove an account and its credentials for ever."`
+	Apply    providerApplyCmd    `cmd:"" help:"Create or change accounts as a JSON file declares them. Other accounts do not change."`
 }
 
 type providerAdaptersCmd struct {
@@ -44,7 +44,7 @@ func (c *providerAdaptersCmd) Run(adapters cli.Registry) error {
 		return json.NewEncoder(cli.Stdout).Encode(list)
 	}
 	if len(adapters) == 0 {
-		return errors.New("no adapter is built in")
+		return errors.New("this program contains no adapter")
 	}
 	for _, a := range adapters {
 		fmt.Fprintf(cli.Stdout, "%s\n  rails        %s\n  credentials\n", a.Name, strings.Join(a.Rails, " "))
@@ -66,7 +66,7 @@ func (c *providerAdaptersCmd) Run(adapters cli.Registry) error {
 	return nil
 }
 
-// printAccount shows an account to people.
+// printAccount prints an account for people.
 func printAccount(told shape.Account) error {
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
@@ -100,7 +100,7 @@ func printAccount(told shape.Account) error {
 	return table.Flush()
 }
 
-// show prints an account as it is now.
+// show prints the current state of an account.
 func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 	s, err := a.Providers.ProviderAccount(ctx, id)
 	if err != nil {
@@ -115,8 +115,8 @@ func show(ctx context.Context, a *app.App, id string, asJSON bool) error {
 
 type providerListCmd struct {
 	cli.AccountFlags
-	All  bool `help:"Also those that were removed."`
-	JSON bool `name:"json" help:"Print an object a line."`
+	All  bool `help:"Include removed accounts."`
+	JSON bool `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *providerListCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -198,7 +198,7 @@ func (c *providerDisableCmd) Run(ctx context.Context, log *slog.Logger, adapters
 type providerRemoveCmd struct {
 	cli.AccountFlags
 	Account string `arg:"" help:"Account's id."`
-	Force   bool   `help:"Although payments there are not decided: nobody will learn how they end."`
+	Force   bool   `help:"Remove the account even if it has open payments: their outcome then stays unknown."`
 }
 
 func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
@@ -210,14 +210,14 @@ func (c *providerRemoveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if _, err := a.Accounts.Remove(ctx, a.Self(), c.Account, c.Force); err != nil {
 		return err
 	}
-	fmt.Fprintf(cli.Stdout, "%s was removed; its credentials are gone, and its id is not used again\n", c.Account)
+	fmt.Fprintf(cli.Stdout, "%s was removed; its credentials are deleted, and its id is never used again\n", c.Account)
 	return nil
 }
 
 type providerCheckCmd struct {
 	cli.AccountFlags
-	Account string `arg:"" optional:"" help:"Account's id; all that are not removed without it."`
-	JSON    bool   `name:"json" help:"Print an object a line."`
+	Account string `arg:"" optional:"" help:"Account's id; without it, all accounts that are not removed."`
+	JSON    bool   `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *providerCheckCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {

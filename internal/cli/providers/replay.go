@@ -21,12 +21,12 @@ import (
 type routeReplayCmd struct {
 	cli.DatabaseFlags
 	routingFlag
-	Since       string             `required:"" placeholder:"WHEN" help:"Payments from then on: a duration back such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
-	Until       string             `placeholder:"WHEN" help:"Payments before then; now by default."`
-	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file of rules, and of accounts that are taken to be otherwise (docs/ROUTING.md), or - for the standard input."`
-	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox."`
+	Since       string             `required:"" placeholder:"WHEN" help:"Start of the period: a duration before now such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T15:00:00Z (UTC)."`
+	Until       string             `placeholder:"WHEN" help:"End of the period; now by default."`
+	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file with rules, and with settings that accounts are assumed to have (docs/ROUTING.md), or - for the standard input."`
+	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox (default ${default})."`
 	Rail        string             `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
-	Examples    int                `default:"5" placeholder:"N" help:"How many payments that begin elsewhere are told one by one (default ${default})."`
+	Examples    int                `default:"5" placeholder:"N" help:"How many payments that begin at another account are printed as examples (default ${default})."`
 	JSON        bool               `name:"json" help:"Print JSON."`
 }
 
@@ -50,7 +50,7 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 		}
 	}
 	if !o.Since.Before(o.Until) {
-		return errors.New("--since is not before --until: there is nothing between them")
+		return errors.New("--since must be before --until")
 	}
 	if !file.Silent {
 		o.Rules = &file.Rules
@@ -70,13 +70,13 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	return table.Flush()
 }
 
-// otherwise reads what a file takes to be otherwise of accounts.
+// otherwise returns the changes that a file assumes for accounts.
 func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Account) (acquirer.Account, error), error) {
 	changes := map[string]func(acquirer.Account) (acquirer.Account, error){}
 	var wrong []error
 	for id, of := range file {
 		f := termFlags{Rail: of.Rails, Price: of.Price, Limit: of.Limits, Priority: of.Priority}
-		if _, err := f.apply(acquirer.Account{}); err != nil { // told before anything is opened
+		if _, err := f.apply(acquirer.Account{}); err != nil { // report all errors at once
 			wrong = append(wrong, fmt.Errorf("accounts: %s: %w", id, err))
 		}
 		changes[id] = func(a acquirer.Account) (acquirer.Account, error) {
@@ -92,7 +92,7 @@ func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Accou
 	return changes, errors.Join(wrong...)
 }
 
-// when reads a moment as people write it: a duration back, a day or a time.
+// when parses a moment: a duration before now, a day or a time.
 func when(text string, now time.Time) (time.Time, error) {
 	days, isDays := strings.CutSuffix(text, "d")
 	if n, err := strconv.Atoi(days); err == nil && isDays && n > 0 {
@@ -106,5 +106,5 @@ func when(text string, now time.Time) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: want such as 24h, 7d, 2026-11-21 or 2026-11-21T15:00:00Z", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: want 24h, 7d, 2026-11-21 or 2026-11-21T15:00:00Z, for example", text)
 }

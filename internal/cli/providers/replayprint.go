@@ -17,23 +17,23 @@ import (
 	"github.com/cascadapay/cascada/internal/routing/replay"
 )
 
-// printReplay tells what would have differed, for people.
+// printReplay prints for people what would have been different.
 func printReplay(out io.Writer, o acquiring.PastRoutes, r acquiring.Rerouted) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	line("payments of %s from %s to %s", tenant.EnvironmentOf(o.Live), o.Since.Format(cli.TimeForm), o.Until.Format(cli.TimeForm))
 	inForce := whence(r.InForce)
 	if !r.InForce.Applied {
-		inForce += ", which is taken to be " + string(r.InForce.Order)
+		inForce += ", assumed to be " + string(r.InForce.Order)
 	}
 	line("in force: %s", inForce)
 	for _, account := range r.Changed {
-		line("taken to be otherwise: %s, %s", account.ID, settingsOf(account))
+		line("assumed: %s, %s", account.ID, settingsOf(account))
 	}
 	line("")
 	line("%d were replayed; %d begin at another account", r.Payments, r.Elsewhere)
-	line("left out: %d of which nobody knows yet what became, %d of the simulated providers", r.Open, r.Simulated)
+	line("left out: %d with an unknown outcome, %d of the simulated providers", r.Open, r.Simulated)
 	if r.Unexplained > 0 {
-		line("%d began elsewhere than the rules in force say now: accounts or rules were others then, or a node knew less of them", r.Unexplained)
+		line("%d began elsewhere than the rules in force say now: accounts or rules were different then, or a node knew less about them", r.Unexplained)
 	}
 	line("")
 	line("\treally\treplayed")
@@ -79,7 +79,7 @@ func tables(line func(string, ...any), r acquiring.Rerouted) {
 	}
 }
 
-// settingsOf are an account's, for people.
+// settingsOf writes an account's settings for people.
 func settingsOf(a acquirer.Account) string {
 	words := []string{string(a.Status), fmt.Sprintf("priority %d", a.Priority)}
 	if len(a.Rails) > 0 {
@@ -98,7 +98,7 @@ func settingsOf(a acquirer.Account) string {
 	return strings.Join(words, ", ")
 }
 
-// count is a number that may be an estimate: a whole one is told as such.
+// count writes a number that may be an estimate; whole numbers have no decimals.
 func count(n float64) string {
 	if n == math.Trunc(n) {
 		return fmt.Sprintf("%.0f", n)
@@ -120,7 +120,7 @@ func per(n float64, of int64) string {
 	return fmt.Sprintf("%.3f", n/float64(of))
 }
 
-// split2 tells money with the part of it that is estimated.
+// split2 writes an amount with the part of it that is estimated.
 func split2(m replay.Money) string {
 	if m.Estimated().IsZero() {
 		return m.Total().String()
@@ -137,7 +137,7 @@ func share(cost, of money.Amount) string {
 
 func unpriced(line func(string, ...any), which string, at map[string]float64) {
 	for _, account := range slices.Sorted(maps.Keys(at)) {
-		line("  %s without a price\t\t%s at %s: they count as if they cost nothing", which, count(at[account]), account)
+		line("  %s without a price\t\t%s at %s: they count as free of charge", which, count(at[account]), account)
 	}
 }
 
@@ -208,7 +208,7 @@ type exampleJSON struct {
 	Replayed []string `json:"replayed"`
 }
 
-// tenth rounds an estimate to what is worth telling.
+// tenth rounds an estimate to one decimal.
 func tenth(n float64) float64 { return math.Round(10*n) / 10 }
 
 func both(p replay.Pair) bothJSON { return bothJSON{p.Real, tenth(p.Replayed)} }

@@ -15,18 +15,18 @@ import (
 
 // Route is cascada route.
 type Route struct {
-	Show   routeShowCmd   `cmd:"" help:"Show the routing rules that count now, as a file that route apply takes."`
-	Apply  routeApplyCmd  `cmd:"" help:"Put the routing rules of a file in force. Running servers use them within seconds."`
-	Reset  routeResetCmd  `cmd:"" help:"Take the routing rules back: servers decide by their --routing again."`
-	Replay routeReplayCmd `cmd:"" help:"Run past payments through other rules, and tell what would have differed in approvals and cost. Nothing is changed."`
+	Show   routeShowCmd   `cmd:"" help:"Show the routing rules in force, as a file that route apply accepts."`
+	Apply  routeApplyCmd  `cmd:"" help:"Apply the routing rules in a file. Running servers use them within seconds."`
+	Reset  routeResetCmd  `cmd:"" help:"Remove the routing rules: servers use their --routing again."`
+	Replay routeReplayCmd `cmd:"" help:"Run past payments through other rules, and print how approvals and cost would have been different. Nothing is changed."`
 }
 
-// routingFlag is for commands that tell what counts without rules.
+// routingFlag is for commands that need the order that the servers use without rules.
 type routingFlag struct {
-	Routing string `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"What the servers' --routing is, which counts while no rules are applied (${env}, default ${default})."`
+	Routing string `default:"priority" enum:"priority,least_cost,success_rate" env:"CASCADA_ROUTING" help:"The servers' --routing, which they use while no rules are applied: priority, least_cost or success_rate (${env}, default ${default})."`
 }
 
-// over returns the use cases over a database.
+// over returns the use cases over an existing database.
 func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, adapters cli.Registry) (*app.App, error) {
 	c := d.OperatorConfig(log)
 	c.Adapters, c.Routing = adapters, f.Routing
@@ -36,14 +36,14 @@ func (f routingFlag) over(ctx context.Context, d cli.DatabaseFlags, log *slog.Lo
 type routeShowCmd struct {
 	cli.DatabaseFlags
 	routingFlag
-	History int  `placeholder:"N" help:"List the newest N versions instead, newest first."`
-	JSON    bool `name:"json" help:"Print JSON; of --history an object a line."`
+	History int  `placeholder:"N" help:"Print the newest N versions instead, newest first."`
+	JSON    bool `name:"json" help:"Print JSON; with --history, one JSON object per line."`
 }
 
 // rulesJSON is the shape of rules in --json.
 type rulesJSON struct {
-	Version   int64         `json:"version"` // 0: there never were any
-	Applied   bool          `json:"applied"` // false: the servers' --routing counts
+	Version   int64         `json:"version"` // 0: no rules were ever applied
+	Applied   bool          `json:"applied"` // false: the servers use their --routing
 	ChangedAt string        `json:"changedAt,omitempty"`
 	Rules     rulefile.Text `json:"rules"`
 }
@@ -82,7 +82,7 @@ func (c *routeShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.R
 	return nil
 }
 
-// printRules prints rules as a file, with where they are from as a comment.
+// printRules prints rules as a file, with their version in a comment.
 func printRules(v acquiring.RulesVersion, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(cli.Stdout).Encode(newRulesJSON(v))
@@ -95,13 +95,13 @@ func printRules(v acquiring.RulesVersion, asJSON bool) error {
 	return err
 }
 
-// whence says where rules are from.
+// whence describes the version of rules.
 func whence(v acquiring.RulesVersion) string {
 	switch {
 	case v.Version == 0:
-		return "no rules were ever applied: servers decide by their --routing"
+		return "no rules were ever applied: servers use their --routing"
 	case !v.Applied:
-		return fmt.Sprintf("rules were taken back at %s (version %d): servers decide by their --routing", v.At.Format(cli.TimeForm), v.Version)
+		return fmt.Sprintf("rules were removed at %s (version %d): servers use their --routing", v.At.Format(cli.TimeForm), v.Version)
 	}
 	return fmt.Sprintf("version %d, applied at %s", v.Version, v.At.Format(cli.TimeForm))
 }
@@ -118,7 +118,7 @@ func (c *routeApplyCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.
 		return err
 	}
 	if file.Accounts != nil {
-		return fmt.Errorf("%s: accounts are for route replay, which changes none: change them with provider set or provider apply, and take the section out", c.File)
+		return fmt.Errorf("%s: the section accounts is only for route replay: remove it, and change accounts with provider set or provider apply", c.File)
 	}
 	a, err := routingFlag{}.over(ctx, c.DatabaseFlags, log, adapters)
 	if err != nil {
@@ -145,13 +145,13 @@ func readRules(path string) (rulefile.File, error) {
 	return file, nil
 }
 
-// tellRules says what was done.
+// tellRules prints the result of a change.
 func tellRules(v acquiring.RulesVersion, changed, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(cli.Stdout).Encode(newRulesJSON(v))
 	}
 	if !changed {
-		fmt.Fprintln(cli.Stdout, "nothing is changed: "+whence(v))
+		fmt.Fprintln(cli.Stdout, "nothing was changed: "+whence(v))
 		return nil
 	}
 	fmt.Fprintln(cli.Stdout, whence(v))

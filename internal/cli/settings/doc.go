@@ -1,4 +1,4 @@
-// Package settings gives flags the values that the command line does not have: from a file of
-// settings, from files of secrets and from a supervisor's credentials; and tells where each value is
-// from, without what nobody may see. It knows no setting but the secret ones, and not what they mean.
+// Package settings gives flags the values that the command line does not set: from a file of
+// settings, from files of secrets and from a supervisor's credentials. It also reports the source of
+// each value, and hides secrets. It knows only the names of secret settings, not what settings mean.
 package settings

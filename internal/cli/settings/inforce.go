@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// InForce prints the settings, each with where it is from.
+// InForce prints the settings, each with its source.
 func InForce(out io.Writer, flags []*kong.Flag, origins map[string]Origin) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SETTING\tVALUE\tFROM")
@@ -28,7 +28,7 @@ func InForce(out io.Writer, flags []*kong.Flag, origins map[string]Origin) error
 	return table.Flush()
 }
 
-// shown is a flag's value as the command line has it.
+// shown returns a flag's value as it would be written on the command line.
 func shown(flag *kong.Flag) string {
 	var parts []string
 	switch value := flag.Target; {

@@ -12,23 +12,23 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// secret is a setting that nobody else may see. Each can be read from a file, which the flag
-// NAME-file names, or which a supervisor hands over as the credential cascada_NAME.
+// secret is a setting that other users must not see. It can be read from a file: the flag NAME-file
+// names the file, or a supervisor passes it as the credential cascada_NAME.
 type secret struct {
 	setting  string
-	readable bool   // the flag NAME may be given too; else there is only NAME-file
-	variable string // that may hold the secret where no flag does
+	readable bool   // there is a flag NAME too, not only NAME-file
+	variable string // may hold the secret, if there is no flag NAME
 }
 
 var secrets = []secret{
-	{"database", true, ""}, // a password may be in it
+	{"database", true, ""}, // it may contain a password
 	{"redis", true, ""},
-	{"fx-url", true, ""}, // services have their key in it
+	{"fx-url", true, ""}, // it may contain the service's key
 	{"master-key", false, "CASCADA_MASTER_KEY"},
 	{"smtp-password", false, "CASCADA_SMTP_PASSWORD"},
 }
 
-// level is how near to the user a value was given; the higher one counts.
+// level ranks the sources of a value; the highest one wins.
 type level int
 
 const (
@@ -39,13 +39,13 @@ const (
 	byFlag
 )
 
-// Origin is where a flag's value is from.
+// Origin is the source of a flag's value.
 type Origin struct {
 	level level
 	text  string // for people
 }
 
-// originOf tells where a parsed flag has its value from.
+// originOf returns the source of a parsed flag's value.
 func originOf(k *kong.Context, flag *kong.Flag, from *Resolver) Origin {
 	for _, p := range k.Path {
 		if p.Flag != flag {
@@ -63,7 +63,7 @@ func originOf(k *kong.Context, flag *kong.Flag, from *Resolver) Origin {
 	return Origin{byDefault, "default"}
 }
 
-// credential is the file that systemd hands over for a secret, "" where it hands over none.
+// credential returns the file that systemd passes for a secret, "" if it passes none.
 func (s secret) credential() string {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if dir == "" {
@@ -76,8 +76,8 @@ func (s secret) credential() string {
 	return path
 }
 
-// ReadSecrets gives the flags of the command the secrets that are in files, and returns where each
-// flag that it looked at has its value from.
+// ReadSecrets sets the command's flags whose secrets are in files, and returns the source of each
+// flag's value.
 func ReadSecrets(k *kong.Context, from *Resolver) (map[string]Origin, error) {
 	origins := map[string]Origin{}
 	flags := map[string]*kong.Flag{}
@@ -88,7 +88,7 @@ func ReadSecrets(k *kong.Context, from *Resolver) (map[string]Origin, error) {
 	for _, one := range secrets {
 		file := flags[one.setting+"-file"]
 		if file == nil {
-			continue // of another command
+			continue // this command does not have it
 		}
 		if err := one.take(flags[one.setting], file, origins); err != nil {
 			return origins, err
@@ -97,8 +97,8 @@ func ReadSecrets(k *kong.Context, from *Resolver) (map[string]Origin, error) {
 	return origins, nil
 }
 
-// take decides where a secret is from: the nearest to the user of the flag, the flag of its file,
-// and the credential.
+// take sets a secret from the source with the highest level: the flag, the flag of its file, or the
+// credential.
 func (s secret) take(value, file *kong.Flag, origins map[string]Origin) error {
 	at := origins[file.Name]
 	path := file.Target.String()
@@ -118,7 +118,7 @@ func (s secret) take(value, file *kong.Flag, origins map[string]Origin) error {
 	switch {
 	case path == "" || given.level > at.level:
 		return nil
-	case given.level == at.level, given.level == byFile && at.level == byCredential: // commands would take another one than the service
+	case given.level == at.level, given.level == byFile && at.level == byCredential: // commands without the credential would use another value than the service
 		return fmt.Errorf("%s is given twice, by %s and by %s: keep one", s.setting, given.text, at.text)
 	}
 	line, err := secretLine(path)
@@ -130,7 +130,7 @@ func (s secret) take(value, file *kong.Flag, origins map[string]Origin) error {
 	return nil
 }
 
-// secretLine is the one line of a file.
+// secretLine returns the only line of a file.
 func secretLine(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -138,26 +138,26 @@ func secretLine(path string) (string, error) {
 	}
 	line := strings.TrimRight(string(text), "\r\n")
 	if line == "" || strings.ContainsAny(line, "\r\n") {
-		return "", fmt.Errorf("%s: want one line, and nothing else", path)
+		return "", fmt.Errorf("%s: want exactly one line", path)
 	}
 	return line, nil
 }
 
-// WarnOfArguments says so where a password stands in the arguments, which everybody on the machine
-// can read.
+// WarnOfArguments warns if a password is in the arguments, which every user of the machine can
+// read.
 func WarnOfArguments(flags []*kong.Flag, origins map[string]Origin, log *slog.Logger) {
 	for _, flag := range flags {
 		if origins[flag.Name].level == byFlag && flag.Target.Kind().String() == "string" && HasPassword(flag.Target.String()) &&
 			slices.ContainsFunc(secrets, func(s secret) bool { return s.setting == flag.Name }) {
-			log.Warn("a password is in the arguments, which every list of processes shows", "flag", "--"+flag.Name, "instead", "--"+flag.Name+"-file")
+			log.Warn("the arguments contain a password, and every list of processes shows them", "flag", "--"+flag.Name, "instead", "--"+flag.Name+"-file")
 		}
 	}
 }
 
-// passwords are parameters of addresses that nobody may see.
+// passwords are the parameters of URLs that hold passwords.
 var passwords = []string{"password", "sslpassword"}
 
-// HasPassword reports whether a password is in an address.
+// HasPassword reports whether a URL contains a password.
 func HasPassword(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -167,10 +167,10 @@ func HasPassword(address string) bool {
 	return has || slices.ContainsFunc(passwords, u.Query().Has)
 }
 
-// addresses are settings that should hold no secret, and may.
+// addresses are settings that should contain no secret, but could.
 var addresses = []string{"smtp-url", "public-url", "otlp-endpoint"}
 
-// withoutSecrets is the value of a setting as a screen may show it.
+// withoutSecrets returns the value of a setting with its secrets hidden.
 func withoutSecrets(setting, value string) string {
 	if !slices.ContainsFunc(secrets, func(s secret) bool { return s.setting == setting }) && !slices.Contains(addresses, setting) {
 		return value

@@ -13,19 +13,19 @@ import (
 	"github.com/cascadapay/cascada/internal/settingsfile"
 )
 
-// packaged is where the package puts the program, and packagedSettings the file that it then reads
-// when nobody names one: who works on that machine means its service.
+// packaged is where the package installs the program. A program there reads packagedSettings if no
+// other file is named, so commands on that machine work on its service.
 const packaged, packagedSettings = "/usr/bin/cascada", "/etc/cascada/cascada.yaml"
 
-// File is the file that flags are taken from which neither the command line nor the
-// environment gives.
+// File is the file with the values of flags that neither the command line nor the environment
+// sets.
 type File string
 
-// BeforeResolve is asked by kong, when it knows the flags and before it looks for the others.
+// BeforeResolve is called by kong after it has read the command line, and before it resolves the other flags.
 func (File) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, r *Resolver) error {
 	named, ok := ctx.FlagValue(trace.Flag).(File)
 	if !ok || configuring(ctx) {
-		return nil // cascada config check reads it by itself
+		return nil // cascada config check reads the file itself
 	}
 	path := string(named)
 	if path == "" {
@@ -46,7 +46,7 @@ func (File) BeforeResolve(app *kong.Kong, ctx *kong.Context, trace *kong.Path, r
 	return nil
 }
 
-// usualSettings is the file of the machine's service, where this is its program.
+// usualSettings returns the settings of the machine's service, if this is the packaged program.
 func usualSettings() string {
 	if program, err := os.Executable(); err != nil || program != packaged {
 		return ""
@@ -57,12 +57,12 @@ func usualSettings() string {
 	return packagedSettings
 }
 
-// configuring reports whether the command is about the file itself.
+// configuring reports whether the command is cascada config.
 func configuring(ctx *kong.Context) bool {
 	return slices.ContainsFunc(ctx.Path, func(p *kong.Path) bool { return p.Command != nil && p.Command.Name == "config" })
 }
 
-// settingsError is what is wrong with a file, a line for each.
+// settingsError returns the problems of a file, one per line.
 func settingsError(path string, problems []settingsfile.Problem) error {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
@@ -71,7 +71,7 @@ func settingsError(path string, problems []settingsfile.Problem) error {
 	return fmt.Errorf("%s: %s", path, strings.Join(lines, "\n"+path+": "))
 }
 
-// ServeFlags are the flags of cascada serve: what a file may set.
+// ServeFlags returns the flags of cascada serve, which a file may set.
 func ServeFlags(model *kong.Application) (flags []*kong.Flag) {
 	for _, command := range model.Children {
 		if command.Name == "serve" {
@@ -81,7 +81,7 @@ func ServeFlags(model *kong.Application) (flags []*kong.Flag) {
 	return slices.DeleteFunc(slices.Clone(flags), func(f *kong.Flag) bool { return f.Name == "help" })
 }
 
-// readSettings reads a file and tries each value, so that what is wrong is told with its line.
+// readSettings reads a file and tries each value, so that each problem has its line number.
 func readSettings(model *kong.Application, path string) (settingsfile.File, []settingsfile.Problem, error) {
 	from, err := os.Open(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func readSettings(model *kong.Application, path string) (settingsfile.File, []se
 	return file, problems, nil
 }
 
-// try reads a value as the flag would. Where it is refused, the reason names what is wanted.
+// try parses a value as the flag would. Its error names the values that are accepted.
 func try(flag *kong.Flag, s settingsfile.Setting) error {
 	text, err := words(flag, s)
 	if err != nil {
@@ -131,8 +131,8 @@ func try(flag *kong.Flag, s settingsfile.Setting) error {
 	return nil
 }
 
-// Validate refuses what the environment gives a flag and the flag would not take: kong looks at what the
-// command line and the file give alone.
+// Validate checks the values that flags have from the environment: kong checks only those from the
+// command line and the file.
 func Validate(flags []*kong.Flag) error {
 	var wrong []error
 	for _, flag := range flags {
@@ -146,12 +146,12 @@ func Validate(flags []*kong.Flag) error {
 	return errors.Join(wrong...)
 }
 
-// words is a value as the command line has it.
+// words returns a value as it would be written on the command line.
 func words(flag *kong.Flag, s settingsfile.Setting) (string, error) {
 	isMap, isList := flag.IsMap(), flag.IsSlice()
 	switch {
 	case s.Pairs != nil && !isMap:
-		return "", errors.New("want " + shapeOf(flag) + ", not words by name")
+		return "", errors.New("want " + shapeOf(flag) + ", not a map")
 	case s.IsList && s.Pairs == nil && !isList:
 		return "", errors.New("want " + shapeOf(flag) + ", not a list")
 	case s.Pairs != nil:
@@ -169,25 +169,25 @@ func words(flag *kong.Flag, s settingsfile.Setting) (string, error) {
 func shapeOf(flag *kong.Flag) string {
 	switch {
 	case flag.IsMap():
-		return "words by name, such as {name: value}"
+		return "a map, such as {name: value}"
 	case flag.IsSlice():
 		return "a list, such as [a, b]"
 	}
 	return "one value"
 }
 
-// Resolver gives flags the values of a file.
+// Resolver gives flags their values from a file.
 type Resolver struct {
 	file  settingsfile.File
-	Path  string // "" where there is none
+	Path  string // "" if there is none
 	model *kong.Application
 }
 
-// Validate is asked by kong. The file was looked at when it was read.
+// Validate is called by kong. The file was checked when it was read.
 func (*Resolver) Validate(*kong.Application) error { return nil }
 
-// Resolve is asked by kong for a flag that the command line does not have. The environment wins
-// over the file; and a flag of another command is meant where it has the same variable.
+// Resolve is called by kong for a flag that the command line does not set. The environment wins
+// over the file. The file also sets a flag of another command that has the same name and variable.
 func (r *Resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	i := slices.IndexFunc(ServeFlags(r.model), func(f *kong.Flag) bool {
 		return f.Name == flag.Name && (f == flag || len(f.Envs) > 0 && slices.Equal(f.Envs, flag.Envs))
@@ -199,7 +199,7 @@ func (r *Resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return words(flag, s)
 }
 
-// variable is the variable that gives a flag, "" where none does.
+// variable returns the environment variable that sets a flag, "" if none does.
 func variable(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -209,7 +209,7 @@ func variable(flag *kong.Flag) string {
 	return ""
 }
 
-// Named is the file that --config names.
+// Named returns the file that --config names.
 func Named(at *kong.Context) string {
 	for _, flag := range at.Model.Flags {
 		if path, ok := at.FlagValue(flag).(File); ok {

@@ -139,7 +139,7 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 				}
 				p, _, err := d.Rule(id, word, false)
 				harness.Must(t, err)
-				attention, late := p.Attention()
+				attention, late := p.Strays.Attention()
 				if p.Status != pay.Expired || p.Failure.Code != map[pay.Word]string{pay.WordPaid: "outcome_unknown", pay.WordNotCharged: "expired"}[word] ||
 					late != (word == pay.WordPaid) || late && attention.Code != pay.LatePayment {
 					t.Errorf("the operator says %s: %s, %+v, %+v", word, p, p.Failure, p.Strays)

@@ -68,7 +68,7 @@ func newBlind(t *testing.T, database string) *blind {
 	var err error
 	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	harness.Must(t, err)
-	b.who, err = b.Access.Authenticate(ctx, b.shop.Sandbox.Secret)
+	b.who, err = b.Access.Authenticate(ctx, base.Principal{}, b.shop.Sandbox.Secret)
 	harness.Must(t, err)
 	p, _, err := b.Payments.Create(ctx, b.who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
 	harness.Must(t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,5 +166,54 @@ func TestOperatorsQueriesAreReadAlike(t *testing.T) {
 		}
 		op.Remove(t, "/accounts/none?force=maybe").Refused(t, refused("force"))
 		op.Remove(t, "/accounts/none?forse=true").Tells(t, "error.message", `"there is no query parameter forse: did you mean force?"`)
+	})
+}
+
+// Whatever stands behind the question mark, every operation of both APIs answers with the envelope of its
+// document: what cannot be read is refused everywhere alike, and before anything is done.
+func TestNoQueryStringIsAFault(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		params := regexp.MustCompile(`\{\w+\}`)
+		unreadable := []string{"%", "limit=%zz", "limit=1;offset=2", "%=1", "a=1&b=%f", ";"}
+		unstorable := []string{"limit=%00", "%ff=1", "limit=1&x=%c3%28"}
+		odd := []string{"=", "&&&", "=1&=2", "[]=1&a[b]=c", "+", "strict", "strict=&strict=", "limit=1&limit=2", strings.Repeat("a&", 9000), "x=" + strings.Repeat("é", 5000), "a%26b=%3D&%2525"}
+		for api, s := range map[string]*harness.Spec{"merchants": harness.Published.Spec, "operators": harness.PublishedForOperators.Spec} {
+			n := 0
+			for path, item := range s.Paths {
+				methods, _ := item.(map[string]any)
+				for method := range methods {
+					filled := params.ReplaceAllString(path, "none")
+					if method == "parameters" || filled == "/openapi.json" {
+						continue
+					}
+					n++
+					ask := func(query string) harness.Reply {
+						if api == "operators" {
+							return op.Ask(t, strings.ToUpper(method), filled+"?"+query, "")
+						}
+						return o.Call(t, strings.ToUpper(method), filled+"?"+query, "")
+					}
+					for _, query := range unreadable {
+						if r := ask(query); r.Status != http.StatusBadRequest || !strings.Contains(r.Text(t, "error.message"), "query string cannot be read") {
+							t.Errorf("%s %s?%s: %s", method, filled, query, r)
+						}
+					}
+					for _, query := range unstorable {
+						if r := ask(query); r.Status != http.StatusBadRequest || !strings.Contains(r.Text(t, "error.message"), "must be UTF-8 without NUL") {
+							t.Errorf("%s %s?%s: %s", method, filled, query, r)
+						}
+					}
+					for _, query := range odd {
+						if r := ask(query); r.Status >= 500 {
+							t.Errorf("%s %s?%.40s: %s", method, filled, query, r)
+						}
+					}
+				}
+			}
+			if n < 15 {
+				t.Errorf("the document of the %s has %d operations", api, n)
+			}
+		}
 	})
 }

@@ -110,13 +110,13 @@ func Warnings(t *testing.T, o Client) string {
 const Paid50 = `"status":"paid","amount":"183.5","currency":"MXN"` // 10 USD
 
 // RateInUse reads what the operator sees of a currency.
-func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q pay.Quote) {
+func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q pay.KnownRate) {
 	t.Helper()
 	list, err := s.App.Rates.RateList(ctx)
 	Must(t, err)
 	for _, r := range list {
 		if r.Currency == currency {
-			q = r.Quote
+			q = r.KnownRate
 		}
 	}
 	return q

@@ -197,7 +197,7 @@ func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	Must(t, err)
-	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	Must(t, err)
 	return who
 }

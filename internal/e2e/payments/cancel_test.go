@@ -321,12 +321,12 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				harness.Must(t, err)
 				read, err := second.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
-				if !read.Canceled() {
+				if !read.Failure.Canceled() {
 					t.Errorf("another node looked, and the payment is %s", read)
 				}
 				close(wake)
 				all.Wait()
-				if slowErr != nil || !slow.Canceled() || slow.Sequence != 1 {
+				if slowErr != nil || !slow.Failure.Canceled() || slow.Sequence != 1 {
 					t.Errorf("the slow node says %s, %d events, %v", slow, slow.Sequence, slowErr)
 				}
 			})
@@ -347,7 +347,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		for i := range 8 {
 			all.Go(func() {
 				got, err := nodes[i%2].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
-				if err != nil || !got.Canceled() {
+				if err != nil || !got.Failure.Canceled() {
 					t.Errorf("one of eight is told %s, %v", got, err)
 				}
 			})
@@ -355,7 +355,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		all.Wait()
 		read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 		harness.Must(t, err)
-		if !read.Canceled() || read.Sequence != 1 {
+		if !read.Failure.Canceled() || read.Sequence != 1 {
 			t.Errorf("canceled by eight the payment is %s with %d events", read, read.Sequence)
 		}
 	})
@@ -394,8 +394,8 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				harness.Must(t, err)
 				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
-				stray, open := read.Attention()
-				if !got.Canceled() || !read.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
+				stray, open := read.Strays.Attention()
+				if !got.Failure.Canceled() || !read.Failure.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
 					t.Errorf("the late money is kept as %v, and the payment is %s", claims, read)
 				}
 				broken, err := a.Check(ctx)

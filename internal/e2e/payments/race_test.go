@@ -141,13 +141,13 @@ func TestCancelBesidePaid(t *testing.T) {
 			harness.Must(t, err)
 			claims, _, err := nodes[0].Claims.List(ctx, who.Scope, harness.ClaimsOf(p.ID))
 			harness.Must(t, err)
-			switch stray, open := read.Attention(); {
+			switch stray, open := read.Strays.Attention(); {
 			case read.Status == pay.Completed:
 				completed++
 				if refusedCancel(t, refused, pay.Completed); len(claims) != 0 {
 					t.Errorf("a completed payment has claims: %v", claims)
 				}
-			case read.Canceled():
+			case read.Failure.Canceled():
 				canceled++
 				if refused != nil || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
 					t.Errorf("the cancel says %v, and the late money is kept as %v", refused, claims)

@@ -31,10 +31,10 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 		Country: "USA", Terms: tenant.TermsOf(tenant.Standard),
 	}, at)
 	harness.Must(t, err)
-	route := pay.Route{Provider: "sandbox-1"}
-	p, _ = p.Try(route, at)
+	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}
+	p, _ = p.Begin(routes, at)
 	p.Version, p.Stored = 0, "" // written as it ends
-	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, pay.Cascade{Routes: []pay.Route{route}}, at)
+	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
 	for i := range change.Events {
 		change.Events[i].Payload = []byte("{}")
 	}

@@ -118,7 +118,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	a := harness.NodeAt(t, dbtest.Address(database), clock, clock.Now, p, &harness.Faults{}) // its loops do not run
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	harness.Must(t, err)
-	who, err := a.Access.Authenticate(ctx, o.Sandbox.Secret)
+	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	harness.Must(t, err)
 	create := func() (pay.Payment, error) {
 		made, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card",

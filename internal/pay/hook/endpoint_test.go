@@ -95,7 +95,7 @@ func TestRotationKeepsTheNewestTwoSecrets(t *testing.T) {
 	}
 }
 
-func TestReplayIsOfWhatFailedOnly(t *testing.T) {
+func TestOnlyFailedDeliveriesAreReplayed(t *testing.T) {
 	for status, allowed := range map[DeliveryStatus]bool{
 		DeliveryPending: false, DeliveryDelivered: false, DeliveryFailed: true, DeadLetter: true,
 	} {

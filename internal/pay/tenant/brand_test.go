@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a shop's colour is, the text of its button can be read (WCAG 2.2, 1.4.3).
+// Whatever a shop's colour is, the text of its button is readable (WCAG 2.2, 1.4.3).
 func TestBrandCanAlwaysBeRead(t *testing.T) {
 	for r := 0; r < 256; r += 15 {
 		for g := 0; g < 256; g += 15 {
@@ -32,6 +32,6 @@ func TestBrandRefusesNonsense(t *testing.T) {
 		}
 	}
 	if err := (Brand{Color: "#1a2b3c", Frames: []string{"https://shop.example", "http://127.0.0.1:3000"}}).Check(); err != nil {
-		t.Errorf("a good brand is refused: %v", err)
+		t.Errorf("a valid brand is refused: %v", err)
 	}
 }

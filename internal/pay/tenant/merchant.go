@@ -42,6 +42,18 @@ func (m Merchant) Rehearse(strict bool) Merchant {
 	return m
 }
 
+// StrictFor reports whether a request gets production's refusals: asked decides, or else the setting
+// of the merchant's sandbox. It is false in production, where the refusals are real.
+func (m Merchant) StrictFor(live bool, asked *bool) bool {
+	switch {
+	case live:
+		return false
+	case asked != nil:
+		return *asked
+	}
+	return m.Strict
+}
+
 // Move changes the merchant's e-mail address.
 func (m Merchant) Move(email string) Merchant {
 	m.Version++

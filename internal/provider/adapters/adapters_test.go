@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// An account can be opened at every adapter by its name, on rails that the catalog
-// has.
+// An account can be opened at every adapter by its name, on rails in the
+// catalog.
 func TestAdaptersServeRailsOfTheCatalog(t *testing.T) {
 	known := map[string]bool{}
 	for _, r := range catalog.Rails() {
@@ -24,7 +24,7 @@ func TestAdaptersServeRailsOfTheCatalog(t *testing.T) {
 		}
 		before = a.Name
 		if len(a.Rails) == 0 || (a.Open == nil) == (a.OpenPayouts == nil) || a.Open != nil && len(a.Fields) == 0 {
-			t.Errorf("%s has %d rails and %d credentials; want one way to open it", a.Name, len(a.Rails), len(a.Fields))
+			t.Errorf("%s has %d rails and %d credentials; want one way to open an account", a.Name, len(a.Rails), len(a.Fields))
 		}
 		if a.OpenPayouts != nil {
 			for _, rail := range a.Rails {
@@ -42,7 +42,7 @@ func TestAdaptersServeRailsOfTheCatalog(t *testing.T) {
 		}
 		for rail := range providertest.Table(t, a.Name) {
 			if !slices.Contains(a.Rails, rail) {
-				t.Errorf("the documents have %s at %s, which the adapter does not serve", rail, a.Name)
+				t.Errorf("the docs list %s at %s, which the adapter does not serve", rail, a.Name)
 			}
 		}
 	}

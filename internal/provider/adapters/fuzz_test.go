@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Whatever a provider's report says: a line that counts is of some money above zero under some
-// reference, lines come in order, and a report is read twice as the same.
+// Whatever a provider's report contains: a line that counts has an amount above zero and a
+// reference, lines are in order, and a second reading of the report has the same result.
 func FuzzSettlementReport(f *testing.F) {
 	formats := map[string]reconcile.Format{}
 	for _, a := range All() {
@@ -51,21 +51,21 @@ func FuzzSettlementReport(f *testing.F) {
 				continue
 			}
 			if !l.Amount.IsPositive() || l.Reference+l.ProviderRef+l.RefundReference+l.RefundProviderRef == "" {
-				t.Errorf("a line that says nothing: %+v", l)
+				t.Errorf("a line without content: %+v", l)
 			}
 			for _, text := range []string{l.Reference, l.ProviderRef, l.RefundReference, l.RefundProviderRef} {
 				if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-					t.Errorf("a reference that a terminal would obey: %q", text)
+					t.Errorf("a reference with control characters: %q", text)
 				}
 			}
 		}
 		if again, toldAgain, _ := readAll(report, format); !reflect.DeepEqual(again, lines) || !reflect.DeepEqual(toldAgain, told) {
-			t.Errorf("read again it says something else: %+v, not %+v", again, lines)
+			t.Errorf("the second reading is different: %+v, not %+v", again, lines)
 		}
 	})
 }
 
-// readAll reads the lines of a report, and what those are told of that are none.
+// readAll reads the lines of a report, and the errors of those that cannot be read.
 func readAll(report string, format reconcile.Format) (lines []reconcile.Line, told []string, err error) {
 	r, err := reconcile.NewReader("report", strings.NewReader(report), format)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// samples are lines in the columns that the providers' documentation tells, of a
-// charge, a refund, a chargeback and something else each.
+// samples are lines in the columns of the providers' documentation: a charge, a refund, a
+// chargeback and another line each.
 var samples = map[string]string{
 	"stripe": "balance_transaction_id,created_utc,created,available_on,currency,gross,fee,net,reporting_category,source_id,description," +
 		"customer_facing_amount,customer_facing_currency,payment_intent_id,payment_metadata[cascada_reference],refund_metadata[cascada_reference]\n" +
@@ -34,8 +34,8 @@ var samples = map[string]string{
 		";9;1;;;MLB;WITHDRAWAL;-5.00;BRL;2026-11-23T07:00:00.000-03:00;0.00;-5.00;BRL\n",
 }
 
-// A report as the documentation has it is read without a word from the operator.
-func TestReportsAreReadAsTheirDocumentationHasThem(t *testing.T) {
+// A report in the documented format is read without any flags.
+func TestReportsAreReadAsDocumented(t *testing.T) {
 	for _, a := range All() {
 		sample, documented := samples[a.Name]
 		if documented != (a.Report.Title != "") {
@@ -67,7 +67,7 @@ func TestReportsAreReadAsTheirDocumentationHasThem(t *testing.T) {
 			}
 		}
 		refund := "refund P-1 pi_1 R-1"
-		if a.Name == "mercadopago" { // has no reference of its own
+		if a.Name == "mercadopago" { // it has no reference of its own
 			refund = "refund P-1 pi_1"
 		}
 		if want := []string{"charge P-1 pi_1", refund, "chargeback P-1 pi_1", "other"}; strings.Join(told, "; ") != strings.Join(want, "; ") {

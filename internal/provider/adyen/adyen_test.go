@@ -20,7 +20,7 @@ func credentials() map[string]string {
 	return map[string]string{"apiKey": testKey, "merchantAccount": merchant, "hmacKey": hmacKey}
 }
 
-// samples has a charge for every rail.
+// samples has a charge for each rail.
 func samples() map[string]provider.Request {
 	of := func(minor int64, c money.Currency, country string) provider.Request {
 		return provider.Request{
@@ -84,7 +84,7 @@ func suite() providertest.Suite {
 
 func TestAdapter(t *testing.T) { suite().Run(t) }
 
-// What goes wrong on the line is the same on the hosted rails.
+// Network failures have the same results on the hosted rails.
 func TestHostedRails(t *testing.T) {
 	s := suite()
 	s.Adapter.Rails, s.Charges, s.Amounts = []string{"card.MEX"}, map[string]provider.Request{"card.MEX": s.Charges["card.MEX"]}, nil
@@ -111,7 +111,7 @@ func request(rail, reference string) provider.Request {
 
 func ctx() context.Context { return context.Background() }
 
-// The vector is of Adyen's own library.
+// The vector is from Adyen's own library.
 func TestTheSignatureIsAdyens(t *testing.T) {
 	b := connect(t)
 	i := item{
@@ -137,13 +137,13 @@ func TestTheSignatureIsAdyens(t *testing.T) {
 	}
 }
 
-// A hundred of Adyen's units are a Chilean peso; one of them is nobody's.
+// A Chilean peso is a hundred of Adyen's units; a part of it is no amount.
 func TestChileanPesosHaveTwoDecimalsThere(t *testing.T) {
 	b := connect(t)
 	r := request("card.CHL", "01M7ZCLP-1")
 	b.Charge(ctx(), r)
 	if a := b.seen[0]["amount"].(object); a["value"] != float64(r.Local.Minor*100) {
-		t.Errorf("%v was asked for, want %d", a, r.Local.Minor*100)
+		t.Errorf("%v was requested, want %d", a, r.Local.Minor*100)
 	}
 	n := notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": r.Reference,
 		"amount": object{"value": int64(150), "currency": "CLP"}, "paymentMethod": "visa"})
@@ -181,12 +181,12 @@ func TestTheEndOfALink(t *testing.T) {
 	}
 }
 
-// Codes and vouchers that nobody paid are told of; a declined card on a link is
-// no news.
+// Unpaid codes and vouchers are reported; a declined card on a link is not,
+// because the shopper can try again.
 func TestEventsByCode(t *testing.T) {
 	for _, c := range []struct {
 		event, success, method string
-		want                   pay.Notice // the zero value: nothing
+		want                   pay.Notice // the zero value: no notice
 	}{
 		{"AUTHORISATION", "true", "visa", pay.Notice{Outcome: pay.Outcome{Kind: pay.Approved}}},
 		{"AUTHORISATION", "false", "visa", pay.Notice{}},
@@ -227,8 +227,8 @@ func TestEventsByCode(t *testing.T) {
 	}
 }
 
-// Of how much was paid or went back an item says nothing that can be read: then nobody
-// knows.
+// If the amount that was paid or refunded cannot be read, the outcome is
+// unknown.
 func TestItemsWithoutAReadableAmountAreUnknown(t *testing.T) {
 	b := connect(t)
 	for _, event := range []string{"AUTHORISATION", "REFUND"} {
@@ -243,7 +243,7 @@ func TestItemsWithoutAReadableAmountAreUnknown(t *testing.T) {
 	}
 }
 
-// Another merchant account, or a reference that is none of ours.
+// Notifications of another merchant account, or with a reference that is not ours.
 func TestNotificationsOfOthers(t *testing.T) {
 	b := connect(t)
 	for name, i := range map[string]object{
@@ -257,8 +257,8 @@ func TestNotificationsOfOthers(t *testing.T) {
 	}
 }
 
-// After the key's life a repeated call would be a second charge.
-func TestAnOldChargeIsNotAskedAbout(t *testing.T) {
+// After the lifetime of the key, a repeated call would be a second charge.
+func TestOldChargeIsNotQueried(t *testing.T) {
 	b := connect(t)
 	r := request("pix.BRA", "01M7ZOLD-1")
 	r.Now = r.Sent.Add(keyLife + time.Second)
@@ -274,25 +274,25 @@ func TestAnOldRefundIsNotRepeated(t *testing.T) {
 	q := provider.RefundRequest{Reference: "01M7ZCLAIM-1", Charge: r, Local: r.Local, Sent: r.Now}
 	b.line.Fail(providertest.BrokenAfter)
 	if o := b.Refund(ctx(), q); o.Kind != pay.Unknown {
-		t.Fatalf("the answer is lost: %+v", o)
+		t.Fatalf("the reply is lost: %+v", o)
 	}
 	b.line.Fail(providertest.NoFault)
 	b.Forget()
 	q.Charge.Now = q.Sent.Add(keyLife + time.Second)
 	if o := b.QueryRefund(ctx(), q); o.Kind != pay.Unknown || len(b.Books()[0].Refunds) != 1 {
-		t.Errorf("after the key's life: %+v, and the upstream gave back %v", o, b.Books()[0].Refunds)
+		t.Errorf("after the key's lifetime: %+v, and the upstream refunded %v", o, b.Books()[0].Refunds)
 	}
 }
 
-// A refund needs the payment's own reference, which its notification brings.
-func TestARefundBeforeThePaymentIsToldOf(t *testing.T) {
+// A refund needs the payment's PSP reference, which comes with its notification.
+func TestRefundBeforeThePaymentIsReported(t *testing.T) {
 	b := connect(t)
 	r := request("card.BRA", "01M7ZBACK-1")
 	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
 	if o := b.Refund(ctx(), provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: r.Local}); o.Kind != pay.Unavailable {
 		t.Errorf("%s, want unavailable", o.Kind)
 	}
-	// Once it was taken, a question asks for nothing.
+	// After it was accepted, a query sends no request.
 	before := b.line.Calls()
 	if o := b.QueryRefund(ctx(), provider.RefundRequest{Reference: "CLM1-1", RefundRef: "R1", Charge: r, Local: r.Local}); o.Kind != pay.Awaiting || b.line.Calls() != before {
 		t.Errorf("%s after %d calls, want pending and none", o.Kind, b.line.Calls()-before)
@@ -312,7 +312,7 @@ func TestRefusalsByCode(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeOnes(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{"apiKey": "a b", "merchantAccount": "A:B", "hmacKey": hmacKey[:62], "livePrefix": "evil.example/"} {
 		c := credentials()
 		c[field] = value
@@ -333,7 +333,7 @@ func TestCredentialsThatCannotBeOnes(t *testing.T) {
 	}
 }
 
-// What Adyen would never say is Unknown, not a crash and not somebody's money.
+// Answers that Adyen would never give are Unknown; they cause no crash and move no money.
 func TestHostileAnswers(t *testing.T) {
 	b := connect(t)
 	for name, text := range map[string]string{
@@ -367,7 +367,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// No body makes the reader fall over.
+// No body makes the reader panic.
 func FuzzNotices(f *testing.F) {
 	f.Add(notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "X-1",
 		"amount": object{"value": int64(1), "currency": "BRL"}}).Body)

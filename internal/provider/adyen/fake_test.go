@@ -23,18 +23,18 @@ const (
 
 type object = map[string]any
 
-// fake is Adyen, as far as its documentation goes and we use it.
+// fake is Adyen, as documented, as far as we use it.
 type fake struct {
 	providertest.Frame[*charge]
 	seen     []object // the bodies that were posted
 	accepted string   // the status of refunds
 }
 
-// charge is a payment, or a link with the payment that is made on it.
+// charge is a payment, or a link with the payment made on it.
 type charge struct {
 	providertest.Entry
 	number int
-	method string // "" of a link
+	method string // "" for a link
 }
 
 func newFake() *fake { return &fake{accepted: "received"} }
@@ -90,7 +90,7 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 	return notification(i)
 }
 
-// notification is one item, signed.
+// notification returns one item, signed.
 func notification(i object) provider.Notification {
 	if i["originalReference"] == nil {
 		i["originalReference"] = ""
@@ -111,8 +111,8 @@ func notification(i object) provider.Notification {
 	return providertest.Notify("application/json", providertest.JSON(object{"live": "false", "notificationItems": []object{{"NotificationRequestItem": i}}}))
 }
 
-// factor is how many of Adyen's units make one of ours: its table of currencies,
-// where it differs.
+// factor is how many of Adyen's units make one of ours: from its table of currencies, if it
+// differs.
 func factor(a money.Amount) int64 {
 	if a.Currency == "CLP" {
 		return 100
@@ -206,7 +206,7 @@ func (f *fake) post(path string, body object) (int, any) {
 	return fail(404, "", "")
 }
 
-// made is the answer of /payments.
+// made returns the answer of /payments.
 func (c *charge) made() object {
 	switch c.Ending {
 	case providertest.Declined:
@@ -223,7 +223,7 @@ func (c *charge) made() object {
 		"downloadUrl": "https://test.adyen.test/voucher", "expiresAt": "2026-11-24T00:00:00"}}
 }
 
-// show is a link.
+// show returns a link.
 func (c *charge) show() object {
 	status := "completed"
 	switch c.Ending {
@@ -237,7 +237,7 @@ func (c *charge) show() object {
 	return object{"id": c.link(), "reference": c.Reference, "status": status, "url": "https://test.adyen.link/" + c.link(), "amount": wire(c.Local)}
 }
 
-// refund takes every request; what comes of it is told later.
+// refund accepts every request; its result is reported later.
 func (f *fake) refund(psp, reference string, local money.Amount) (int, any) {
 	for _, c := range f.Charges {
 		if c.psp() == psp {

@@ -10,12 +10,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// fuzzed is an account that has nobody to ask: a notification tells all.
+// fuzzed is an account without an upstream: a notification has all the data.
 func fuzzed(f *testing.F) *Provider {
 	return providertest.Offline(f, Adapter(), credentials(), &providertest.Answer{Status: 500}).(*Provider)
 }
 
-// Without the key nobody makes a signature: what is not signed is refused, or tells nothing.
+// Without the key nobody can sign: an unsigned notification is refused, or contains nothing.
 func FuzzForgedNotices(f *testing.F) {
 	good := notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "01M7ZFUZZ-1",
 		"amount": object{"value": int64(5000), "currency": "BRL"}, "paymentMethod": "pix"})
@@ -26,12 +26,12 @@ func FuzzForgedNotices(f *testing.F) {
 	p := fuzzed(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); err == nil || len(list) != 0 {
-			t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
+			t.Errorf("it is not signed, but read: %+v, %v", list, err)
 		}
 	})
 }
 
-// What Adyen signed is read, whatever it says, and never as money that is none.
+// Whatever Adyen signed is read, and never as an invalid amount.
 func FuzzSignedNotices(f *testing.F) {
 	for _, event := range []string{"AUTHORISATION", "REFUND", "REFUND_FAILED", "CHARGEBACK", "CHARGEBACK_REVERSED", "OFFER_CLOSED", "PREARBITRATION_LOST"} {
 		f.Add(event, "true", "P1", "01M7ZFUZZ-1", "BRL", int64(5000), "pix", "13.1", "2026-12-09T12:00:00+01:00")
@@ -47,19 +47,19 @@ func FuzzSignedNotices(f *testing.F) {
 		list, err := p.Notices(ctx(), n)
 		providertest.Sound(t, list, err)
 		for _, told := range list {
-			// The factor is of pesos alone: nothing is multiplied on the way in.
+			// Only pesos have a factor: other amounts are not multiplied.
 			if told.Outcome.Kind == pay.Approved && told.Outcome.Local.Minor > value {
 				t.Errorf("%d of Adyen's units are %v", value, told.Outcome.Local)
 			}
 		}
-		// One byte of the signature off, and it tells nothing.
+		// With one wrong byte in the signature, it contains nothing.
 		if list, err := p.Notices(ctx(), spoilt(t, n)); err == nil || len(list) != 0 {
-			t.Errorf("a spoilt signature is taken: %+v, %v", list, err)
+			t.Errorf("a changed signature is accepted: %+v, %v", list, err)
 		}
 	})
 }
 
-// spoilt is a notification with a bit of its signature turned.
+// spoilt returns a notification with one changed bit in its signature.
 func spoilt(t *testing.T, n provider.Notification) provider.Notification {
 	t.Helper()
 	var message struct {

@@ -33,7 +33,7 @@ func sample() provider.Request {
 	}
 }
 
-// looks tells the lists and the questions, which come before a charge or refund.
+// looks reports whether a request is a list or a query, which come before a charge or refund.
 func looks(r *http.Request) bool { return r.Method == http.MethodGet }
 
 func TestAdapter(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAdapter(t *testing.T) {
 		Looks:       looks,
 		Nameless:    "order_refunds_request: amount, expires_at, reason",
 		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
-		// "Pending" is the one status of a refund that the documentation has.
+		// "Pending" is the only documented status of a refund.
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{
 			spei: {money.New(1, money.MXN), money.New(10_05, money.MXN), money.New(1_000_000_00, money.MXN), money.New(math.MaxInt64-1, money.MXN)},
@@ -122,7 +122,7 @@ func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
 	line.Spare(looks)
 	line.Fail(providertest.TimeoutAfter)
 	if o := a.Charge(ctx, r); o.Kind != pay.Unknown {
-		t.Errorf("the answer is lost: %+v", o)
+		t.Errorf("the reply is lost: %+v", o)
 	}
 	line.Fail(providertest.NoFault)
 	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || len(f.Books()) != 1 {
@@ -134,14 +134,14 @@ func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
 	defer cancel()
 	line.Fail(providertest.TimeoutAfter)
 	if o := a.Refund(ctx, q); o.Kind != pay.Unknown {
-		t.Errorf("the answer to a refund is lost: %+v", o)
+		t.Errorf("the reply to a refund is lost: %+v", o)
 	}
 	line.Fail(providertest.NoFault)
 	if o := a.QueryRefund(context.Background(), q); o.Kind != pay.Awaiting {
-		t.Errorf("a question about it: %+v", o)
+		t.Errorf("a query about it: %+v", o)
 	}
 	if o := a.Refund(context.Background(), q); o.Kind != pay.Awaiting || len(f.Books()[0].Refunds) != 1 {
-		t.Errorf("a refund of the whole again: %+v, %v", o, f.Books())
+		t.Errorf("a second refund of the full amount: %+v, %v", o, f.Books())
 	}
 }
 
@@ -161,11 +161,11 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	}
 	now = now.Add(pageTime)
 	if o := a.Query(ctx, r); o.Kind != pay.Declined || !o.Soft || o.Decline != "do_not_honor" {
-		t.Errorf("the page is over: %+v", o)
+		t.Errorf("the page has expired: %+v", o)
 	}
 	f.Move(r.Reference, providertest.Declined)
 	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 1 || list[0].Outcome.Code != problem.InsufficientFunds {
-		t.Errorf("the page is over: %+v, %v", list, err)
+		t.Errorf("the page has expired: %+v, %v", list, err)
 	}
 	r.Reference = "01M7ZTEST-2"
 	now = providertest.Noon
@@ -197,7 +197,7 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	}
 }
 
-func TestARefusedKeyIsNoDoubt(t *testing.T) {
+func TestRefusedKeyIsNotUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	a.key = "key_revoked"
 	if o := a.Charge(context.Background(), request(spei)); o.Kind != pay.Unavailable {
@@ -218,11 +218,11 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	a.Charge(ctx, r)
 	live := strings.Replace(string(f.Notification(r.Reference).Body), `"livemode":false,"object":"event"`, `"livemode":true,"object":"event"`, 1)
 	for what, n := range map[string]provider.Notification{
-		"an order that waits":         f.Notification(r.Reference),
-		"an order that is not there":  event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
-		"a customer":                  event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
-		"a ping":                      sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
-		"another environment's order": sign([]byte(live)),
+		"an order that waits":          f.Notification(r.Reference),
+		"an order that does not exist": event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
+		"a customer":                   event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
+		"a ping":                       sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
+		"another environment's order":  sign([]byte(live)),
 	} {
 		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
 			t.Errorf("%s: %v, %v", what, list, err)
@@ -238,7 +238,7 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	}
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(ctx, paid); !errors.Is(err, provider.ErrUnreachable) {
-		t.Errorf("the order cannot be asked for: %v", err)
+		t.Errorf("the order cannot be queried: %v", err)
 	}
 }
 
@@ -268,10 +268,10 @@ func TestChargebacksThatNameTheirOrder(t *testing.T) {
 		ids[list[0].ID] = true
 	}
 	if len(ids) != 5 || len(line.Unmapped()) != 0 {
-		t.Errorf("want five ids and no strange word: %v, %v", ids, line.Unmapped())
+		t.Errorf("want five ids and no unknown word: %v, %v", ids, line.Unmapped())
 	}
 	if list := told("moved", f.Charges[0].id); len(list) != 0 || len(line.Unmapped()) != 1 {
-		t.Errorf("a new stage: %+v, told of %v", list, line.Unmapped())
+		t.Errorf("a new stage: %+v, reported %v", list, line.Unmapped())
 	}
 	if list := told("won", ""); len(list) != 0 {
 		t.Errorf("without its order: %+v", list)
@@ -292,8 +292,8 @@ func TestOrdersMadeElsewhereAreNotOurs(t *testing.T) {
 	}
 }
 
-// The key of the documentation's page on the authentication of webhooks, as it is
-// in the JSON of /webhook_keys.
+// The key from the documentation's page about the authentication of webhooks, as in
+// the JSON of /webhook_keys.
 const documented = `-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0iz57mpVAvxQtuxOyWsW\nhM1Jai7WB5cNZFs8xK53A9X9LQiXz30pzoFIhVo9Zm5K5GBpb9frCH8w6yr+/xrX\n0VUjbp1VTgZ2iGOm83ykLN7YYQJk5pCt/B69eFPYbMCKFzvauwTtN9tf2KcLQQ2y\nSohxd3H51uUIGcxnSR5oVPoCdY4geSWfK0/FE4SAyVsTB/b3mS0KUor7R2tZupKm\nrS26O6QFQrk0ELuGIIriJimjxaQG9V7E/TumKkbDPAcJsiZBF8oep02sXbdNpaxl\nj5PNkVIQ2F09BfDJl71DrcAIKYXG7HSgDEoiRkZ3jIzudUNA+qkpYwHJ5Qx9qmgy\nuQIDAQAB\n-----END PUBLIC KEY-----\n`
 
 func TestKeysAreReadAsTheyAreCopied(t *testing.T) {

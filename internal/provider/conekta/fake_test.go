@@ -17,7 +17,7 @@ const testKey = "key_eYvWV7gSDkNYXsmr"
 // fake is Conekta with the books of one account.
 type fake struct {
 	providertest.Frame[*entry]
-	keyless bool   // it takes no Idempotency-Key
+	keyless bool   // it accepts no Idempotency-Key
 	store   string // whose references cash orders get
 	serial  int64
 }
@@ -27,8 +27,8 @@ type entry struct {
 	id       string
 	status   any // payment_status
 	hosted   bool
-	kind     string // of the charge
-	until    int64  // of the page
+	kind     string // the charge's
+	until    int64  // the page's
 	updated  int64
 	metadata map[string]any
 	charges  []map[string]any
@@ -69,7 +69,7 @@ func fail(status int, kind, code string) (int, any) {
 	}
 }
 
-// get answers a list in pages, oldest last, or one order.
+// get returns a list in pages, oldest last, or one order.
 func (f *fake) get(r *http.Request) (int, any) {
 	if id, one := strings.CutPrefix(r.URL.Path, "/orders/"); one {
 		for _, e := range f.Charges {
@@ -103,7 +103,7 @@ func (f *fake) get(r *http.Request) (int, any) {
 	return http.StatusOK, list
 }
 
-// post makes, refunds or cancels an order.
+// post creates, refunds or cancels an order.
 func (f *fake) post(path []string, body []byte) (int, any) {
 	if len(path) == 1 && path[0] == "orders" {
 		return f.create(body)
@@ -201,7 +201,7 @@ func (f *fake) try(e *entry, status, failure string) {
 	e.charges = append(e.charges, c)
 }
 
-// set moves an order and its last charge.
+// set changes the status of an order and its last charge.
 func (e *entry) set(order, charge string) {
 	e.status = order
 	e.updated++
@@ -253,7 +253,7 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	return http.StatusOK, e.json()
 }
 
-// refunds are those of the charge that was paid, the oldest first.
+// refunds returns the refunds of the paid charge, oldest first.
 func (e *entry) refunds() map[string]any {
 	var list []map[string]any
 	for n, r := range e.Refunds {
@@ -263,7 +263,7 @@ func (e *entry) refunds() map[string]any {
 	return map[string]any{"object": "list", "has_more": false, "data": list}
 }
 
-// changed moves an order to its ending.
+// changed moves an order to its final status.
 func (f *fake) changed(e *entry) {
 	ending := e.Ending
 	if ending == providertest.Open {
@@ -301,7 +301,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return event(fmt.Sprint(f.serial), fmt.Sprint("order.", e.status), e.json())
 }
 
-// event is one as it is sent.
+// event returns an event as it is sent.
 func event(id, kind string, object map[string]any) provider.Notification {
 	return sign(providertest.JSON(map[string]any{
 		"id": id, "object": "event", "type": kind, "livemode": false, "created_at": providertest.Noon.Unix(),
@@ -313,5 +313,5 @@ func sign(body []byte) provider.Notification {
 	return providertest.Notify("application/json", body, "Digest", providertest.Signed(crypto.SHA256, body))
 }
 
-// RefundNotification does not say which refund it is of.
+// RefundNotification does not name its refund.
 func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

@@ -18,7 +18,7 @@ const (
 		`"metadata":{"cascada_reference":"01M7ZFUZZ-1"},"charges":{"object":"list","has_more":false,"data":[{"id":"ch_1","object":"charge","status":"paid","amount":5000,"currency":"MXN","payment_method":{"object":"bank_transfer_payment","type":"spei"}}]}}`
 )
 
-// Whatever stands in the header: without the signature of the body, nothing is read.
+// Whatever the header is: without a signature of the body, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	good := sign([]byte(fuzzedEvent)).Header.Get("Digest")
 	f.Add(good, []byte(fuzzedEvent+" "))
@@ -35,8 +35,8 @@ func FuzzForgedNotices(f *testing.F) {
 	})
 }
 
-// What Conekta signed is read, whatever it says and whatever it answers when it is asked, and
-// never as money that is none.
+// Whatever Conekta signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	for _, seed := range [][2]string{
 		{fuzzedEvent, fuzzedOrder},

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// places are the countries of the rails: code, currency, and a document there.
+// places lists the countries of the rails: code, currency, and a document there.
 var places = map[string]struct {
 	currency money.Currency
 	document string
@@ -60,7 +60,7 @@ func TestAdapter(t *testing.T) {
 	}.Run(t)
 }
 
-// connect is an account at an upstream.
+// connect returns an account at an upstream.
 func connect(t *testing.T, upstream http.Handler) *account {
 	t.Helper()
 	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials, upstream)
@@ -75,7 +75,7 @@ func request() provider.Request {
 }
 
 func TestSignatureOfThePublishedRequest(t *testing.T) {
-	// docs.dlocal.com/docs/initial-settings: a GET, so an empty body; signed by
+	// From docs.dlocal.com/docs/initial-settings: a GET, so the body is empty; signed with
 	// openssl dgst -sha256 -hmac secretKey123.
 	got := sign("secretKey123", "1955gdod", "2022-11-24T15:42:57.130Z", nil)
 	if want := "98211fe059efc3606b831a1c30a3c6d7448e598b515a15456ae9ebc157314aa2"; got != want {
@@ -136,7 +136,7 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5010}`, pay.Errored, ""},
-		{400, `{"code":5009}`, pay.Unknown, ""}, // and the question is refused as well
+		{400, `{"code":5009}`, pay.Unknown, ""}, // and the query is refused as well
 		{403, `{"code":3001}`, pay.Unavailable, ""},
 		{404, `NOT_FOUND`, pay.Errored, ""},
 		{429, `{"code":6000}`, pay.Unavailable, ""},
@@ -161,9 +161,9 @@ func TestOnlyDLocalSaysThatItNeverHadACharge(t *testing.T) {
 		}
 	}
 	r := request()
-	r.ProviderRef = "D-4-1" // theirs: it was there once
+	r.ProviderRef = "D-4-1" // dLocal's id: so the payment existed once
 	if o := connect(t, providertest.Says(404, `{"code":4000}`)).Query(context.Background(), r); o.Kind != pay.Unknown {
-		t.Errorf("a payment that dLocal has forgotten is %s", o.Kind)
+		t.Errorf("a payment that dLocal no longer knows is %s", o.Kind)
 	}
 }
 
@@ -259,8 +259,8 @@ func TestRefundWords(t *testing.T) {
 	}
 }
 
-// dLocal does not promise to send all of a refund's fields: it is asked for those
-// that are missing.
+// dLocal does not promise to send all fields of a refund: missing ones are
+// queried.
 func TestANotificationOfARefundWithoutItsName(t *testing.T) {
 	f := newFake()
 	a, line := providertest.OpenAccount[*account](t, Adapter(), credentials, f)
@@ -275,7 +275,7 @@ func TestANotificationOfARefundWithoutItsName(t *testing.T) {
 	}
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
-		t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+		t.Errorf("while dLocal does not answer: %v, want ErrUnreachable", err)
 	}
 }
 
@@ -341,7 +341,7 @@ func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
 	}
 }
 
-func TestAChargebackWhosePaymentCannotBeAskedForComesAgain(t *testing.T) {
+func TestChargebackIsRetriedIfItsPaymentCannotBeQueried(t *testing.T) {
 	a := connect(t, providertest.Says(503, ""))
 	n := notification(json.RawMessage(`{"id":"CHAR1","payment_id":"D-4-1","status":"COMPLETED"}`), noon)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
@@ -358,7 +358,7 @@ func TestANotificationOfNothingNewTellsNothing(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBe(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field := range credentials {
 		broken := map[string]string{"login": "a", "transKey": "b", "secretKey": "c"}
 		broken[field] = "line\r\nX-Login: other"

@@ -29,7 +29,7 @@ type charged struct {
 
 func newFake() *fake { return &fake{} }
 
-// find is the charge under our reference or dLocal's id.
+// find returns the charge with our reference or dLocal's id.
 func (f *fake) find(reference string) *charged {
 	for _, c := range f.Charges {
 		if c.Reference == reference || c.id == reference {
@@ -66,7 +66,7 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 	return notification(f.Must(reference).given()[n], noon)
 }
 
-// notification signs what is told.
+// notification returns a signed notification.
 func notification(told any, date string) provider.Notification {
 	body := providertest.JSON(told)
 	return providertest.Notify("application/json", body, "X-Date", date, "Authorization", "V2-HMAC-SHA256, Signature: "+signature(date, body))
@@ -76,7 +76,7 @@ func signature(date string, body []byte) string {
 	return hex.EncodeToString(providertest.MAC(sha256.New, credentials["secretKey"], credentials["login"], date, string(body)))
 }
 
-// object is the payment object.
+// object returns the payment object.
 func (c *charged) object() map[string]any {
 	paid := c.Paid()
 	word := map[providertest.Ending][3]string{
@@ -224,7 +224,7 @@ func (f *fake) create(body []byte) (int, any) {
 	if !ok || !currency.Valid() {
 		return refusal(400, 5001, "Invalid parameter: amount")
 	}
-	if currency == money.COP && strings.Contains(number.String(), ".") { // country pages: amount decimals 0
+	if currency == money.COP && strings.Contains(number.String(), ".") { // the country pages: amounts have no decimals
 		return refusal(400, 5001, "Invalid parameter: amount")
 	}
 	local, err := money.Parse(number.String(), currency)
@@ -278,7 +278,7 @@ func (f *fake) refund(body []byte) (int, any) {
 	return 200, c.given()[len(c.Refunds)-1]
 }
 
-// given are the refund objects of a payment.
+// given returns the refund objects of a payment.
 func (c *charged) given() []map[string]any {
 	list := []map[string]any{}
 	for n, r := range c.Refunds {

@@ -12,7 +12,7 @@ import (
 
 const fuzzedPayment = `{"id":"D-4-1","order_id":"01M7ZFUZZ-1","amount":50.00,"currency":"BRL","status":"PAID","status_code":"200","status_detail":"The payment was paid."}`
 
-// Whatever stands in the headers: without a MAC of login, date and body, nothing is read.
+// Whatever the headers are: without a MAC of login, date and body, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	good := "V2-HMAC-SHA256, Signature: " + signature(noon, []byte(fuzzedPayment))
 	f.Add(good, noon, []byte(fuzzedPayment+" "))
@@ -31,8 +31,8 @@ func FuzzForgedNotices(f *testing.F) {
 	})
 }
 
-// What dLocal signed is read, whatever it says and whatever it answers when it is asked, and
-// never as money that is none.
+// Whatever dLocal signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	for _, seed := range [][2]string{
 		{fuzzedPayment, ""},
@@ -52,7 +52,7 @@ func FuzzSignedNotices(f *testing.F) {
 		header := http.Header{"Authorization": {"V2-HMAC-SHA256, Signature: " + signature(noon, body)}, "X-Date": {noon}}
 		list, err := a.Notices(context.Background(), provider.Notification{Header: header, Body: body})
 		providertest.Sound(t, list, err)
-		// The date is signed too: a notification does not get younger.
+		// The date is signed too: a notification cannot be given a newer date.
 		header.Set("X-Date", "2026-11-21T12:00:00.001Z")
 		list, err = a.Notices(context.Background(), provider.Notification{Header: header, Body: body})
 		providertest.Refused(t, list, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// order is a payout to a person over a rail; with changes it.
+// order returns a payout to a person over a rail; with changes it.
 func orderOf(rail string, minor int64, to string, who pay.Beneficiary) payout.Request {
 	network, currency, _ := strings.Cut(rail, ".")
 	return payout.Request{
@@ -43,7 +43,7 @@ func samplePayouts() map[string]payout.Request {
 	}
 }
 
-// changed is a sample that is not quite itself.
+// changed returns a sample with changes.
 func changed(rail string, change func(*payout.Request)) payout.Request {
 	r := samplePayouts()[rail]
 	change(&r)
@@ -94,7 +94,7 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// paying is an account at a fake of its own, whose clock is the line's, and a payout.
+// paying is an account at its own fake, which uses the line's clock, and a payout.
 func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
@@ -104,7 +104,7 @@ func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Reques
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
 	t.Cleanup(func() {
 		if list := f.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 	})
 	return s, f, line, r
@@ -117,7 +117,7 @@ func wantPayout(t *testing.T, what string, o pay.PayoutOutcome, kind pay.PayoutK
 	}
 }
 
-// The first is dLocal's own example, but for the person (reference: Environments, Payouts v3).
+// The first is dLocal's own example, except for the person (reference: Environments, Payouts v3).
 func TestWhatIsSent(t *testing.T) {
 	company := samplePayouts()["account.UYU"]
 	company.Name, company.Document = "Hoy  SA", "211003420017"
@@ -139,7 +139,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// refused is a payout that an answer's body refuses.
+// refused returns a payout that is refused with an answer's body.
 func refusedPayout(t *testing.T, status int, body string, change func(*payoutFake, *payout.Request)) pay.PayoutOutcome {
 	t.Helper()
 	s, f, _, r := paying(t)
@@ -158,7 +158,7 @@ func TestOnlyTheFirstCallIsProvedByItsRefusal(t *testing.T) {
 		`{"code":5008}`: {Kind: pay.PayoutUnavailable, Code: "limit_exceeded"}, `{"code":5014}`: {Kind: pay.PayoutUnavailable, Code: "insufficient_funds"},
 		`{"code":5012}`: {Kind: pay.PayoutRejected, Code: "limit_exceeded"}, `{"code":5013}`: {Kind: pay.PayoutRejected, Code: "compliance_rejected"},
 		`{"code":5015}`: {Kind: pay.PayoutRejected, Code: "compliance_rejected"},
-		// 5011 says that there is one; the others may be of anything.
+		// 5011 says that the payout exists; the other codes may be about anything.
 		`{"code":5011}`: {Kind: pay.PayoutUnknown}, `{"code":5009}`: {Kind: pay.PayoutUnknown}, `{"code":5010}`: {Kind: pay.PayoutUnknown},
 		`{"code":7000}`: {Kind: pay.PayoutUnknown}, `{"code":5099}`: {Kind: pay.PayoutUnknown}, `{}`: {Kind: pay.PayoutUnknown}, `[]`: {Kind: pay.PayoutUnknown},
 	} {
@@ -179,8 +179,8 @@ func TestOnlyTheFirstCallIsProvedByItsRefusal(t *testing.T) {
 	}
 }
 
-// An earlier call arrived, and its answer was lost: whatever the next one is refused with, the
-// payout stands as it does.
+// An earlier call arrived, and its reply was lost: whatever refuses the next call, the payout's
+// state is that of the first one.
 func TestARefusedRepetitionIsAQuestion(t *testing.T) {
 	ctx := context.Background()
 	for _, calls := range []int{1, 2} {
@@ -195,7 +195,7 @@ func TestARefusedRepetitionIsAQuestion(t *testing.T) {
 		if len(f.Books()) != 1 || f.Books()[0].Times != 1 {
 			t.Errorf("the books have %+v", f.Books())
 		}
-		line.Fail(payouttest.ServerError, 2) // the question: then nothing is known
+		line.Fail(payouttest.ServerError, 2) // the query: then nothing is known
 		wantPayout(t, "the call, and no question", s.Send(ctx, r), pay.PayoutUnknown, "")
 	}
 }
@@ -207,7 +207,7 @@ func TestStatuses(t *testing.T) {
 		words int
 	}{
 		"PENDING": {pay.PayoutAccepted, "", 0}, "DELIVERED": {pay.PayoutAccepted, "", 0}, "ON_HOLD": {pay.PayoutAccepted, "", 0}, "ON_HOLD_BY_COMPLIANCE": {pay.PayoutAccepted, "", 0},
-		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a finer code
+		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a more detailed code
 		"BAD_REQUEST": {pay.PayoutUnknown, "", 1}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
 	} {
 		s, f, line, r := paying(t)
@@ -220,7 +220,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-func TestARejectionWithAFinerCodeIsToldToTheOperator(t *testing.T) {
+func TestRejectionWithADetailedCodeIsReported(t *testing.T) {
 	for fine, words := range map[string]int{"": 0, "300": 0, "301": 1} {
 		s, f, line, r := paying(t)
 		f.Next(payouttest.Refused)

@@ -18,30 +18,30 @@ import (
 
 var payoutCredentials = map[string]string{"clientId": "c1i3nt", "clientSecret": "s3cr3t-0f-0auth", "purpose": "DIGITAL_GOODS"}
 
-// tokenLife is how long a token lives (reference: Security, Payouts v3).
+// tokenLife is the lifetime of a token (reference: Security, Payouts v3).
 const tokenLife = 180 * time.Second
 
-// payoutFake is Payouts v3, as its documentation has it.
+// payoutFake is Payouts v3, as documented.
 type payoutFake struct {
 	payouttest.Frame[*fakePayout]
-	clock  func() time.Time // nil: its clock stands
+	clock  func() time.Time // nil: its clock stands still
 	issued map[string]time.Time
-	grants int    // tokens that were asked for
-	says   string // what a new payout is refused with: an answer's body
-	status int    // of that answer; 400 where it is not said
-	fine   string // a finer code of a rejection
+	grants int    // requested tokens
+	says   string // the body of the answer that refuses new payouts
+	status int    // of that answer; 0 means 400
+	fine   string // a more detailed code of a rejection
 	last   []byte // the last order
 }
 
 type fakePayout struct {
 	payouttest.Entry
 	order fakeOrder
-	word  string // its status, where that is not the usual one
+	word  string // its status, if it is not the usual one
 }
 
 func (p *fakePayout) id() string { return "PO-4-" + p.Reference }
 
-// fakeOrder is all that an order may have (reference: Submit a payout, v3, and the countries').
+// fakeOrder has all fields that an order may have (reference: Submit a payout, v3, and the countries').
 type fakeOrder struct {
 	ExternalID      string      `json:"external_id"`
 	MethodID        string      `json:"payment_method_id"`
@@ -71,7 +71,7 @@ type fakeOrder struct {
 	} `json:"beneficiary"`
 }
 
-// page is what a country's page wants: forms of fields, "" for one that is not sent.
+// page is what a country's page requires: patterns of fields, "" for a field that is not sent.
 type page struct {
 	currency, amount            string
 	account, code, branch, kind string
@@ -93,7 +93,7 @@ var countries = map[string]page{
 
 func fits(form, text string) bool { return regexp.MustCompile(`^(` + form + `)$`).MatchString(text) }
 
-// wrong says what is not documented of an order; "" is nothing.
+// wrong returns what is undocumented in an order; "" if nothing is.
 func (q *fakeOrder) wrong() string {
 	c, b := countries[q.Country], q.Beneficiary
 	to, code, branch, kind := "", "", "", ""
@@ -264,7 +264,7 @@ func (f *payoutFake) Notify(reference string) provider.Notification {
 	return providertest.Notify("application/json", providertest.JSON(f.json(f.Must(reference))))
 }
 
-// Forge: notifications have no signature that is documented, so anybody can send one.
+// Forge returns forged notifications. Their signature is not documented, so anybody can send one.
 func (f *payoutFake) Forge(reference string) map[string]provider.Notification {
 	f.Lock()
 	defer f.Unlock()

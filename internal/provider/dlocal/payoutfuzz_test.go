@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// local calls a handler in place of a network.
+// local calls a handler instead of a network.
 type local struct{ upstream http.Handler }
 
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,8 +23,8 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// Whatever dLocal answers, to a call or to a question that a notification led to: it is never
-// read as more than it proves.
+// Whatever dLocal answers, to a call or to a query that a notification caused: it is never
+// taken for more than it proves.
 func FuzzPayoutAnswers(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"id":"PO-4-1","external_id":"01M7ZFUZZ","status":"PAID","status_code":"200","amount":5.00,"currency":"BRL"}`, `{"external_id":"01M7ZFUZZ"}`},
@@ -54,7 +54,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		sound := func(what string, o pay.PayoutOutcome) {
 			switch {
 			case o.Kind == pay.PayoutPaid && (!good || !o.Local.IsPositive() || o.ProviderRef == ""):
-				t.Errorf("%s: money that is none: %+v", what, o)
+				t.Errorf("%s: an invalid amount: %+v", what, o)
 			case !good && o.Kind == pay.PayoutAccepted, good && o.Kind == pay.PayoutUnavailable, o.Kind == pay.PayoutReturned:
 				t.Errorf("%s: it is %+v, by status %d", what, o, status)
 			case o.Kind == pay.PayoutRejected && !good && (what != "the call" || status != http.StatusBadRequest):
@@ -62,7 +62,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 			case o.Kind == pay.PayoutMissing && status != http.StatusBadRequest:
 				t.Errorf("%s: it is missing by status %d", what, status)
 			case o.Local != (money.Amount{}) && !o.Local.IsPositive(), !utf8.ValidString(o.Code + o.Message + o.ProviderRef):
-				t.Errorf("%s: what no database takes: %+v", what, o)
+				t.Errorf("%s: a text that no database accepts: %+v", what, o)
 			}
 		}
 		sound("the call", s.Send(ctx, r))
@@ -70,7 +70,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		again := r
 		again.Calls = 2
 		if o := s.Send(ctx, again); !good && o.Kind != pay.PayoutUnknown {
-			t.Errorf("a second call is proved by its refusal: %+v", o)
+			t.Errorf("the refusal of a second call proves something: %+v", o)
 		}
 		list, err := s.Notices(ctx, provider.Notification{Header: http.Header{}, Body: told})
 		if err != nil && len(list) != 0 {
@@ -79,7 +79,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		for _, n := range list {
 			sound("the notice", n.Outcome)
 			if n.ID == "" || n.Reference == "" || len(n.Body) == 0 || n.Outcome.Kind != pay.PayoutPaid && n.Outcome.Kind != pay.PayoutRejected {
-				t.Errorf("it is of nothing: %+v", n)
+				t.Errorf("it is about nothing: %+v", n)
 			}
 		}
 	})

@@ -28,7 +28,7 @@ func TestATokenIsSharedAndRenewedEarly(t *testing.T) {
 		}
 		line.Pass(49 * time.Second)
 	}
-	line.Pass(3 * time.Second) // it would live 30 seconds more
+	line.Pass(3 * time.Second) // it would be valid for 30 seconds more
 	wantPayout(t, "the question", s.Query(ctx, r), pay.PayoutPaid, "")
 	if f.grants != 2 {
 		t.Errorf("%d tokens, want 2", f.grants)
@@ -56,7 +56,7 @@ func TestATokenThatIsRefusedIsRenewedOnce(t *testing.T) {
 	s, f, line, r := paying(t)
 	ctx := context.Background()
 	s.Query(ctx, r)
-	f.issued = nil // dLocal has taken it back
+	f.issued = nil // dLocal has revoked it
 	wantPayout(t, "the call", s.Send(ctx, r), pay.PayoutPaid, "")
 	if f.grants != 2 || len(f.Books()) != 1 {
 		t.Errorf("%d tokens, the books have %+v", f.grants, f.Books())
@@ -77,7 +77,7 @@ func TestATokenThatIsRefusedIsRenewedOnce(t *testing.T) {
 	}
 }
 
-// While a call is refused, another one has renewed the token: that token is tried, once.
+// While a call is refused, another one renews the token: that token is tried, once.
 func TestATokenOfAnotherCallIsNotDropped(t *testing.T) {
 	var s *sender
 	var line *payouttest.Line
@@ -85,7 +85,7 @@ func TestATokenOfAnotherCallIsNotDropped(t *testing.T) {
 	s, line = payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		paths = append(paths, q.URL.Path)
 		if len(paths) < 6 {
-			s.token = fmt.Sprintf("another-%d", len(paths)) // nobody holds it: the one call waits for us
+			s.token = fmt.Sprintf("another-%d", len(paths)) // no other call has it: this call waits for ours
 		}
 		upstream(http.StatusForbidden, `{"code":4001}`).ServeHTTP(w, q)
 	}))
@@ -157,7 +157,7 @@ func TestTheCheckTakesANewToken(t *testing.T) {
 	for status, body := range map[int]string{http.StatusForbidden: `{"code":4002}`, http.StatusOK: `{}`, http.StatusBadRequest: `{"code":3000}`} {
 		s, _ := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, upstream(status, body))
 		if err := s.Check(ctx); err == nil {
-			t.Errorf("%d %s: the check says that all is well", status, body)
+			t.Errorf("%d %s: the check passes", status, body)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestOfANotificationOnlyItsReferenceIsRead(t *testing.T) {
 		}
 	}
 	if n := line.Count(); n != 0 {
-		t.Errorf("%d calls were made for what is no notification", n)
+		t.Errorf("%d calls were made for an invalid notification", n)
 	}
 	f.Complete(r.Reference)
 	list, err := s.Notices(ctx, says(`{"external_id":"01M7ZBVYT4","status":"REJECTED","amount":9,"currency":"BRL"}`))

@@ -47,7 +47,7 @@ func TestAdapter(t *testing.T) {
 	}.Run(t)
 }
 
-// connect is an account at an upstream.
+// connect returns an account at an upstream.
 func connect(t *testing.T, upstream http.Handler) *account {
 	t.Helper()
 	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials, upstream)
@@ -98,7 +98,7 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 	}
 	for reason, d := range declines {
 		o := at("NOK", reason, "a text")
-		if strings.Contains(reason, " ") { // of a card
+		if strings.Contains(reason, " ") { // a card's reason
 			o = at("NOK", "", reason)
 		}
 		if o.Kind != pay.Declined || o.Code != d.Code || o.Soft != d.Soft || o.Decline == "" || o.Message == "" {
@@ -112,7 +112,7 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 	}
 	for _, o := range []pay.Outcome{at("", "", ""), at("OK", "ACCEPTED", ""), at("NOK", "CANCELED_BY_MERCHANT", "")} {
 		if o.Kind != pay.Lapsed {
-			t.Errorf("%+v, want the end of the shopper's time", o)
+			t.Errorf("%+v, want an expired payment", o)
 		}
 	}
 	if o := at("NOK", "MOON_PHASE", ""); o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: MOON_PHASE"}) {
@@ -128,7 +128,7 @@ func TestRefusalsOfACharge(t *testing.T) {
 	}{
 		{200, `{"status":"ERROR","status_code":"BP-DR-6","status_message":"Amount reported is less than the minimum amount"}`, pay.Errored},
 		{400, `{"status":"ERROR","status_code":"BP-DR-6"}`, pay.Errored},
-		{200, `{"status":"ERROR","status_code":"BP-DR-0"}`, pay.Unknown}, // and the question is refused as well
+		{200, `{"status":"ERROR","status_code":"BP-DR-0"}`, pay.Unknown}, // and the query is refused as well
 		{200, `{"status":"ERROR"}`, pay.Unknown},
 		{403, `<html>`, pay.Unavailable},
 		{429, `{"status":"ERROR","status_code":"BP-RL-1"}`, pay.Unavailable},
@@ -154,10 +154,10 @@ func TestOnlyAPaymentThatIsNotFoundIsMissing(t *testing.T) {
 		}
 	}
 	r := request()
-	r.ProviderRef = "abc" // EBANX's own: it was there once
+	r.ProviderRef = "abc" // EBANX's id: so the payment existed once
 	gone := `{"status":"ERROR","status_code":"BP-X-1","status_message":"Payment not found"}`
 	if o := connect(t, providertest.Says(200, gone)).Query(context.Background(), r); o.Kind != pay.Unknown {
-		t.Errorf("a payment that EBANX has forgotten is %s", o.Kind)
+		t.Errorf("a payment that EBANX no longer knows is %s", o.Kind)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestABuyerWithoutWhatEBANXNeeds(t *testing.T) {
 	if o := a.Charge(context.Background(), r); o.Kind != pay.Errored || o.Decline != "buyer_incomplete" || len(f.Books()) != 0 {
 		t.Errorf("%+v", o)
 	}
-	r.Rail = "card.BRA" // asked for on EBANX's page
+	r.Rail = "card.BRA" // the data is entered on EBANX's page
 	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting {
 		t.Errorf("%+v", o)
 	}
@@ -236,7 +236,7 @@ func TestOneNotificationOfSeveralPayments(t *testing.T) {
 	}
 	f.Move("01M7Z-1", providertest.Paid)
 	f.Move("01M7Z-3", providertest.Expired)
-	hashes = append(hashes, strings.Repeat("f", 48)) // which EBANX does not know itself
+	hashes = append(hashes, strings.Repeat("f", 48)) // EBANX itself does not know it
 	n := notification("operation=payment_status_change&notification_type=update&hash_codes=" + strings.Join(hashes, ","))
 	list, err := a.Notices(context.Background(), n)
 	if err != nil || len(list) != 2 || list[0].Reference != "01M7Z-1" || list[0].Outcome.Kind != pay.Approved ||
@@ -250,7 +250,7 @@ func TestNotificationsThatAreNotOfPayments(t *testing.T) {
 	var told []string
 	a.Unmapped = func(word string) { told = append(told, word) }
 	for _, body := range []string{
-		"operation=enrollment_status_change&notification_type=update", "operation=payment_status_change&notification_type=refund&hash_codes=abc", // not one of EBANX's
+		"operation=enrollment_status_change&notification_type=update", "operation=payment_status_change&notification_type=refund&hash_codes=abc", // the hash is not one of EBANX's
 		"operation=payment_status_change&notification_type=moon&hash_codes=abc",
 	} {
 		if list, err := a.Notices(context.Background(), notification(body)); err != nil || len(list) != 0 {
@@ -281,7 +281,7 @@ func TestDisputesThatEndWell(t *testing.T) {
 	}
 }
 
-func TestANotificationThatCannotBeAskedAboutComesAgain(t *testing.T) {
+func TestNotificationIsRetriedIfItCannotBeQueried(t *testing.T) {
 	n := notification("operation=payment_status_change&notification_type=update&hash_codes=abc")
 	for _, a := range []*account{connect(t, providertest.Says(503, "")), connect(t, providertest.Says(200, "{}")), connect(t, providertest.Says(200, `{"status":"ERROR","status_code":"BP-SA-1"}`))} {
 		if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
@@ -304,7 +304,7 @@ func TestTheSignaturesHeaderHasTwoSpellings(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBe(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{"integrationKey": "two words", "certificate": "not PEM"} {
 		broken := map[string]string{"integrationKey": key, "certificate": certificate, field: value}
 		_, err := open(provider.Account{Credentials: broken})

@@ -21,7 +21,7 @@ import (
 
 const key = "test_ik_Aj8mBkUrCQe4zPFgdhC5Yw"
 
-// certificate is of the key that signs in place of EBANX's.
+// certificate is for the key that signs instead of EBANX's.
 var certificate = func() string {
 	about := x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "notifications"}, NotAfter: time.Unix(1, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &providertest.Key().PublicKey, providertest.Key())
@@ -72,7 +72,7 @@ func notification(body string) provider.Notification {
 		"X-SignatureFingerprint", "4ABAD89CF66B99998465470550EB15E3E271A246", "X-SignatureContent", providertest.Signed(crypto.SHA1, []byte(body)))
 }
 
-// object is the payment as EBANX shows it: amounts are strings with two decimals.
+// object returns a payment as EBANX shows it: amounts are strings with two decimals.
 func (c *charged) object() map[string]any {
 	status := map[providertest.Ending]string{
 		providertest.Open: "PE", providertest.Paid: "CO", providertest.WrongAmount: "CO", providertest.WrongCurrency: "CO",
@@ -223,7 +223,7 @@ func (f *fake) refund(c *charged, m map[string]any) map[string]any {
 	return map[string]any{"payment": c.object(), "refund": c.given()[len(c.Refunds)-1], "operation": "refund", "status": "SUCCESS"}
 }
 
-// given are the refunds of a payment. The reference of one is its code and its
+// given returns the refunds of a payment. The reference of a refund is its code and its
 // description.
 func (c *charged) given() (list []map[string]any) {
 	for n, r := range c.Refunds {

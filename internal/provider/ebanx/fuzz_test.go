@@ -18,7 +18,7 @@ const (
 		`"refunds":[]}}`
 )
 
-// Whatever stands in the headers: without the signature of the body, nothing is read.
+// Whatever the headers are: without a signature of the body, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	good := notification(fuzzedForm).Header.Get("X-SignatureContent")
 	f.Add(good, "", []byte(fuzzedForm+"&"))
@@ -36,8 +36,8 @@ func FuzzForgedNotices(f *testing.F) {
 	})
 }
 
-// What EBANX signed is read, whatever it says and whatever it answers when it is asked, and
-// never as money that is none.
+// Whatever EBANX signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	refunds := `[{"id":"21","merchant_refund_code":"` + refundCode("CLM1-1") + `","status":"CO","amount_ext":"10.00","description":"` + described + `CLM1-1"}]`
 	for _, seed := range [][2]string{

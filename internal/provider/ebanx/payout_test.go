@@ -17,7 +17,7 @@ import (
 
 const testCPF, testRandom, testCLABE = "52998224725", "c4249323-b4ca-43f2-8139-8232aab09b93", "646180157000000004"
 
-// overPix is a payout to a Pix key.
+// overPix returns a payout to a Pix key.
 func overPix(key, document string, centavos int64) payout.Request {
 	return payout.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(centavos, money.BRL),
@@ -26,7 +26,7 @@ func overPix(key, document string, centavos int64) payout.Request {
 	}
 }
 
-// overSPEI is a payout to a CLABE.
+// overSPEI returns a payout to a CLABE.
 func overSPEI(account, document string) payout.Request {
 	r := overPix(account, document, 45050)
 	r.Local, r.Network, r.Currency = money.New(45050, money.MXN), "spei", "MXN"
@@ -35,7 +35,7 @@ func overSPEI(account, document string) payout.Request {
 
 func samplePayout() payout.Request { return overPix(testCPF, testCPF, 12345) }
 
-// but is the sample with a change.
+// but returns the sample with a change.
 func but(change func(*payout.Request)) payout.Request {
 	r := samplePayout()
 	change(&r)
@@ -69,7 +69,7 @@ func TestEBANXPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// paying is an account at a fake of its own, and a payout that is sent for the first time.
+// paying is an account at its own fake, and a payout that is sent for the first time.
 func paying(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
@@ -78,13 +78,13 @@ func paying(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
 	t.Cleanup(func() {
 		if list := f.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 	})
 	return p, f, line, r
 }
 
-// saying is an account at a provider that gives one answer to all.
+// saying returns an account at a provider that answers everything in the same way.
 func saying(t *testing.T, status int, text string) (*payer, payout.Request) {
 	t.Helper()
 	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), credentials, providertest.Says(status, text))
@@ -137,7 +137,7 @@ func TestAnOpenPayoutIsCommittedByTheNextCallAlone(t *testing.T) {
 	f.commit = nil
 	wantPayout(t, "the question", p.Query(ctx, r), pay.PayoutUnsent, "")
 	if b := f.Books()[0]; b.Times != 0 {
-		t.Fatalf("it was committed by a question: %+v", b)
+		t.Fatalf("a query committed it: %+v", b)
 	}
 	r.Calls = 2
 	wantPayout(t, "the next call", p.Send(ctx, r), pay.PayoutAccepted, "")
@@ -149,7 +149,7 @@ func TestAnOpenPayoutIsCommittedByTheNextCallAlone(t *testing.T) {
 	}
 }
 
-// Whether a payout that is committed is OP for a while is not documented.
+// It is not documented whether a committed payout stays OP for a while.
 func TestACommittedPayoutThatIsStillOpenIsPaidOnce(t *testing.T) {
 	ctx := context.Background()
 	p, f, _, r := paying(t)
@@ -166,7 +166,7 @@ func TestACommittedPayoutThatIsStillOpenIsPaidOnce(t *testing.T) {
 	}
 }
 
-// A person may use our reference in the dashboard.
+// A person may use our reference in EBANX's dashboard.
 func TestOnlyWhatWasOrderedIsCommitted(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -175,7 +175,7 @@ func TestOnlyWhatWasOrderedIsCommitted(t *testing.T) {
 		paid     bool
 	}{
 		"ours": {testCPF, money.New(12345, money.BRL), true}, "ours, written otherwise": {"529.982.247-25", money.New(12345, money.BRL), true},
-		"to nobody that is told": {"", money.New(12345, money.BRL), true}, "another amount": {testCPF, money.New(12346, money.BRL), false},
+		"to an unknown recipient": {"", money.New(12345, money.BRL), true}, "another amount": {testCPF, money.New(12346, money.BRL), false},
 		"another currency": {testCPF, money.New(12345, money.USD), false}, "another person": {"11144477735", money.New(12345, money.BRL), false},
 	} {
 		p, f, _, r := paying(t)

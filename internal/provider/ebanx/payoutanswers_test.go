@@ -30,7 +30,7 @@ func TestOrdersThatAreNotTaken(t *testing.T) {
 		if _, known := refusals[code]; (len(line.Words()) > 0) == (known || want.Kind == pay.PayoutUnknown) {
 			t.Errorf("%s: reported to the operator: %q", code, line.Words())
 		}
-		// Later, the payout may be there since the first call.
+		// A later call may follow a first call that succeeded.
 		r.Calls = 2
 		wantPayout(t, code+", the second call", p.Send(ctx, r), want.Kind, want.Code)
 		f.absent = denial("HP-ZZ-41", "Not found")
@@ -54,7 +54,7 @@ func TestOrdersThatAreNotTaken(t *testing.T) {
 	p, r = saying(t, http.StatusInternalServerError, `{"type":"invalid_request_error","code":"HP-CM-06","message":"No"}`)
 	o := p.Send(ctx, r)
 	if wantPayout(t, "status 500", o, pay.PayoutUnknown, ""); !strings.Contains(o.Message, "500") {
-		t.Errorf("the operator does not read of the status: %q", o.Message)
+		t.Errorf("the status is not reported to the operator: %q", o.Message)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestNotificationsOfManyPayouts(t *testing.T) {
 		t.Errorf("%+v %v", list, err)
 	}
 	if list, err = p.Notices(ctx, notification("operation=x&payout_hashes=f0")); err != nil || len(list) != 1 {
-		t.Errorf("another name of the field: %+v %v", list, err)
+		t.Errorf("another field name: %+v %v", list, err)
 	}
 	if list, err = p.Notices(ctx, notification("operation=payout_x")); err != nil || len(list) != 0 || !slices.Contains(line.Words(), "notification: payout_x") {
 		t.Errorf("no hash: %+v %v, reported to the operator: %q", list, err, line.Words())
@@ -168,11 +168,11 @@ func TestNotificationsOfManyPayouts(t *testing.T) {
 	}
 	line.Fail(payouttest.NoFault, 0)
 	if list, err = p.Notices(ctx, notification("operation=payment_status_change&hash_codes=f0")); err != nil || len(list) != 0 || line.Count() != 0 {
-		t.Errorf("of a charge: %+v %v after %d questions", list, err, line.Count())
+		t.Errorf("of a charge: %+v %v after %d queries", list, err, line.Count())
 	}
 	f.absent = denial("HP-ZZ-43", "No")
 	if list, err = p.Notices(ctx, payoutNotice("f0,f9")); !errors.Is(err, provider.ErrUnreachable) || len(list) != 0 {
-		t.Errorf("one that nobody knows about: %+v %v", list, err)
+		t.Errorf("an unknown payout: %+v %v", list, err)
 	}
 	for _, hashes := range []string{"f0,", "f0,%%", strings.Repeat("f", 51), "f0" + strings.Repeat(",f0", maxHashes)} {
 		if list, err := p.Notices(ctx, payoutNotice(hashes)); err == nil || len(list) != 0 {

@@ -16,14 +16,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// payoutFake is the part of EBANX that pays out, as its documentation has it.
+// payoutFake is the part of EBANX that pays out, as documented.
 type payoutFake struct {
 	payouttest.Frame[*fakePayout]
-	says   map[string]any // the answer to a new order, in place of the usual one
+	says   map[string]any // the answer to a new order, instead of the usual one
 	commit map[string]any // the answer to a commit, which then does nothing
-	lags   bool           // a payout that is committed stays OP until its batch
-	absent map[string]any // the answer about what is not there, in place of the one that we believe
-	where  string         // where the reason of a cancellation stands
+	lags   bool           // a committed payout stays OP until its batch
+	absent map[string]any // the answer about a missing payout, instead of the one that we expect
+	where  string         // where the reason of a cancellation is
 }
 
 type fakePayout struct {
@@ -31,16 +31,16 @@ type fakePayout struct {
 	uid, document string
 	committed     bool
 	paidBefore    bool
-	word          string // its status or the code of its end, where that is not the usual one
+	word          string // its status or the code of its end, if that is not the usual one
 }
 
-// endings are the codes of why a payout is canceled.
+// endings are the codes of canceled payouts.
 var endings = map[payouttest.Behaviour]string{
 	payouttest.InvalidAccount: "INCORRECT_CUSTOMER_DATA", payouttest.AccountClosed: "ACCOUNT_DOESNT_EXISTS",
 	payouttest.OverLimit: "HIGH_RISK", payouttest.Refused: "DECLINED",
 }
 
-// denial is the form of an error (payoutErrorCodes).
+// denial is the format of an error (payoutErrorCodes).
 func denial(code, message string) map[string]any {
 	return map[string]any{"type": "invalid_request_error", "message": message, "status_code": code, "code": code}
 }
@@ -61,7 +61,7 @@ func (p *fakePayout) status(lags bool) string {
 	return "OP"
 }
 
-// object is a payout as consultPayout shows it: amounts are strings with two decimals.
+// object returns a payout as consultPayout shows it: amounts are strings with two decimals.
 func (f *payoutFake) object(p *fakePayout) map[string]any {
 	arrives := p.Asked
 	if p.Times > 0 {
@@ -97,7 +97,7 @@ func twoDecimals(a money.Amount) string {
 	return whole + "." + (cents + "00")[:2]
 }
 
-// wrong refuses what is not documented.
+// wrong refuses undocumented requests.
 func (f *payoutFake) wrong(format string, args ...any) map[string]any {
 	f.Complain(format, args...)
 	return denial("HP-ZZ-99", "Not documented")
@@ -107,7 +107,7 @@ func (f *payoutFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Serve(w, r, func(body []byte) (int, any) { return http.StatusOK, f.answer(r, body) })
 }
 
-// kinds are the forms of the bodies, by path.
+// kinds are the formats of the bodies, by path.
 var kinds = map[string]string{
 	"/ws/payout/create": "application/json", "/ws/payout/commit": "application/json",
 	"/ws/payout/retrieve": "application/x-www-form-urlencoded", "/ws/payout/balance": "application/x-www-form-urlencoded",
@@ -147,13 +147,13 @@ func (f *payoutFake) answer(r *http.Request, body []byte) map[string]any {
 	return map[string]any{"type": "success", "currency_code": "BRL", "balance": json.Number("490.5")}
 }
 
-// documents are the forms of the documents, by country and name (createPayee).
+// documents are the formats of the documents, by country and name (createPayee).
 var documents = map[string]*regexp.Regexp{
 	"br CPF": regexp.MustCompile(`^\d{11}$`), "br CNPJ": regexp.MustCompile(`^\d{14}$`),
 	"mx RFC": regexp.MustCompile(`^[A-ZÑ&]{3,4}\d{6}[A-Z0-9]{3}$`), "mx CURP": regexp.MustCompile(`^[A-Z0-9]{18}$`),
 }
 
-// keys are the forms of Pix keys (createPixPayoutBR).
+// keys are the formats of Pix keys (createPixPayoutBR).
 var keys = regexp.MustCompile(`^(\d{11}|\d{14}|\+55\d{10,11}|[0-9a-z]{32}|[^@ ]+@[^@ ]+)$`)
 
 func (f *payoutFake) create(m map[string]any) map[string]any {
@@ -231,7 +231,7 @@ func (f *payoutFake) confirm(m map[string]any) map[string]any {
 		return f.commit
 	case f.lags && p.committed:
 		return denial("HP-ZZ-50", "Payout is committed already")
-	case p.status(f.lags) != "OP": // what that answers is not documented
+	case p.status(f.lags) != "OP": // the answer to that is not documented
 		return f.wrong("a commit of %s, which is %s", p.Reference, p.status(f.lags))
 	}
 	p.committed = true
@@ -255,7 +255,7 @@ func (f *payoutFake) retrieve(m map[string]any) map[string]any {
 	if p == nil && f.absent != nil {
 		return f.absent
 	}
-	if p == nil { // in which words, and with which code, is not documented
+	if p == nil { // the words and the code for that are not documented
 		return denial("HP-ZZ-40", "Payout not found")
 	}
 	all := map[string]any{"type": "success", "payout": f.object(p)}
@@ -275,8 +275,8 @@ func (f *payoutFake) Notify(reference string) provider.Notification {
 	return payoutNotice(p.uid)
 }
 
-// payoutNotice is a notification as those of charges are: how the fields of one of payouts are
-// called is cut off in the documents.
+// payoutNotice is a notification in the format of a charge's: the field names of a payout's notification are
+// cut off in the documentation.
 func payoutNotice(uids string) provider.Notification {
 	return notification("operation=payout_status_change&notification_type=update&hash_codes=" + url.QueryEscape(uids))
 }
@@ -287,11 +287,11 @@ func (f *payoutFake) Forge(reference string) map[string]provider.Notification {
 	good, other := payoutNotice(f.Must(reference).uid), payoutNotice("another")
 	other.Body = good.Body
 	return map[string]provider.Notification{
-		"no signature":             providertest.Notify("application/x-www-form-urlencoded", good.Body),
-		"another body's signature": other,
-		"no Base64":                providertest.Notify("application/x-www-form-urlencoded", good.Body, "X-SignatureContent", "%%"),
-		"early news":               good,
-		"news that says paid":      notification(string(good.Body) + "&status=PA&external_reference=" + reference),
+		"no signature":                  providertest.Notify("application/x-www-form-urlencoded", good.Body),
+		"another body's signature":      other,
+		"no Base64":                     providertest.Notify("application/x-www-form-urlencoded", good.Body, "X-SignatureContent", "%%"),
+		"early news":                    good,
+		"a notification that says paid": notification(string(good.Body) + "&status=PA&external_reference=" + reference),
 	}
 }
 

@@ -18,23 +18,23 @@ import (
 const fuzzedPayout = `{"type":"success","payout":{"uid":"0f28f5b2bf60536d78b2dbf003c13886dd452d926","external_reference":"01M7ZBVYT4","status":"PA","paid_date":null,` +
 	`"request_amount":"123.45","request_currency":"BRL","local_amount_total":"123.45","local_currency":"BRL","payee":{"document":"52998224725","bank_info":null}}}`
 
-// soundPayout fails the test where an outcome says more than an answer can.
+// soundPayout fails the test if an outcome claims more than the answer can prove.
 func soundPayout(t *testing.T, o pay.PayoutOutcome, status int) {
 	t.Helper()
 	switch {
 	case o.Kind == pay.PayoutReturned:
-		t.Errorf("nothing tells of returns: %+v", o)
+		t.Errorf("a return, which no answer reports: %+v", o)
 	case o.Kind == pay.PayoutPaid && (!o.Local.IsPositive() || o.ProviderRef == "" || status != http.StatusOK):
-		t.Errorf("money that is none, of status %d: %+v", status, o)
+		t.Errorf("an invalid amount, with status %d: %+v", status, o)
 	case (o.Kind == pay.PayoutRejected || o.Kind == pay.PayoutUnavailable) && (o.Code == "" || o.Message == ""):
-		t.Errorf("it does not say why: %+v", o)
+		t.Errorf("it has no reason: %+v", o)
 	case o.Local.Minor < 0 || len(o.ProviderRef) > 50 || !utf8.ValidString(o.Code+o.Message+o.ProviderRef):
-		t.Errorf("what no database takes: %+v", o)
+		t.Errorf("a text that no database accepts: %+v", o)
 	}
 }
 
-// Whatever EBANX answers, a call and a question tell no more than it can prove, and a
-// notification is believed as far as the answer about it.
+// Whatever EBANX answers, calls and queries report no more than it proves, and a notification counts only
+// as far as the answer to the query about it.
 func FuzzPayouts(f *testing.F) {
 	hash := "operation=payout_status_change&notification_type=update&hash_codes=0f28f5b2bf60536d78b2dbf003c13886dd452d926"
 	for _, seed := range [][2]string{
@@ -64,7 +64,7 @@ func FuzzPayouts(f *testing.F) {
 				}
 			}
 			if asked.Kind == pay.PayoutUnavailable && asked.ProviderRef == "" || sent.Kind == pay.PayoutMissing || sent.Kind == pay.PayoutUnsent {
-				t.Errorf("asked, it is %+v, and called %+v", asked, sent)
+				t.Errorf("the query returns %+v, and the call %+v", asked, sent)
 			}
 			n := notification(string(body))
 			list, err := p.Notices(ctx, n)
@@ -74,12 +74,12 @@ func FuzzPayouts(f *testing.F) {
 			for _, told := range list {
 				soundPayout(t, told.Outcome, status)
 				if told.ID == "" || told.Reference == "" || told.ProviderRef == "" || len(told.Body) == 0 || !utf8.ValidString(told.ID) || status != http.StatusOK {
-					t.Errorf("of status %d, it is of nothing: %+v", status, told)
+					t.Errorf("with status %d, it is about nothing: %+v", status, told)
 				}
 			}
 			n.Body = append(body[:len(body):len(body)], '&')
 			if list, err := p.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) || len(list) != 0 || providertest.IsSigned(crypto.SHA1, n.Body, n.Header.Get("X-SignatureContent")) {
-				t.Errorf("it is not signed, and yet read: %+v %v", list, err)
+				t.Errorf("it is not signed, but read: %+v %v", list, err)
 			}
 		}
 	})

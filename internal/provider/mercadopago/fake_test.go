@@ -22,19 +22,19 @@ const (
 	testSecret = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 )
 
-// fake is Mercado Pago with the books of one account, which is of every country
-// at once.
+// fake is Mercado Pago with the books of one account, which is in every country at
+// once.
 type fake struct {
 	providertest.Frame[*charge]
 	serial int64
-	bare   bool // refunds do not give metadata back
+	bare   bool // refunds do not return metadata
 	stale  bool // searches find nothing yet
 }
 
 // charge is a payment, or a preference with the payments made on it.
 type charge struct {
 	providertest.Entry
-	page     map[string]any // of a preference
+	page     map[string]any // the preference's
 	payments []*paid
 }
 
@@ -86,7 +86,7 @@ func fail(status int, word string, code int) (int, any) {
 	}
 }
 
-// keyed answers a repetition as the first time, and refuses a call without a key.
+// keyed answers a repeated call like the first one, and refuses a call without a key.
 func (f *fake) keyed(r *http.Request, do func() (int, any)) (int, any) {
 	key := r.Header.Get("X-Idempotency-Key")
 	if len(key) != 36 {
@@ -131,7 +131,7 @@ func (f *fake) payment(r *http.Request, path []string, body map[string]any) (int
 	return fail(http.StatusMethodNotAllowed, "method_not_allowed", 0)
 }
 
-// siteOf is the currency of the country that has the method.
+// siteOf returns the currency of the country that has the method.
 var siteOf = map[string]money.Currency{
 	"pix": "BRL", "clabe": "MXN", "oxxo": "MXN", "bancomer": "MXN", "banamex": "MXN", "paycash": "MXN", "rapipago": "ARS",
 	"pagofacil": "ARS", "efecty": "COP", "pagoefectivo_atm": "PEN", "abitab": "UYU", "redpagos": "UYU",
@@ -166,7 +166,7 @@ func (f *fake) create(body map[string]any) (int, any) {
 	return http.StatusCreated, f.show(f.Enter(c).payments[0])
 }
 
-// try begins a payment of a charge.
+// try adds a payment to a charge.
 func (f *fake) try(c *charge, method string) *paid {
 	f.serial++
 	p := &paid{of: c, id: f.serial, reference: c.Reference, status: "pending", detail: "pending_waiting_transfer", amount: c.Local, method: method}
@@ -253,12 +253,12 @@ func (f *fake) refund(p *paid, body map[string]any) (int, any) {
 	return http.StatusCreated, f.refunds(p)[len(p.of.Refunds)-1]
 }
 
-// refunds are those of a payment.
+// refunds returns the refunds of a payment.
 func (f *fake) refunds(p *paid) []map[string]any {
 	list := []map[string]any{}
 	for n, r := range p.of.Refunds {
 		if p != p.of.payments[len(p.of.payments)-1] {
-			break // of another try
+			break // it is another try's
 		}
 		status := map[providertest.Ending]string{
 			"": "approved", providertest.Paid: "approved", providertest.Open: "in_process", providertest.Declined: "rejected", providertest.Nonsense: "quux",
@@ -288,7 +288,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 		body["id"], body["init_point"] = id, "https://www.mercadopago.test/checkout/v1/redirect?pref_id="+id
 		reference, _ := body["external_reference"].(string)
 		c := &charge{Entry: providertest.Entry{Reference: reference, Local: local, Ending: providertest.Open}, page: body}
-		f.Charges = append(f.Charges, c) // whatever comes: nobody has tried to pay yet
+		f.Charges = append(f.Charges, c) // whatever follows: nobody has tried to pay yet
 		return http.StatusCreated, body
 	case r.Method == http.MethodGet && len(path) == 1 && path[0] == "search":
 		some := []any{}
@@ -317,7 +317,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 	return http.StatusOK, page
 }
 
-// checkPage reads the total of a preference, and whether it may be one.
+// checkPage reads the total of a preference, and reports whether it is valid.
 func checkPage(body map[string]any) (money.Amount, bool) {
 	items, _ := body["items"].([]any)
 	if len(items) != 1 {
@@ -350,7 +350,7 @@ func (f *fake) chargeback(id string) (int, any) {
 
 var covered = map[string]any{"won": true, "lost": false}
 
-// changed brings a charge to its ending. A page that ends unpaid is over.
+// changed moves a charge to its final status. A page that ends unpaid is closed.
 func (f *fake) changed(c *charge) {
 	e := c.Ending
 	if c.page != nil && (e == providertest.Expired || e == providertest.Declined || e == providertest.SoftDeclined) {
@@ -386,7 +386,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification("payment", strconv.FormatInt(c.payments[len(c.payments)-1].id, 10), f.serial, providertest.Noon.UnixMilli())
 }
 
-// notification is one as it is sent, with another id for each sending.
+// notification returns a notification as it is sent, with a new id each time.
 func notification(kind, id string, serial, ts int64) provider.Notification {
 	request := fmt.Sprintf("2066ca19-c6f1-498a-be75-%012d", serial)
 	v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("id:%s;request-id:%s;ts:%d;", strings.ToLower(id), request, ts))
@@ -397,7 +397,7 @@ func notification(kind, id string, serial, ts int64) provider.Notification {
 	return n
 }
 
-// RefundNotification is the payment's: an update of it.
+// RefundNotification is an update of the payment.
 func (f *fake) RefundNotification(reference string, _ int) provider.Notification {
 	return f.Notification(reference)
 }

@@ -16,7 +16,7 @@ import (
 const fuzzedPayment = `{"id":2001,"status":"approved","status_detail":"accredited","external_reference":"01M7ZFUZZ-1","transaction_amount":50.00,"currency_id":"BRL",` +
 	`"transaction_details":{"total_paid_amount":50.00},"date_last_updated":"2026-11-21T08:00:00.000-04:00","payment_method_id":"pix","payment_type_id":"bank_transfer"}`
 
-// Whatever stands in the headers, the address and the body: without a MAC of the id, the
+// Whatever the headers, the address and the body are: without a MAC of the id, the
 // request and the time, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	good := notification("payment", "2001", 7, providertest.Noon.UnixMilli())
@@ -31,10 +31,10 @@ func FuzzForgedNotices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, signature, request, id string, body []byte) {
 		n := provider.Notification{Header: http.Header{"X-Signature": {signature}, "X-Request-Id": {request}}, Query: url.Values{"data.id": {id}}, Body: body}
 		list, err := a.Notices(context.Background(), n)
-		// What is signed leaves the body out: of a good one the body may be any, and tells no more.
+		// The signature does not cover the body: the body of a valid notification may be anything, and adds nothing.
 		if fmt.Sprintf("%q %q", strings.TrimSpace(request), id) != fmt.Sprintf("%q %q", good.Header.Get("X-Request-Id"), "2001") {
 			if err == nil || len(list) != 0 {
-				t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
+				t.Errorf("it is not signed, but read: %+v, %v", list, err)
 			}
 		}
 		providertest.Sound(t, list, err)
@@ -46,8 +46,8 @@ func FuzzForgedNotices(f *testing.F) {
 	})
 }
 
-// What Mercado Pago signed is read, whatever it says and whatever it answers when it is asked,
-// and never as money that is none.
+// Whatever Mercado Pago signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"payment", "2001", fuzzedPayment},
@@ -69,7 +69,7 @@ func FuzzSignedNotices(f *testing.F) {
 		n := notification(kind, id, 7, providertest.Noon.UnixMilli())
 		list, err := a.Notices(context.Background(), n)
 		providertest.Sound(t, list, err)
-		// The time is signed too: a notification does not get younger.
+		// The time is signed too: a notification cannot be given a newer time.
 		ts := providertest.Noon.UnixMilli() + 1
 		v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("id:%s;request-id:%s;ts:%d;", strings.ToLower(id), n.Header.Get("X-Request-Id"), ts-1))
 		n.Header.Set("X-Signature", fmt.Sprintf("ts=%d,v1=%x", ts, v1))

@@ -72,7 +72,7 @@ func request(rail string) provider.Request {
 	return providertest.Under(samples()[rail], rail, "01M7ZTEST-1")
 }
 
-// The vector was made with openssl from the template of the documentation:
+// The vector was made with openssl, from the template in the documentation:
 // printf 'id:…;request-id:…;ts:…;' | openssl dgst -sha256 -hmac your_secret_key_here
 func TestSignatureIsOverTheIDTheRequestAndTheTime(t *testing.T) {
 	const v1 = "633f91233312dd391ec75fa0bea539cfc2d6c4918873305b84a96cc1c58db71c"
@@ -129,10 +129,10 @@ func TestNoticesOfOtherThingsTellNothing(t *testing.T) {
 	ctx := context.Background()
 	o := a.Charge(ctx, request("pix.BRA"))
 	for what, n := range map[string]provider.Notification{
-		"a payment that is not there": notification("payment", "123456", 1, providertest.Noon.UnixMilli()),
-		"another topic":               notification("topic_claims_integration_wh", "123456", 1, providertest.Noon.UnixMilli()),
-		"a payment that waits":        notification("payment", o.ProviderRef, 1, providertest.Noon.UnixMilli()),
-		"a chargeback of nothing":     notification("topic_chargebacks_wh", "7799", 1, providertest.Noon.UnixMilli()),
+		"a payment that does not exist": notification("payment", "123456", 1, providertest.Noon.UnixMilli()),
+		"another topic":                 notification("topic_claims_integration_wh", "123456", 1, providertest.Noon.UnixMilli()),
+		"a payment that waits":          notification("payment", o.ProviderRef, 1, providertest.Noon.UnixMilli()),
+		"a chargeback of nothing":       notification("topic_chargebacks_wh", "7799", 1, providertest.Noon.UnixMilli()),
 	} {
 		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
 			t.Errorf("%s: %v, %v", what, list, err)
@@ -147,7 +147,7 @@ func TestNoticesOfOtherThingsTellNothing(t *testing.T) {
 	n = f.Notification("01M7ZTEST-1")
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(ctx, n); !errors.Is(err, provider.ErrUnreachable) {
-		t.Errorf("the payment cannot be asked for: %v", err)
+		t.Errorf("the payment cannot be queried: %v", err)
 	}
 }
 
@@ -253,17 +253,17 @@ func TestCancelEndsWhatWasBegunOnThePage(t *testing.T) {
 	ticket := f.try(f.Charges[0], "bolbradesco")
 	got := a.Query(ctx, r)
 	if got.Kind != pay.Awaiting || got.Data.Barcode == "" || !strings.Contains(got.FormURL, "/ticket") {
-		t.Errorf("a boleto was drawn up: %+v", got)
+		t.Errorf("a boleto was created: %+v", got)
 	}
 	if got := a.Cancel(ctx, r); got.Kind != pay.Lapsed || ticket.status != "cancelled" {
 		t.Errorf("a cancel: %+v, the boleto is %s", got, ticket.status)
 	}
 	if got := a.Charge(ctx, r); got.Kind != pay.Lapsed {
-		t.Errorf("the same charge after it: %+v", got)
+		t.Errorf("the same charge after that: %+v", got)
 	}
 }
 
-// lostAnswers does what it is asked to, and loses the answers to one path.
+// lostAnswers does what is requested, and loses the replies on one path.
 type lostAnswers struct {
 	http.RoundTripper
 	path string
@@ -284,7 +284,7 @@ func TestAPageWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
 	a.Client = &http.Client{Transport: lost}
 	r := request("bank.pse.COL")
 	if o := a.Charge(context.Background(), r); o.Kind != pay.Unknown {
-		t.Errorf("the answer is lost: %+v", o)
+		t.Errorf("the reply is lost: %+v", o)
 	}
 	for what, o := range map[string]pay.Outcome{"again": a.Charge(context.Background(), r), "a question": a.Query(context.Background(), r)} {
 		if o.Kind != pay.Awaiting || o.FormURL == "" || o.ProviderRef == "" {
@@ -296,7 +296,7 @@ func TestAPageWhoseAnswerIsLostIsFoundAgain(t *testing.T) {
 	}
 }
 
-func TestARefusedTokenIsNoDoubt(t *testing.T) {
+func TestRefusedTokenIsNotUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	a.token = "APP_USR-revoked"
 	for _, rail := range []string{"pix.BRA", "card.BRA"} {
@@ -396,7 +396,7 @@ func TestHostileAnswersProveNothing(t *testing.T) {
 	}
 }
 
-func TestARefundWithoutOurReferenceIsADoubt(t *testing.T) {
+func TestRefundWithoutOurReferenceIsUnknown(t *testing.T) {
 	a, f, _ := connect(t)
 	ctx := context.Background()
 	r := request("pix.BRA")
@@ -419,7 +419,7 @@ func TestARefundWithoutOurReferenceIsADoubt(t *testing.T) {
 	}
 	q.RefundRef = "999"
 	if o := a.QueryRefund(ctx, q); o.Kind != pay.Missing {
-		t.Errorf("under an id that is not there: %+v", o)
+		t.Errorf("with an id that does not exist: %+v", o)
 	}
 }
 

@@ -22,14 +22,14 @@ func payoutCredentials(country string) map[string]string {
 	return map[string]string{accessToken: testToken, countryField: country, signingKey: testSigningKey}
 }
 
-// samplePayouts are by country.
+// samplePayouts has a payout for each country.
 var samplePayouts = map[string]payout.Request{
 	"BR": {Local: money.New(12345, money.BRL), Network: "pix", Destination: "52998224725", Beneficiary: pay.Beneficiary{Document: "11144477735"}},
 	"CL": {Local: money.New(12345, money.CLP), Network: "account", Destination: "10266732", Beneficiary: pay.Beneficiary{Document: "123456785", Bank: "012", Country: "CHL"}},
 	"MX": {Local: money.New(12340, money.MXN), Network: "spei", Destination: "646180110400000007", Beneficiary: pay.Beneficiary{Name: "Ana Gómez"}},
 }
 
-// with is the sample of a country, changed.
+// with returns the sample of a country, changed.
 func with(country string, change func(*payout.Request)) payout.Request {
 	r := samplePayouts[country]
 	r.Type, r.Currency = pay.BankAccount, string(r.Local.Currency)
@@ -45,7 +45,7 @@ func to(key, document string, minor int64) payout.Request {
 	})
 }
 
-// inCountry is the adapter as an account of a country has it.
+// inCountry returns the adapter with an account in a country.
 func inCountry(country string) provider.Adapter {
 	a := PayoutAdapter()
 	a.Rails = slices.DeleteFunc(a.Rails, func(rail string) bool { return payoutRails[rail].country != country })
@@ -57,7 +57,7 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	const one, none = 1, 0
 	more := map[string]map[string]payout.Request{
 		"BR": {
-			"to a CPF, least": to("11144477735", "11144477735", one), "a company": to("11222333000181", "11222333000181", 100), "a telephone": to("+5511999999999", "52998224725", 10),
+			"to a CPF, smallest amount": to("11144477735", "11144477735", one), "a company": to("11222333000181", "11222333000181", 100), "a telephone": to("+5511999999999", "52998224725", 10),
 			"an email address": to("a@example.com", "52998224725", 1000), "a random key": to("c4249323-b4ca-43f2-8139-8232aab09b93", "52998224725", most*100),
 		},
 		"CL": {
@@ -112,11 +112,11 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 		rails = append(rails, adapter.Rails...)
 	}
 	if all := PayoutAdapter().Rails; len(all) != len(rails) || all[0] != "pix.BRL" {
-		t.Errorf("the rails are %v, and %v are played", all, rails)
+		t.Errorf("the rails are %v, and %v are simulated", all, rails)
 	}
 }
 
-// paying is an account at a fake of its own, and a payout of a first call.
+// paying is an account at its own fake, and a payout that is sent for the first time.
 func paying(t *testing.T, country string) (*payer, *intentFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &intentFake{country: country}
@@ -125,7 +125,7 @@ func paying(t *testing.T, country string) (*payer, *intentFake, *payouttest.Line
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
 	t.Cleanup(func() {
 		if list := f.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 	})
 	return p, f, line, r
@@ -142,17 +142,17 @@ func TestCredentialsOfPayouts(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte(testSigningKey))
 	for name, c := range map[string]struct {
 		live  bool
-		field string // the one that is wrong
+		field string // the wrong one
 		with  map[string]string
 	}{
 		"all":                       {true, "", nil},
 		"the key in Base64":         {true, "", map[string]string{signingKey: encoded + "\n"}},
 		"no key in tests":           {false, "", map[string]string{signingKey: ""}},
 		"no key in production":      {true, signingKey, map[string]string{signingKey: ""}},
-		"a key that is none":        {false, signingKey, map[string]string{signingKey: "secret"}},
+		"an invalid key":            {false, signingKey, map[string]string{signingKey: "secret"}},
 		"a public key":              {false, signingKey, map[string]string{signingKey: providertest.PublicKey()}},
 		"a test token":              {true, accessToken, map[string]string{accessToken: "TEST-1"}},
-		"a country that is none":    {true, countryField, map[string]string{countryField: "AR"}},
+		"an unknown country":        {true, countryField, map[string]string{countryField: "AR"}},
 		"a country in small letter": {true, countryField, map[string]string{countryField: "br"}},
 	} {
 		all := payoutCredentials("BR")
@@ -188,8 +188,8 @@ func TestPayoutsAreSignedAsTheEnvironmentWantsIt(t *testing.T) {
 	}
 }
 
-// What a repetition is answered with is not documented: whatever it is, one payout is made, and
-// nothing is said that is not so.
+// The answer to a repeated call is not documented: whatever it is, one payout is made, and
+// no false result is reported.
 func TestARepetitionProvesNoMoreThanItsAnswerShows(t *testing.T) {
 	ctx := context.Background()
 	for repeated, want := range map[string]pay.PayoutKind{"": pay.PayoutPaid, "first": pay.PayoutAccepted, "conflict": pay.PayoutUnknown, "taken": pay.PayoutUnknown} {

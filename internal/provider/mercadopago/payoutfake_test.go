@@ -16,21 +16,21 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// testSigner signs the payouts of tests; testSigningKey is its file as openssl writes it.
+// testSigner signs the payouts in tests; testSigningKey is its file as openssl writes it.
 var (
 	testSigner     = ed25519.NewKeyFromSeed([]byte("0123456789abcdef0123456789abcdef"))
 	testSigningKey = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: append(
-		// The fixed beginning of a PKCS #8 file with an Ed25519 key (RFC 8410).
+		// The fixed prefix of a PKCS #8 file with an Ed25519 key (RFC 8410).
 		[]byte{0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20}, testSigner.Seed()...)}))
 )
 
-// speech is one of the three lists of words that the documents have. Which one is used where,
-// they do not say: here each country has another.
+// speech is one of the three lists of words in the documentation, which does not say where each
+// list is used: here each country has another one.
 type speech struct {
 	open, done, back, failed string // status/status_detail
 	why                      map[payouttest.Behaviour]string
-	atSender                 bool // the detail is told of the sender
-	commas                   bool // the accounts' amounts are texts with a comma
+	atSender                 bool // the detail is about the sender
+	commas                   bool // amounts in the accounts are texts with a comma
 }
 
 var speeches = map[string]speech{
@@ -57,18 +57,18 @@ type intentFake struct {
 	country string
 	live    bool
 	serial  int
-	// repeated is what a repetition is answered with, which no document says: the payout as it
-	// stands (""), its "first" answer, a "conflict", or that the reference is "taken".
+	// repeated is the answer to a repeated call, which is not documented: the current state of the payout
+	// (""), its "first" answer, a "conflict", or that the reference is "taken".
 	repeated string
-	says     string // what a payout is refused with
+	says     string // the reason for refusing a payout
 }
 
 type fakeIntent struct {
 	payouttest.Entry
 	id, key, body string
 	first         map[string]any
-	word          string // its status/status_detail, where that is not the usual one
-	refunded      int64  // a part, in minor units
+	word          string // its status/status_detail, if that is not the usual one
+	refunded      int64  // a part of the amount, in minor units
 }
 
 // byHand is a payout that the operator made without us.
@@ -82,7 +82,7 @@ var (
 	intentForm    = regexp.MustCompile(`^\d+-[0-9A-Z]{26}$`)
 )
 
-// word is the status and its detail.
+// word returns the status and its detail.
 func (f *intentFake) word(p *fakeIntent) (status, detail string) {
 	words, all := speeches[f.country], p.word
 	if all == "" {
@@ -98,7 +98,7 @@ func (f *intentFake) word(p *fakeIntent) (status, detail string) {
 	return status, detail
 }
 
-// show is a payout as answers have it.
+// show returns a payout as answers have it.
 func (f *intentFake) show(p *fakeIntent) map[string]any {
 	status, detail := f.word(p)
 	words, arrived, refunded := speeches[f.country], p.Asked, money.New(p.refunded, p.Asked.Currency)
@@ -132,7 +132,7 @@ func (f *intentFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
 }
 
-// wrong refuses what is not documented.
+// wrong refuses undocumented requests.
 func (f *intentFake) wrong(format string, args ...any) (int, any) {
 	f.Complain(format, args...)
 	return fail(http.StatusBadRequest, "Invalid Body", 400)
@@ -211,7 +211,7 @@ func (f *intentFake) process(r *http.Request, body []byte) (int, any) {
 	return http.StatusAccepted, p.first
 }
 
-// tell is a notification about an id.
+// tell returns a notification about an id.
 func (f *intentFake) tell(kind, id, status string) provider.Notification {
 	f.serial++
 	return providertest.Notify("application/json", providertest.JSON(map[string]any{
@@ -236,9 +236,9 @@ func (f *intentFake) Forge(reference string) map[string]provider.Notification {
 	return map[string]provider.Notification{
 		"of our payout, with another status":   f.tell("transaction_intent", p.id, "processed"),
 		"in the form without a type":           providertest.Notify("application/json", flat),
-		"of a stranger's payout":               f.tell("transaction_intent", "999-01GGTH198RP0K71H133EK9BJAT", "processed"),
-		"of an id that leads elsewhere":        f.tell("transaction_intent", p.id+"/../process", "processed"),
-		"of an id that is a question":          f.tell("transaction_intent", p.id+"?status=processed", "processed"),
+		"of another customer's payout":         f.tell("transaction_intent", "999-01GGTH198RP0K71H133EK9BJAT", "processed"),
+		"of an id with a path":                 f.tell("transaction_intent", p.id+"/../process", "processed"),
+		"of an id with a query string":         f.tell("transaction_intent", p.id+"?status=processed", "processed"),
 		"of our payout, as if it were another": f.tell("payment", p.id, "approved"),
 	}
 }
@@ -247,13 +247,13 @@ func (f *intentFake) Other() map[string]provider.Notification {
 	f.Lock()
 	defer f.Unlock()
 	return map[string]provider.Notification{
-		"a payment":                   f.tell("payment", "5000000001", "approved"),
-		"a payout of the panel":       f.tell("transaction_intent", byHand.id, "new"),
-		"a payout that is not there":  f.tell("transaction_intent", "1108917506-00000000000000000000000000", "new"),
-		"an id of another form":       f.tell("transaction_intent", "26722", "new"),
-		"an empty id":                 f.tell("transaction_intent", "", "new"),
-		"a transaction of a batch":    providertest.Notify("application/json", []byte(`{"id":"736669","external_reference":"000197","status":"created","payout":{"id":"26722","external_reference":"000197"}}`)),
-		"an empty object":             providertest.Notify("application/json", []byte(`{}`)),
-		"a form that nobody knows of": providertest.Notify("application/json", []byte(`{"id":"1","type":"test"}`)),
+		"a payment":                    f.tell("payment", "5000000001", "approved"),
+		"a payout of the panel":        f.tell("transaction_intent", byHand.id, "new"),
+		"a payout that does not exist": f.tell("transaction_intent", "1108917506-00000000000000000000000000", "new"),
+		"an id of another form":        f.tell("transaction_intent", "26722", "new"),
+		"an empty id":                  f.tell("transaction_intent", "", "new"),
+		"a transaction of a batch":     providertest.Notify("application/json", []byte(`{"id":"736669","external_reference":"000197","status":"created","payout":{"id":"26722","external_reference":"000197"}}`)),
+		"an empty object":              providertest.Notify("application/json", []byte(`{}`)),
+		"an unknown format":            providertest.Notify("application/json", []byte(`{"id":"1","type":"test"}`)),
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// Whatever a notification says and whatever an answer is: nothing is told that no answer proves,
-// and no money that is none.
+// Whatever a notification contains and whatever an answer is: nothing is reported that no answer proves,
+// and no invalid amount.
 func FuzzPayoutAnswers(f *testing.F) {
 	paid := `{"id":"1-01","status":"processed","external_reference":"01M7ZFUZZ","transaction":{"to":{"accounts":[{"amount":"50,00","status_detail":"approved"}]},"refunded_amount":0,"total_amount":50}}`
 	told := `{"type":"transaction_intent","data":{"id":"1-01"}}`
@@ -33,7 +33,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		case !slices.Contains(append(may, pay.PayoutUnknown), o.Kind):
 			t.Errorf("the answer cannot prove that: %+v", o)
 		case o.Kind == pay.PayoutPaid && (!o.Local.IsPositive() || o.ProviderRef == ""), o.Local.IsNegative():
-			t.Errorf("money that is none: %+v", o)
+			t.Errorf("an invalid amount: %+v", o)
 		case status != http.StatusOK && (o.Kind == pay.PayoutPaid || o.Kind == pay.PayoutReturned || o.Kind == pay.PayoutAccepted):
 			t.Errorf("an error that is believed: %+v", o)
 		case !utf8.ValidString(o.Code + o.Message + o.ProviderRef):
@@ -52,7 +52,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 			}
 			for _, n := range list {
 				if n.ID == "" || n.Reference == "" || n.ProviderRef == "" || !utf8.ValidString(n.ID+n.Reference) {
-					t.Errorf("it is of nothing: %+v", n)
+					t.Errorf("it is about nothing: %+v", n)
 				}
 				sound(t, n.Outcome, status, asked...)
 			}
@@ -61,13 +61,13 @@ func FuzzPayoutAnswers(f *testing.F) {
 			again := p.Send(ctx, r)
 			sound(t, again, status, asked...)
 			if status != http.StatusOK && again.Kind != pay.PayoutUnknown {
-				t.Errorf("a second call proves nothing: %+v", again)
+				t.Errorf("the answer to a second call proves nothing: %+v", again)
 			}
 			r.ProviderRef = "1-01"
 			question := p.Query(ctx, r)
 			sound(t, question, status, asked...)
 			if status != http.StatusOK && question.Kind != pay.PayoutUnknown {
-				t.Errorf("a question that was refused proves nothing: %+v", question)
+				t.Errorf("a refused query proves nothing: %+v", question)
 			}
 		}
 	})

@@ -10,10 +10,10 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// sumForm is how amounts are written.
+// sumForm is the format of amounts.
 var sumForm = regexp.MustCompile(`^\d+(\.\d{1,2})?$`)
 
-// exactly is an object that has these keys and no other, nil for anything else.
+// exactly returns an object if it has these keys and no others, otherwise nil.
 func exactly(of any, keys ...string) map[string]any {
 	fields, ok := of.(map[string]any)
 	if !ok || len(fields) != len(keys) {
@@ -27,7 +27,7 @@ func exactly(of any, keys ...string) map[string]any {
 	return fields
 }
 
-// alone is the one account of a side.
+// alone returns the only account of a side.
 func alone(side map[string]any) any {
 	if list, ok := side["accounts"].([]any); ok && len(list) == 1 {
 		return list[0]
@@ -35,7 +35,7 @@ func alone(side map[string]any) any {
 	return nil
 }
 
-// read is what a body asks for, or what is wrong with it.
+// read returns the request of a body, or what is wrong with it.
 func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
 	all := exactly(providertest.Fields(body), "external_reference", "point_of_interaction", "seller_configuration", "transaction")
 	interaction := exactly(all["point_of_interaction"], "type")
@@ -69,12 +69,12 @@ func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
 	return &fakeIntent{Entry: payouttest.Entry{Reference: reference, Destination: destination, Asked: asked}}, ""
 }
 
-// chaves are the forms of Pix keys.
+// chaves are the formats of Pix keys.
 var chaves = map[string]string{
 	"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`, "EMAIL": `^[^@]+@[^@]+$`, "PHONE": `^\+55\d{10,11}$`, "PIX_CODE": `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`,
 }
 
-// account is the receiver, as each country's document has one.
+// account returns the receiver, in the format of the country's documentation.
 func (f *intentFake) account(of any, reference string) (fields map[string]any, destination, wrong string) {
 	text := func(of map[string]any, key string) string { t, _ := of[key].(string); return t }
 	identified := func(forms map[string]string) bool {

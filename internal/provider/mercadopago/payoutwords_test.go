@@ -60,7 +60,7 @@ func TestStatusesInOurWords(t *testing.T) {
 	}
 }
 
-func TestAPartThatCameBackIsForAPerson(t *testing.T) {
+func TestPartialReturnIsForTheOperator(t *testing.T) {
 	ctx := context.Background()
 	for _, word := range []string{"", "approved/partially_refunded", "partially_reverted/partially_refunded", "refunded/refunded"} {
 		p, f, _, r := paying(t, "MX")

@@ -56,14 +56,14 @@ func (s Suite) callFaults(t *testing.T, sample payout.Request) {
 			}
 		}
 	}
-	t.Run("nobody is there", func(t *testing.T) {
+	t.Run("nobody answers", func(t *testing.T) {
 		b := s.connect(t)
 		r := b.order(sample, "01M7ZNOBODY")
 		b.line.Close()
 		want(t, "the call", b.send(t, "the call", &r), pay.PayoutUnknown, pay.PayoutUnavailable)
 		want(t, "the question", b.ask(t, "the question", &r), pay.PayoutUnknown)
 	})
-	t.Run("all is refused after the answer was lost", func(t *testing.T) {
+	t.Run("every call is refused after the reply was lost", func(t *testing.T) {
 		for _, f := range []Fault{RateLimited, Unauthorized, Forbidden, Maintenance, DropBefore} {
 			b := s.connect(t)
 			r := b.order(sample, "01M7ZLOST")
@@ -142,7 +142,7 @@ func (s Suite) fenced(t *testing.T, sample payout.Request) {
 	late := provider.Fenced(within(t), func() bool { return false })
 	want(t, "the call", b.Send(late, r), pay.PayoutUnknown, pay.PayoutUnavailable)
 	if list := b.Books(); len(list) != 0 {
-		t.Errorf("the call left all the same: %+v", list)
+		t.Errorf("the call was sent nevertheless: %+v", list)
 	}
 }
 

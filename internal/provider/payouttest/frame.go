@@ -89,7 +89,7 @@ func (f *Frame[P]) Complain(format string, args ...any) {
 	f.complaints = append(f.complaints, fmt.Sprintf(format, args...))
 }
 
-// Of is the payout with a reference of ours.
+// Of returns the payout with our reference.
 func (f *Frame[P]) Of(reference string) (p P, found bool) {
 	for _, p := range f.Payouts {
 		if p.entry().Reference == reference {
@@ -99,7 +99,7 @@ func (f *Frame[P]) Of(reference string) (p P, found bool) {
 	return p, false
 }
 
-// Must is the payout with a reference; it panics if there is none.
+// Must returns the payout with a reference; it panics if there is none.
 func (f *Frame[P]) Must(reference string) P {
 	p, found := f.Of(reference)
 	if !found {

@@ -111,7 +111,7 @@ func (l *Line) Fail(f Fault, at int) {
 	l.fault, l.at, l.calls = f, at, 0
 }
 
-// Count is how many calls have come since the last Fail.
+// Count returns how many calls have come since the last Fail.
 func (l *Line) Count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *Line) Pass(d time.Duration) {
 	l.now = l.now.Add(d)
 }
 
-// Time is the clock of both sides.
+// Time returns the time of the clock of both sides.
 func (l *Line) Time() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *Line) serve(w http.ResponseWriter, r *http.Request, upstream http.Handl
 	if fault.done() {
 		upstream.ServeHTTP(done, r)
 	} else {
-		_, _ = io.Copy(io.Discard, r.Body) // so that the server sees the client go
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices when the client disconnects
 	}
 	l.answer(fault, w, r, done)
 }
@@ -194,7 +194,7 @@ func (l *Line) answer(f Fault, w http.ResponseWriter, r *http.Request, done *htt
 	case Redirect:
 		http.Redirect(w, r, l.elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	case DropBefore, DropAfter:
-		panic(http.ErrAbortHandler) // which closes the connection
+		panic(http.ErrAbortHandler) // it closes the connection
 	case LateBefore, LateAfter:
 		select {
 		case <-l.hold:

@@ -29,11 +29,11 @@ func (s Suite) notifications(t *testing.T, sample payout.Request) {
 		{"of a payout that was paid", s.toldPaid},
 		{"of a payout that was refused", s.toldRefused},
 		{"of a payout that came back", s.toldReturned},
-		{"of a payout that goes on tells nothing final", s.toldOpen},
+		{"of an open payout reports no final result", s.toldOpen},
 		{"before the answer to the call", s.toldEarly},
 		{"forged", s.forged},
 		{"about something else", s.toldOther},
-		{"while the provider cannot be asked", s.toldUnasked},
+		{"while the provider cannot be queried", s.toldUnasked},
 	} {
 		t.Run(c.rule, func(t *testing.T) { c.do(t, sample) })
 	}
@@ -41,7 +41,7 @@ func (s Suite) notifications(t *testing.T, sample payout.Request) {
 
 func (b *bench) listener() provider.PayoutListener { return b.Provider.(provider.PayoutListener) }
 
-// told is the one notice of a payout, which comes again and again with one id.
+// told returns the one notice of a payout, which arrives again and again with one id.
 func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
 	t.Helper()
 	var first pay.PayoutNotice
@@ -49,12 +49,12 @@ func (b *bench) told(t *testing.T, r payout.Request) pay.PayoutNotice {
 		n := b.Notify(r.Reference)
 		list, err := b.listener().Notices(within(t), n)
 		if err != nil || len(list) != 1 {
-			t.Fatalf("delivery %d tells of %d payouts: %v", delivery+1, len(list), err)
+			t.Fatalf("delivery %d reports %d payouts: %v", delivery+1, len(list), err)
 		}
 		told := list[0]
 		ours := told.Reference == r.Reference || told.Reference == "" && told.ProviderRef != "" && told.ProviderRef == r.ProviderRef
 		if told.ID == "" || !ours || len(told.Body) == 0 {
-			t.Errorf("the notice is %+v, want it of %s (%s), with an id and its body", told, r.Reference, r.ProviderRef)
+			t.Errorf("the notice is %+v, want one about %s (%s), with an id and its body", told, r.Reference, r.ProviderRef)
 		}
 		if delivery > 0 && told.ID != first.ID {
 			t.Errorf("the same news has the ids %q and %q", first.ID, told.ID)
@@ -71,7 +71,7 @@ func (b *bench) learn(t *testing.T, r *payout.Request) pay.PayoutOutcome {
 	t.Helper()
 	n := b.told(t, *r)
 	if n.ProviderRef == "" || n.ProviderRef != n.Outcome.ProviderRef {
-		t.Errorf("the notice does not tell the id: %+v", n)
+		t.Errorf("the notice does not contain the id: %+v", n)
 	}
 	r.ProviderRef = n.ProviderRef
 	return n.Outcome
@@ -141,7 +141,7 @@ func (s Suite) toldReturned(t *testing.T, sample payout.Request) {
 	n := b.told(t, r)
 	want(t, "the notice", n.Outcome, pay.PayoutReturned)
 	if n.ID == paid.ID {
-		t.Errorf("that it was paid and that it came back have the id %q", n.ID)
+		t.Errorf("the notices that it was paid and that it came back both have the id %q", n.ID)
 	}
 	if n.Outcome.Local != (money.Amount{}) && n.Outcome.Local != r.Local {
 		t.Errorf("%s came back, want %s", n.Outcome.Local, r.Local)
@@ -157,7 +157,7 @@ func (s Suite) toldOpen(t *testing.T, sample payout.Request) {
 	}
 	list, err := b.listener().Notices(within(t), n)
 	if err != nil || len(list) > 1 {
-		t.Fatalf("it tells of %d payouts: %v", len(list), err)
+		t.Fatalf("it reports %d payouts: %v", len(list), err)
 	}
 	for _, n := range list {
 		want(t, "the notice", n.Outcome, pay.PayoutAccepted, pay.PayoutUnknown)
@@ -187,7 +187,7 @@ func (s Suite) forged(t *testing.T, sample payout.Request) {
 	good := b.Notify(done.Reference)
 	forgeries := b.Forge(r.Reference)
 	if len(forgeries) == 0 {
-		t.Error("the fake forges nothing")
+		t.Error("the fake has no forgeries")
 	}
 	forgeries["nothing at all"] = provider.Notification{Header: http.Header{}}
 	forgeries["a good signature and no body"] = provider.Notification{Header: good.Header, Query: good.Query}
@@ -231,7 +231,7 @@ func (s Suite) toldUnasked(t *testing.T, sample payout.Request) {
 	b.line.Fail(NoFault, 0)
 	b.told(t, r)
 	if b.line.Count() == 0 {
-		t.Skip("the notification is believed as it is")
+		t.Skip("the notification is accepted without a query")
 	}
 	for _, f := range []Fault{RateLimited, Unauthorized, Forbidden, Lost, ServerError, Maintenance, Redirect, DropBefore, Garbage, Cut, Page, Nothing} {
 		b.line.Fail(f, 0)

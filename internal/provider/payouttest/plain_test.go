@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// plain is the least that an adapter can be, of a provider that exists nowhere: one call pays,
-// a repeated reference answers what there is, and notifications tell all.
+// plain is the smallest possible adapter, for a provider that does not exist: one call pays,
+// a repeated reference returns the existing payout, and notifications contain all the data.
 type plain struct{ provider.Account }
 
 type plainOrder struct {
@@ -210,8 +210,8 @@ func plainSuite() Suite {
 
 func TestThePlainestAdapterPasses(t *testing.T) { plainSuite().Run(t) }
 
-// numbered is plain with a provider that is asked by its own id alone, and does not say what a
-// repetition is.
+// numbered is plain with a provider that can be queried only by its own id, and does not say when a call is
+// a repetition.
 type numbered struct{ plain }
 
 func (n numbered) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
@@ -229,7 +229,7 @@ func (n numbered) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome
 	return n.plain.Query(ctx, r)
 }
 
-func TestAnAdapterThatAsksByTheirIDAlonePasses(t *testing.T) {
+func TestAdapterThatQueriesOnlyByTheirIDPasses(t *testing.T) {
 	s := plainSuite()
 	open := s.Adapter.OpenPayouts
 	s.Adapter.OpenPayouts = func(a provider.Account) (payout.Provider, error) {

@@ -56,13 +56,13 @@ type Suite struct {
 // Run runs the suite.
 func (s Suite) Run(t *testing.T) {
 	if s.Adapter.OpenPayouts == nil || s.Adapter.Open != nil {
-		t.Fatal("the adapter does not pay out alone")
+		t.Fatal("the adapter does more than pay out")
 	}
 	if s.ByIDAlone != "" && s.Blind == "" {
-		t.Fatal("who can be asked by an id alone never proves that there is nothing")
+		t.Fatal("a provider that can be queried only by its id never proves absence")
 	}
 	if rails := slices.Sorted(maps.Keys(s.Payouts)); !slices.Equal(rails, slices.Sorted(slices.Values(s.Adapter.Rails))) {
-		t.Fatalf("there are samples for %v, and the rails are %v", rails, s.Adapter.Rails)
+		t.Fatalf("there are samples for %v, but the rails are %v", rails, s.Adapter.Rails)
 	}
 	t.Run("credentials", s.credentials)
 	t.Run("needs", s.needs)
@@ -77,9 +77,9 @@ func (s Suite) Run(t *testing.T) {
 	}
 	sample := s.Payouts[s.Adapter.Rails[0]]
 	t.Run("a call goes wrong", func(t *testing.T) { s.callFaults(t, sample) })
-	t.Run("a question goes wrong", func(t *testing.T) { s.questionFaults(t, sample) })
-	t.Run("a call that is too late does not leave", func(t *testing.T) { s.fenced(t, sample) })
-	t.Run("absence is told as proof alone", func(t *testing.T) { s.absence(t, sample) })
+	t.Run("a query goes wrong", func(t *testing.T) { s.questionFaults(t, sample) })
+	t.Run("a call that is too late is not sent", func(t *testing.T) { s.fenced(t, sample) })
+	t.Run("absence is reported only with proof", func(t *testing.T) { s.absence(t, sample) })
 	t.Run("notifications", func(t *testing.T) { s.notifications(t, sample) })
 }
 
@@ -92,12 +92,12 @@ func (s Suite) rail(t *testing.T, sample payout.Request) {
 	}{
 		{"a payout is paid once, to the beneficiary, in full", Pays, s.paid},
 		{"sent twice with one reference it pays once", Pays, s.twice},
-		{"sent by many at a time it pays once", Pays, s.parallel},
+		{"sent by many at once it pays once", Pays, s.parallel},
 		{"a slow payout is accepted until it is paid", Slow, s.slow},
-		{"another amount than was asked for is told", PaysLess, s.less},
-		{"without float it is paid later or never", NoFloat, func(t *testing.T, r payout.Request) { s.account(t, r, NoFloat) }},
-		{"barred it is paid later or never", Barred, func(t *testing.T, r payout.Request) { s.account(t, r, Barred) }},
-		{"a status that nobody knows proves nothing", Nonsense, s.nonsense},
+		{"another amount than ordered is reported", PaysLess, s.less},
+		{"without a float it is paid later or never", NoFloat, func(t *testing.T, r payout.Request) { s.account(t, r, NoFloat) }},
+		{"while barred it is paid later or never", Barred, func(t *testing.T, r payout.Request) { s.account(t, r, Barred) }},
+		{"an unknown status proves nothing", Nonsense, s.nonsense},
 		{"a payout comes back days after it was paid", ComesBack, s.returned},
 	}
 	for _, c := range cases {
@@ -133,7 +133,7 @@ func (s Suite) connect(t *testing.T) *bench {
 	b := &bench{Provider: p, Fake: fake, line: line, suite: s}
 	t.Cleanup(func() {
 		if list := b.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 		b.line.mu.Lock()
 		defer b.line.mu.Unlock()
@@ -147,7 +147,7 @@ func (s Suite) connect(t *testing.T) *bench {
 	return b
 }
 
-// order is a sample with a reference, sent now.
+// order returns a sample with a reference, sent now.
 func (b *bench) order(sample payout.Request, reference string) payout.Request {
 	sample.Reference, sample.ProviderRef = reference, ""
 	sample.Sent, sample.Now = b.line.Time(), b.line.Time()
@@ -206,7 +206,7 @@ func want(t *testing.T, what string, o pay.PayoutOutcome, kinds ...pay.PayoutKin
 	}
 }
 
-// entry is the one payout with a reference, false if there is none.
+// entry returns the one payout with a reference, false if there is none.
 func (b *bench) entry(t *testing.T, reference string) (found Entry, ok bool) {
 	t.Helper()
 	for _, e := range b.Books() {
@@ -256,7 +256,7 @@ func (s Suite) credentials(t *testing.T) {
 		b.line.Fail(f, 0)
 		err := check.Check(within(t))
 		if err == nil {
-			t.Errorf("%s: the check says that all is well", f)
+			t.Errorf("%s: the check passes", f)
 			continue
 		}
 		b.discreet(t, "the check", s.Credentials, payout.Request{}, err.Error())

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// The test account of the documentation.
+// The test account in the documentation.
 const (
 	testLogin    = "pRRXKOl8ikMmt9u"
 	testKey      = "4Vj8eK4rloUd272L48hsrarnUA"
@@ -22,11 +22,11 @@ const (
 	testAccounts = "AR=512322 CO=512321 MX=512324 PE=512323"
 )
 
-// fake is PayU as its documentation has it.
+// fake is PayU, as documented.
 type fake struct {
 	providertest.Frame[*fakeOrder]
 	hash func(string) string
-	last transaction // as it was asked for
+	last transaction // as it was requested
 }
 
 type fakeOrder struct {
@@ -38,7 +38,7 @@ type fakeOrder struct {
 
 func newFake(hash func(string) string) *fake { return &fake{hash: hash} }
 
-// find lists the orders under a reference; the caller holds the lock.
+// find lists the orders with a reference; the caller holds the lock.
 func (f *fake) find(reference string) (list []*fakeOrder) {
 	for _, o := range f.Charges {
 		if o.Reference == reference {
@@ -48,7 +48,7 @@ func (f *fake) find(reference string) (list []*fakeOrder) {
 	return list
 }
 
-// state is a transaction's state and response code, and the confirmation's.
+// state returns a transaction's state and response code, and those of its confirmation.
 func (o *fakeOrder) state() (state, code, pol string) {
 	switch o.Ending {
 	case providertest.Paid, providertest.WrongAmount, providertest.WrongCurrency:
@@ -65,7 +65,7 @@ func (o *fakeOrder) state() (state, code, pol string) {
 	return "PENDING", "PENDING_TRANSACTION_CONFIRMATION", "14"
 }
 
-// paid is what came in.
+// paid returns the money that came in.
 func (o *fakeOrder) paid() value {
 	v := o.asked
 	switch o.Ending {
@@ -99,7 +99,7 @@ func (o *fakeOrder) response() map[string]any {
 	}
 }
 
-// order is an order in an answer of the queries.
+// order returns an order in an answer to queries.
 func (o *fakeOrder) order() map[string]any {
 	r := o.response()
 	delete(r, "orderId")
@@ -204,7 +204,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 	})
 }
 
-// confirmation is a form with its signature, as PayU posts it.
+// confirmation returns a signed form, as PayU posts it.
 func confirmation(hash func(string) string, form url.Values) provider.Notification {
 	value := form.Get("value")
 	if i := strings.Index(value, "."); i >= 0 && strings.HasSuffix(value, "0") && len(value)-i == 3 {
@@ -216,5 +216,5 @@ func confirmation(hash func(string) string, form url.Values) provider.Notificati
 	return providertest.Notify("application/x-www-form-urlencoded", []byte(form.Encode()))
 }
 
-// RefundNotification is of no refund: there is none.
+// RefundNotification belongs to no refund: PayU sends none.
 func (f *fake) RefundNotification(string, int) (n provider.Notification) { return n }

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// Whatever form is posted: only what was once signed is read, and as what it was.
+// Whatever form is posted: only what was signed is read, with its own meaning.
 func FuzzForgedNotices(f *testing.F) {
 	c := fuzzed(f)
 	form := url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZFUZZ-1"}, "value": {"150.00"}, "currency": {"USD"}, "state_pol": {"4"}}
@@ -29,7 +29,7 @@ func FuzzForgedNotices(f *testing.F) {
 		providertest.Sound(t, list, err)
 		for _, told := range list {
 			if told.Reference != "01M7ZFUZZ-1" || told.Outcome.Kind != pay.Approved || told.Outcome.Local != money.New(150_00, money.USD) {
-				t.Errorf("it is not signed, and yet read: %+v", told)
+				t.Errorf("it is not signed, but read: %+v", told)
 			}
 		}
 	})
@@ -39,8 +39,8 @@ func fuzzed(f *testing.F) *client {
 	return providertest.Offline(f, Adapter(), credentials("secretKey", testSecret), &providertest.Answer{Status: 500}).(*client)
 }
 
-// A confirmation that PayU signed is read, whatever it says, and never as money that is none. A
-// field that is there twice makes it nobody's: of which one the signature is cannot be known.
+// Whatever PayU signed is read, and never as an invalid amount. A form with a repeated field is refused,
+// because it is unclear which of the values is signed.
 func FuzzSignedNotices(f *testing.F) {
 	for _, state := range []string{"4", "5", "6", "7", "104", "9", "abc"} {
 		f.Add("01M7ZFUZZ-1", "150.00", "USD", state, "2718", "APPROVED")
@@ -58,7 +58,7 @@ func FuzzSignedNotices(f *testing.F) {
 		providertest.Sound(t, list, err)
 		for _, told := range list {
 			if told.Reference != reference {
-				t.Errorf("it is of %q, and is read as of %q", reference, told.Reference)
+				t.Errorf("it is for %q, and is read as for %q", reference, told.Reference)
 			}
 			if of := told.Outcome.Local; of.IsPositive() && string(of.Currency) != currency {
 				t.Errorf("%s %s is read as %v", value, currency, of)

@@ -83,7 +83,7 @@ func TestPayULatamIsAsTheCascadeNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// connected is an account at an upstream.
+// connected returns an account at an upstream.
 func connected(t *testing.T, upstream http.Handler, with map[string]string) *client {
 	t.Helper()
 	c, _ := providertest.OpenAccount[*client](t, Adapter(), with, upstream)
@@ -143,13 +143,13 @@ func TestASignedConfirmationIsOfOneReading(t *testing.T) {
 	hash := hashes(t, "", testSecret)
 	c := connected(t, http.NotFoundHandler(), credentials("secretKey", testSecret))
 	for what, change := range map[string]func(url.Values){
-		"a border moved":          func(f url.Values) { f.Set("reference_sale", "01M7ZBVYT4-1~150.0"); f.Set("value", "1.5") },
-		"a state that goes on":    func(f url.Values) { f.Set("state_pol", "4\x80") },
-		"a value of three places": func(f url.Values) { f.Set("value", "150.001") },
-		"a negative value":        func(f url.Values) { f.Set("value", "-150.00") },
-		"an exponent":             func(f url.Values) { f.Set("value", "1e9") },
-		"another merchant":        func(f url.Values) { f.Set("merchant_id", "508030") },
-		"no currency":             func(f url.Values) { f.Set("currency", "") },
+		"a field boundary moved":      func(f url.Values) { f.Set("reference_sale", "01M7ZBVYT4-1~150.0"); f.Set("value", "1.5") },
+		"a longer state":              func(f url.Values) { f.Set("state_pol", "4\x80") },
+		"a value with three decimals": func(f url.Values) { f.Set("value", "150.001") },
+		"a negative value":            func(f url.Values) { f.Set("value", "-150.00") },
+		"an exponent":                 func(f url.Values) { f.Set("value", "1e9") },
+		"another merchant":            func(f url.Values) { f.Set("merchant_id", "508030") },
+		"no currency":                 func(f url.Values) { f.Set("currency", "") },
 	} {
 		form := url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {"4"}}
 		change(form)
@@ -214,7 +214,7 @@ func TestDeclinesAreToldApart(t *testing.T) {
 		}
 	}
 	if unmapped != 1 {
-		t.Errorf("%d codes were told of, want the one that nobody knows", unmapped)
+		t.Errorf("%d codes were reported, want the unknown one", unmapped)
 	}
 	for code, d := range declines {
 		if strings.Contains(strings.ToLower(d.Message), "payu") || d.Message == "" {
@@ -231,7 +231,7 @@ func TestAnOrderThatIsNotFoundProvesNothingAtFirst(t *testing.T) {
 	}
 	r.Sent = r.Sent.Add(time.Second)
 	if o := c.Query(context.Background(), r); o.Kind != pay.Unknown || o.CheckAt != providertest.Noon.Add(time.Second) {
-		t.Errorf("before: %+v, want %s and to ask at seven minutes", o, pay.Unknown)
+		t.Errorf("before: %+v, want %s and a query at seven minutes", o, pay.Unknown)
 	}
 }
 
@@ -285,17 +285,17 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	calls := 0
 	c := connected(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls++ }), credentials("accountIds", "CO=512321"))
 	for what, change := range map[string]func(*provider.Request){
-		"a card":              func(r *provider.Request) { r.Rail = "card.COL" },
-		"a country without":   func(r *provider.Request) { *r = sample("cash.oxxo.MEX", 100_00) },
-		"cents of a peso":     func(r *provider.Request) { r.Local.Minor++ },
-		"nothing":             func(r *provider.Request) { r.Local.Minor = 0 },
-		"less than nothing":   func(r *provider.Request) { r.Local.Minor = -100 },
-		"more than they take": func(r *provider.Request) { r.Local.Minor = largest + 1 },
-		"another currency":    func(r *provider.Request) { r.Local.Currency = money.USD },
-		"nobody's name":       func(r *provider.Request) { r.Buyer.Name = "" },
-		"no email":            func(r *provider.Request) { r.Buyer.Email = "" },
-		"no address":          func(r *provider.Request) { r.Buyer.IP = "" },
-		"a control character": func(r *provider.Request) { r.Buyer.Name = "a\x00b" },
+		"a card":                       func(r *provider.Request) { r.Rail = "card.COL" },
+		"a country without the method": func(r *provider.Request) { *r = sample("cash.oxxo.MEX", 100_00) },
+		"cents of a peso":              func(r *provider.Request) { r.Local.Minor++ },
+		"nothing":                      func(r *provider.Request) { r.Local.Minor = 0 },
+		"a negative amount":            func(r *provider.Request) { r.Local.Minor = -100 },
+		"more than PayU accepts":       func(r *provider.Request) { r.Local.Minor = largest + 1 },
+		"another currency":             func(r *provider.Request) { r.Local.Currency = money.USD },
+		"nobody's name":                func(r *provider.Request) { r.Buyer.Name = "" },
+		"no email":                     func(r *provider.Request) { r.Buyer.Email = "" },
+		"no address":                   func(r *provider.Request) { r.Buyer.IP = "" },
+		"a control character":          func(r *provider.Request) { r.Buyer.Name = "a\x00b" },
 	} {
 		r := sample("cash.efecty.COL", 65_000_00)
 		change(&r)
@@ -333,7 +333,7 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{
 		"apiLogin": "a b", "apiKey": "with~tilde", "merchantId": "12x", "accountIds": "512321", "signature": "sha1",
 	} {

@@ -22,7 +22,7 @@ func (s Suite) amounts(t *testing.T) {
 				o := b.Charge(within(t), r)
 				want(t, "the charge", o, pay.Awaiting)
 				if e := b.entry(t, r.Reference); e.Local != amount {
-					t.Errorf("the upstream was asked for %v, want %v", e.Local, amount)
+					t.Errorf("the upstream got a request for %v, want %v", e.Local, amount)
 				}
 				r.ProviderRef = o.ProviderRef
 				b.Move(r.Reference, Paid)
@@ -30,7 +30,7 @@ func (s Suite) amounts(t *testing.T) {
 					t.Errorf("%s of %v, want %v", o.Kind, o.Local, amount)
 				}
 				if n := b.notice(t, r.Reference); n.Outcome.Local != amount {
-					t.Errorf("the notification tells of %v, want %v", n.Outcome.Local, amount)
+					t.Errorf("the notification reports %v, want %v", n.Outcome.Local, amount)
 				}
 			})
 		}
@@ -61,7 +61,7 @@ func (s Suite) limits(t *testing.T, rail string) {
 		}
 		want(t, "a charge of "+r.Local.String(), o, pay.Awaiting)
 		if e := b.entry(t, r.Reference); e.Local != r.Local {
-			t.Errorf("the upstream was asked for %v, want %v", e.Local, r.Local)
+			t.Errorf("the upstream got a request for %v, want %v", e.Local, r.Local)
 		}
 	}
 }

@@ -18,11 +18,11 @@ func (s Suite) charge(t *testing.T, rail string) {
 	o := b.Charge(within(t), r)
 	want(t, "a charge", o, pay.Awaiting)
 	if o.ProviderRef == "" {
-		t.Error("the outcome has no reference of the provider's")
+		t.Error("the outcome does not have the provider's reference")
 	}
 	payable(t, r, o)
 	if e := b.entry(t, r.Reference); e.Local != r.Local {
-		t.Errorf("the upstream was asked for %v, want %v", e.Local, r.Local)
+		t.Errorf("the upstream got a request for %v, want %v", e.Local, r.Local)
 	}
 	again := b.Charge(within(t), r)
 	want(t, "the same charge again", again, pay.Awaiting)
@@ -66,7 +66,7 @@ func (s Suite) cancel(t *testing.T, rail string) {
 			r.ProviderRef = ""
 		}
 		if o := c.Cancel(within(t), r); o.Kind != pay.Approved || o.Local != r.Local {
-			t.Errorf("a cancel of what was paid, its id known %t: %+v, want the payment", known, o)
+			t.Errorf("a cancel after the payment, its id known %t: %+v, want the payment", known, o)
 		}
 	}
 }

@@ -77,20 +77,20 @@ func (s Suite) askedDispute(t *testing.T, b *bench, r provider.Request, told pay
 	q := provider.DisputeRequest{ID: told.DisputeID, Charge: r}
 	n, known := querier.QueryDispute(within(t), q)
 	if !known || !n.Dispute || n.Reference != r.Reference || n.DisputeID != told.DisputeID || n.Outcome.Local != told.Outcome.Local || n.Stage != told.Stage {
-		t.Errorf("asked about it: %+v, %v; told %+v", n, known, told)
+		t.Errorf("the query returns %+v, %v; the notification %+v", n, known, told)
 	}
 	for _, f := range faults() {
 		if !broken {
-			break // one rail tells
+			break // one rail is enough
 		}
 		b.line.Fail(f)
 		if n, known := querier.QueryDispute(brief(t), q); known {
-			t.Errorf("%s: it is known that %+v", f, n)
+			t.Errorf("%s: the query returns %+v", f, n)
 		}
 	}
 	b.line.Fail(NoFault)
 	if n, known := querier.QueryDispute(within(t), provider.DisputeRequest{ID: "never", Charge: r}); known {
-		t.Errorf("a dispute that never was: %+v", n)
+		t.Errorf("a dispute that never existed: %+v", n)
 	}
 }
 

@@ -95,16 +95,16 @@ type Fault string
 // The faults.
 const (
 	NoFault       Fault = ""
-	RateLimited   Fault = "rate limited"         // refused with 429; nothing was done
-	ServerError   Fault = "server error"         // 500; nothing was done
-	GatewayAfter  Fault = "503 after"            // of a gateway; it was done
-	BrokenAfter   Fault = "500 after"            // 500; it was done
-	TimeoutBefore Fault = "timeout before"       // no answer; nothing was done
-	TimeoutAfter  Fault = "timeout after"        // no answer; it was done
-	Malformed     Fault = "malformed JSON"       // it was done
-	Truncated     Fault = "truncated JSON"       // it was done
-	HTML          Fault = "a page of a gateway"  // 200 with HTML; it was done
-	Empty         Fault = "an answer of nothing" // 200 without a body; it was done
+	RateLimited   Fault = "rate limited"        // refused with 429; nothing was done
+	ServerError   Fault = "server error"        // 500; nothing was done
+	GatewayAfter  Fault = "503 after"           // of a gateway; it was done
+	BrokenAfter   Fault = "500 after"           // 500; it was done
+	TimeoutBefore Fault = "timeout before"      // no answer; nothing was done
+	TimeoutAfter  Fault = "timeout after"       // no answer; it was done
+	Malformed     Fault = "malformed JSON"      // it was done
+	Truncated     Fault = "truncated JSON"      // it was done
+	HTML          Fault = "a page of a gateway" // 200 with HTML; it was done
+	Empty         Fault = "an empty answer"     // 200 without a body; it was done
 )
 
 // done reports whether the provider did what was requested.
@@ -172,7 +172,7 @@ func (l *Line) Spare(calls func(*http.Request) bool) {
 	l.spare = calls
 }
 
-// Calls is how many calls have come.
+// Calls returns how many calls have come.
 func (l *Line) Calls() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -37,7 +37,7 @@ func (s Suite) chargeFaults(t *testing.T, rail string) {
 				t.Fatalf("the upstream has %v", b.Books())
 			}
 			if slices.Contains(proven, o.Kind) && b.has(r.Reference) {
-				t.Errorf("%s says that nobody was charged, and the upstream has the charge", o.Kind)
+				t.Errorf("%s says that nobody was charged, but the upstream has the charge", o.Kind)
 			}
 			b.line.Fail(NoFault)
 			kind := pay.Missing

@@ -90,7 +90,7 @@ func (f *Frame[C]) Books() []Entry {
 	return list
 }
 
-// Of is the charge with a reference of ours. The caller of this and of the methods below
+// Of returns the charge with our reference. The caller of this and of the methods below
 // holds the lock, as ServeHTTP does within Serve.
 func (f *Frame[C]) Of(reference string) (c C, found bool) {
 	for _, c := range f.Charges {
@@ -101,7 +101,7 @@ func (f *Frame[C]) Of(reference string) (c C, found bool) {
 	return c, false
 }
 
-// Must is the charge with a reference; it panics if there is none.
+// Must returns the charge with a reference; it panics if there is none.
 func (f *Frame[C]) Must(reference string) C {
 	c, found := f.Of(reference)
 	if !found {

@@ -16,10 +16,10 @@ func (b *bench) notice(t *testing.T, reference string) pay.Notice {
 	t.Helper()
 	list, err := b.Notices(within(t), b.Notification(reference))
 	if err != nil || len(list) != 1 {
-		t.Fatalf("the notification tells of %d charges: %v", len(list), err)
+		t.Fatalf("the notification reports %d charges: %v", len(list), err)
 	}
 	if n := list[0]; n.Reference != reference || n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
-		t.Errorf("the notice is %+v, want %s of acc with an id and its body", n, reference)
+		t.Errorf("the notice is %+v, want %s at acc with an id and its body", n, reference)
 	}
 	return list[0]
 }
@@ -34,10 +34,10 @@ func (b *bench) refundNotice(t *testing.T, reference string, which int, ours str
 	}
 	at := slices.IndexFunc(list, func(n pay.Notice) bool { return n.Refund == ours })
 	if at < 0 {
-		t.Fatalf("the notification tells nothing of the refund %s: %+v", ours, list)
+		t.Fatalf("the notification does not report the refund %s: %+v", ours, list)
 	}
 	if n := list[at]; n.ID == "" || n.Account != "acc" || len(n.Body) == 0 {
-		t.Errorf("the notice is %+v, want it of acc with an id and its body", n)
+		t.Errorf("the notice is %+v, want one from acc with an id and its body", n)
 	}
 	return list[at]
 }

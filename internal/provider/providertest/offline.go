@@ -65,7 +65,7 @@ func (a *Answer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 func Refused(t testing.TB, list []pay.Notice, err error) {
 	t.Helper()
 	if !errors.Is(err, provider.ErrUnsigned) || len(list) != 0 {
-		t.Errorf("it is not signed, and yet read: %d notices, %v", len(list), err)
+		t.Errorf("it is not signed, but read: %d notices, %v", len(list), err)
 	}
 }
 
@@ -92,13 +92,13 @@ func Sound(t testing.TB, list []pay.Notice, err error) {
 		case n.ID == "" || n.Account != "acc" || len(n.Body) == 0:
 			t.Errorf("it has no id, account or body: %+v", n)
 		case (n.Reference == "") == (n.Refund == ""):
-			t.Errorf("it is of a charge or of a refund: %+v", n)
+			t.Errorf("it is not about exactly one charge or refund: %+v", n)
 		case o.Local.Minor < 0 && !n.OfDispute(): // a disputed amount is compared with the payment, and may differ
 			t.Errorf("money below zero: %+v", n)
 		case o.Kind == pay.Approved && !o.Local.IsPositive() && !(n.Refund != "" && o.Local == (money.Amount{})):
-			t.Errorf("approved, and no money: %+v", n)
+			t.Errorf("approved without an amount: %+v", n)
 		case n.OfDispute() && o.Kind != "" && !n.Dispute:
-			t.Errorf("a dispute's end that is a payment's too: %+v", n)
+			t.Errorf("it ends a dispute and a payment: %+v", n)
 		case !n.OfDispute() && !slices.Contains(kinds, o.Kind):
 			t.Errorf("it reports nothing: %+v", n)
 		case !written(n.DisputeID, n.Stage, n.Network, o.Decline, o.Message, o.ProviderRef):
@@ -107,7 +107,7 @@ func Sound(t testing.TB, list []pay.Notice, err error) {
 	}
 }
 
-// written reports whether a database accepts texts.
+// written reports whether a database accepts the texts.
 func written(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) })
 }

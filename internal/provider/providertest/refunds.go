@@ -53,7 +53,7 @@ func (s Suite) refund(t *testing.T, rail string) {
 		want(t, "the same again", b.Refund(within(t), refund(r, "01M7ZCLAIM1-1", part)), pay.Approved, pay.Awaiting)
 		want(t, "the rest", b.Refund(within(t), rest), accepted...)
 		if got := b.entry(t, r.Reference).Refunds; len(got) != 2 || got[0].Local.Minor != part || got[1].Local.Minor != r.Local.Minor-part {
-			t.Errorf("the upstream gave back %v", got)
+			t.Errorf("the upstream refunded %v", got)
 		}
 		want(t, "a question under theirs", b.QueryRefund(within(t), first), pay.Approved, pay.Awaiting)
 		if s.Nameless != "" {
@@ -80,7 +80,7 @@ func (s Suite) refund(t *testing.T, rail string) {
 		b.RefuseRefunds()
 		want(t, "a refund", b.Refund(within(t), refund(r, "01M7ZCLAIM1-1", r.Local.Minor)), pay.Declined)
 		if got := b.entry(t, r.Reference).Refunds; len(got) != 0 {
-			t.Errorf("the upstream gave back %v", got)
+			t.Errorf("the upstream refunded %v", got)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func (s Suite) refundForgotten(t *testing.T, rail string) {
 	again := b.Refund(within(t), q)
 	want(t, "the same again", again, pay.Approved, pay.Awaiting)
 	if got := b.entry(t, r.Reference).Refunds; len(got) != 1 || again.ProviderRef != first.ProviderRef {
-		t.Errorf("the upstream gave back %v, and the refund is %s and %s", got, first.ProviderRef, again.ProviderRef)
+		t.Errorf("the upstream refunded %v, and the refund is %s and %s", got, first.ProviderRef, again.ProviderRef)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s Suite) refundFaults(t *testing.T, rail string) {
 		return
 	}
 	for _, f := range faults() {
-		t.Run("a question, "+string(f), func(t *testing.T) {
+		t.Run("a query, "+string(f), func(t *testing.T) {
 			b := s.connect(t)
 			q := refund(b.paid(t, rail, "01M7ZBACK-1"), "01M7ZCLAIM1-1", 100)
 			b.Refund(within(t), q)
@@ -167,7 +167,7 @@ func (s Suite) refundFault(t *testing.T, rail string, f Fault, spare func(*http.
 	o := b.Refund(brief(t), q)
 	done := len(b.entry(t, r.Reference).Refunds) > 0
 	if done && o.Kind != pay.Unknown || !done && !slices.Contains([]pay.OutcomeKind{pay.Unknown, pay.Unavailable, pay.Errored}, o.Kind) {
-		t.Errorf("the outcome is %s; given back: %t", o.Kind, done)
+		t.Errorf("the outcome is %s; refunded: %t", o.Kind, done)
 	}
 	b.line.Fail(NoFault)
 	if done || s.Blind != "" {
@@ -177,6 +177,6 @@ func (s Suite) refundFault(t *testing.T, rail string, f Fault, spare func(*http.
 	}
 	want(t, "the refund again", b.Refund(within(t), q), pay.Approved, pay.Awaiting)
 	if got := b.entry(t, r.Reference).Refunds; len(got) != 1 {
-		t.Errorf("the upstream gave back %v", got)
+		t.Errorf("the upstream refunded %v", got)
 	}
 }

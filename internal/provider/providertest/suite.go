@@ -96,11 +96,11 @@ func (s Suite) Run(t *testing.T) {
 	}
 	rail := s.Adapter.Rails[0]
 	t.Run("faults of a charge", func(t *testing.T) { s.chargeFaults(t, rail) })
-	t.Run("faults of a question", func(t *testing.T) { s.queryFaults(t, rail) })
+	t.Run("faults of a query", func(t *testing.T) { s.queryFaults(t, rail) })
 	t.Run("faults of a refund", func(t *testing.T) { s.refundFaults(t, rail) })
 	t.Run("forged notifications", func(t *testing.T) { s.forged(t, rail) })
 	t.Run("a notification before the answer", func(t *testing.T) { s.early(t, rail) })
-	t.Run("many at a time", func(t *testing.T) { s.parallel(t, rail) })
+	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
 	t.Run("amounts", s.amounts)
 }
 
@@ -119,7 +119,7 @@ func (s Suite) connect(t *testing.T) *bench {
 	return b
 }
 
-// request is the sample of a rail under a reference.
+// request returns the sample of a rail with a reference.
 func (s Suite) request(rail, reference string) provider.Request {
 	r := Under(s.Charges[rail], rail, reference)
 	r.Created, r.Sent, r.Expires = Noon.Add(-time.Hour), Noon.Add(-s.Settles), Noon.Add(24*time.Hour)
@@ -141,7 +141,7 @@ func brief(t *testing.T) context.Context {
 	return ctx
 }
 
-// entry is the one charge with a reference.
+// entry returns the one charge with a reference.
 func (b *bench) entry(t *testing.T, reference string) Entry {
 	t.Helper()
 	var found []Entry
@@ -151,7 +151,7 @@ func (b *bench) entry(t *testing.T, reference string) Entry {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("the upstream has %d charges under %s, want one: %v", len(found), reference, b.Books())
+		t.Fatalf("the upstream has %d charges with the reference %s, want one: %v", len(found), reference, b.Books())
 	}
 	return found[0]
 }
@@ -204,6 +204,6 @@ func (s Suite) credentials(t *testing.T) {
 	}
 	b.line.Fail(ServerError)
 	if err := check.Check(within(t)); err == nil {
-		t.Error("the upstream is broken, and the check says all is well")
+		t.Error("the upstream is broken, and the check passes")
 	}
 }

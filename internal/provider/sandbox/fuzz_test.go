@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// A PIX code is a row of EMV fields with a good checksum, of the amount that was asked for.
+// A PIX code is a sequence of EMV fields with a valid checksum, for the requested amount.
 func FuzzBRCode(f *testing.F) {
 	f.Add("01M7ZFUZZ-1", int64(5000))
 	f.Add("", int64(1))
@@ -23,12 +23,12 @@ func FuzzBRCode(f *testing.F) {
 	p := simulated()
 	f.Fuzz(func(t *testing.T, reference string, minor int64) {
 		if minor < 1 || minor > 1e15 {
-			return // no charge is made of it
+			return // there is no charge for it
 		}
 		local := money.New(minor, money.BRL)
 		o := p.Charge(context.Background(), provider.Request{Reference: reference, Amount: local, Local: local, Method: "pix", Created: noon, Now: noon})
 		if o.Kind != pay.Awaiting {
-			return // the cents of the amount ask for something else
+			return // the cents of the amount request another result
 		}
 		code := o.Data.QRCode
 		fields, err := emv(code)
@@ -52,7 +52,7 @@ func FuzzBRCode(f *testing.F) {
 	})
 }
 
-// emv takes fields of a tag of two digits, a length of two, and a value apart.
+// emv splits a text into fields: a tag of two digits, a length of two, and a value.
 func emv(text string) (map[string]string, error) {
 	fields := map[string]string{}
 	for text != "" {
@@ -61,17 +61,17 @@ func emv(text string) (map[string]string, error) {
 		}
 		n, err := strconv.Atoi(text[2:4])
 		if err != nil || n < 1 || len(text) < 4+n {
-			return nil, fmt.Errorf("the field %q has no such length", text)
+			return nil, fmt.Errorf("the field %q does not have its length", text)
 		}
 		if _, twice := fields[text[:2]]; twice {
-			return nil, fmt.Errorf("the field %s is there twice", text[:2])
+			return nil, fmt.Errorf("the field %s exists twice", text[:2])
 		}
 		fields[text[:2]], text = text[4:4+n], text[4+n:]
 	}
 	return fields, nil
 }
 
-// checksum is CRC-16/CCITT-FALSE, from the other end than the one in the code: by a remainder
+// checksum is CRC-16/CCITT-FALSE, computed differently from the code under test: by a remainder
 // of bits.
 func checksum(text string) (crc uint16) {
 	crc = 0xFFFF
@@ -86,7 +86,7 @@ func checksum(text string) (crc uint16) {
 	return crc
 }
 
-// Whatever stands in the header: a notification is read if it has the MAC of its body, and else
+// Whatever the header is: a notification is read if it has the MAC of its body, otherwise
 // not.
 func FuzzForgedNotices(f *testing.F) {
 	body := []byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"USD"}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// What providers refuse is refused, field by field, under the names that the caller's request has.
+// What real providers refuse is refused, field by field, with the field names of the caller's request.
 func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 	pix := acquirer.Rail{Country: "BRA", Document: "CPF"}
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestRehearsalRefusesWhatProvidersRefuse(t *testing.T) {
 				t.Errorf("refused are %q, want %q", got, c.want)
 			}
 			if err := sandbox.Rehearse(c.b, c.rail, "", "", ""); err != nil {
-				t.Errorf("fields that the request has not are refused: %v", err)
+				t.Errorf("fields that the request does not have are refused: %v", err)
 			}
 		})
 	}

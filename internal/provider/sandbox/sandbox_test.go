@@ -26,7 +26,7 @@ func card(cents int64) provider.Request {
 
 // The cents of the amount are the ISO 8583 response code (SBX-10).
 
-// read reads a notification that tells of one charge.
+// read reads a notification of one charge.
 func read(p *sandbox.Provider, n provider.Notification) (pay.Notice, error) {
 	list, err := p.Notices(context.Background(), n)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestCardAnswersByTheCents(t *testing.T) {
 	}
 }
 
-// A query tells what the charge did, also where the charge did not answer.
+// A query reports the result of the charge, even if the charge did not answer.
 func TestQueryAgreesWithCharge(t *testing.T) {
 	p := simulated()
 	for _, cents := range []int64{1000, 1005, 1051, 1065} {
@@ -67,20 +67,20 @@ func TestQueryAgreesWithCharge(t *testing.T) {
 	}
 }
 
-// What is played is marked, and nothing else is: an action of the create call goes on in it, and
-// slow_payment, which ends by itself, is played when it ends.
-func TestWhatIsPlayedIsMarked(t *testing.T) {
+// Simulated results are marked, and only those. An action in the create call continues in the charge, and
+// slow_payment, which ends by itself, is marked when it ends.
+func TestSimulatedResultsAreMarked(t *testing.T) {
 	for name, c := range map[string]struct {
 		script pay.Script
 		now    time.Time
 		kind   pay.OutcomeKind
 		played bool
 	}{
-		"a card":            {pay.Script{}, noon, pay.Approved, false},
-		"a strict card":     {pay.Script{Strict: true}, noon, pay.Awaiting, false},
-		"an action":         {pay.Script{Action: "paid"}, noon, pay.Awaiting, true},
-		"a slow payment":    {pay.Script{Action: sandbox.SlowPayment}, noon, pay.Awaiting, false},
-		"a slow one is due": {pay.Script{Action: sandbox.SlowPayment}, noon.Add(sandbox.SlowAfter), pay.Approved, true},
+		"a card":                {pay.Script{}, noon, pay.Approved, false},
+		"a strict card":         {pay.Script{Strict: true}, noon, pay.Awaiting, false},
+		"an action":             {pay.Script{Action: "paid"}, noon, pay.Awaiting, true},
+		"a slow payment":        {pay.Script{Action: sandbox.SlowPayment}, noon, pay.Awaiting, false},
+		"a slow payment is due": {pay.Script{Action: sandbox.SlowPayment}, noon.Add(sandbox.SlowAfter), pay.Approved, true},
 	} {
 		asked := card(1000)
 		asked.Script, asked.Now = c.script, c.now
@@ -147,11 +147,11 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 		}
 	}
 	if p.SetFault("nonsense") == nil {
-		t.Error("an unknown fault was taken")
+		t.Error("an unknown fault was accepted")
 	}
 }
 
-// No body, however signed, makes the reader fall over.
+// No body, however it is signed, makes the reader panic.
 func FuzzNotice(f *testing.F) {
 	f.Add([]byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"USD"}`))
 	f.Add([]byte(`{"id":"n","reference":"X-1","status":"paid","amount":"10","currency":"XXX"}`))

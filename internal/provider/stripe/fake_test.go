@@ -20,11 +20,11 @@ const (
 	testSecret = "whsec_fake"
 )
 
-// fake is Stripe, as far as its documentation goes and we use it.
+// fake is Stripe, as documented, as far as we use it.
 type fake struct {
 	providertest.Frame[*charge]
-	refunds string       // the status of refunds, where it is not the books'
-	page    int          // the longest page of a list, below what is asked for
+	refunds string       // the status of refunds, if it is not the one in the books
+	page    int          // the longest page of a list, shorter than requested
 	seen    []url.Values // the forms that were posted
 }
 
@@ -34,7 +34,7 @@ type charge struct {
 	number  int
 	method  string
 	form    url.Values
-	dispute string // its status, where it is not the ending's
+	dispute string // its status, if it is not that of the ending
 }
 
 type object = map[string]any
@@ -76,7 +76,7 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 	return notification(fmt.Sprintf("evt_re_%d_%d_%s", c.number, n, c.Refunds[n].Ending), kind, f.refund(c, n))
 }
 
-// notification is an event, signed.
+// notification returns a signed event.
 func notification(id, kind string, of object) provider.Notification {
 	body := providertest.JSON(object{"id": id, "object": "event", "type": kind, "api_version": version, "data": object{"object": of}})
 	return providertest.Notify("application/json; charset=utf-8", body, signatureHeader, signature(body, testSecret, providertest.Noon.Unix()))
@@ -152,7 +152,7 @@ func (f *fake) write(path string, form url.Values) (int, any) {
 	return f.makeRefund(form)
 }
 
-// form2code is the error of a form with a field too many or too few, or empty.
+// form2code returns the error for a form with an extra, missing or empty field.
 func form2code(form url.Values, fields string) string {
 	for name, values := range form {
 		if !slices.Contains(strings.Fields(strings.ReplaceAll(fields, "!", "")), name) || len(values) != 1 {
@@ -251,7 +251,7 @@ func (f *fake) makeRefund(form url.Values) (int, any) {
 	return 200, f.refund(c, len(c.Refunds)-1)
 }
 
-// refund is a Refund as the API shows it.
+// refund returns a Refund as the API shows it.
 func (f *fake) refund(c *charge, n int) object {
 	r := c.Refunds[n]
 	status := map[providertest.Ending]string{
@@ -267,7 +267,7 @@ func (f *fake) refund(c *charge, n int) object {
 	return made
 }
 
-// all are the refunds of a charge.
+// all returns the refunds of a charge.
 func (f *fake) all(c *charge) (list []object) {
 	for n := range c.Refunds {
 		list = append(list, f.refund(c, n))
@@ -275,7 +275,7 @@ func (f *fake) all(c *charge) (list []object) {
 	return list
 }
 
-// at is the charge of an intent's or a session's id.
+// at returns the charge with an intent's or a session's id.
 func (f *fake) at(id string) *charge {
 	for _, c := range f.Charges {
 		if c.id() == id || c.hosted() && c.sessionID() == id {

@@ -23,7 +23,7 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 				list = append(list, c.session(false))
 			}
 		}
-		slices.Reverse(list) // the newest first
+		slices.Reverse(list) // newest first
 		return f.list(list, query, "created[gte] created[lte] limit starting_after")
 	case path == "refunds":
 		if c := f.at(query.Get("payment_intent")); c != nil {
@@ -63,7 +63,7 @@ func (f *fake) list(all []object, query url.Values, fields string) (int, any) {
 	if err != nil || limit < 1 || limit > 100 {
 		return invalid("parameter_invalid_integer")
 	}
-	now := providertest.Noon.Unix() // when all was created
+	now := providertest.Noon.Unix() // when everything was created
 	if from := query.Get("created[gte]"); from != "" && from > strconv.FormatInt(now, 10) {
 		all = nil
 	}
@@ -86,7 +86,7 @@ func (c *charge) sessionID() string { return fmt.Sprintf("cs_test_%d", c.number)
 func (c *charge) disputeID() string { return fmt.Sprintf("du_%d", c.number) }
 func (c *charge) hosted() bool      { return c.form.Get("mode") == "payment" }
 
-// intent is the PaymentIntent as the API shows it.
+// intent returns the PaymentIntent as the API shows it.
 func (c *charge) intent() object {
 	meta := object{referenceKey: c.form.Get("metadata[" + referenceKey + "]")}
 	if c.hosted() {
@@ -138,7 +138,7 @@ func (c *charge) action() object {
 	}}
 }
 
-// session is the Checkout Session as the API shows it. It has no intent until
+// session returns the Checkout Session as the API shows it. It has no intent until
 // somebody tries to pay.
 func (c *charge) session(expand bool) object {
 	s := object{

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// Whatever stands in the header: without a MAC of the body in it, nothing is read.
+// Whatever the header is: without a MAC of the body in it, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	body := []byte(`{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":5000,"currency":"brl","metadata":{"cascada_reference":"01M7ZFUZZ-1"}}}}`)
 	good := signature(body, testSecret, providertest.Noon.Unix())
@@ -27,13 +27,13 @@ func FuzzForgedNotices(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		list, err := p.Notices(ctx(), provider.Notification{Header: http.Header{signatureHeader: {header}}, Body: body})
 		if !errors.Is(err, provider.ErrUnsigned) && !held(header, body) {
-			t.Errorf("it is not signed, and yet read: %+v, %v", list, err)
+			t.Errorf("it is not signed, but read: %+v, %v", list, err)
 		}
 		providertest.Sound(t, list, err)
 	})
 }
 
-// held reports whether a MAC of the body under one of the header's times is in the header.
+// held reports whether the header has a MAC of the body with one of its times.
 func held(header string, body []byte) bool {
 	for _, at := range strings.Split(header, ",") {
 		at, found := strings.CutPrefix(strings.TrimSpace(at), "t=")
@@ -48,8 +48,8 @@ func held(header string, body []byte) bool {
 	return false
 }
 
-// What Stripe signed is read, whatever it says and whatever it answers when it is asked, and
-// never as money that is none.
+// Whatever Stripe signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	intent := `{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":5000,"amount":5000,"currency":"brl","metadata":{"cascada_reference":"01M7ZFUZZ-1"}}`
 	for _, seed := range [][3]string{

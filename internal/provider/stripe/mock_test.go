@@ -21,13 +21,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// mock is Stripe's own stand-in, which checks requests by Stripe's OpenAPI
-// document. It keeps no state, so its answers are not looked at.
+// mock is Stripe's own mock server, which checks requests against Stripe's OpenAPI
+// document. It keeps no state, so its answers are ignored.
 const mock = "github.com/stripe/stripe-mock@v0.203.0"
 
-// TestRequestsAreWhatStripesDocumentSays plays each call that we make against
+// TestRequestsFollowStripesDocument sends each of our calls to
 // stripe-mock, for every rail.
-func TestRequestsAreWhatStripesDocumentSays(t *testing.T) {
+func TestRequestsFollowStripesDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and starts a server")
 	}
@@ -102,7 +102,7 @@ func TestRequestsAreWhatStripesDocumentSays(t *testing.T) {
 	}
 }
 
-// shape is a path with its id left out.
+// shape returns a path without its id.
 func shape(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -113,8 +113,8 @@ func shape(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// startMock builds stripe-mock with the module proxy, as any tool of Go's, and
-// starts it for the length of the test.
+// startMock builds stripe-mock through the module proxy, like any Go tool, and
+// runs it until the test ends.
 func startMock(t *testing.T) *url.URL {
 	t.Helper()
 	dir := t.TempDir()

@@ -15,14 +15,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// The signature is what OpenSSL makes of the documented text:
+// OpenSSL makes this signature of the documented text:
 // printf '1795262400.{"id":"evt_1","object":"event"}' | openssl dgst -sha256 -hmac whsec_fake
 func TestTheSignatureIsStripes(t *testing.T) {
 	b := connect(t)
 	const body, mac = `{"id":"evt_1","object":"event"}`, "cabc2e637fe308d0e8315f44bc512cfbfa8e96515f9a3722d8820d253cb5b826"
 	for header, want := range map[string]error{
 		"t=1795262400,v1=" + mac: nil,
-		"v1=" + strings.Repeat("0", 64) + ",v1=" + mac + ",t=1795262400": nil, // two secrets, while one replaces the other
+		"v1=" + strings.Repeat("0", 64) + ",v1=" + mac + ",t=1795262400": nil, // two secrets, during a rotation
 		"t=1795262400,v0=" + mac:      provider.ErrUnsigned, // the old scheme
 		"t=1795262401,v1=" + mac:      provider.ErrUnsigned,
 		"t=1795262400,v1=" + mac[:62]: provider.ErrUnsigned,
@@ -38,7 +38,7 @@ func TestTheSignatureIsStripes(t *testing.T) {
 	}
 }
 
-// What was signed long ago, or will be, is a replay.
+// A signature from long ago, or from the future, is a replay.
 func TestANotificationHasAnAge(t *testing.T) {
 	b := connect(t)
 	n := notification("evt_1", "payment_intent.created", object{})
@@ -50,7 +50,7 @@ func TestANotificationHasAnAge(t *testing.T) {
 	}
 }
 
-// Only what ended is news; other objects of the same account are none of ours.
+// Only final states are reported; other objects of the same account are not ours.
 func TestEventsThatTellNothing(t *testing.T) {
 	b := connect(t)
 	r := request("card.BRA", "01M7ZNEWS-1")
@@ -69,7 +69,7 @@ func TestEventsThatTellNothing(t *testing.T) {
 	}
 }
 
-// An event of a session is a reason to ask how the session stands now.
+// An event of a session leads to a query of the session's current state.
 func TestSessionEvents(t *testing.T) {
 	for ending, want := range map[providertest.Ending]pay.OutcomeKind{
 		providertest.Paid: pay.Approved, providertest.Expired: pay.Lapsed, providertest.WrongAmount: pay.Approved,
@@ -85,7 +85,7 @@ func TestSessionEvents(t *testing.T) {
 		}
 		b.line.Fail(providertest.ServerError)
 		if _, err := b.Notices(ctx(), notification("evt_9", "checkout.session.completed", old)); !errors.Is(err, provider.ErrUnreachable) {
-			t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+			t.Errorf("while Stripe does not answer: %v, want ErrUnreachable", err)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestDisputesByStatus(t *testing.T) {
 		}
 		b.line.Fail(providertest.Empty)
 		if _, err := b.Notices(ctx(), b.Notification(r.Reference)); !errors.Is(err, provider.ErrUnreachable) {
-			t.Errorf("while nobody answers: %v, want ErrUnreachable", err)
+			t.Errorf("while Stripe does not answer: %v, want ErrUnreachable", err)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestADeclineInTheAnswer(t *testing.T) {
 	}
 }
 
-// What Stripe would never say is Unknown, not a crash and not somebody's money.
+// Answers that Stripe would never give are Unknown; they cause no crash and move no money.
 func TestHostileAnswers(t *testing.T) {
 	b := connect(t)
 	good := func() object {
@@ -179,7 +179,7 @@ func TestHostileAnswers(t *testing.T) {
 		"another object":      func(o object) { o["object"] = "charge" },
 		"no instructions":     func(o object) { o["status"] = "requires_action" },
 		"a code with a NUL":   func(o object) { o["status"], o["next_action"] = "requires_action", pixCode("00\x00") },
-		"a code of a book":    func(o object) { o["status"], o["next_action"] = "requires_action", pixCode(strings.Repeat("0", 5000)) },
+		"a very long code":    func(o object) { o["status"], o["next_action"] = "requires_action", pixCode(strings.Repeat("0", 5000)) },
 		"no payment method":   func(o object) { o["status"] = "requires_payment_method" },
 		"manual capture":      func(o object) { o["status"] = "requires_capture" },
 		"a status with a NUL": func(o object) { o["status"] = "succ\x00eeded" },
@@ -219,7 +219,7 @@ func decode[T any](t *testing.T, of object) (value T) {
 	return value
 }
 
-// No body, however signed, makes the reader fall over.
+// No body, however it is signed, makes the reader panic.
 func FuzzNotices(f *testing.F) {
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","object":"payment_intent","status":"succeeded","amount_received":1,"currency":"brl","metadata":{"cascada_reference":"X-1"}}}}`))
 	f.Add([]byte(`{"id":"evt_1","object":"event","type":"charge.dispute.created","data":{"object":{"id":"du_1","payment_intent":5}}}`))

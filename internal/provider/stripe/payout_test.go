@@ -20,7 +20,7 @@ func payoutCredentials() map[string]string {
 	return map[string]string{"secretKey": testKey, "webhookSecret": testSecret, "financialAccount": testAccount}
 }
 
-// payoutTo is a payout over a rail to a company.
+// payoutTo returns a payout over a rail to a company.
 func payoutTo(network, currency, destination string, minor int64) payout.Request {
 	return payout.Request{
 		Amount: money.New(2600, money.USD), Net: money.New(2500, money.USD), Local: money.New(minor, money.Currency(currency)),
@@ -35,13 +35,13 @@ func toUS() payout.Request {
 	return r
 }
 
-// with is a payout with something else in it.
+// with returns a payout with a change.
 func with(r payout.Request, change func(*payout.Request)) payout.Request {
 	change(&r)
 	return r
 }
 
-// opened is the adapter, whose fake gets its clock.
+// opened is the adapter, whose fake has the same clock.
 func opened(latest **payoutFake) provider.Adapter {
 	a := PayoutAdapter()
 	open := a.OpenPayouts
@@ -90,7 +90,7 @@ func TestStripePaysOutAsTheCoreNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// paying is an account at a fake of its own, and a payout that is sent for the first time.
+// paying is an account at its own fake, and a payout that is sent for the first time.
 func paying(t *testing.T, change ...func(map[string]string)) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f, credentials := &payoutFake{}, payoutCredentials()
@@ -102,13 +102,13 @@ func paying(t *testing.T, change ...func(map[string]string)) (*payer, *payoutFak
 	r.Reference, r.Sent, r.Now, r.Calls = "01M7ZBVYT4", line.Time(), line.Time(), 1
 	t.Cleanup(func() {
 		if list := f.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 	})
 	return p, f, line, r
 }
 
-// later is a request as a question has it, after a time.
+// later returns a request for a query, after some time.
 func later(line *payouttest.Line, r payout.Request, d time.Duration) payout.Request {
 	line.Pass(d)
 	r.Now = r.Now.Add(d)
@@ -122,8 +122,8 @@ func wantKind(t *testing.T, what string, o pay.PayoutOutcome, kind pay.PayoutKin
 	}
 }
 
-// Money leaves in the last call alone: what fails before that proves that nothing was paid, and
-// what fails in it proves so where Stripe says no or the call never left.
+// Only the last call moves money: if an earlier one fails, nothing was paid. If the last one fails,
+// that is proved only if Stripe refuses it or the call was never sent.
 func TestTheFirstCallProvesWhatItDid(t *testing.T) {
 	for _, fault := range payouttest.Faults() {
 		for at := 1; at <= 3; at++ {
@@ -143,8 +143,8 @@ func TestTheFirstCallProvesWhatItDid(t *testing.T) {
 			if o.Kind != want || want == pay.PayoutUnavailable && len(f.Books()) > 0 {
 				t.Errorf("%s, call %d: it is %s (%s), want %s; the books have %+v", fault, at, o.Kind, o.Message, want, f.Books())
 			}
-			// The same a second time proves nothing, since the first call may have paid.
-			line.Fail(fault, at+1) // the look comes first
+			// The same failure in a second try proves nothing, since the first call may have paid.
+			line.Fail(fault, at+1) // the list comes first
 			r.Calls = 2
 			ctx, cancel = context.WithTimeout(context.Background(), limit)
 			if o := p.Send(ctx, r); o.Kind == pay.PayoutUnavailable || o.Kind == pay.PayoutRejected {
@@ -155,8 +155,8 @@ func TestTheFirstCallProvesWhatItDid(t *testing.T) {
 	}
 }
 
-// A broken connection is no reason to call twice within one call: the answer would be the
-// second's, and the first may have paid.
+// After a broken connection, the transport must not repeat the call: the answer would belong to the
+// second call, and the first one may have paid.
 func TestACallThatBrokeIsNotRepeatedByTheTransport(t *testing.T) {
 	f, payments := &payoutFake{}, atomic.Int64{}
 	p, _ := payouttest.OpenAccount[*payer](t, opened(&f), payoutCredentials(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func TestACallThatBrokeIsNotRepeatedByTheTransport(t *testing.T) {
 			return
 		}
 		f.ServeHTTP(httptest.NewRecorder(), r)
-		panic(http.ErrAbortHandler) // which closes the connection
+		panic(http.ErrAbortHandler) // it closes the connection
 	}))
 	r := payoutTo("spei", "MXN", "646180157000000004", 45000)
 	r.Reference, r.Sent, r.Now, r.Calls = "01M7ZBVYT4", providertest.Noon, providertest.Noon, 1
@@ -179,7 +179,7 @@ func TestACallThatBrokeIsNotRepeatedByTheTransport(t *testing.T) {
 	}
 }
 
-// Stripe carries a call that failed out again under the same key, and forgets keys.
+// Stripe runs a failed call again with the same key, and forgets keys after a while.
 func TestAKeyThatIsForgottenPaysNothingAgain(t *testing.T) {
 	ctx := context.Background()
 	for _, known := range []bool{true, false} {
@@ -218,7 +218,7 @@ func TestWhatStripeRefuses(t *testing.T) {
 		says   map[string]refusing
 		kind   pay.PayoutKind
 		code   string
-		second pay.PayoutKind // the same of a later call
+		second pay.PayoutKind // the same refusal of a later call
 	}{
 		"no money":              {setup(paymentsOf, 400, "insufficient_funds", ""), pay.PayoutUnavailable, "insufficient_funds", pay.PayoutUnavailable},
 		"no money, another way": {setup(paymentsOf, 402, "invalid_request_error", "insufficient_funds"), pay.PayoutUnavailable, "insufficient_funds", pay.PayoutUnavailable},
@@ -273,7 +273,7 @@ func TestPostedIsNoArrival(t *testing.T) {
 	for arrival, at := range map[string]time.Time{
 		noon.Add(30 * time.Hour).Format(time.RFC3339):           noon.Add(30 * time.Hour),
 		noon.Add(48 * time.Hour).Format("2006-01-02T00:00:00Z"): noon.Add(60 * time.Hour), // the end of that day
-		"-":         noon.Add(7 * 24 * time.Hour), // none is told: a week
+		"-":         noon.Add(7 * 24 * time.Hour), // no date is given: a week
 		"nonsense!": noon.Add(7 * 24 * time.Hour),
 	} {
 		p, f, line, r := paying(t)
@@ -281,17 +281,17 @@ func TestPostedIsNoArrival(t *testing.T) {
 		p.Send(ctx, r)
 		f.Complete(r.Reference)
 		f.Must(r.Reference).arrival = arrival
-		r.Now = r.Now.Add(1000 * time.Hour) // the merchant's clock was moved
+		r.Now = r.Now.Add(1000 * time.Hour) // the merchant's test clock was moved
 		r.Sent = r.Now
 		wait := at.Sub(noon)
 		r = later(line, r, wait-time.Second)
 		o := p.Query(ctx, r)
 		wantKind(t, arrival+" before", o, pay.PayoutAccepted, "")
 		if !o.CheckAt.Equal(r.Now.Add(time.Second)) {
-			t.Errorf("%s: look again at %s, want %s", arrival, o.CheckAt, r.Now.Add(time.Second))
+			t.Errorf("%s: the next query is at %s, want %s", arrival, o.CheckAt, r.Now.Add(time.Second))
 		}
 		if list, err := p.Notices(ctx, f.Notify(r.Reference)); err != nil || len(list) != 0 {
-			t.Errorf("%s: it has not arrived, and that tells %+v %v", arrival, list, err)
+			t.Errorf("%s: it has not arrived, and the notification says %+v %v", arrival, list, err)
 		}
 		r = later(line, r, time.Second)
 		wantKind(t, arrival, p.Query(ctx, r), pay.PayoutPaid, "")

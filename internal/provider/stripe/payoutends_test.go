@@ -55,7 +55,7 @@ func TestEndingsInOurWords(t *testing.T) {
 	}
 }
 
-// Who cancels a payout does not want it to go another way.
+// If somebody cancels a payout, it must not be sent by another account.
 func TestACanceledPayoutIsRefused(t *testing.T) {
 	p, f, _, r := paying(t)
 	f.Next(payouttest.Slow)
@@ -73,13 +73,13 @@ func TestAPaymentIsLookedForAmongMany(t *testing.T) {
 		r = later(line, r, settles)
 		wantKind(t, fmt.Sprint(crowd), p.Query(context.Background(), r), want, "")
 		if f.lists > mostPages {
-			t.Errorf("%d payments: %d pages were asked for", crowd, f.lists)
+			t.Errorf("%d payments: %d pages were requested", crowd, f.lists)
 		}
 		if want == pay.PayoutMissing {
 			f.Enter(&fakePayment{number: 5, Entry: payouttest.Entry{Reference: r.Reference, Asked: r.Local}})
 			o := p.Query(context.Background(), r)
 			wantKind(t, fmt.Sprint(crowd), o, pay.PayoutAccepted, "")
-			// In the same place where the merchant's clock was moved.
+			// The same, after the merchant's test clock was moved.
 			r.Now, r.Sent = r.Now.Add(900*time.Hour), r.Sent.Add(900*time.Hour)
 			wantKind(t, fmt.Sprint(crowd), p.Query(context.Background(), r), pay.PayoutAccepted, "")
 		}
@@ -120,7 +120,7 @@ func TestTheBalanceIsOfItsCurrency(t *testing.T) {
 		}
 		line.Fail(payouttest.NoFault, 0)
 		if f.closed = true; p.Check(ctx) == nil {
-			t.Error("the financial account is closed, and all is well")
+			t.Error("the financial account is closed, and the check passes")
 		}
 	}
 	for _, body := range []string{`{}`, `{"id":"fa_test_65Fake","status":"open"}`, `{"id":"fa_other","status":"open","balance":{"available":{"usd":{"value":5,"currency":"usd"}}}}`,
@@ -158,7 +158,7 @@ func TestAnswersOfPayoutsAreNotTrusted(t *testing.T) {
 	}
 }
 
-func TestPayoutCredentialsThatCannotBeOnes(t *testing.T) {
+func TestInvalidPayoutCredentialsAreRefused(t *testing.T) {
 	for name, wrong := range map[string]string{"secretKey": "sk_live_1", "webhookSecret": "secret", "financialAccount": "ba_1", "currency": "MXN", "recipients": "both"} {
 		c := payoutCredentials()
 		c[name] = wrong
@@ -169,7 +169,7 @@ func TestPayoutCredentialsThatCannotBeOnes(t *testing.T) {
 	}
 }
 
-// What a recipient is, is told by a Mexican tax id, or else by the account.
+// The kind of a recipient follows from a Mexican tax id, or else from the account.
 func TestRecipientsAreWhatTheyAreSaidToBe(t *testing.T) {
 	for _, c := range []struct{ account, document, want string }{
 		{"", "", "company"}, {"company", "GOMA800101AB1", "individual"}, {"individual", "", "individual"}, {"individual", "ABC010203XY1", "company"}, {"", "123", "company"},
@@ -178,7 +178,7 @@ func TestRecipientsAreWhatTheyAreSaidToBe(t *testing.T) {
 		r.Name, r.Document = "Ana Gómez", c.document
 		wantKind(t, "the call", p.Send(context.Background(), r), pay.PayoutPaid, "")
 		if !slices.Equal(f.entities, []string{c.want}) || !slices.Equal(f.debited, []string{"gbp"}) {
-			t.Errorf("%q %q: it is %q out of %q, want %s", c.account, c.document, f.entities, f.debited, c.want)
+			t.Errorf("%q %q: it is %q of %q, want %s", c.account, c.document, f.entities, f.debited, c.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// now is the clock of both sides; noon where the fake has not been opened.
+// now is the clock of both sides; noon if the fake was not opened yet.
 func (f *payoutFake) now() time.Time {
 	if f.clock == nil {
 		return providertest.Noon
@@ -48,11 +48,11 @@ func (f *payoutFake) Forge(reference string) map[string]provider.Notification {
 	good, other := f.signed(body), f.signed([]byte("another body"))
 	other.Body = body
 	return map[string]provider.Notification{
-		"no signature":             providertest.Notify("application/json", body),
-		"another body's signature": other,
-		"another secret":           providertest.Notify("application/json", body, signatureHeader, signature(body, "whsec_other", f.now().Unix())),
-		"an old one":               providertest.Notify("application/json", body, signatureHeader, signature(body, testSecret, f.now().Add(-time.Hour).Unix())),
-		"one too early":            good,
+		"no signature":                  providertest.Notify("application/json", body),
+		"another body's signature":      other,
+		"another secret":                providertest.Notify("application/json", body, signatureHeader, signature(body, "whsec_other", f.now().Unix())),
+		"an old signature":              providertest.Notify("application/json", body, signatureHeader, signature(body, testSecret, f.now().Add(-time.Hour).Unix())),
+		"a signature that is too early": good,
 	}
 }
 
@@ -62,12 +62,12 @@ func (f *payoutFake) Other() map[string]provider.Notification {
 	panel := &fakePayment{panel: true, number: 777, Entry: payouttest.Entry{Asked: money.New(1, "USD"), Stage: payouttest.Done}}
 	f.panels = append(f.panels, panel)
 	return map[string]provider.Notification{
-		"a payment of the dashboard":     f.signed(thinEvent("evt_1", "v2.money_management.outbound_payment.posted", panel.id(), false)),
-		"a payment of live mode":         f.signed(thinEvent("evt_3", "v2.money_management.outbound_payment.posted", "obp_live", true)),
-		"a transfer":                     f.signed(thinEvent("evt_4", "v2.money_management.outbound_transfer.posted", "obt_1", false)),
-		"a bank account":                 f.signed(thinEvent("evt_5", "v2.money_management.payout_method.updated", "ba_1", false)),
-		"an event of the old kind":       notification("evt_6", "payout.paid", object{"id": "po_1"}),
-		"an empty object":                f.signed([]byte(`{}`)),
-		"an event without its own words": f.signed([]byte(`{"object":"v2.core.event"}`)),
+		"a payment of the dashboard": f.signed(thinEvent("evt_1", "v2.money_management.outbound_payment.posted", panel.id(), false)),
+		"a payment of live mode":     f.signed(thinEvent("evt_3", "v2.money_management.outbound_payment.posted", "obp_live", true)),
+		"a transfer":                 f.signed(thinEvent("evt_4", "v2.money_management.outbound_transfer.posted", "obt_1", false)),
+		"a bank account":             f.signed(thinEvent("evt_5", "v2.money_management.payout_method.updated", "ba_1", false)),
+		"an event of the old kind":   notification("evt_6", "payout.paid", object{"id": "po_1"}),
+		"an empty object":            f.signed([]byte(`{}`)),
+		"an event without its type":  f.signed([]byte(`{"object":"v2.core.event"}`)),
 	}
 }

@@ -16,27 +16,27 @@ import (
 
 const (
 	testAccount = "fa_test_65Fake"
-	// testIBAN is the account in pounds: Stripe is told its sort code and its number alone.
+	// testIBAN is the account in pounds: Stripe gets only its sort code and its number.
 	testIBAN = "GB29NWBK60161331926819"
 )
 
-// payoutFake is the part of Stripe that pays out, as its documentation has it.
+// payoutFake is the part of Stripe that pays out, as documented.
 type payoutFake struct {
 	payouttest.Frame[*fakePayment]
 	clock      func() time.Time
-	keys       map[string]kept   // what was done under each idempotency key
-	recipients map[string]string // the country of each
+	keys       map[string]kept   // results by idempotency key
+	recipients map[string]string // the country of each recipient
 	methods    map[string]fakeMethod
-	says       map[string]refusing // what a path is refused with
+	says       map[string]refusing // refusals by path
 	crowd      int                 // payments of others
-	lists      int                 // how many pages were asked for
-	setup      string              // the status of a new bank account, where it is not the usual one
-	restricted bool                // the bank account is
-	closed     bool                // the financial account is
+	lists      int                 // how many pages were requested
+	setup      string              // the status of a new bank account, if it is not the usual one
+	restricted bool                // of the bank account
+	closed     bool                // of the financial account
 	events     int
-	entities   []string       // what recipients were said to be
-	debited    []string       // the currencies that payments were made from
-	panels     []*fakePayment // made in the dashboard, and in no book
+	entities   []string       // the recipients' kinds
+	debited    []string       // the currencies of payments
+	panels     []*fakePayment // payments made in the dashboard, which are in no book
 }
 
 type kept struct {
@@ -55,16 +55,16 @@ type fakePayment struct {
 	payouttest.Entry
 	number  int
 	to      string
-	arrival string // where it is not the usual one; "-" is none
-	word    string // its status, where that is not the usual one
-	reason  string // why it ended, likewise
+	arrival string // if it is not the usual one; "-" is none
+	word    string // its status, if it is not the usual one
+	reason  string // why it ended, if it is not the usual reason
 	panel   bool   // made in the dashboard
 }
 
 var failures = map[payouttest.Behaviour]string{
 	payouttest.InvalidAccount: "payout_method_does_not_exist", payouttest.Compliance: "review_rejected",
 	payouttest.OverLimit: "payout_method_amount_limit_exceeded", payouttest.Refused: "payout_method_declined",
-	payouttest.AccountClosed: "payout_method_closed", // of what came back alone
+	payouttest.AccountClosed: "payout_method_closed", // only for money that came back
 }
 
 func (p *fakePayment) id() string { return fmt.Sprintf("obp_test_%d", p.number) }
@@ -126,7 +126,7 @@ func (p *fakePayment) json() object {
 	return all
 }
 
-// wrong refuses what is not documented.
+// wrong refuses undocumented requests.
 func (f *payoutFake) wrong(format string, args ...any) (int, any) {
 	f.Complain(format, args...)
 	return invalid("parameter_invalid")
@@ -178,8 +178,8 @@ const (
 	paymentsOf   = "/v2/money_management/outbound_payments"
 )
 
-// once does what a key asks for once. What was refused is done again, and what was done is
-// answered as it stands now.
+// once runs the request of a key once. A refused request runs again, and a finished one is
+// answered with the current state.
 func (f *payoutFake) once(key, path, context string, body []byte) (int, any) {
 	of := path + " " + context + " " + string(body)
 	if before, again := f.keys[key]; again {
@@ -213,7 +213,7 @@ func (f *payoutFake) once(key, path, context string, body []byte) (int, any) {
 	return status, reply
 }
 
-// list is a page of payments. The next one is at an address that the answer names.
+// list returns a page of payments. The answer has the address of the next page.
 func (f *payoutFake) list(q url.Values) (int, any) {
 	f.lists++
 	since, err := time.Parse(time.RFC3339, q.Get("created_gte"))

@@ -17,8 +17,8 @@ func accountOf(credentials map[string]string) provider.Account {
 	return provider.Account{ID: "acc", Credentials: credentials, Client: http.DefaultClient}
 }
 
-// Whatever Stripe signed and whatever it answers when it is asked, nothing is read as more than
-// an answer proves. What nobody signed is not read.
+// Whatever Stripe signed and whatever it answers to queries, nothing is taken for more than
+// an answer proves. Unsigned notifications are not read.
 func FuzzPayoutAnswers(f *testing.F) {
 	const paid = `{"id":"obp_1","object":"v2.money_management.outbound_payment","status":"posted","metadata":{"cascada_reference":"01M7ZFUZZ"},"expected_arrival_date":"2020-01-01T00:00:00Z","to":{"credited":{"value":5000,"currency":"mxn"}}}`
 	for _, seed := range [][2]string{
@@ -37,7 +37,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 		ctx := context.Background()
 		answer.Body = reply
 		if list, err := p.Notices(ctx, provider.Notification{Header: http.Header{}, Body: body}); len(list) != 0 || !errors.Is(err, provider.ErrUnsigned) {
-			t.Errorf("it is not signed, and yet read: %+v %v", list, err)
+			t.Errorf("it is not signed, but read: %+v %v", list, err)
 		}
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
 			answer.Status = status
@@ -49,7 +49,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 			for _, n := range list {
 				outcomes = append(outcomes, n.Outcome)
 				if n.ID == "" || n.Reference == "" || n.ProviderRef == "" || len(n.Body) == 0 {
-					t.Errorf("it is of nothing: %+v", n)
+					t.Errorf("it is about nothing: %+v", n)
 				}
 			}
 			asked := p.Query(ctx, r)
@@ -59,7 +59,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 			for _, o := range append(outcomes, asked) {
 				switch {
 				case o.Kind == pay.PayoutPaid && (!o.Local.IsPositive() || o.ProviderRef == ""):
-					t.Errorf("money that is none: %+v", o)
+					t.Errorf("an invalid amount: %+v", o)
 				case !utf8.ValidString(o.Code + o.Message + o.ProviderRef):
 					t.Errorf("a text that no database accepts: %+v", o)
 				}

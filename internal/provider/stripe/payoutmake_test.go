@@ -129,7 +129,7 @@ func (f *payoutFake) makePayment(body []byte) (int, any, *fakePayment) {
 		q.To.Currency != m.currency || q.Amount.Currency != m.currency || q.Amount.Value < 1 || q.Notification.Setting != "none" || len(q.Metadata) != 1:
 		status, reply := f.wrong("a payment %s", body)
 		return status, reply, nil
-	case f.Coming == payouttest.Barred: // with which status is not documented
+	case f.Coming == payouttest.Barred: // its status is not documented
 		status, reply := fail(400, "feature_not_enabled", "")
 		return status, reply, nil
 	case f.Coming == payouttest.NoFloat:

@@ -15,20 +15,20 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// schema is what we read of a type in Stripe's OpenAPI document.
+// schema is the part of a type in Stripe's OpenAPI document that we need.
 type schema struct {
 	Ref        string             `json:"$ref"`
 	Enum       []any              `json:"enum"`
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
 	AnyOf      []*schema          `json:"anyOf"`
-	// Additional is a schema where any name may be a field, as in metadata, and
-	// false where none may.
+	// Additional is a schema if any name may be a field, as in metadata, and
+	// false if not.
 	Additional json.RawMessage `json:"additionalProperties"`
 }
 
-// document is the OpenAPI document that stripe-mock carries. stripe-mock lets
-// the names of optional fields pass whatever they are; we do not.
+// document is the OpenAPI document in stripe-mock. stripe-mock accepts optional fields
+// with any name; we do not.
 type document struct {
 	Paths map[string]map[string]struct {
 		Parameters []struct {
@@ -69,7 +69,7 @@ func loadDocument(t *testing.T) (d document) {
 
 var variable = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// unknown lists the fields of a call that the document does not have.
+// unknown lists the fields of a call that are not in the document.
 func (d document) unknown(verb, path string, fields url.Values) (names []string) {
 	for template, verbs := range d.Paths {
 		operation, ok := verbs[strings.ToLower(verb)]
@@ -95,7 +95,7 @@ func (d document) unknown(verb, path string, fields url.Values) (names []string)
 	return []string{"the path itself"}
 }
 
-// has reports whether there is a field at the end of a path.
+// has reports whether a path leads to a field.
 func (s *schema) has(path []string) bool {
 	if s == nil || len(path) == 0 {
 		return s != nil
@@ -114,8 +114,8 @@ func (s *schema) has(path []string) bool {
 	return len(s.Additional) > 0 && s.Additional[0] == '{' && len(path) == 1
 }
 
-// The fake shows objects as Stripe does: no field and no word of its own.
-func TestTheFakeSpeaksAsStripesDocumentDoes(t *testing.T) {
+// The fake's objects have only fields and words that Stripe has.
+func TestFakeFollowsStripesDocument(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it fetches a module")
 	}
@@ -150,7 +150,7 @@ func (d document) check(t *testing.T, name string, value any) {
 	}
 }
 
-// strange is the path of something that a schema does not have, or "".
+// strange returns the path of something that a schema does not have, or "".
 func (d document) strange(s *schema, value any) string {
 	if s == nil {
 		return "this"

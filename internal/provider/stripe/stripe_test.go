@@ -18,7 +18,7 @@ func credentials() map[string]string {
 	return map[string]string{"secretKey": testKey, "webhookSecret": testSecret}
 }
 
-// samples has a charge for every rail.
+// samples has a charge for each rail.
 func samples() map[string]provider.Request {
 	buyer := pay.Buyer{Email: "ana@example.com", Name: "Ana Souza", Document: "52998224725", IP: "203.0.113.9"}
 	of := func(minor int64, c money.Currency, country string) provider.Request {
@@ -50,13 +50,13 @@ func suite(f func() *fake) providertest.Suite {
 			"spei.MEX": eightDigits, "card.ARG": eightDigits, "card.COL": eightDigits, "card.CRI": eightDigits,
 		},
 		Amounts: map[string][]money.Amount{
-			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")}, // 0.01, and eight digits
+			"pix.BRA":  {money.New(1, "BRL"), money.New(99_999_999, "BRL")}, // from 0.01 to eight digits
 			"card.CHL": {money.New(1, "CLP"), money.New(99_999_999, "CLP")}, // no decimals
 			"card.PRY": {money.New(1, "PYG"), money.New(99_999_999, "PYG")},
 			"card.CRI": {money.New(99_999_999, "CRC")},
 			"card.USA": {money.New(1, "USD"), money.New(99_999_999, "USD")},
 			"card.URY": {money.New(1, "UYU")},
-			"card.COL": {money.New(1, "COP"), money.New(123_456_00, "COP")}, // two decimals, whatever a shop prints
+			"card.COL": {money.New(1, "COP"), money.New(123_456_00, "COP")}, // two decimals, although shops print none
 			"spei.MEX": {money.New(1, "MXN")},
 		},
 		Unrefundable: map[string]string{
@@ -73,8 +73,8 @@ func suite(f func() *fake) providertest.Suite {
 
 func TestAdapter(t *testing.T) { suite(newFake).Run(t) }
 
-// What goes wrong on the line is the same on the hosted rails, and so is what is
-// found on a later page of a list.
+// Network failures have the same results on the hosted rails, and so do charges
+// on a later page of a list.
 func TestHostedRailsAndLongLists(t *testing.T) {
 	s := suite(func() *fake {
 		f := newFake()
@@ -99,15 +99,15 @@ func connect(t *testing.T) *bench {
 	return b
 }
 
-// request is the sample of a rail.
+// request returns the sample of a rail.
 func request(rail, reference string) provider.Request {
 	return providertest.Under(samples()[rail], rail, reference)
 }
 
 func ctx() context.Context { return context.Background() }
 
-// A deadline moves with the clock, so a repeated call may differ from the one
-// that its key stands for: then what was made is the answer, and not an error.
+// A deadline moves with the clock, so a repeated call may differ from the first one
+// with its key. The result is then the existing charge, not an error.
 func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 	b := connect(t)
 	r := request("card.BRA", "01M7ZAGAIN-1")
@@ -116,11 +116,11 @@ func TestARepeatedChargeWithAnotherDeadline(t *testing.T) {
 	b.Now = func() time.Time { return r.Now }
 	again := b.Charge(ctx(), r)
 	if again.Kind != pay.Awaiting || again.ProviderRef != first.ProviderRef || len(b.Books()) != 1 {
-		t.Errorf("the second call: %+v, want what the first made: %+v", again, first)
+		t.Errorf("the second call: %+v, want the result of the first: %+v", again, first)
 	}
 }
 
-// A list that is longer than we look through proves nothing.
+// A list with more pages than we read proves nothing.
 func TestALongListIsNoProof(t *testing.T) {
 	b := connect(t)
 	b.page = 1
@@ -139,7 +139,7 @@ func TestALongListIsNoProof(t *testing.T) {
 	}
 }
 
-// The merchant's clock may have been moved ahead since the payment was made.
+// The merchant's test clock may have moved since the payment was created.
 func TestAMovedClockHidesNoCharge(t *testing.T) {
 	b := connect(t)
 	r := request("pix.BRA", "01M7ZMOVED-1")
@@ -151,7 +151,7 @@ func TestAMovedClockHidesNoCharge(t *testing.T) {
 	}
 }
 
-// A charge whose id we have cannot never have been: another account's key, say,
+// A charge whose id we have is never missing: another account's key, for instance,
 // proves nothing.
 func TestAChargeThatWasThereIsNotMissing(t *testing.T) {
 	for rail, ref := range map[string]string{"pix.BRA": "pi_999", "card.BRA": "cs_test_999"} {
@@ -164,7 +164,7 @@ func TestAChargeThatWasThereIsNotMissing(t *testing.T) {
 	}
 }
 
-// Somebody else's charge is not ours, whatever its id.
+// A charge with another reference is not ours, even if we have its id.
 func TestAnotherChargesIDTellsNothing(t *testing.T) {
 	for _, rail := range []string{"pix.BRA", "card.BRA"} {
 		b := connect(t)
@@ -189,7 +189,7 @@ func TestVouchersLiveAsLongAsTheShopperWasPromised(t *testing.T) {
 	}
 }
 
-// What Stripe would refuse is not sent.
+// Requests that Stripe would refuse are not sent.
 func TestChargesThatLackSomething(t *testing.T) {
 	for want, change := range map[string]func(*provider.Request){
 		"buyer_name_missing":     func(r *provider.Request) { r.Buyer.Name = "" },
@@ -212,7 +212,7 @@ func TestChargesThatLackSomething(t *testing.T) {
 	}
 }
 
-// A transfer needs a customer first. Without one nobody is asked for money.
+// A transfer needs a customer first. Without one there is no charge.
 func TestATransferHasItsOwnCustomer(t *testing.T) {
 	b := connect(t)
 	o := b.Charge(ctx(), request("spei.MEX", "01M7ZSPEI-1"))
@@ -249,7 +249,7 @@ func TestRefundsByStatus(t *testing.T) {
 	}
 }
 
-// Nothing was paid, so nothing goes back.
+// An unpaid charge cannot be refunded.
 func TestARefundOfWhatWasNeverPaid(t *testing.T) {
 	b := connect(t)
 	r := request("card.BRA", "01M7ZOPEN-1")
@@ -261,7 +261,7 @@ func TestARefundOfWhatWasNeverPaid(t *testing.T) {
 	}
 }
 
-func TestCredentialsThatCannotBeOnes(t *testing.T) {
+func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, values := range map[string][]string{
 		"secretKey":     {"pk_test_1", "sk_live_1", "rk_live_1", "sk_test_1\n", "sk_", "test_1"},
 		"webhookSecret": {"sk_test_1", "whsec_ 1"},
@@ -283,7 +283,7 @@ func TestCredentialsThatCannotBeOnes(t *testing.T) {
 	}
 }
 
-// A wrong key is told in words, and is in no error.
+// A wrong key causes a clear message, which does not contain the key.
 func TestAWrongKey(t *testing.T) {
 	b := connect(t)
 	b.key = "sk_test_wrong"

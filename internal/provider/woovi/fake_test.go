@@ -17,10 +17,10 @@ const (
 	testSecret = "openpix_hmac"
 )
 
-// fake is Woovi as its documentation has it.
+// fake is Woovi, as documented.
 type fake struct {
 	providertest.Frame[*fakeCharge]
-	sentence string           // that refunds are refused with
+	sentence string           // the sentence that refuses refunds
 	customer *customerRequest // of the last charge
 	expires  int64            // of the last charge
 }
@@ -29,7 +29,7 @@ type fakeCharge struct{ providertest.Entry }
 
 func newFake() *fake { return &fake{sentence: "O valor do reembolso é maior que o disponível"} }
 
-// find is a charge that is not deleted, or nil.
+// find returns a charge that is not deleted, or nil.
 func (f *fake) find(reference string) *fakeCharge {
 	c, _ := f.Of(reference)
 	return c
@@ -131,7 +131,7 @@ func (f *fake) transaction(number string) (int, any) {
 	return fail(http.StatusBadRequest, "Transaction not found")
 }
 
-// refunds are those of a charge.
+// refunds returns the refunds of a charge.
 func (c *fakeCharge) refunds() []map[string]any {
 	list := []map[string]any{}
 	for _, r := range c.Refunds {
@@ -182,7 +182,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return signed(providertest.JSON(body))
 }
 
-// signed is a notification with both signatures.
+// signed returns a notification with both signatures.
 func signed(body []byte) provider.Notification {
 	return providertest.Notify("application/json", body, signatureHeader, providertest.Signed(crypto.SHA256, body),
 		hmacHeader, base64.StdEncoding.EncodeToString(providertest.MAC(sha1.New, testSecret, string(body))))

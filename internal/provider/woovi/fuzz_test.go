@@ -17,7 +17,7 @@ import (
 
 const fuzzedCharge = `{"correlationID":"01M7ZFUZZ-1","status":"COMPLETED","value":5000,"brCode":"0002"}`
 
-// Whatever stands in the headers: without Woovi's signature and our webhook's MAC of the body,
+// Whatever the headers are: without Woovi's signature and our webhook's MAC of the body,
 // nothing is read.
 func FuzzForgedNotices(f *testing.F) {
 	body := []byte(`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZFUZZ-1","status":"COMPLETED","value":5000}}`)
@@ -39,8 +39,8 @@ func FuzzForgedNotices(f *testing.F) {
 	})
 }
 
-// What Woovi signed is read, whatever it says and whatever it answers when it is asked, and
-// never as money that is none.
+// Whatever Woovi signed and whatever it answers to queries is read, and never as an invalid
+// amount.
 func FuzzSignedNotices(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZFUZZ-1"}}`, `{"charge":` + fuzzedCharge + `}`},
@@ -66,7 +66,7 @@ func FuzzSignedNotices(f *testing.F) {
 		if errors.Is(err, provider.ErrUnsigned) != (len(body) == 0) {
 			t.Errorf("Woovi's own signature: %v", err)
 		}
-		// Another of their customers' webhooks is signed by Woovi too.
+		// Woovi also signs the webhooks of its other customers.
 		n.Header.Set(hmacHeader, base64.StdEncoding.EncodeToString(providertest.MAC(sha1.New, "another's", string(body))))
 		list, err = c.Notices(context.Background(), n)
 		providertest.Refused(t, list, err)

@@ -24,7 +24,7 @@ func samplePayout() payout.Request {
 	}
 }
 
-// to is the sample to another Pix key, and with another amount.
+// to returns the sample with another Pix key, and with another amount.
 func to(key string, centavos int64) payout.Request {
 	r := samplePayout()
 	r.Destination, r.Local = key, money.New(centavos, money.BRL)
@@ -53,7 +53,7 @@ func TestWooviPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// paying is an account at a fake of its own, and a payout.
+// paying is an account at its own fake, and a payout.
 func paying(t *testing.T, with map[string]string) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
@@ -62,13 +62,13 @@ func paying(t *testing.T, with map[string]string) (*payer, *payoutFake, *payoutt
 	r.Reference, r.Sent, r.Now = "01M7ZBVYT4", line.Time(), line.Time()
 	t.Cleanup(func() {
 		if list := f.Complaints(); len(list) > 0 {
-			t.Errorf("what is not documented was asked: %q", list)
+			t.Errorf("undocumented requests: %q", list)
 		}
 	})
 	return p, f, line, r
 }
 
-// later is a request as a question has it, after a time.
+// later returns a request for a query, after some time.
 func later(line *payouttest.Line, r payout.Request, d time.Duration) payout.Request {
 	line.Pass(d)
 	r.Now = line.Time()
@@ -90,13 +90,13 @@ func TestAPayoutWithoutBalanceIsApprovedWhenItIsSentAgain(t *testing.T) {
 	f.Next(payouttest.Pays)
 	wantKind(t, "the question", p.Query(ctx, later(line, r, time.Hour)), pay.PayoutUnsent, "")
 	if f.Books()[0].Times != 0 {
-		t.Fatalf("it was approved by a question: %+v", f.Books())
+		t.Fatalf("a query approved it: %+v", f.Books())
 	}
 	wantKind(t, "the next call", p.Send(ctx, r), pay.PayoutAccepted, "")
 	wantKind(t, "the next question", p.Query(ctx, r), pay.PayoutPaid, "")
 }
 
-// A person may use our reference in the panel.
+// A person may use our reference in Woovi's panel.
 func TestOnlyWhatWasOrderedIsApproved(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, key, kind string
@@ -104,11 +104,11 @@ func TestOnlyWhatWasOrderedIsApproved(t *testing.T) {
 		paid            bool
 	}{
 		"ours": {testCPF, testCPF, "CPF", 12345, true}, "ours, written otherwise": {testCPF, "529.982.247-25", "", 12345, true},
-		"to nobody that is told": {testCPF, "", "", 12345, true}, "another amount": {testCPF, testCPF, "CPF", 12346, false},
+		"to an unknown recipient": {testCPF, "", "", 12345, true}, "another amount": {testCPF, testCPF, "CPF", 12346, false},
 		"another person": {testCPF, "11144477735", "CPF", 12345, false}, "another kind of key": {testCPF, "a@example.com", "", 12345, false},
-		"a telephone, written otherwise": {"+5511999999999", "11 99999-9999", "PHONE", 12345, true},
-		"a CPF of a telephone's digits":  {"+5511999999999", "11999999999", "CPF", 12345, false},
-		"mail in capitals":               {"a@example.com", "A@example.com", "EMAIL", 12345, true}, "other mail": {"a@example.com", "b@example.com", "EMAIL", 12345, false},
+		"a telephone in another format": {"+5511999999999", "11 99999-9999", "PHONE", 12345, true},
+		"a CPF of a telephone's digits": {"+5511999999999", "11999999999", "CPF", 12345, false},
+		"mail in capitals":              {"a@example.com", "A@example.com", "EMAIL", 12345, true}, "other mail": {"a@example.com", "b@example.com", "EMAIL", 12345, false},
 	} {
 		p, f, line, r := paying(t, credentials())
 		r.Destination = c.ours
@@ -137,7 +137,7 @@ func TestARemovedPayoutIsRefusedOnOurWebhooksWord(t *testing.T) {
 		removed := f.Notify(r.Reference)
 		asked.removed = false
 		if list, err := p.Notices(ctx, removed); len(list) != 0 || err != nil {
-			t.Errorf("%s: it is still there, and that tells %+v %v", name, list, err)
+			t.Errorf("%s: it still exists, and the notification says %+v %v", name, list, err)
 		}
 		asked.removed = true
 		list, err := p.Notices(ctx, removed)
@@ -147,7 +147,7 @@ func TestARemovedPayoutIsRefusedOnOurWebhooksWord(t *testing.T) {
 		if len(list) == 1 {
 			wantKind(t, name, list[0].Outcome, pay.PayoutRejected, "rejected")
 		}
-		// A question proves nothing: what it answers of a removed payment is not documented.
+		// A query proves nothing: its answer about a removed payment is not documented.
 		f.Next(payouttest.Pays)
 		wantKind(t, "the question", p.Query(ctx, later(line, r, time.Hour)), pay.PayoutUnknown, "")
 	}
@@ -160,9 +160,9 @@ func TestAPayoutIsLookedForAmongMany(t *testing.T) {
 		r = later(line, r, settles)
 		wantKind(t, fmt.Sprint(crowd), p.Query(context.Background(), r), want, "")
 		if f.lists > mostPages {
-			t.Errorf("%d payments: %d lists were asked for", crowd, f.lists)
+			t.Errorf("%d payments: %d lists were requested", crowd, f.lists)
 		}
-		if want == pay.PayoutMissing { // and it is found there, when nothing else tells of it
+		if want == pay.PayoutMissing { // and it is found there, if nothing else reports it
 			f.Enter(&fakePayment{approved: true, Entry: payouttest.Entry{Reference: r.Reference, Destination: testCPF, Asked: r.Local}})
 			line.Fail(payouttest.Lost, 1)
 			wantKind(t, fmt.Sprint(crowd), p.Query(context.Background(), r), pay.PayoutAccepted, "")
@@ -221,12 +221,12 @@ func TestAStatusThatIsNamedAndNotExplainedNeedsAReason(t *testing.T) {
 	wantKind(t, "with a reason", p.Query(context.Background(), r), pay.PayoutRejected, "account_closed")
 }
 
-func TestAPartThatCameBackIsForAPerson(t *testing.T) {
+func TestPartialReturnIsForTheOperator(t *testing.T) {
 	ctx := context.Background()
 	p, f, _, r := paying(t, credentials())
 	p.Send(ctx, r)
 	f.Return(r.Reference, payouttest.AccountClosed)
-	f.Must(r.Reference).Asked.Minor = 345 // which is what came back
+	f.Must(r.Reference).Asked.Minor = 345 // this is what came back
 	list, err := p.Notices(ctx, f.Notify(r.Reference))
 	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutUnknown || list[0].Outcome.Local != money.New(345, money.BRL) || !strings.Contains(list[0].Outcome.Message, "a part") {
 		t.Errorf("%+v %v", list, err)

@@ -14,13 +14,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// payoutFake is the part of Woovi that pays out, as its documentation has it.
+// payoutFake is the part of Woovi that pays out, as documented.
 type payoutFake struct {
 	payouttest.Frame[*fakePayment]
 	crowd int    // payments of others, one each 20 seconds around noon
-	lists int    // how many lists were asked for
-	mute  bool   // no answer tells why a payment failed: only events do
-	says  string // what a new payment is refused with
+	lists int    // how many lists were requested
+	mute  bool   // no answer says why a payment failed: only events do
+	says  string // the reason for refusing a new payment
 }
 
 type fakePayment struct {
@@ -28,13 +28,13 @@ type fakePayment struct {
 	aliasType string
 	approved  bool
 	removed   bool
-	word      string // its status or the code of its failure, where that is not the usual one
+	word      string // its status or the code of its failure, if that is not the usual one
 }
 
-// deepestSkip is the largest skip that lists take. The documents say that there is one.
+// deepestSkip is the largest skip that lists accept. The documentation only says that there is one.
 const deepestSkip = 900
 
-// bankWords are the central bank's codes of the refusals.
+// bankWords are the central bank's codes of refusals.
 var bankWords = map[payouttest.Behaviour]string{
 	payouttest.InvalidAccount: "AC03", payouttest.AccountClosed: "AC07", payouttest.Compliance: "FRAD", payouttest.OverLimit: "AM02", payouttest.Refused: "DS04",
 }
@@ -44,7 +44,7 @@ func (p *fakePayment) status() string {
 	case p.Stage == payouttest.Failed:
 		return "FAILED"
 	case p.Stage == payouttest.Done || p.Stage == payouttest.Returned:
-		return "CONFIRMED" // which never changes
+		return "CONFIRMED" // it never changes
 	case p.word != "":
 		return p.word
 	case p.Why == payouttest.Nonsense:
@@ -96,7 +96,7 @@ func (f *payoutFake) find(reference string) *fakePayment {
 	return nil
 }
 
-// wrong refuses what is not documented.
+// wrong refuses undocumented requests.
 func (f *payoutFake) wrong(format string, args ...any) (int, any) {
 	f.Complain(format, args...)
 	return fail(http.StatusBadRequest, "Dados inválidos")
@@ -137,7 +137,7 @@ func (f *payoutFake) answer(r *http.Request, body []byte) (int, any) {
 	return f.wrong("no route %s %s", r.Method, r.URL.Path)
 }
 
-// aliases are the forms of Pix keys (the document of the key check).
+// aliases are the formats of Pix keys (the documentation of the key check).
 var aliases = map[string]*regexp.Regexp{
 	"CPF": regexp.MustCompile(`^\d{11}$`), "CNPJ": regexp.MustCompile(`^\d{14}$`), "PHONE": regexp.MustCompile(`^\+55\d{10,11}$`),
 	"EMAIL": regexp.MustCompile(`^[^@A-Z ]+@[^@A-Z ]+$`), "RANDOM": regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`),
@@ -173,7 +173,7 @@ func (f *payoutFake) approve(body []byte) (int, any) {
 	}
 	p := f.find(q.CorrelationID)
 	switch {
-	case p == nil || p.status() != "CREATED": // what that answers is not documented
+	case p == nil || p.status() != "CREATED": // the answer to that is not documented
 		return f.wrong("an approval of %s, which does not wait for one", q.CorrelationID)
 	case f.Coming == payouttest.NoFloat:
 		return fail(http.StatusBadRequest, "Você não possui saldo o suficiente para realizar esse pagamento")
@@ -222,7 +222,7 @@ func (f *payoutFake) transaction(number string) (int, any) {
 	return fail(http.StatusBadRequest, "Transaction not found")
 }
 
-// event is a notification's body of a payment, nil where there is none.
+// event returns the body of a payment's notification, nil if there is none.
 func (f *payoutFake) event(p *fakePayment) map[string]any {
 	body := f.json(p)
 	switch {
@@ -259,28 +259,28 @@ func (f *payoutFake) Forge(reference string) map[string]provider.Notification {
 	good, other := signed(body), signed([]byte("another body"))
 	other.Body = body
 	return map[string]provider.Notification{
-		"no signature":                 {Header: http.Header{"Content-Type": {"application/json"}}, Body: body},
-		"another body's signature":     other,
-		"our webhook's HMAC alone":     providertest.Notify("application/json", body, hmacHeader, good.Header.Get(hmacHeader)),
-		"of a customer's own payment":  good,
-		"of a customer's own removal":  signed([]byte(`{"event":"OPENPIX:MOVEMENT_REMOVED","payment":{"correlationID":"` + reference + `"}}`)),
-		"of a customer's own failure":  signed([]byte(`{"event":"OPENPIX:MOVEMENT_FAILED","payment":{"correlationID":"` + reference + `"},"error":{"code":"AC07"}}`)),
-		"of a return that nobody made": signed([]byte(`{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"value":12345,"endToEndId":"D5"},"originalTransaction":{"value":12345,"endToEndId":"E54811417202611211200` + reference + `"}}`)),
+		"no signature":                  {Header: http.Header{"Content-Type": {"application/json"}}, Body: body},
+		"another body's signature":      other,
+		"our webhook's HMAC alone":      providertest.Notify("application/json", body, hmacHeader, good.Header.Get(hmacHeader)),
+		"of a customer's own payment":   good,
+		"of a customer's own removal":   signed([]byte(`{"event":"OPENPIX:MOVEMENT_REMOVED","payment":{"correlationID":"` + reference + `"}}`)),
+		"of a customer's own failure":   signed([]byte(`{"event":"OPENPIX:MOVEMENT_FAILED","payment":{"correlationID":"` + reference + `"},"error":{"code":"AC07"}}`)),
+		"of a return that was not made": signed([]byte(`{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"value":12345,"endToEndId":"D5"},"originalTransaction":{"value":12345,"endToEndId":"E54811417202611211200` + reference + `"}}`)),
 	}
 }
 
 func (f *payoutFake) Other() map[string]provider.Notification {
 	all := map[string]provider.Notification{}
 	for name, body := range map[string]string{
-		"a trial of the address": `{"data_criacao":"2024-01-23T20:32:14.429Z","evento":"teste_webhook"}`,
-		"a trial with an event":  `{"event":"OPENPIX:MOVEMENT_CONFIRMED"}`,
-		"a trial of returns":     `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED"}`,
-		"a charge":               `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZOTHER"}}`,
-		"a payment of the panel": `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"31ee9576-99ec-412a-9ac7-e142a4a6acf0"}}`,
-		"nobody's payment":       `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"01M7ZNOBODYS"}}`,
-		"a return refused":       `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"}}`,
-		"a stranger's return":    `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"endToEndId":"D1","value":5},"originalTransaction":{"endToEndId":"E1","value":5}}`,
-		"an empty object":        `{}`,
+		"a trial of the address":    `{"data_criacao":"2024-01-23T20:32:14.429Z","evento":"teste_webhook"}`,
+		"a trial with an event":     `{"event":"OPENPIX:MOVEMENT_CONFIRMED"}`,
+		"a trial of returns":        `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED"}`,
+		"a charge":                  `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZOTHER"}}`,
+		"a payment of the panel":    `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"31ee9576-99ec-412a-9ac7-e142a4a6acf0"}}`,
+		"nobody's payment":          `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"01M7ZNOBODYS"}}`,
+		"a return refused":          `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"}}`,
+		"another customer's return": `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"endToEndId":"D1","value":5},"originalTransaction":{"endToEndId":"E1","value":5}}`,
+		"an empty object":           `{}`,
 	} {
 		all[name] = signed([]byte(body))
 	}

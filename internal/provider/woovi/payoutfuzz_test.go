@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// What Woovi signed is read, whatever it says and whatever it answers when it is asked, and
-// never as more than an answer proves. What nobody signed is not read.
+// Whatever Woovi signed and whatever it answers to queries is read, and never taken for more than an
+// answer proves. Unsigned notifications are not read.
 func FuzzPayoutNotices(f *testing.F) {
 	paid := `{"payment":{"correlationID":"01M7ZFUZZ","status":"CONFIRMED","value":5000},"transaction":{"endToEndId":"E1","value":5000}}`
 	for _, seed := range [][2]string{
@@ -31,7 +31,7 @@ func FuzzPayoutNotices(f *testing.F) {
 		ctx := context.Background()
 		answer.Body = reply
 		if list, err := p.Notices(ctx, provider.Notification{Header: http.Header{}, Body: body}); len(list) != 0 || err != provider.ErrUnsigned {
-			t.Errorf("it is not signed, and yet read: %+v %v", list, err)
+			t.Errorf("it is not signed, but read: %+v %v", list, err)
 		}
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
 			answer.Status = status
@@ -43,9 +43,9 @@ func FuzzPayoutNotices(f *testing.F) {
 				o := n.Outcome
 				switch {
 				case n.ID == "" || n.Reference+n.ProviderRef == "" || len(n.Body) == 0:
-					t.Errorf("it is of nothing: %+v", n)
+					t.Errorf("it is about nothing: %+v", n)
 				case (o.Kind == pay.PayoutPaid || o.Kind == pay.PayoutReturned) && !o.Local.IsPositive():
-					t.Errorf("money that is none: %+v", n)
+					t.Errorf("an invalid amount: %+v", n)
 				case status != http.StatusOK && o.Kind != pay.PayoutRejected:
 					t.Errorf("an answer that proves nothing is believed: %+v", n)
 				case !utf8.ValidString(n.ID + o.Code + o.Message + o.ProviderRef):

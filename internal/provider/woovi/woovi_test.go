@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// example is the signed notification of the documentation.
+// example is the signed notification in the documentation.
 const (
 	exampleBody      = `{ "pixQrCode": null, "charge": { "status": "COMPLETED", "customer": { "name": "Antonio Victor", "taxID": { "taxID": "12345678976", "type": "BR:CPF" }, "email": "antoniocliente@example.com", "correlationID": "4979ceba-2132-4292-bd90-bee7fb2125e4" }, "value": 1000, "comment": "Pagamento OpenPix", "transactionID": "ea83401ed4834b3ea6f1f283b389af29", "correlationID": "417bae21-3d08-4cdb-9c2d-fee63c89e9e4", "paymentLinkID": "34697ed2-3790-4b60-8512-e7465b142d84", "createdAt": "2021-03-12T12:43:54.528Z", "updatedAt": "2021-03-12T12:44:09.360Z", "brCode": "https://api.openpix.com.br/openpix/openpix/testing?transactionID=ea83401ed4834b3ea6f1f283b389af29" }, "pix": { "charge": { "status": "COMPLETED", "customer": { "name": "Antonio Victor", "taxID": { "taxID": "12345678976", "type": "BR:CPF" }, "email": "antoniocliente@example.com", "correlationID": "4979ceba-2132-4292-bd90-bee7fb2125e4" }, "value": 1000, "comment": "Pagamento OpenPix", "transactionID": "ea83401ed4834b3ea6f1f283b389af29", "correlationID": "417bae21-3d08-4cdb-9c2d-fee63c89e9e4", "paymentLinkID": "34697ed2-3790-4b60-8512-e7465b142d84", "createdAt": "2021-03-12T12:43:54.528Z", "updatedAt": "2021-03-12T12:44:09.360Z" }, "customer": { "correlationID": "9134e286-6f71-427a-bf00-241681624586", "email": "email1@example.com", "name": "Loma", "phone": "+5511999999999", "taxID": { "taxID": "47043622050", "type": "BR:CPF" } }, "payer": { "correlationID": "9134e286-6f71-427a-bf00-241681624586", "email": "email1@example.com", "name": "Loma", "phone": "+5511999999999", "taxID": { "taxID": "47043622050", "type": "BR:CPF" } }, "time": "2021-03-12T12:44:09.269Z", "value": 1, "transactionID": "ea83401ed4834b3ea6f1f283b389af29", "infoPagador": "OpenPix testing" }, "company": { "id": "624f46f9e93f9f521c8308d7", "name": "Pizzaria do José", "taxID": "4722767300014" }, "account": { "clientId": "ZOJ64B9B-ZM1W-89MI-4UCI-OP2LVIU6NY75" } }`
 	exampleSignature = "lL2nnXgmLFGgxJ8+jCDguqouU4ucrIxYJcU5SPrJFaNcJajTJHYVldqc/z4YFIjAjtPEALe699WosgPY08W7CLpidvtm06Qwa4YMB0l/DcTS93O91NdSH/adjugEKiOb76Zj/0jB8mqOmWCFYbweOBa17bssuEkd5Lw7Q5L314Y="
@@ -49,7 +49,7 @@ func TestWooviIsAsTheCascadeNeedsIt(t *testing.T) {
 	}.Run(t)
 }
 
-// connected is an account at an upstream.
+// connected returns an account at an upstream.
 func connected(t *testing.T, upstream http.Handler, with map[string]string) *client {
 	t.Helper()
 	c, _ := providertest.OpenAccount[*client](t, Adapter(), with, upstream)
@@ -65,10 +65,10 @@ func TestTheDocumentationsSignaturesAreGood(t *testing.T) {
 	}
 	n.Body = []byte(strings.Replace(exampleBody, "1000", "1001", 1))
 	if c.signed(n) {
-		t.Error("another body is believed")
+		t.Error("another body is accepted")
 	}
 
-	// The page has since got a field "event", and kept the signature of before.
+	// The page later got a field "event", and still has the old signature.
 	c.secrets = [][]byte{[]byte("hmac-secret-key")}
 	n = provider.Notification{Header: http.Header{}, Body: []byte(`{"data_criacao":"2021-08-10T20:32:14.429Z","evento":"teste_webhook"}`)}
 	n.Header.Set("X-OpenPix-Signature", "jgR2XF0PKDiAwHP1s+TryvxMySQ=")
@@ -76,7 +76,7 @@ func TestTheDocumentationsSignaturesAreGood(t *testing.T) {
 		t.Error("the example's HMAC is refused")
 	}
 	if c.signed(n) {
-		t.Error("the HMAC alone is believed")
+		t.Error("the HMAC alone is accepted")
 	}
 }
 
@@ -92,14 +92,14 @@ func TestAKeyIsReadInBothForms(t *testing.T) {
 	}
 }
 
-func TestANotificationOfAStrangersChargeIsNotBelieved(t *testing.T) {
+func TestNotificationOfAnotherCustomersChargeIsRefused(t *testing.T) {
 	f := newFake()
 	c := connected(t, f, credentials())
 	ctx := context.Background()
 	if o := c.Charge(ctx, sample()); o.Kind != pay.Awaiting {
 		t.Fatalf("the charge: %+v", o)
 	}
-	// Signed by Woovi, and yet of somebody else's charge under our reference.
+	// Signed by Woovi, but for another customer's charge with our reference.
 	forged := signed([]byte(`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZBVYT4-1","status":"COMPLETED","value":12345}}`))
 	if list, err := c.Notices(ctx, forged); len(list) != 0 || err != nil {
 		t.Errorf("%+v %v, want nothing", list, err)
@@ -113,7 +113,7 @@ func TestANotificationOfAStrangersChargeIsNotBelieved(t *testing.T) {
 func TestOtherNotificationsTellNothing(t *testing.T) {
 	c := connected(t, newFake(), credentials())
 	for _, body := range []string{
-		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // the trial of an address
+		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // Woovi's test of an address
 		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"never"}}`,
 		`{"event":"PIX_TRANSACTION_REFUND_SENT_CONFIRMED","refundTransaction":{"value":1}}`,
 		`{"event":"OPENPIX:DISPUTE_CREATED","dispute":{"endToEndId":"E-of-nobody"}}`,
@@ -222,7 +222,7 @@ func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, o.Kind, want)
 		}
 		r := sample()
-		r.ProviderRef = "theirs" // it was there, so it was deleted
+		r.ProviderRef = "theirs" // it existed, so it was deleted
 		if o := c.Query(context.Background(), r); want == pay.Missing && o.Kind != pay.Lapsed {
 			t.Errorf("%s: %s, want %s", body, o.Kind, pay.Lapsed)
 		}
@@ -253,6 +253,6 @@ func TestARefusedKeyIsSaid(t *testing.T) {
 	with["appId"] = "another"
 	err := connected(t, newFake(), with).Check(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "AppID") || strings.Contains(err.Error(), "another") {
-		t.Errorf("%v, want the AppID named and not shown", err)
+		t.Errorf("%v, want the AppID named but not shown", err)
 	}
 }

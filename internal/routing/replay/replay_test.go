@@ -48,11 +48,11 @@ func past(tries ...string) (list []pay.Payment) {
 			}
 		}
 		if len(cascade.Routes) == 0 {
-			p, _ = p.Exhaust(at)
+			p, _ = p.Begin(pay.Cascade{}, at)
 			list = append(list, p)
 			continue
 		}
-		p, _ = p.Try(cascade.Routes[0], at)
+		p, _ = p.Begin(cascade, at)
 		for _, s := range steps {
 			_, word, _ := strings.Cut(s, " ")
 			at = at.Add(time.Second)

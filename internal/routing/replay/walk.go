@@ -61,7 +61,7 @@ func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 	so.Attempts, so.Answered = nil, ""
 	now := p.Times.Created
 	for n, route := range c.Routes {
-		if going == 0 || n > 0 && so.Spent(c.Budget, now) != "" {
+		if going == 0 || n > 0 && c.Budget.Spent(so, now) != "" {
 			break
 		}
 		at := step{account: route.Provider, reached: going}

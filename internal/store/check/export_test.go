@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// Explained is a statement of the check that looks at a part, with arguments.
+// Explained is a statement of the check that reads a part of a table, with its arguments.
 type Explained struct {
 	Text string
 	Args []any
@@ -35,7 +35,7 @@ func Explain() []Explained {
 	return texts
 }
 
-// Fast is a check without the pauses.
+// Fast is a check without pauses.
 func Fast(ctx context.Context, db engine.Reads, texts map[string]string) (Checked, error) {
 	c := newChecker(db, texts, nil, Options{})
 	c.pause = 0

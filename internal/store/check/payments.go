@@ -17,7 +17,8 @@ var paymentRules = invariants([]rule{
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
-  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount)`},
+  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount
+    OR t.amount_local <> p.amount_local OR t.currency_local <> p.currency_local)`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
 	{ruleLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},

@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// opened brings a database to the schema, and connects to it once more: a Store hands its connection to nobody.
+// opened migrates a database and opens a second connection to it, because a Store shares its own with nobody.
 func opened(t *testing.T, database string) (*store.Store, engine.DB) {
 	t.Helper()
 	s, err := store.Open(t.Context(), database, store.Options{})
@@ -33,7 +33,7 @@ func opened(t *testing.T, database string) (*store.Store, engine.DB) {
 	return s, db
 }
 
-// plansOf are the plans of all statements about a part of a table, with the settings that they run with.
+// plansOf returns the plans of all statements about a part of a table, with the settings that they run with.
 func plansOf(t *testing.T, db engine.DB, each func(text, plan string)) {
 	t.Helper()
 	explain, column := "EXPLAIN QUERY PLAN ", 3
@@ -64,9 +64,9 @@ func plansOf(t *testing.T, db engine.DB, each func(text, plan string)) {
 	}
 }
 
-// A check looks at a bounded number of rows in a snapshot, and finds what belongs to them by an
-// index: what read a table for each part, or for each row, would never end on a large one.
-func TestCheckLooksRowsUp(t *testing.T) {
+// A check reads a bounded number of rows in a snapshot, and finds related rows by an index. If it read a
+// whole table for each part or for each row, it would never end on a large one.
+func TestCheckFindsRowsByIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		_, db := opened(t, database)
 		plansOf(t, db, func(text, plan string) {
@@ -77,7 +77,7 @@ func TestCheckLooksRowsUp(t *testing.T) {
 				if strings.Contains(line, "Index") && strings.Contains(line, "Scan using") {
 					whole = at+1 == len(lines) || !strings.Contains(lines[at+1], "Index Cond:")
 				}
-				if name, isScan := strings.CutPrefix(line, "SCAN "); isScan { // SQLite; what is scanned was made of the part
+				if name, isScan := strings.CutPrefix(line, "SCAN "); isScan { // SQLite; the table of the part itself is scanned
 					whole = !slices.Contains([]string{"j", "c", "s", "r", "m", "p", "l", "CONSTANT"}, strings.Fields(name)[0]) || strings.Contains(line, "USING")
 				}
 				if whole {
@@ -89,7 +89,7 @@ func TestCheckLooksRowsUp(t *testing.T) {
 	})
 }
 
-// interrupted is an engine whose every other snapshot others end.
+// interrupted is an engine with every other snapshot canceled by others.
 type interrupted struct {
 	engine.Reads
 	begun, ended int
@@ -118,9 +118,9 @@ func (i *interrupted) Snapshot(ctx context.Context, how engine.Lookups, read fun
 	})
 }
 
-// A standby ends a snapshot that stands in its way. It begins anew, and what it found is told
-// once; what ends every one of them ends the check.
-func TestCheckBeginsASnapshotAnewThatOthersEnded(t *testing.T) {
+// A standby cancels a snapshot that blocks it. The check repeats the snapshot, and reports its findings
+// once. If every snapshot is canceled, the check fails.
+func TestCheckRepeatsCanceledSnapshots(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		ctx := t.Context()
 		s, db := opened(t, database)
@@ -142,17 +142,17 @@ INSERT INTO balances (merchant, live, pending, available, frozen, reserve, suspe
 			i := &interrupted{Reads: db, code: code}
 			got, err := check.Fast(ctx, i, db.Dialect().Texts())
 			if err != nil || !slices.Equal(got.Broken, want) || i.ended < 20 {
-				t.Errorf("%d snapshots were ended by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
+				t.Errorf("%d snapshots were canceled by %s: %v, found\n%v, want\n%v", i.ended, code, err, got.Broken, want)
 			}
 		}
 		i := &interrupted{Reads: db, code: "42P01"}
 		if _, err := check.Fast(ctx, i, db.Dialect().Texts()); err == nil || i.begun != 1 {
-			t.Errorf("a snapshot that fails by its own fault was begun %d times: %v", i.begun, err)
+			t.Errorf("a snapshot with an error of its own was begun %d times: %v", i.begun, err)
 		}
 		i = &interrupted{Reads: db, code: "40001", always: true}
 		_, err = check.Fast(ctx, i, db.Dialect().Texts())
 		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "40001" || i.begun != engine.SnapshotTries {
-			t.Errorf("snapshots that are always ended: %d tries, %v", i.begun, err)
+			t.Errorf("snapshots that are always canceled: %d tries, %v", i.begun, err)
 		}
 	})
 }

@@ -25,6 +25,10 @@ SELECT n.id, 'carries ' || n.carry || ' after ' || coalesce(s.id, 'nothing')
 FROM settlements AS n LEFT JOIN settlements AS s ON s.merchant = n.merchant AND s.live = n.live AND s.number = n.number - 1
 WHERE {part n.id} AND (n.carry <> coalesce(s.carry + s.pending - s.moved, 0)
   OR (n.number > 1 AND (s.id IS NULL OR s.status = 'open' OR s.period_end <> n.period_start)))`},
+	{"a settlement has the receipt that was made of it", `
+SELECT s.id, s.status || ', its receipt is ' || CASE WHEN d.id IS NULL THEN 'gone' ELSE 'of ' || d.merchant END
+FROM settlements AS s LEFT JOIN documents AS d ON d.id = s.id
+WHERE {part s.id} AND s.doc LIKE '%"pdfAt":%' AND (d.id IS NULL OR d.merchant <> s.merchant OR d.live <> s.live)`},
 	// The next settlement opened when this one closed; a shop made in that minute may have missed it.
 	{"a closed settlement has told so", `
 SELECT s.id, s.status || ', nothing for ' || h.id
@@ -38,15 +42,16 @@ WHERE {part s.id} AND e.id IS NULL`},
 var lineRules = invariants([]rule{
 	{"a settlement's line is its transfer", `
 SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.settlement FROM (
-  SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, t.id AS transfer FROM settlement_lines AS l
+  SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, l.claim, l.amount_local, l.currency_local, t.id AS transfer FROM settlement_lines AS l
   LEFT JOIN transfers AS t ON t.id = l.id WHERE {part l.id}) AS l
 LEFT JOIN settlements AS s ON s.id = l.settlement LEFT JOIN (
-  SELECT t.id, t.merchant, t.live, t.payment, t.at,
+  SELECT t.id, t.merchant, t.live, t.payment, t.claim, t.amount_local, t.currency_local, t.at,
     ` + booked("pending") + ` + ` + booked("available") + ` + ` + booked("frozen") + ` AS net,
     ` + booked("pending") + ` AS pending, ` + booked("reserve") + ` AS reserve, -` + booked("receivable") + ` AS gross
   FROM transfers AS t) AS t ON t.id = l.transfer
 WHERE t.id IS NULL OR s.id IS NULL OR t.merchant <> l.merchant OR t.live <> l.live OR s.merchant <> l.merchant OR s.live <> l.live
-  OR t.payment <> l.payment OR t.at <> l.at OR t.net <> l.net OR t.pending <> l.pending OR t.reserve <> l.reserve OR t.gross <> l.gross`},
+  OR t.payment <> l.payment OR t.at <> l.at OR t.net <> l.net OR t.pending <> l.pending OR t.reserve <> l.reserve OR t.gross <> l.gross
+  OR t.claim <> l.claim OR t.amount_local <> l.amount_local OR t.currency_local <> l.currency_local`},
 })
 
 func booked(account string) string {

@@ -11,7 +11,7 @@ type OfPayments struct {
 	Payments    *Payments
 	Claims      *Claims
 	Sessions    *Sessions
-	Receipts    *Receipts
+	Notices     *Notices
 	Idempotency *Idempotency
 }
 
@@ -21,7 +21,7 @@ func NewPayments(b *base.Base) OfPayments {
 		Payments:    &Payments{b},
 		Claims:      &Claims{b},
 		Sessions:    &Sessions{b},
-		Receipts:    &Receipts{b},
+		Notices:     &Notices{b},
 		Idempotency: &Idempotency{b},
 	}
 }

@@ -104,7 +104,7 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 		Hosted: p.Page.Hosted, Strict: p.Script.Strict, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
 		Attempts: p.Attempts, Answered: p.Answered, Action: p.Script.Action, Failure: p.Failure, Disputed: p.Disputes.Any, Challenge: p.Challenged,
 		Captured: p.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
-		Dispute: strings.Join(p.OpenDisputes(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
+		Dispute: strings.Join(p.Disputes.Open(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
 		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
 		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
 		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),

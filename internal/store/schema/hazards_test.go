@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// hazards are what a migration may not say, because programs beside it would fail or wait.
+// hazards are statements that a migration must not have, because programs beside it would fail or wait.
 var hazards = []struct {
 	pattern *regexp.Regexp
-	expand  bool // in expand migrations alone
+	expand  bool // only in expand migrations
 	why     string
 }{
 	{regexp.MustCompile(`(?i)\bDROP (TABLE|COLUMN)|\bRENAME\b`), true, "older programs use it"},
@@ -21,7 +21,7 @@ var hazards = []struct {
 	{regexp.MustCompile(`(?i)ADD CONSTRAINT`), false, "it reads the whole table under a lock"},
 }
 
-// hazard says what is wrong with a migration, "" where nothing is. A table that it makes itself is nobody's yet.
+// hazard returns what is wrong with a migration, "" if nothing is. Nobody uses a table that it creates itself.
 func (m migration) hazard() string {
 	for _, statement := range m.statements() {
 		for _, h := range hazards {
@@ -46,7 +46,7 @@ func ofItsOwn(text, statement string) bool {
 	return on != nil && strings.Contains(text, "CREATE TABLE "+on[1]+" ")
 }
 
-// No migration stops those who run beside it.
+// No migration stops the programs that run beside it.
 func TestMigrationsStopNobody(t *testing.T) {
 	list, err := Read(next())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// next is what the next version of the program brings: every kind of migration there is.
+// next is the migrations of the next version: every kind of migration there is.
 func next() fs.FS {
 	list, err := Read(nil)
 	if err != nil {

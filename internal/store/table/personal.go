@@ -74,7 +74,7 @@ type Place string
 
 // The encrypted columns.
 const (
-	ReceiptBody  Place = "receipts.body"
+	NoticeBody   Place = "receipts.body"
 	FileName     Place = "files.name"
 	FileContent  Place = "files.content"
 	InboxBody    Place = "inbox.body"

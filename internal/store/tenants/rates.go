@@ -14,13 +14,13 @@ import (
 )
 
 // RatesTable is the table rates.
-var RatesTable = table.Describe(table.Table[pay.Quote]{
+var RatesTable = table.Describe(table.Table[pay.KnownRate]{
 	Name:    "rates",
-	Of:      func(c *pay.Change) []pay.Quote { return c.Quotes },
-	ID:      func(q *pay.Quote) string { return string(q.Currency) },
-	Version: func(q *pay.Quote) int64 { return q.Version },
+	Of:      func(c *pay.Change) []pay.KnownRate { return c.Quotes },
+	ID:      func(q *pay.KnownRate) string { return string(q.Currency) },
+	Version: func(q *pay.KnownRate) int64 { return q.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, q *pay.Quote) {
+	Fields: func(f *table.Fields, q *pay.KnownRate) {
 		table.Word(f, "id!", &q.Currency)
 		f.Number("version", &q.Version)
 		f.RateIfAny("rate", &q.Rate)
@@ -34,11 +34,11 @@ var RatesTable = table.Describe(table.Table[pay.Quote]{
 })
 
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
-var RateHistoryTable = table.Describe(table.Table[pay.Quote]{
+var RateHistoryTable = table.Describe(table.Table[pay.KnownRate]{
 	Name: "rate_history",
-	Of:   func(c *pay.Change) []pay.Quote { return c.Quotes },
+	Of:   func(c *pay.Change) []pay.KnownRate { return c.Quotes },
 	ID:   readingID,
-	Fields: func(f *table.Fields, q *pay.Quote) {
+	Fields: func(f *table.Fields, q *pay.KnownRate) {
 		f.Written("id!", readingID(q))
 		table.Word(f, "currency!", &q.Last.Currency)
 		f.Number("version!", &q.Version)
@@ -51,15 +51,15 @@ var RateHistoryTable = table.Describe(table.Table[pay.Quote]{
 	},
 })
 
-func readingID(q *pay.Quote) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
+func readingID(q *pay.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
 var selectRates = engine.Statement(`
 SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
-func (s *Rates) List(ctx context.Context) ([]pay.Quote, error) {
+func (s *Rates) List(ctx context.Context) ([]pay.KnownRate, error) {
 	scan := RatesTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.Quote, error) {
+	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.KnownRate, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err

@@ -23,7 +23,7 @@ var rateTerms = pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.
 
 func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var q pay.Quote
+	var q pay.KnownRate
 	for i, c := range []struct {
 		rate, source string
 		age          time.Duration
@@ -64,11 +64,11 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		q = next
 	}
 	if _, _, err := q.Take(pay.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
-		t.Error("a US dollar was worth two")
+		t.Error("a rate of 2 for the US dollar was accepted")
 	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}
-	if _, verdict, err := (pay.Quote{}).Take(pay.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != pay.RateApplied || err != nil {
+	if _, verdict, err := (pay.KnownRate{}).Take(pay.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != pay.RateApplied || err != nil {
 		t.Errorf("a currency without a built-in rate has nothing to jump from: %q, %v", verdict, err)
 	}
 }
@@ -83,12 +83,12 @@ func TestRateAges(t *testing.T) {
 		100 * 365 * time.Hour: {true, true},
 		-time.Hour:            {false, false},
 	} {
-		q := pay.Quote{Reading: pay.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
+		q := pay.KnownRate{Reading: pay.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
 		if got := [2]bool{q.Stale(rateTerms, now), q.Expired(rateTerms, now)}; got != want {
 			t.Errorf("at %s: stale, expired are %v, want %v", age, got, want)
 		}
 	}
-	if (pay.Quote{}).Stale(rateTerms, now) || (pay.Quote{}).Expired(rateTerms, now) {
+	if (pay.KnownRate{}).Stale(rateTerms, now) || (pay.KnownRate{}).Expired(rateTerms, now) {
 		t.Error("a currency without a rate has no age")
 	}
 }

@@ -44,11 +44,11 @@ type ProvidersConfig struct {
 type Providers struct {
 	*base.Base
 	ProvidersConfig
-	catalog *Catalog
-	Desks   atomic.Pointer[Desks]
-	Ruled   atomic.Pointer[Ruling]
-	health  *health
-	tally   *tally
+	catalog    *Catalog
+	Connectors atomic.Pointer[Connectors]
+	Ruled      atomic.Pointer[Ruling]
+	health     *health
+	tally      *tally
 	// renewing is held while accounts or rules are reloaded.
 	renewing base.Latch
 }
@@ -76,8 +76,8 @@ type Rules struct {
 // NewRules returns the Rules of a service. providers learns of changes.
 func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, providers} }
 
-// Desk is a connector: a provider account with its client on this node.
-type Desk struct {
+// Connector is a connector: a provider account with its client on this node.
+type Connector struct {
 	Account acquirer.Account
 	client  provider.Provider // nil if it cannot be opened, or pays out
 	Payouts payout.Provider   // nil if it cannot be opened, or takes payments
@@ -100,11 +100,11 @@ type pastCredentials struct {
 	Until       time.Time         `json:"until"`
 }
 
-// Desks is what this node knows of all provider accounts. It is never changed: a new value replaces
+// Connectors is what this node knows of all provider accounts. It is never changed: a new value replaces
 // it, and calls under way finish with their client.
-type Desks struct {
+type Connectors struct {
 	mark    int64
-	ByID    map[string]Desk
+	ByID    map[string]Connector
 	Serving acquirer.Accounts // that take payments and can be called, with their rails
 	Paying  acquirer.Accounts // that pay out and can be called
 }
@@ -114,7 +114,7 @@ func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
 	if p, ok := ps.StandIns[account]; ok {
 		return p, true
 	}
-	d := ps.Desks.Load().ByID[account]
+	d := ps.Connectors.Load().ByID[account]
 	return d.client, d.client != nil
 }
 
@@ -126,7 +126,7 @@ func (ps *Providers) Notices(ctx context.Context, account string, upstream provi
 		return list, err
 	}
 	now := ps.Now()
-	for _, f := range ps.Desks.Load().ByID[account].Before {
+	for _, f := range ps.Connectors.Load().ByID[account].Before {
 		if f.client == nil || !now.Before(f.Until) {
 			continue
 		}
@@ -142,7 +142,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	ps.renewing.Lock() // a slow read must not undo a later one
 	defer ps.renewing.Unlock()
 	mark, err := ps.Store.Accounts.Mark(ctx)
-	known := ps.Desks.Load()
+	known := ps.Connectors.Load()
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
@@ -150,17 +150,17 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := &Desks{mark: mark, ByID: map[string]Desk{}}
+	next := &Connectors{mark: mark, ByID: map[string]Connector{}}
 	for _, account := range list {
 		if account.Status == acquirer.AccountRemoved {
 			continue
 		}
-		var d Desk
+		var d Connector
 		if known != nil {
 			d = known.ByID[account.ID]
 		}
 		if d.Account.Version != account.Version {
-			d = ps.OpenDesk(account)
+			d = ps.OpenConnector(account)
 			if d.Broken != nil {
 				ps.Log.ErrorContext(ctx, "a provider account cannot be opened: it takes no payments", "account", account.ID, "error", d.Broken)
 			}
@@ -173,13 +173,13 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 			next.Paying = append(next.Paying, d.Account)
 		}
 	}
-	ps.Desks.Store(next)
+	ps.Connectors.Store(next)
 	return nil
 }
 
-// OpenDesk makes the clients of an account. It makes no call.
-func (ps *Providers) OpenDesk(account acquirer.Account) Desk {
-	d := Desk{Account: account}
+// OpenConnector makes the clients of an account. It makes no call.
+func (ps *Providers) OpenConnector(account acquirer.Account) Connector {
+	d := Connector{Account: account}
 	adapter, err := ps.Adapter(account.Adapter)
 	if err != nil {
 		d.Broken = err
@@ -331,7 +331,7 @@ func (ps *Providers) sealPast(account acquirer.Account, present map[string]strin
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.
 func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Accounts {
-	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Desks.Load().Serving.Serving(scope, rail))
+	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Connectors.Load().Serving.Serving(scope, rail))
 	return chosen
 }
 
@@ -339,7 +339,7 @@ func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Ac
 // serves, and simulated actions.
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.Ruled.Load().Rules
-	serving := ps.Desks.Load().Serving.Serving(p.Scope, rail)
+	serving := ps.Connectors.Load().Serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Script.Action == "" {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}
@@ -352,7 +352,7 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 
 // StoodIn reports whether a payment is with a stand-in.
 func (ps *Providers) StoodIn(p pay.Payment) bool {
-	attempt, ok := p.Current()
+	attempt, ok := p.Attempts.Current()
 	return !p.Live && (!ok || slices.Contains(ps.StandInOrder, attempt.Provider))
 }
 

@@ -12,35 +12,35 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// ReceiptsTable is the table receipts.
-var ReceiptsTable = table.Describe(table.Table[pay.Receipt]{
+// NoticesTable is the table receipts.
+var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 	Name:     "receipts",
-	Of:       func(c *pay.Change) []pay.Receipt { return c.Receipts },
-	ID:       func(n *pay.Receipt) string { return n.ID },
+	Of:       func(c *pay.Change) []pay.KeptNotice { return c.Notices },
+	ID:       func(n *pay.KeptNotice) string { return n.ID },
 	Met:      table.Duplicate,
 	OftenMet: true, // a provider repeats itself
-	Fields: func(f *table.Fields, n *pay.Receipt) {
+	Fields: func(f *table.Fields, n *pay.KeptNotice) {
 		f.Text("id!", &n.ID)
 		f.Text("account!", &n.Account)
 		f.Text("payment!", &n.Payment)
 		table.Word(f, "verdict!", &n.Verdict)
-		f.Sealed("body!", table.ReceiptBody, &n.ID, &n.Body)
+		f.Sealed("body!", table.NoticeBody, &n.ID, &n.Body)
 		f.Time("at!", &n.At)
 	},
 })
 
 var (
-	selectReceipt  = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM receipts WHERE id = $1`)
+	selectNotice   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE id = $1`)
 	selectUnclosed = engine.Statement(`
-SELECT ` + ReceiptsTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
-	selectReceiptsOf = engine.Statement(`SELECT ` + ReceiptsTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
+SELECT ` + NoticesTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
+	selectNoticesOf = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
-// listedReceipt returns a reader of receipts in a list: if a body cannot be opened, the row says so in its
+// listedNotice returns a reader of receipts in a list: if a body cannot be opened, the row says so in its
 // place, and the list goes on.
-func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
-	scan := ReceiptsTable.Scan(b.Personal)
-	return func(r engine.Row) (pay.Receipt, error) {
+func listedNotice(b *base.Base) func(engine.Row) (pay.KeptNotice, error) {
+	scan := NoticesTable.Scan(b.Personal)
+	return func(r engine.Row) (pay.KeptNotice, error) {
 		n, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
 			b.Log.Error("a notification cannot be opened", "error", err)
@@ -51,24 +51,24 @@ func listedReceipt(b *base.Base) func(engine.Row) (pay.Receipt, error) {
 }
 
 // Get reads a notice. Errors: ErrNotFound.
-func (s *Receipts) Get(ctx context.Context, id string) (pay.Receipt, error) {
-	return base.One(ctx, s.b, selectReceipt, ReceiptsTable.Scan(s.b.Personal), id)
+func (s *Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
+	return base.One(ctx, s.b, selectNotice, NoticesTable.Scan(s.b.Personal), id)
 }
 
 // Of reads a payment's notices in order of arrival.
-func (s *Receipts) Of(ctx context.Context, payment string) ([]pay.Receipt, error) {
-	return base.Many(ctx, s.b, selectReceiptsOf, listedReceipt(s.b), payment)
+func (s *Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, s.b, selectNoticesOf, listedNotice(s.b), payment)
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
-func (s *Receipts) Unclosed(ctx context.Context, limit int) ([]pay.Receipt, error) {
-	return base.Many(ctx, s.b, selectUnclosed, listedReceipt(s.b), limit)
+func (s *Notices) Unclosed(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, s.b, selectUnclosed, listedNotice(s.b), limit)
 }
 
 // Notices that wait for the operator have a row in misfits, so that neither a merchant's balance nor the
 // operator's list scans all notices.
 var (
-	// A notice that the operator closed has a receipt of its own for that (pay.Receipt.Close).
+	// A notice that the operator closed has a receipt of its own for that (pay.KeptNotice.Close).
 	ClosedPrefix  = "/closed/"
 	SelectMisfits = engine.Statement(`
 SELECT coalesce(sum(m.n), 0), coalesce(min(m.since), 0), coalesce(sum(m.amount), 0)
@@ -84,7 +84,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's mismatched confirmations that wait for the operator.
-func (s *Receipts) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
+func (s *Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
 	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
@@ -93,18 +93,18 @@ func (s *Receipts) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatch
 	}, scope.Merchant, scope.Live)
 }
 
-// Receipts are providers' notices.
-type Receipts struct{ b *base.Base }
+// Notices are providers' notices.
+type Notices struct{ b *base.Base }
 
 // Forget empties the bodies of at most limit notifications that came before a time, and returns their
 // number.
-func (s *Receipts) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
-	return base.Forget(ctx, s.b, oldReceipts, table.Micros(before), limit)
+func (s *Notices) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
+	return base.Forget(ctx, s.b, oldNotices, table.Micros(before), limit)
 }
 
 // Ids begin with their time. It skips rows that another node is deleting: two that wait for each other's
 // rows would both fail.
-var oldReceipts = engine.Standalone(`
+var oldNotices = engine.Standalone(`
 UPDATE receipts SET body = '' WHERE id IN (
   SELECT d.id FROM receipts AS d WHERE d.body <> '' AND d.at < $1 AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = d.id)
   ORDER BY d.at LIMIT $2 {skip locked d})

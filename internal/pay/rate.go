@@ -16,8 +16,8 @@ type Reading struct {
 	At       time.Time // time of the rate
 }
 
-// Quote is the known rate of a currency. Payments are converted with its Reading.
-type Quote struct {
+// KnownRate is the known rate of a currency. Payments are converted with its Reading.
+type KnownRate struct {
 	Reading         // the rate in use; Rate is zero if none was ever applied
 	Version   int64 // 1 when first written; each written change adds one
 	Held      Reading
@@ -52,7 +52,7 @@ type RateTerms struct {
 // applied.
 //
 // Errors: invalid_request for US dollars, and for a time in the future.
-func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (Quote, RateVerdict, error) {
+func (q KnownRate) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (KnownRate, RateVerdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
 		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
@@ -86,11 +86,11 @@ func (q Quote) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, 
 }
 
 // Stale reports whether the rate is old enough for a warning.
-func (q Quote) Stale(terms RateTerms, now time.Time) bool {
+func (q KnownRate) Stale(terms RateTerms, now time.Time) bool {
 	return !q.Rate.IsZero() && now.Sub(q.At) > terms.StaleAfter
 }
 
 // Expired reports whether the rate is too old for new charges.
-func (q Quote) Expired(terms RateTerms, now time.Time) bool {
+func (q KnownRate) Expired(terms RateTerms, now time.Time) bool {
 	return !q.Rate.IsZero() && now.Sub(q.At) > terms.MaxAge
 }

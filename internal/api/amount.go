@@ -1,0 +1,65 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/wire"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Amount is a number as the caller wrote it, so that no float rounds it. Its schema accepts anything:
+// invalid amounts have their own codes.
+type Amount string
+
+// UnmarshalJSON keeps the text.
+func (a *Amount) UnmarshalJSON(text []byte) error {
+	*a = Amount(text)
+	return nil
+}
+
+// Schema validates requests; publish shows a number.
+func (Amount) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
+}
+
+// in parses an amount of a currency. Its value in USD, and whether that is too much, is known only after
+// conversion.
+func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
+	text := string(a)
+	if text == "" || text == "null" {
+		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
+	}
+	amount, err := money.Parse(text, c)
+	// Beyond float64 n is infinite; for a text that is not a number it is zero.
+	n, _ := strconv.ParseFloat(text, 64)
+	switch {
+	case !isNumber(text):
+		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
+	case c == money.USD && n > acquirer.MaxAmount/100:
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, acquirer.AboveMaxAmount)
+	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
+		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", acquirer.MaxAmountText, c))
+	case err != nil || !amount.IsPositive():
+		return amount, wire.Coded(problem.AmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
+	}
+	return amount, nil
+}
+
+const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText
+
+// written says how to write an amount of a currency.
+func written(c money.Currency) string {
+	switch n := c.Exponent(); n {
+	case 0:
+		return fmt.Sprintf("in %s a whole number, such as 4900", c)
+	case 2:
+		return fmt.Sprintf("in %s with at most two decimals, such as 49.90", c)
+	default:
+		return fmt.Sprintf("in %s with at most %d decimals", c, n)
+	}
+}
