@@ -51,7 +51,7 @@ func (a *API) publish() error {
 		scheme: {Type: "http", Scheme: "bearer", Description: "An operator's token, from `cascada operator add`."},
 	}
 	doc.Tags = []*huma.Tag{
-		{Name: "Accounts", Description: "Accounts at providers, which payments go through."},
+		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
 		{Name: "Merchants", Description: "What was agreed with merchants."},
 		{Name: "Routing", Description: "Why payments go where they go."},
 		{Name: "Endings", Description: "What only the operator can end."},

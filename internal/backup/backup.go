@@ -19,7 +19,7 @@ import (
 )
 
 // ErrExists means that the name for a file is already in use.
-var ErrExists = errors.New("it is there already, and existing files are never overwritten")
+var ErrExists = errors.New("the file exists already, and existing files are never overwritten")
 
 // Recipients reads the recipients of a file: an age recipient, or @FILE with one a line.
 func Recipients(words []string) (list []age.Recipient, err error) {

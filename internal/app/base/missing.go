@@ -1,12 +1,14 @@
 package base
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // kinds are the prefixes of ids that a merchant may have: what they name, and where to read it.
@@ -58,6 +60,20 @@ func Missing(code problem.Code, what string, scope tenant.Scope, id string) *pro
 		where, key, other = "production", "a live key", "the sandbox"
 	}
 	return problem.New(code, message+" in "+where+": check the id, and the key: "+key+" sees nothing of "+other+", nor of other shops")
+}
+
+// Named reads what an id names. missing is the error if it names nothing: an id that cannot be stored
+// does not either.
+func Named[T any](id string, missing error, read func() (T, error)) (T, error) {
+	if !Storable(id) {
+		var none T
+		return none, missing
+	}
+	found, err := read()
+	if errors.Is(err, store.ErrNotFound) {
+		err = missing
+	}
+	return found, err
 }
 
 // MaxKeptID is longer than any id of ours.

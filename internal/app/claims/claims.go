@@ -21,14 +21,7 @@ import (
 //
 // Errors: claim_not_found, also for another shop's claim.
 func (rf *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
-	if !base.Storable(id) {
-		return pay.Claim{}, base.Missing(problem.ClaimNotFound, "claim", scope, id)
-	}
-	c, err := rf.Store.Claims.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return c, base.Missing(problem.ClaimNotFound, "claim", scope, id)
-	}
-	return c, err
+	return base.Named(id, base.Missing(problem.ClaimNotFound, "claim", scope, id), func() (pay.Claim, error) { return rf.Store.Claims.Get(ctx, scope, id) })
 }
 
 func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no such claim") }

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -52,14 +51,7 @@ func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscriptio
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
-	missing := problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them")
-	if !base.Storable(id) {
-		return sub, store.Dispatch{}, missing
-	}
-	d, err := w.Store.Deliveries.Get(ctx, scope, sub.ID, storedID(id))
-	if errors.Is(err, store.ErrNotFound) {
-		return sub, d, missing
-	}
+	d, err := base.Named(id, problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them"), func() (store.Dispatch, error) { return w.Store.Deliveries.Get(ctx, scope, sub.ID, storedID(id)) })
 	return sub, d, err
 }
 

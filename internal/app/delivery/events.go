@@ -22,15 +22,7 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 //
 // Errors: event_not_found, also for another shop's event.
 func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
-	missing := problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them")
-	if !base.Storable(id) {
-		return pay.ToldEvent{}, missing
-	}
-	e, err := ev.Store.Events.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return e, missing
-	}
-	return e, err
+	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events.Get(ctx, scope, id) })
 }
 
 // Events lists a shop's events, newest first, with the number that the filter selects. A checkout

@@ -125,15 +125,7 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 	if err != nil {
 		return hook.Replay{}, err
 	}
-	missing := problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned")
-	if !base.Storable(id) {
-		return hook.Replay{}, missing
-	}
-	r, err := rp.Store.Replays.Get(ctx, scope, sub.ID, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return r, missing
-	}
-	return r, err
+	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (hook.Replay, error) { return rp.Store.Replays.Get(ctx, scope, sub.ID, id) })
 }
 
 // List lists the replays to one of a shop's endpoints, newest first, with their number.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/url"
@@ -291,14 +290,7 @@ func (b *problems) err() error {
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (hook.Subscription, error) {
-	missing := base.Missing(problem.WebhookNotFound, "webhook", scope, subscription)
-	if !base.Storable(subscription) {
-		return hook.Subscription{}, missing
-	}
-	sub, err := w.Store.Subscriptions.Get(ctx, scope, subscription)
-	if errors.Is(err, store.ErrNotFound) {
-		return sub, missing
-	}
+	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (hook.Subscription, error) { return w.Store.Subscriptions.Get(ctx, scope, subscription) })
 	return sub.At(w.TimeOf(scope)), err
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
-	"github.com/cascadapay/cascada/internal/store"
 )
 
 const (
@@ -110,13 +109,5 @@ func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tena
 //
 // Errors: not_found.
 func (ob *Onboarding) Logo(ctx context.Context, id string) (tenant.Logo, error) {
-	missing := problem.New(problem.NotFound, "there is no such picture")
-	if !base.Storable(id) {
-		return tenant.Logo{}, missing
-	}
-	logo, err := ob.Store.Merchants.Logo(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return tenant.Logo{}, missing
-	}
-	return logo, err
+	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (tenant.Logo, error) { return ob.Store.Merchants.Logo(ctx, id) })
 }

@@ -117,15 +117,7 @@ func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.W
 //
 // Errors: wallet_not_found, also for another shop's wallet.
 func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
-	missing := base.Missing(problem.WalletNotFound, "wallet", scope, id)
-	if !base.Storable(id) {
-		return pay.Wallet{}, missing
-	}
-	w, err := d.Store.Wallets.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return w, missing
-	}
-	return w, err
+	return base.Named(id, base.Missing(problem.WalletNotFound, "wallet", scope, id), func() (pay.Wallet, error) { return d.Store.Wallets.Get(ctx, scope, id) })
 }
 
 // List lists a shop's wallets, newest first, with their number.

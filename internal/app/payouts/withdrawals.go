@@ -197,15 +197,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 //
 // Errors: withdrawal_not_found, also for another shop's withdrawal.
 func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
-	missing := base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id)
-	if !base.Storable(id) {
-		return pay.Withdrawal{}, missing
-	}
-	w, err := po.Store.Withdrawals.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return w, missing
-	}
-	return w, err
+	return base.Named(id, base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals.Get(ctx, scope, id) })
 }
 
 // Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.

@@ -95,14 +95,7 @@ func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.Settle
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
 func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
-	if !base.Storable(id) {
-		return pay.Settlement{}, base.Missing(problem.SettlementNotFound, "settlement", scope, id)
-	}
-	s, err := e.Store.Settlements.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		err = base.Missing(problem.SettlementNotFound, "settlement", scope, id)
-	}
-	return s, err
+	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements.Get(ctx, scope, id) })
 }
 
 func noSettlement() error {

@@ -68,15 +68,7 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 //
 // Errors: not_found, also for another merchant's verification.
 func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
-	missing := base.Missing(problem.NotFound, "verification", scope, id)
-	if !base.Storable(id) {
-		return tenant.Verification{}, missing
-	}
-	v, err := po.Store.Verifications.Get(ctx, scope, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return v, missing
-	}
-	return v, err
+	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (tenant.Verification, error) { return po.Store.Verifications.Get(ctx, scope, id) })
 }
 
 // Simulate moves a sandbox verification at the merchant's request.

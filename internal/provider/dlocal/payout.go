@@ -59,16 +59,16 @@ func (s *sender) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	answer, failed := s.call(ctx, http.MethodPost, "/payouts/v3", body)
 	switch {
 	case failed != nil && failed.Kind != pay.Unknown && first:
-		return payoutUnavailable("unreachable", "the provider cannot be called ("+failed.Decline+")")
+		return payout.Unavailable("unreachable", "the provider cannot be called ("+failed.Decline+")")
 	case failed != nil:
-		return payoutUnknown("there is no answer (" + failed.Decline + ")")
+		return payout.Unknown("there is no answer (" + failed.Decline + ")")
 	case answer.Status >= http.StatusBadRequest:
 		return s.refused(ctx, r, answer, first)
 	}
 	if found, ok := answer.payout(r.Reference); ok {
 		return s.outcome(found)
 	}
-	return payoutUnknown(unreadablePayout)
+	return payout.Unknown(unreadablePayout)
 }
 
 // refused is the outcome of a call that was refused. An earlier call may have made the
@@ -76,11 +76,11 @@ func (s *sender) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, first bool) pay.PayoutOutcome {
 	switch {
 	case answer.refusedUs() && first:
-		return payoutUnavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
+		return payout.Unavailable("not_permitted", "the account's credentials or this server's address are refused ("+saidOf(answer)+")")
 	case answer.Status == http.StatusTooManyRequests && first:
-		return payoutUnavailable("rate_limited", "the account sent too many requests")
+		return payout.Unavailable("rate_limited", "the account sent too many requests")
 	case answer.Status != http.StatusBadRequest || answer.code() == 0: // it may be a gateway's
-		return payoutUnknown("the provider answers with " + saidOf(answer))
+		return payout.Unknown("the provider answers with " + saidOf(answer))
 	}
 	why, final := refusals[answer.code()]
 	if final && first {
@@ -89,7 +89,7 @@ func (s *sender) refused(ctx context.Context, r payout.Request, answer reply, fi
 	if found, state := s.find(ctx, r.Reference); state == there {
 		return s.outcome(found)
 	}
-	return payoutUnknown("the payout is refused (" + saidOf(answer) + "), and it is not known whether there is one")
+	return payout.Unknown("the payout is refused (" + saidOf(answer) + "), and it is not known whether there is one")
 }
 
 // Query reads the payout by our reference.
@@ -98,14 +98,8 @@ func (s *sender) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome 
 	switch {
 	case state == there:
 		return s.outcome(found)
-	case state == gone && r.ProviderRef != "":
-		return payoutUnknown("the payout was there, but is not found now")
-	case state == gone && r.Now.Sub(r.Sent) < settles:
-		o := payoutUnknown("the payout is not there yet")
-		o.CheckAt = r.Sent.Add(settles)
-		return o
 	case state == gone:
-		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+		return payout.NotFound(r, settles, "the payout was there, but is not found now")
 	}
-	return payoutUnknown("the query got no usable answer")
+	return payout.Unknown("the query got no usable answer")
 }

@@ -132,7 +132,7 @@ func uruguayan(id string) (holder, bool) {
 // order is the body for a payout, or why this account cannot pay it.
 func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (payoutOrder, *pay.PayoutOutcome) {
-		o := payoutUnavailable(code, message)
+		o := payout.Unavailable(code, message)
 		return payoutOrder{}, &o
 	}
 	c, served := corridors[r.Network+"."+r.Currency]

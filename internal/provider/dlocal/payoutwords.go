@@ -15,14 +15,6 @@ import (
 
 const unreadablePayout = "the provider's answer cannot be read"
 
-func payoutUnknown(message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
-}
-
-func payoutUnavailable(code, message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: code, Message: message}
-}
-
 // codeNotFound means that there is no payout with an id (reference: Error codes, Payouts
 // v3).
 const codeNotFound = 5009

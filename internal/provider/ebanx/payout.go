@@ -59,7 +59,7 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 // order is the body of POST /ws/payout/create, or why the account cannot pay the payout.
 func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (map[string]any, *pay.PayoutOutcome) {
-		o := unavailable(code, message)
+		o := payout.Unavailable(code, message)
 		return nil, &o
 	}
 	country := payoutCountries[r.Network+"."+string(r.Local.Currency)]
@@ -130,20 +130,20 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	}
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
-		return unknown("the payout's turn did not come in time")
+		return payout.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	first := r.Calls == 1 && r.ProviderRef == ""
 	got := heard(p.account.sendJSON(ctx, "/ws/payout/create", body))
 	switch {
 	case got.is == idle && first && provider.MayLeave(ctx):
-		return unavailable(got.Code, got.why)
+		return payout.Unavailable(got.Code, got.why)
 	case got.is == idle, got.is == silent: // the result of an earlier call is not known either
-		return unknown(got.why)
+		return payout.Unknown(got.why)
 	case got.is == denied:
 		return p.refused(ctx, r, got, first)
 	case !got.Payout.about(r.Reference, r.ProviderRef):
-		return unknown(unreadable)
+		return payout.Unknown(unreadable)
 	}
 	return p.goOn(ctx, r, got.Payout)
 }
@@ -157,18 +157,18 @@ func (p *payer) refused(ctx context.Context, r payout.Request, got payoutAnswer,
 		case state == there && found.about(r.Reference, r.ProviderRef):
 			return p.goOn(ctx, r, found)
 		case state != gone, r.ProviderRef != "", got.Code == taken:
-			return unknown("the payout was refused, but it is not known whether there is one")
+			return payout.Unknown("the payout was refused, but it is not known whether there is one")
 		}
 	}
 	why, known := refusals[got.Code]
 	switch {
 	case !known:
 		p.account.Strange("refusal", got.Code)
-		why = reason{pay.PayoutUnavailable, "refused", "the account does not accept the payout"}
+		why = payout.NotHere("refused", "the account does not accept the payout")
 	case got.Code == "HP-BR-03" && random(r.Destination): // the key's form may be the reason
-		why = reason{pay.PayoutUnavailable, "unsupported", "the account does not accept the random Pix key"}
+		why = payout.NotHere("unsupported", "the account does not accept the random Pix key")
 	}
-	return why.outcome()
+	return why.Outcome()
 }
 
 // goOn commits an open payout, and returns the state of any other. It commits only a payout
@@ -205,13 +205,13 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) p
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
-		return unknown("the payout's turn did not come in time")
+		return payout.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	found, state := p.find(ctx, "external_reference", r.Reference)
 	switch {
 	case state == there && !found.about(r.Reference, r.ProviderRef):
-		return unknown("the provider answers with another payout")
+		return payout.Unknown("the provider answers with another payout")
 	case state == there:
 		o := p.outcome(found)
 		if found.Status == opened {
@@ -221,16 +221,10 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 			}
 		}
 		return o
-	case state == gone && r.ProviderRef != "":
-		return unknown("the payout was there and is gone")
-	case state == gone && r.Now.Sub(r.Sent) < settles:
-		o := unknown("the payout is not there yet")
-		o.CheckAt = r.Sent.Add(settles)
-		return o
 	case state == gone:
-		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+		return payout.NotFound(r, settles, "the payout was there and is gone")
 	}
-	return unknown("the query got no usable answer")
+	return payout.Unknown("the query got no usable answer")
 }
 
 // Check reads the balance, which is free.

@@ -127,15 +127,15 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	answer, lost := p.call(ctx, http.MethodPost, intents+"process", p.order(r, to), "payout/"+r.Reference)
 	switch {
 	case lost != nil && lost.Kind != pay.Unknown: // it never left
-		return onFirstCall(r, unavailable("unreachable", "the provider could not be reached"))
+		return onFirstCall(r, payout.Unavailable("unreachable", "the provider could not be reached"))
 	case lost != nil:
-		return unknown("there is no answer (" + lost.Decline + ")")
+		return payout.Unknown("there is no answer (" + lost.Decline + ")")
 	case answer.Status < 200 || answer.Status > 299:
 		return onFirstCall(r, declined(answer))
 	}
 	made, ok := readIntent(answer)
 	if !ok || string(made.Reference) != r.Reference {
-		return unknown("the provider's answer cannot be read")
+		return payout.Unknown("the provider's answer cannot be read")
 	}
 	return p.outcome(made)
 }
@@ -146,23 +146,23 @@ func onFirstCall(r payout.Request, o pay.PayoutOutcome) pay.PayoutOutcome {
 	if r.Calls == 1 {
 		return o
 	}
-	return unknown("this call did nothing, but what an earlier one did is not known: " + o.Message)
+	return payout.Unknown("this call did nothing, but what an earlier one did is not known: " + o.Message)
 }
 
 // Query reads the payout by the id from an answer or a notification. Our reference cannot
 // be queried.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	if !isIntentID(r.ProviderRef) {
-		return unknown("the provider's id of the payout is not known yet: a notification has to bring it")
+		return payout.Unknown("the provider's id of the payout is not known yet: a notification has to bring it")
 	}
 	found, err := p.get(ctx, r.ProviderRef)
 	switch {
 	case errors.Is(err, errNoIntent):
-		return unknown("the payout was there, but is not found now")
+		return payout.Unknown("the payout was there, but is not found now")
 	case err != nil:
-		return unknown("the query got no usable answer")
+		return payout.Unknown("the query got no usable answer")
 	case string(found.Reference) != r.Reference:
-		return unknown("the payout under the provider's id is another one")
+		return payout.Unknown("the payout under the provider's id is another one")
 	}
 	return p.outcome(found)
 }

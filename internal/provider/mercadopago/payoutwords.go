@@ -6,16 +6,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 )
-
-func unknown(message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
-}
-
-func unavailable(code, message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: code, Message: message}
-}
 
 func rejected(code, message string) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: code, Message: message}
@@ -45,9 +38,9 @@ var ends = map[string]pay.PayoutOutcome{
 	"review_manual":               rejected("compliance_rejected", "the payout was rejected for the risk of fraud"),
 	"by_compliance":               rejected("compliance_rejected", "the payout was rejected for compliance"),
 	"by_caps":                     rejected("compliance_rejected", "the payout was rejected by the central bank's rules"),
-	"insufficient_funds":          unavailable("insufficient_funds", "the account has too little money"),
-	"by_provider":                 unavailable("provider_error", "the payout failed on its way"),
-	"other_reason":                unavailable("provider_error", "the payout failed on its way"),
+	"insufficient_funds":          payout.Unavailable("insufficient_funds", "the account has too little money"),
+	"by_provider":                 payout.Unavailable("provider_error", "the payout failed on its way"),
+	"other_reason":                payout.Unavailable("provider_error", "the payout failed on its way"),
 }
 
 // outcome is the outcome of a payout.
@@ -98,18 +91,18 @@ var refusals = []struct {
 }{
 	{"financial identity not found", rejected("invalid_account", "the beneficiary's bank is not known")},
 	{"invalid identification", rejected("invalid_account", "the holder's tax id is not accepted")},
-	{"client not allowed", unavailable(notPermitted, "the account may not pay out")},
-	{"unauthorized", unavailable(notPermitted, "the account may not pay out")},
-	{"account is disabled", unavailable(notPermitted, "the account is disabled")},
-	{"compliance not processed", unavailable(notPermitted, "the account still has to be verified")},
-	{"many requests", unavailable("busy", "the account sent too many requests")},
-	{"rate limit", unavailable("busy", "the account sent too many requests")},
-	{"participant is not available", unavailable("refused", "the account cannot reach the beneficiary's bank")},
-	{"key psp error", unavailable("refused", "the account does not accept the Pix key")},
-	{"invalid amount", unavailable("refused", "the account does not accept the amount")},
-	{"invalid type point of interaction", unavailable("refused", "the account does not accept the payout")},
-	{"invalid body", unavailable("refused", "the account does not accept the payout")},
-	{"invalid payload", unavailable("refused", "the account does not accept the payout")},
+	{"client not allowed", payout.Unavailable(notPermitted, "the account may not pay out")},
+	{"unauthorized", payout.Unavailable(notPermitted, "the account may not pay out")},
+	{"account is disabled", payout.Unavailable(notPermitted, "the account is disabled")},
+	{"compliance not processed", payout.Unavailable(notPermitted, "the account still has to be verified")},
+	{"many requests", payout.Unavailable("busy", "the account sent too many requests")},
+	{"rate limit", payout.Unavailable("busy", "the account sent too many requests")},
+	{"participant is not available", payout.Unavailable("refused", "the account cannot reach the beneficiary's bank")},
+	{"key psp error", payout.Unavailable("refused", "the account does not accept the Pix key")},
+	{"invalid amount", payout.Unavailable("refused", "the account does not accept the amount")},
+	{"invalid type point of interaction", payout.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid body", payout.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid payload", payout.Unavailable("refused", "the account does not accept the payout")},
 }
 
 // declined is what an error proves of its call. A refused reference may be in use already,
@@ -117,9 +110,9 @@ var refusals = []struct {
 func declined(answer provider.Reply) pay.PayoutOutcome {
 	switch answer.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return unavailable(notPermitted, "the access token is refused, or the account may not pay out")
+		return payout.Unavailable(notPermitted, "the access token is refused, or the account may not pay out")
 	case http.StatusTooManyRequests:
-		return unavailable("busy", "the account sent too many requests")
+		return payout.Unavailable("busy", "the account sent too many requests")
 	case http.StatusBadRequest:
 		said := sentence(answer)
 		for _, r := range refusals {
@@ -128,7 +121,7 @@ func declined(answer provider.Reply) pay.PayoutOutcome {
 			}
 		}
 	}
-	return unknown("the provider answers " + provider.Refused(answer.Status).Decline)
+	return payout.Unknown("the provider answers " + provider.Refused(answer.Status).Decline)
 }
 
 // noIntent reports whether an answer proves that the account has no such payout. It has to

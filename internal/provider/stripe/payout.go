@@ -93,7 +93,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		case state == there:
 			return p.outcome(found, r)
 		case state != gone || r.ProviderRef != "":
-			return unknown("it is not known whether it was paid before")
+			return payout.Unknown("it is not known whether it was paid before")
 		}
 	}
 	if refused != nil {
@@ -130,7 +130,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 		return unpaid(r, f)
 	}
 	if !paid.of(r.Reference) {
-		return unknown(unreadable)
+		return payout.Unknown(unreadable)
 	}
 	return p.outcome(paid, r)
 }
@@ -143,13 +143,9 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case state == there:
 		return p.outcome(found, r)
 	case state != gone:
-		return unknown("the query got no usable answer")
-	case r.Now.Sub(r.Sent) < settles:
-		o := unknown("the payout is not there yet")
-		o.CheckAt = r.Sent.Add(settles)
-		return o
+		return payout.Unknown("the query got no usable answer")
 	}
-	return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+	return payout.NotFound(r, settles, "the payout was there and is gone")
 }
 
 // Check reads the financial account and a page of payments; both calls are free.

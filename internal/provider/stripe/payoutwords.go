@@ -19,52 +19,28 @@ const (
 	slowest = 7 * day
 )
 
-func unknown(message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
-}
-
-// reason is why something was not paid, in our terms.
-type reason struct {
-	kind          pay.PayoutKind
-	code, message string
-}
-
-func (r reason) outcome() pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: r.kind, Code: r.code, Message: r.message}
-}
-
-func table(words map[reason]string) map[string]reason {
-	all := map[string]reason{}
-	for r, list := range words {
-		for _, word := range strings.Fields(list) {
-			all[word] = r
-		}
-	}
-	return all
-}
-
 // refusals are by the error's type in the answer, or by its code.
-var refusals = table(map[reason]string{
-	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:              "insufficient_funds",
-	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
-	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
-	{pay.PayoutUnavailable, "beneficiary_incomplete", "the account wants more of the beneficiary"}: "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
-	{pay.PayoutUnavailable, "refused", "the account does not pay to this bank account"}:            "invalid_payout_method",
-	{pay.PayoutRejected, "invalid_account", "the bank account's numbers are wrong"}:                "invalid_payment_method",
-	{pay.PayoutRejected, "compliance_rejected", "the bank account may not be paid"}:                "blocked_by_stripe",
+var refusals = payout.Reasons(map[payout.Reason]string{
+	payout.NotHere("insufficient_funds", "the account has too little money"):              "insufficient_funds",
+	payout.NotHere("not_permitted", "the account is not allowed to make this payout"):     "feature_not_enabled financial_account_not_open outbound_payment_not_allowed",
+	payout.NotHere("limit_exceeded", "the account has reached a limit of its own"):        "quota_exceeded recipient_amount_limit_exceeded recipient_count_limit_exceeded",
+	payout.NotHere("beneficiary_incomplete", "the account wants more of the beneficiary"): "restricted account_not_configured_as_recipient recipient_feature_not_active recipient_feature_not_active_for_suitable_delivery_option",
+	payout.NotHere("refused", "the account does not pay to this bank account"):            "invalid_payout_method",
+	payout.Rejected("invalid_account", "the bank account's numbers are wrong"):            "invalid_payment_method",
+	payout.Rejected("compliance_rejected", "the bank account may not be paid"):            "blocked_by_stripe",
 })
 
 // endings are by the reason of a payment that failed or was returned
 // (docs.stripe.com/api/v2/money-management/outbound-payments/object).
-var endings = table(map[reason]string{
-	{pay.PayoutRejected, "invalid_account", "the bank knows no such account"}:                                      "payout_method_does_not_exist payout_method_invalid_account_number",
-	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
-	{pay.PayoutRejected, "account_closed", "the account is closed"}:                                                "payout_method_closed",
-	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:                          "review_rejected payout_method_restricted",
-	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive that much, or not so often"}: "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
-	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
-	{pay.PayoutUnavailable, "unsupported", "the account cannot pay to this bank account"}:                          "payout_method_unsupported payout_method_currency_unsupported",
-	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                                      "fx_rate_drift_exceeded_after_review unknown_failure",
+var endings = payout.Reasons(map[payout.Reason]string{
+	payout.Rejected("invalid_account", "the bank knows no such account"):                                      "payout_method_does_not_exist payout_method_invalid_account_number",
+	payout.Rejected("invalid_account", "the account belongs to somebody else"):                                "payout_method_holder_name_incorrect payout_method_holder_details_incorrect payout_method_holder_address_incorrect",
+	payout.Rejected("account_closed", "the account is closed"):                                                "payout_method_closed",
+	payout.Rejected("compliance_rejected", "the payout was rejected for compliance"):                          "review_rejected payout_method_restricted",
+	payout.Rejected("limit_exceeded", "the beneficiary's account may not receive that much, or not so often"): "payout_method_amount_limit_exceeded payout_method_usage_frequency_limit_exceeded",
+	payout.Rejected("rejected", "the beneficiary's bank rejected the payout"):                                 "payout_method_declined payout_method_expired payout_method_canceled_by_customer recalled",
+	payout.NotHere("unsupported", "the account cannot pay to this bank account"):                              "payout_method_unsupported payout_method_currency_unsupported",
+	payout.NotHere("provider_error", "the payout failed on its way"):                                          "fx_rate_drift_exceeded_after_review unknown_failure",
 })
 
 // said is why there is no usable answer, for the operator.
@@ -91,11 +67,11 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 	switch {
 	case known:
 	case f.status == 0 || f.status >= 500:
-		why = reason{pay.PayoutUnavailable, "unreachable", "the account does not answer: " + f.said()}
+		why = payout.NotHere("unreachable", "the account does not answer: "+f.said())
 	default:
-		why = reason{pay.PayoutUnavailable, "refused", "the account does not accept the payout: " + f.said()}
+		why = payout.NotHere("refused", "the account does not accept the payout: "+f.said())
 	}
-	return why.outcome()
+	return why.Outcome()
 }
 
 // unbegun is the outcome of a call that failed before the payment call. No money moved,
@@ -103,7 +79,7 @@ func (f *unanswered) refused() pay.PayoutOutcome {
 // earlier call.
 func unbegun(r payout.Request, f *unanswered) pay.PayoutOutcome {
 	if r.Calls != 1 || f.taken() {
-		return unknown("the payout is not started again: " + f.said())
+		return payout.Unknown("the payout is not started again: " + f.said())
 	}
 	return f.refused()
 }
@@ -123,7 +99,7 @@ func unpaid(r payout.Request, f *unanswered) pay.PayoutOutcome {
 		proof = f.kind != "" && f.kind != "api_error"
 	}
 	if f.taken() || !proof || r.Calls != 1 && f.kind != "insufficient_funds" {
-		return unknown("the payment was not confirmed: " + f.said())
+		return payout.Unknown("the payment was not confirmed: " + f.said())
 	}
 	return f.refused()
 }
@@ -151,7 +127,7 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 	case "failed":
 		o = p.ended("failure", found.Details.Failed.Reason)
 	case "canceled":
-		o = reason{pay.PayoutRejected, "rejected", "a person canceled the payout before it was paid"}.outcome()
+		o = payout.Rejected("rejected", "a person canceled the payout before it was paid").Outcome()
 	case "returned":
 		back := o.Local
 		o = p.ended("return", found.Details.Returned.Reason)
@@ -169,12 +145,12 @@ func (p *payer) outcome(found payment, r payout.Request) pay.PayoutOutcome {
 func (p *payer) ended(of, text string) pay.PayoutOutcome {
 	why, known := endings[text]
 	if !known {
-		why = reason{pay.PayoutRejected, "rejected", "the payout did not arrive"}
+		why = payout.Rejected("rejected", "the payout did not arrive")
 		if text != "" {
 			p.Strange(of, cmp.Or(word(text), "a text that is not a code")) // the reason may hold anything
 		}
 	}
-	return why.outcome()
+	return why.Outcome()
 }
 
 // arrives is when a posted payment counts as arrived: at the time that Stripe expects, or

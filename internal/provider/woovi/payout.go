@@ -65,13 +65,13 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	kind := aliasType(r.Destination)
 	switch {
 	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
-		return unavailable("unsupported", "the account pays out only BRL over Pix")
+		return payout.Unavailable("unsupported", "the account pays out only BRL over Pix")
 	case kind == "":
-		return unavailable("unsupported", "the account cannot pay to this kind of Pix key")
+		return payout.Unavailable("unsupported", "the account cannot pay to this kind of Pix key")
 	}
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
-		return unknown("the payout's turn did not come in time")
+		return payout.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment", paymentRequest{
@@ -79,15 +79,15 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	})
 	switch {
 	case failed != nil: // the result of an earlier call is not known either
-		return unknown("there is no answer (" + failed.Decline + ")")
+		return payout.Unknown("there is no answer (" + failed.Decline + ")")
 	case answer.Status == http.StatusBadRequest:
 		return p.refused(ctx, r, answer)
 	case !good(answer):
-		return unknown(said(answer))
+		return payout.Unknown(said(answer))
 	}
 	found, ok := read(answer, r.Reference)
 	if !ok {
-		return unknown(unreadable)
+		return payout.Unknown(unreadable)
 	}
 	return p.goOn(ctx, r, found)
 }
@@ -101,11 +101,11 @@ func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.R
 	case state == there:
 		return p.goOn(ctx, r, found)
 	case state != gone, r.ProviderRef != "", contains(text, "já existe", "ja existe", "already exists"):
-		return unknown("the payout was refused, but it is not known whether there is one")
+		return payout.Unknown("the payout was refused, but it is not known whether there is one")
 	case contains(text, "chave pix", "pix key") && contains(text, "inválid", "invalid", "não encontrad", "não existe", "not found"):
-		return reasons["INVALID_PIX_KEY"].outcome()
+		return reasons["INVALID_PIX_KEY"].Outcome()
 	}
-	return unavailable("refused", "the account does not accept the payout")
+	return payout.Unavailable("refused", "the account does not accept the payout")
 }
 
 // Query reads the payment by our reference. A payment that is still to be approved, because
@@ -113,7 +113,7 @@ func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.R
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	done, err := p.turns.Take(ctx, r.Reference)
 	if err != nil {
-		return unknown("the payout's turn did not come in time")
+		return payout.Unknown("the payout's turn did not come in time")
 	}
 	defer done()
 	found, state := p.find(ctx, r)
@@ -127,16 +127,10 @@ func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 			}
 		}
 		return o
-	case state == gone && r.ProviderRef != "":
-		return unknown("the payout was there and is gone: a person may have removed it")
-	case state == gone && r.Now.Sub(r.Sent) < settles:
-		o := unknown("the payout is not there yet")
-		o.CheckAt = r.Sent.Add(settles)
-		return o
 	case state == gone:
-		return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+		return payout.NotFound(r, settles, "the payout was there and is gone: a person may have removed it")
 	}
-	return unknown("the query got no usable answer")
+	return payout.Unknown("the query got no usable answer")
 }
 
 // goOn approves a payment that waits for it, and returns the state of any other. It

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -66,7 +67,7 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 		}
 		// Our own webhook says that a person removed it, and it is gone. Only a payment without
 		// approval can be removed.
-		o := reason{pay.PayoutRejected, "rejected", "a person removed the payout before it was paid"}.outcome()
+		o := payout.Rejected("rejected", "a person removed the payout before it was paid").Outcome()
 		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
 	}
 	if failed != nil || !good(answer) {

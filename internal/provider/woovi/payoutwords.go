@@ -6,18 +6,11 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
 const unreadable = "the provider's answer cannot be read"
-
-func unknown(message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnknown, Message: message}
-}
-
-func unavailable(code, message string) pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: code, Message: message}
-}
 
 // said is what an answer says that is not about a payment.
 func said(answer provider.Reply) string {
@@ -30,43 +23,23 @@ func said(answer provider.Reply) string {
 	return fmt.Sprintf("the provider answers with status %d", answer.Status)
 }
 
-// reason is why a payment failed, in our terms.
-type reason struct {
-	kind          pay.PayoutKind
-	code, message string
-}
-
-func (r reason) outcome() pay.PayoutOutcome {
-	return pay.PayoutOutcome{Kind: r.kind, Code: r.code, Message: r.message}
-}
-
 // reasons are by Woovi's codes (docs/payment/payment-failed-errors.md,
 // docs/flows/sandbox-error-simulation.md) and the central bank's
 // (docs/flows/error-codes-payment.md). A failed payment is final
 // (docs/payment/payment-state-machine.md), so each reason proves that nothing was paid; if
 // the cause does not lie with the beneficiary, another account may pay.
-var reasons = table(map[reason]string{
-	{pay.PayoutRejected, "invalid_account", "the bank knows no such account or Pix key"}:          "PIX_KEY_INFO_NOT_FOUND INVALID_PIX_KEY ACCOUNT_NOT_FOUND SAME_ACCOUNT_TRANSFER AC03 AC14 AG03 RC10",
-	{pay.PayoutRejected, "invalid_account", "the account belongs to somebody else"}:               "BE01 CH11",
-	{pay.PayoutRejected, "account_closed", "the account is closed"}:                               "AC07",
-	{pay.PayoutRejected, "compliance_rejected", "the payout was rejected for compliance"}:         "FRAD RR04 AC06 ACCOUNT_TRANSACTION_BLOCKED_BY_MED ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER",
-	{pay.PayoutRejected, "limit_exceeded", "the beneficiary's account may not receive that much"}: "AM02",
-	{pay.PayoutRejected, "rejected", "the beneficiary's bank rejected the payout"}:                "DS04 DUPL DS27 UPAY PAY_PIX_KEY_ERROR",
-	{pay.PayoutUnavailable, "insufficient_funds", "the account has too little money"}:             "NOT_ENOUGH_BALANCE AM04",
-	{pay.PayoutUnavailable, "limit_exceeded", "the account has reached a limit of its own"}:       "REACH_TRANSFER_LIMIT ACCOUNT_LIMIT_ERROR ALIAS_LIMIT_ERROR",
-	{pay.PayoutUnavailable, "not_permitted", "the account is not allowed to make this payout"}:    "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
-	{pay.PayoutUnavailable, "provider_error", "the payout failed on its way"}:                     "PIX_KEY_INFO_ERROR AB03 AB09 AB11 AM01 AM12 AM18 CH16 DT02 ED05 FF07 FF08",
+var reasons = payout.Reasons(map[payout.Reason]string{
+	payout.Rejected("invalid_account", "the bank knows no such account or Pix key"):          "PIX_KEY_INFO_NOT_FOUND INVALID_PIX_KEY ACCOUNT_NOT_FOUND SAME_ACCOUNT_TRANSFER AC03 AC14 AG03 RC10",
+	payout.Rejected("invalid_account", "the account belongs to somebody else"):               "BE01 CH11",
+	payout.Rejected("account_closed", "the account is closed"):                               "AC07",
+	payout.Rejected("compliance_rejected", "the payout was rejected for compliance"):         "FRAD RR04 AC06 ACCOUNT_TRANSACTION_BLOCKED_BY_MED ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER",
+	payout.Rejected("limit_exceeded", "the beneficiary's account may not receive that much"): "AM02",
+	payout.Rejected("rejected", "the beneficiary's bank rejected the payout"):                "DS04 DUPL DS27 UPAY PAY_PIX_KEY_ERROR",
+	payout.NotHere("insufficient_funds", "the account has too little money"):                 "NOT_ENOUGH_BALANCE AM04",
+	payout.NotHere("limit_exceeded", "the account has reached a limit of its own"):           "REACH_TRANSFER_LIMIT ACCOUNT_LIMIT_ERROR ALIAS_LIMIT_ERROR",
+	payout.NotHere("not_permitted", "the account is not allowed to make this payout"):        "PIX_OUT_NOT_AUTHORIZED AG12 AGNT BE05 DS0G RC09",
+	payout.NotHere("provider_error", "the payout failed on its way"):                         "PIX_KEY_INFO_ERROR AB03 AB09 AB11 AM01 AM12 AM18 CH16 DT02 ED05 FF07 FF08",
 })
-
-func table(words map[reason]string) map[string]reason {
-	all := map[string]reason{}
-	for r, list := range words {
-		for _, word := range strings.Fields(list) {
-			all[word] = r
-		}
-	}
-	return all
-}
 
 // failed is the outcome of a failed payment, by a code or by a text that begins with one.
 // An unknown reason is reported, and is final all the same.
@@ -77,7 +50,7 @@ func (p *payer) failed(ref, code, text string) pay.PayoutOutcome {
 	word := strings.ToUpper(strings.TrimSpace(code))
 	why, known := reasons[word]
 	if !known {
-		why = reason{pay.PayoutRejected, "rejected", "the payout failed"}
+		why = payout.Rejected("rejected", "the payout failed")
 		if strings.ContainsFunc(word, notOfACode) {
 			word = "a text without a code" // the text may hold anything
 		}
@@ -85,7 +58,7 @@ func (p *payer) failed(ref, code, text string) pay.PayoutOutcome {
 			p.account.account.Strange("failure", word)
 		}
 	}
-	o := why.outcome()
+	o := why.Outcome()
 	o.ProviderRef = ref
 	return o
 }
