@@ -9,10 +9,14 @@ FUZZTIME ?= 30s
 # it reports races that are none. Nothing of ours does arithmetic with pointers.
 PLAIN := -race=false -d=checkptr=0
 RACE := -race -gcflags=all=-d=checkptr=0 -gcflags='modernc.org/sqlite/lib=$(PLAIN)' -gcflags='modernc.org/libc/...=$(PLAIN)' -gcflags='modernc.org/memory=$(PLAIN)'
+# All that runs without the detector is built with the same flags, those of make build: with others
+# every package would be compiled again.
+ALIKE = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
 # End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the store
 # the code is the same, and the store's own tests have the detector on both (make race has all).
-# A test waits for a disk, a browser or a clock as long as it computes.
-PARALLEL := -parallel $(shell expr 2 '*' $$(nproc))
+# A test waits for a disk, a browser or a clock as long as it computes; and the tests of cmd/cascada wait
+# for processes most of their time, so that one package more than there are processors runs at a time.
+PARALLEL := -p $(shell expr 1 + $$(nproc)) -parallel $(shell expr 2 '*' $$(nproc))
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -34,12 +38,12 @@ run: build ## start the service on SQLite with a demo merchant
 .PHONY: test
 test: tools lint spec worlds ## install what tests need, lint, and run everything, with the race detector
 	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -v /internal/simulation$$)
-	E2E_ENGINE=postgres $(GO) test -trimpath $(PARALLEL) -timeout 10m ./internal/e2e
+	$(ALIKE) E2E_ENGINE=postgres $(GO) test $(PARALLEL) -timeout 10m ./internal/e2e/...
 
 # In a world one goroutine moves at a time: the race detector finds nothing, and takes ten times as long.
 .PHONY: worlds
 worlds: ## simulate bad days (docs/TESTING.md)
-	CGO_ENABLED=0 $(GO) test -trimpath ./internal/simulation
+	$(ALIKE) $(GO) test ./internal/simulation
 
 .PHONY: spec
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
@@ -47,8 +51,15 @@ spec: build ## lint the published OpenAPI documents, run generated clients, and 
 
 .PHONY: race
 race: ## run the end-to-end tests on both databases with the detector, and the races again and again
-	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e
+	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e/...
 	$(GO) test $(RACE) -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
+
+.PHONY: cost
+cost: export COST := $(CURDIR)/bin/cost
+cost: ## run the tests with the detector, and list what each package costs in seconds of processor: bin/cost
+	@mkdir -p bin && rm -f $(COST)
+	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $$($(GO) list ./... | grep -v /internal/simulation$$)
+	@sort -rn $(COST)
 
 .PHONY: fuzz
 fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
@@ -58,7 +69,7 @@ fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
 
 .PHONY: sheet
 sheet: ## take a picture of every checkout page in every language, on phone and desktop, light and dark: bin/sheet
-	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e
+	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e/checkout
 
 .PHONY: bench
 bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
@@ -67,8 +78,8 @@ bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run with the tests)
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(STATICCHECK) ./...
+	$(ALIKE) $(GO) vet ./...
+	$(ALIKE) $(STATICCHECK) ./...
 	@$(MAKE) --no-print-directory vulns
 
 VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)

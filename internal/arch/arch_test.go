@@ -38,7 +38,7 @@ var dependencies = map[string]string{
 	"github.com/emersion/go-sasl":           "internal/mail internal/mailtest",
 	"github.com/emersion/go-smtp":           "internal/mail internal/mailtest",
 	"golang.org/x/net":                      "internal/mail",
-	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest cmd/cascada",
+	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest internal/e2e/harness cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"go.opentelemetry.io/otel":              "internal/trace",
 	"github.com/boombuler/barcode":          "internal/checkout",
@@ -50,6 +50,7 @@ var dependencies = map[string]string{
 	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/api internal/daemon",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile",
 	"github.com/redis/go-redis":             "internal/limit",
+	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",
 	"rsc.io/qr":                             "internal/checkout",
 }
@@ -67,6 +68,7 @@ var clocks = map[string]string{
 	"internal/store":        "knows the database's clock between two looks at it",
 	"internal/store/check":  "counts how long a check takes",
 	"internal/store/schema": "waits for older programs, and counts how long a migration took",
+	"internal/e2e/harness":  "is the clock that tests move",
 	"internal/store/engine": "asks a server again after a while, and counts how long who waited",
 	"client":                "runs in somebody else's program",
 }

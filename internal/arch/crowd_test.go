@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -11,6 +12,7 @@ import (
 const (
 	packageLimit = 25 // files without tests
 	methodLimit  = 25 // exported
+	roomLimit    = 25 // files of end-to-end tests in a package below internal/e2e
 )
 
 // receiver returns the name of a method's type, "" for a function.
@@ -30,6 +32,27 @@ func receiver(f *ast.FuncDecl) string {
 		return ""
 	}
 	return name.Name
+}
+
+// The end-to-end tests have rooms. One that is full becomes two, or a test goes where it fits better.
+func TestRoomsOfEndToEndTestsStaySmall(t *testing.T) {
+	files := map[string]int{}
+	for _, s := range sources(t, true) {
+		if s.test && strings.HasPrefix(s.dir, "internal/e2e") {
+			files[s.dir]++
+		}
+	}
+	if len(files) < 5 {
+		t.Errorf("found only the rooms %v", files)
+	}
+	for room, n := range files {
+		if n > roomLimit {
+			t.Errorf("%s has %d files of tests, %d at most", room, n, roomLimit)
+		}
+	}
+	if files["internal/e2e"]+files["internal/e2e/harness"] > 0 {
+		t.Error("internal/e2e and its harness have tests: they belong in a room")
+	}
 }
 
 func TestPackagesAndTypesStaySmall(t *testing.T) {

@@ -1,0 +1,166 @@
+package access
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		access := harness.Pair(t, o).Text(t, "accessToken")
+		const nobody, wrong = "401 missing_credentials authentication_error", "401 invalid_token authentication_error"
+		for _, c := range []struct{ header, want string }{
+			{"Authorization: ", nobody}, {"Authorization: Bearer", nobody}, {"Authorization: Basic b3A6eA==", nobody},
+			{"Authorization: Bearer op_" + strings.Repeat("A", 43), wrong},
+			{"Authorization: Bearer " + op.Token[:len(op.Token)-1], wrong},
+			{"Authorization: Bearer " + strings.ToUpper(op.Token), wrong},
+			{"Authorization: Bearer op_" + strings.Repeat("A", 5000), wrong},
+			{"Authorization: Bearer " + o.Live.Secret, wrong}, {"Authorization: Bearer " + o.Live.Publishable, wrong},
+			{"Authorization: Bearer " + access, wrong},
+		} {
+			for _, path := range []string{"/accounts", "/adapters", "/health", "/payments/TXN-1/explanation", "/accounts/bank"} {
+				op.Ask(t, http.MethodGet, path, "", c.header).Refused(t, c.want)
+			}
+			op.Ask(t, http.MethodPost, "/accounts/bank/enable", "", c.header).Refused(t, c.want)
+		}
+		op.Get(t, "/accounts").Want(t, http.StatusOK)
+		o.As(op.Token).Get(t, "/me").Refused(t, wrong) // nor is an operator a merchant
+		for _, path := range []string{"/admin/v1/accounts", "/admin/v1/openapi.json", "/admin"} {
+			r := op.Send(t, harness.Request{Method: http.MethodGet, Path: path, Header: http.Header{"Authorization": {"Bearer " + op.Token}}})
+			if r.Status != http.StatusNotFound {
+				t.Errorf("the public listener has %s", r)
+			}
+		}
+		harness.Must(t, op.App.Operators.Remove(ctx, op.App.Self(), "ana"))
+		op.Get(t, "/accounts").Refused(t, wrong) // at once
+		if text := op.Log.String(); !strings.Contains(text, "the admin API refused a token") || strings.Contains(text, op.Token) || strings.Contains(text, o.Live.Secret) {
+			t.Errorf("the log should tell of refused tokens without them:\n%s", text)
+		}
+	})
+}
+
+func TestAdminAPINamesWhatIsWrong(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		u := providertest.NewUpstream(t, "key-1")
+		op.Post(t, "/accounts", harness.PlainAccount("bank", u, "")).Want(t, http.StatusCreated)
+		const bad = "400 invalid_request invalid_request_error param="
+		with := func(old, replaced string) string {
+			return strings.Replace(harness.PlainAccount("next", u, `,"priority":1`), old, replaced, 1)
+		}
+		for body, want := range map[string]string{
+			with(`"next"`, `"n"`):                                                         bad + "id issues=id",
+			with(`"next"`, `"../x"`):                                                      bad + "id issues=id",
+			with(`"next"`, `"sandbox-1"`):                                                 bad + "id issues=id",
+			with(`"plain"`, `"bank"`):                                                     bad + "adapter issues=adapter",
+			with(`"production"`, `"live"`):                                                bad + "environment issues=environment",
+			with(`"priority":1`, `"priority":-1`):                                         bad + "priority issues=priority",
+			with(`"priority":1`, `"priority":"1"`):                                        bad + "priority issues=priority",
+			with(`"priority"`, `"prioritiy"`):                                             bad + "prioritiy issues=prioritiy",
+			with(`"priority":1`, `"rails":["pix.BRA","card.BRA"]`):                        bad + "rails[1] issues=rails[1]",
+			with(`"priority":1`, `"merchantId":"mer_1"`):                                  bad + "merchantId issues=merchantId",
+			with(`"priority":1`, `"terms":[{"price":"2"},{}]`):                            bad + "terms[1] issues=terms[1]",
+			with(`"priority":1`, `"terms":[{"price":"x"}]`):                               bad + "terms[0].price issues=terms[0].price",
+			with(`"priority":1`, `"terms":[{"limits":["BRL:9-1"]}]`):                      bad + "terms[0].limits[0] issues=terms[0].limits[0]",
+			with(`"priority":1`, `"terms":[{"price":"1%","a":1}]`):                        bad + "terms[0].a issues=terms[0].a",
+			with(`"priority":1`, `"terms":[{"price":"1%"},{"price":"2%"}],"priority":-1`): bad + "priority issues=priority,terms[1].rail",
+			with(`"apiKey":"key-1",`, ``):                                                 bad + "credentials.apiKey issues=credentials.apiKey",
+			with(`"apiKey":"key-1",`, `"apiKey":"x",`):                                    bad + "credentials.apiKey issues=credentials.apiKey",
+			with(`"apiKey"`, `"pin":"1","apiKey"`):                                        bad + "credentials.pin issues=credentials.pin",
+			with(`"apiKey":"key-1"`, `"apiKey":["key-1"]`):                                bad + "credentials.apiKey issues=credentials.apiKey",
+			with(u.URL, "http://bank.example"):                                            bad + "baseUrl issues=baseUrl",
+			with(u.URL, "https://user:pw@bank.example"):                                   bad + "baseUrl issues=baseUrl",
+			with(`"adapter":"plain",`, ``):                                                "400 missing_field invalid_request_error param=adapter issues=adapter missing=adapter",
+			`{"id":`:                                                                      "400 invalid_json invalid_request_error",
+			"{}" + strings.Repeat(" ", 256<<10):                                           "413 payload_too_large invalid_request_error",
+		} {
+			op.Post(t, "/accounts", body).Refused(t, want)
+		}
+		op.Ask(t, http.MethodPost, "/accounts", with("", ""), "Content-Type: text/plain").Refused(t, "415 content_type_required invalid_request_error")
+		for body, want := range map[string]string{
+			`{"priority":1}`: "400 missing_field invalid_request_error param=version issues=version missing=version",
+			`{"version":1,"baseUrl":"https://elsewhere.example"}`:      bad + "baseUrl issues=baseUrl",   // where the credentials would go
+			`{"version":1,"priority":1e30}`:                            bad + "priority issues=priority", // no int can hold it
+			`{"version":1,"adapter":"plain"}`:                          bad + "adapter issues=adapter",
+			`{"version":1,"terms":[{"rail":"card.BRA","price":"1%"}]}`: bad + "terms[0].rail issues=terms[0].rail",
+		} {
+			op.Patch(t, "/accounts/bank", body).Refused(t, want)
+		}
+		op.Post(t, "/accounts/bank/credentials", `{"credentials":{}}`).Refused(t, bad+"credentials issues=credentials")
+		op.Post(t, "/accounts/bank/credentials", `{"credentials":{"apiKey":"hush"}}`).Refused(t, bad+"credentials.apiKey issues=credentials.apiKey")
+		op.Get(t, "/accounts?al=true").Refused(t, bad+"al issues=al")
+		op.Get(t, "/accounts?all=perhaps").Refused(t, bad+"all issues=all")
+		op.Get(t, "/accounts/%00").Refused(t, bad+"id issues=id")
+		op.Get(t, "/payments/%00/explanation").Refused(t, bad+"id issues=id")
+		if r := op.Get(t, "/accounts").Want(t, http.StatusOK); strings.Count(string(r.Body), `"id"`) != 1 || r.Text(t, "data.0.version") != "1" {
+			t.Errorf("what was refused was done: %s", r)
+		}
+
+		const missing = "404 not_found invalid_request_error"
+		op.Get(t, "/accounts/nobody").Refused(t, missing)
+		op.Patch(t, "/accounts/nobody", `{"version":1}`).Refused(t, missing)
+		op.Remove(t, "/accounts/nobody").Refused(t, missing)
+		op.Post(t, "/accounts/nobody/credentials", `{"credentials":{"apiKey":"key-1"}}`).Refused(t, missing)
+		for _, act := range []string{"enable", "disable", "check"} {
+			op.Post(t, "/accounts/nobody/"+act, "").Refused(t, missing)
+		}
+		op.Get(t, "/payments/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/explanation").Refused(t, "404 transaction_not_found invalid_request_error")
+		op.Get(t, "/nothing").Refused(t, missing)
+		r := op.Ask(t, http.MethodPut, "/accounts/bank", "{}")
+		if r.Refused(t, "405 method_not_allowed invalid_request_error"); r.Header.Get("Allow") != "GET, HEAD, PATCH, DELETE" {
+			t.Errorf("Allow is %q", r.Header.Get("Allow"))
+		}
+		list, err := op.App.Audit(ctx, "", "", op.Clock.Now().Add(-harness.Century), 1000)
+		harness.Must(t, err)
+		if n := len(slices.DeleteFunc(list, func(e audit.Entry) bool { return !strings.HasPrefix(string(e.Act), "provider.") })); n != 1 {
+			t.Errorf("%d entries of provider accounts, and one act was done", n)
+		}
+	})
+}
+
+func TestAdminDocumentListsEveryEndpoint(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		doc, err := openapi3.NewLoader().LoadFromData(harness.PublishedForOperators.Text)
+		harness.Must(t, err)
+		if err := doc.Validate(ctx); err != nil || doc.OpenAPI != "3.1.0" {
+			t.Errorf("the document is OpenAPI %s, and not valid: %v", doc.OpenAPI, err)
+		}
+		var endpoints []string
+		for path, item := range doc.Paths.Map() {
+			for method, operation := range item.Operations() {
+				endpoints = append(endpoints, method+" "+path)
+				if operation.Security == nil || len(*operation.Security) != 1 {
+					t.Errorf("%s %s asks for no token", method, path)
+				}
+			}
+		}
+		slices.Sort(endpoints)
+		if got := strings.Join(endpoints, "\n"); got != `DELETE /accounts/{id}
+GET /accounts
+GET /accounts/{id}
+GET /adapters
+GET /health
+GET /merchants/{id}
+GET /payments/unsure
+GET /payments/{id}/explanation
+PATCH /accounts/{id}
+PATCH /merchants/{id}
+POST /accounts
+POST /accounts/{id}/check
+POST /accounts/{id}/credentials
+POST /accounts/{id}/disable
+POST /accounts/{id}/enable
+POST /claims/{id}/resolution
+POST /payments/{id}/resolution
+POST /withdrawals/{id}/resolution` {
+			t.Errorf("the document has\n%s", got)
+		}
+	})
+}

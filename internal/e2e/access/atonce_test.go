@@ -1,0 +1,123 @@
+package access
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// atOnce sends requests on a connection each, whose last bytes leave together.
+func atOnce(t *testing.T, s *harness.Instance, requests []string) {
+	t.Helper()
+	var conns []net.Conn
+	for _, r := range requests {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+		harness.Must(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, r[:len(r)-1])
+		harness.Must(t, err)
+		conns = append(conns, c)
+	}
+	time.Sleep(100 * time.Millisecond) // they are read so far
+	var all sync.WaitGroup
+	for i, c := range conns {
+		all.Go(func() {
+			if _, err := io.WriteString(c, requests[i][len(requests[i])-1:]); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.ReadAll(c) // what is looked at is counted
+		})
+	}
+	all.Wait()
+}
+
+// Who guesses many secrets at once learns no more than who guesses in turn.
+func TestGuessesAtOnceAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartLimited(t, database, func(l *daemon.Limits) { l.Refused = 2 }) // 10 at once; the clock stands
+		o := merchantOf(t, s, tenant.Starter)
+		var logins, keys []string
+		for i := range 60 {
+			body := harness.LoginBody(o.Sandbox.Publishable, fmt.Sprintf("sk_test_wrong%030d", i))
+			logins = append(logins, fmt.Sprintf("POST /api/v1/auth/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+			keys = append(keys, fmt.Sprintf("GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer sk_test_%043d\r\n\r\n", i))
+		}
+		var good sync.WaitGroup
+		for range 20 { // they are not in each other's way
+			good.Go(func() { login(t, o) })
+		}
+		good.Wait()
+		atOnce(t, s, logins)
+		if n := s.App.Access.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
+			t.Errorf("%d guesses of one address were judged, want 10", n)
+		}
+		atOnce(t, s, keys)
+		if n := s.App.Access.AuthEvents()[auth.AuthRefused]; n != 10 {
+			t.Errorf("%d bad keys of one address were looked up, want 10", n)
+		}
+	})
+}
+
+// A refresh token that was used once is not told as used twice.
+func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.Start(t, database, &harness.Clock{})
+		o := s.NewShop(t)
+		for range 20 {
+			in, refresh := login(t, o)
+			var all sync.WaitGroup
+			all.Go(func() { in.Post(t, "/auth/logout", "") })
+			all.Go(func() { refreshLogin(t, o, refresh) })
+			all.Wait()
+		}
+		if n := s.App.Access.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
+			t.Errorf("%d of 20 logins are told as used twice", n)
+		}
+	})
+}
+
+// A shopper who chooses a method while he is looked for is found as a checkout or as a payment.
+func TestShopperIsFoundWhileHeChooses(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.Start(t, database, &harness.Clock{})
+		o := s.NewShop(t)
+		for i := range 20 {
+			mail := fmt.Sprintf("race%d@mail.example", i)
+			token := o.Session(t, `{"amount":25.5,"currency":"USD","customer":{"firstName":"Ana","lastName":"Lima","email":"`+mail+`","phone":"+5511987654321"}}`)
+			chosen := 0
+			var all sync.WaitGroup
+			all.Go(func() {
+				time.Sleep(time.Duration(i%10) * 300 * time.Microsecond)
+				chosen = harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`).Status
+			})
+			who := privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
+			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
+			harness.Must(t, err)
+			if len(found.Payments)+len(found.Sessions) == 0 {
+				t.Error("an export finds nothing of a shopper whose data is there before and after")
+			}
+			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, who, false)
+			harness.Must(t, err)
+			all.Wait()
+			if chosen == http.StatusCreated && len(done.Kept) == 0 {
+				t.Errorf("an erasure tells %+v, and there is an open payment with all of the shopper", done)
+			}
+			if chosen != http.StatusCreated && len(done.Sessions) != 1 {
+				t.Errorf("the choice is refused (%d), and the erasure tells %+v", chosen, done)
+			}
+		}
+	})
+}

@@ -1,0 +1,464 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/privacy"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+)
+
+const day = 24 * time.Hour
+
+// forgetAll erases what is kept no longer, as the loop does before it rests.
+func forgetAll(t *testing.T, s *harness.Instance) {
+	t.Helper()
+	for {
+		n, err := s.App.Privacy.Forget(ctx)
+		harness.Must(t, err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// countPlain counts the rows that hold one of the words in plain text, by table.
+func countPlain(t *testing.T, s *harness.Instance, words ...string) (found map[string]int) {
+	t.Helper()
+	found = map[string]int{}
+	seen := map[string]bool{}
+	query, closeDB := s.Open(t)
+	defer closeDB()
+	for _, row := range query(columnsOf[strings.HasPrefix(s.Database, "postgres")]) {
+		table, _, _ := strings.Cut(row, "\x1f")
+		if seen[table] {
+			continue
+		}
+		seen[table] = true
+		for _, row := range query(`SELECT * FROM "` + table + `"`) {
+			for _, w := range words {
+				if strings.Contains(strings.ToLower(row), strings.ToLower(w)) {
+					found[table]++
+					break
+				}
+			}
+		}
+	}
+	return found
+}
+
+// What was erased in rounds before does not use up the pages of the next one.
+func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
+		var shoppers sync.WaitGroup
+		for range 10 { // a page, of which commits carry many
+			shoppers.Go(func() {
+				for range 50 {
+					o.Create(t, body)
+				}
+			})
+		}
+		shoppers.Wait()
+		s.Clock.Advance(101 * day)
+		forgetAll(t, s)
+		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
+			t.Fatalf("the first round left %v", left)
+		}
+		o.Create(t, body)
+		s.Clock.Advance(101 * day) // a new round begins
+		forgetAll(t, s)
+		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
+			t.Errorf("a payment is 101 days old, its shopper is kept 100, the loop went to rest: %v", left)
+		}
+	})
+}
+
+// Words that are also words of the event's own stay where they are such.
+func TestErasingLeavesTheFormOfEvents(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		in := s.Receive(t)
+		hook := o.Subscribe(t, in.URL, `"*"`).Text(t, "id")
+		p := o.Create(t, `{"amount":20,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		o.Refund(t, p, `{"amount":5,"reason":"refunded"}`).Want(t, http.StatusOK)
+		harness.Eventually(t, "the refund is made", func() bool { return o.Claims(t, p) == "approved" })
+		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
+		for _, w := range []string{"claim.resolved", "chargeback", d} {
+			o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+w+`"}`).Want(t, http.StatusCreated)
+		}
+		harness.RuleClaim(t, o, d, "won")
+		harness.Eventually(t, "all is told", func() bool { return strings.Count(harness.Types(in.Deliveries()), "claim.resolved") == 2 })
+		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
+		harness.Must(t, err)
+		for _, event := range []string{"payment.refunded", "claim.resolved"} {
+			log := o.Get(t, "/webhooks/"+hook+"/deliveries?event="+event).Want(t, http.StatusOK)
+			for i := range 2 {
+				v, ok := log.At(t, fmt.Sprintf("data.%d.id", i))
+				if !ok {
+					continue
+				}
+				payload := string(o.Get(t, fmt.Sprintf("/webhooks/%s/deliveries/%v", hook, v)).Want(t, http.StatusOK).Body)
+				for _, field := range []string{"type", "status", "id", "transactionId"} {
+					if strings.Contains(payload, `"`+field+`":"[erased]"`) {
+						t.Errorf("an event %s has %s [erased]", event, field)
+					}
+				}
+			}
+		}
+		s.Clean(t)
+	})
+}
+
+// A dispute that comes after the shopper was erased has words again, which go, too.
+func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
+		d := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`)
+		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
+		harness.Must(t, err)
+		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4","payer":{"name":"Ines Valadares"}`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
+		o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesWords+`"}`).Want(t, http.StatusCreated)
+		harness.RuleClaim(t, o, d, "won")
+		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
+		harness.Must(t, err)
+		if c := o.Get(t, "/claims/"+claim).Text(t, "evidence.0.text"); c != "[erased]" {
+			t.Errorf("the command says erased %v, kept %v; the evidence is %q", done.Payments, done.Kept, c)
+		}
+		list, err := s.App.Notices.Notifications(ctx, d, 100)
+		harness.Must(t, err)
+		for _, n := range list {
+			if strings.Contains(string(n.Body), "Ines") {
+				t.Errorf("notification %s has %s", n.ID, n.Body)
+			}
+		}
+		s.Clean(t)
+	})
+}
+
+// Every table after an erasure of everything: also what operators wrote, and what endpoints said.
+func TestNothingOfAShopperIsLeft(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		echo := s.Receive(t)
+		p := sells(t, s)
+		defer s.Log.Mute()
+		echo.Answers(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			_, _ = w.Write(echo.Deliveries()[len(echo.Deliveries())-1].Body)
+		})
+		p.Subscribe(t, echo.URL, `"*"`)
+		// another dispute, ended by the operator with a note
+		d := p.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?who=ines"}`)
+		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := p.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
+		p.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).Want(t, http.StatusCreated)
+		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "spoke with "+inesName)
+		harness.Must(t, err)
+		harness.Eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(harness.Types(echo.Deliveries())), "claim.resolved") })
+		p.Simulate(t, p.pending, "expired").Want(t, http.StatusOK)
+		awaitLetGo(t, s, p.pending)
+		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		harness.Must(t, err)
+		if len(done.Kept) > 0 {
+			t.Errorf("kept: %v", done.Kept)
+		}
+		if left := countPlain(t, s, inesMail, inesName, inesWords, "who=ines", "who%3Dines", "529.982", "52998224725"); len(left) > 0 {
+			t.Errorf("left in the clear: %v", left)
+		}
+		left := traces(t, s, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982")
+		if len(left) > 0 {
+			t.Errorf("left sealed: %v", left)
+		}
+		for _, id := range []string{p.paid, p.disputed, p.refunded, p.pending, d} {
+			story, err := s.App.Story(ctx, id)
+			harness.Must(t, err)
+			if strings.Contains(story, inesName) {
+				t.Errorf("the story of %s:\n%s", id, story)
+			}
+		}
+		s.Clean(t)
+	})
+}
+
+// A text that nobody can open does not keep a shopper from being erased.
+func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		p := sells(t, s)
+		defer s.Log.Mute()
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
+		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
+		if err != nil {
+			t.Errorf("erased %v of 3, then: %v", done.Payments, err)
+		}
+	})
+}
+
+// Operators erase at once while money moves.
+func TestErasuresRaceWithMoney(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
+		for range 6 {
+			p := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`"}`)
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+					harness.Must(t, err)
+				})
+			}
+			all.Go(func() { o.Refund(t, p, `{"amount":5,"reason":"`+inesWhy+`"}`) })
+			all.Go(func() { s.Notify(t, "sandbox-1", harness.Note(p, `"status":"disputed","reason":"fraudulent"`)) })
+			all.Wait()
+			harness.Eventually(t, "erased", func() bool {
+				done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
+				harness.Must(t, err)
+				if len(done.Kept) > 0 {
+					harness.RuleClaim(t, o, p, "won")
+				}
+				return len(done.Kept) == 0
+			})
+		}
+		s.Clean(t)
+	})
+}
+
+// What is asked again after an erasure brings nothing back, and fails nowhere.
+func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
+		body := `{"amount":100,"paymentMethodId":"sbx_card","hostedCheckout":true,"userEmail":"` + inesMail + `","userName":"` + inesName + `","returnUrl":"https://shop.example/x?who=ines"}`
+		first := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
+		p := first.Text(t, "transactionId")
+		n := harness.Note(p, `"status":"paid","amount":"100","currency":"USD","payer":{"name":"`+inesName+`"}`)
+		s.Notify(t, "sandbox-1", n).Want(t, http.StatusOK)
+		s.Rate(t, "MXN 18.35")
+		failing := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`","returnUrl":"https://shop.example/x?who=ines"}`)
+		o.Simulate(t, failing, "failed")
+		_, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: o.Merchant.ID, Email: inesMail}, false)
+		harness.Must(t, err)
+		s.Notify(t, "sandbox-1", n).Want(t, http.StatusOK)
+		list, err := s.App.Notices.Notifications(ctx, p, 100)
+		harness.Must(t, err)
+		for _, r := range list {
+			if strings.Contains(string(r.Body), inesName) {
+				t.Errorf("the repeated notification brought it back: %s", r.Body)
+			}
+		}
+		again := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
+		if again.Text(t, "transactionId") != p {
+			t.Errorf("the repeat made another payment: %s", again)
+		}
+		for _, id := range []string{p, failing} {
+			for _, path := range []string{"/c/", "/pay/", "/checkout/"} {
+				r := s.Send(t, harness.Request{Method: http.MethodGet, Path: path + id})
+				if r.Status >= 500 {
+					t.Errorf("%s%s: %d", path, id, r.Status)
+				}
+			}
+			if _, err := s.App.Providers.Explain(ctx, id); err != nil {
+				t.Errorf("explain: %v", err)
+			}
+			if _, err := s.App.Story(ctx, id); err != nil {
+				t.Errorf("story: %v", err)
+			}
+		}
+		_, err = s.App.Sessions.RetryPayment(ctx, failing)
+		harness.Must(t, err)
+		s.Clean(t)
+	})
+}
+
+// Two nodes forget at once.
+func TestTwoNodesForgetAtOnce(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	keep := func(c *daemon.Config) {
+		c.Retention = privacy.Retention{Notifications: 10 * day, Shoppers: 10 * day, Addresses: 10 * day}
+	}
+	one, two := harness.StartWith(t, database, &harness.Clock{}, keep), harness.StartWith(t, database, &harness.Clock{}, keep)
+	exec, closeDB := one.Exec(t)
+	defer closeDB()
+	exec(`INSERT INTO receipts (id, account, payment, verdict, body, at) SELECT 'x/' || md5(g::text), 'x', '', 'ignored', 'body', (random() * 1000000)::bigint FROM generate_series(1, 20000) AS g`)
+	exec(`INSERT INTO key_uses (id, version, key_id, address, first_at, last_at) SELECT md5(g::text), 1, 'k', 'a', 1, (random() * 1000000)::bigint FROM generate_series(1, 5000) AS g`)
+	var all sync.WaitGroup
+	for _, s := range []*harness.Instance{one, two, one, two} {
+		all.Go(func() {
+			for {
+				n, err := s.App.Privacy.Forget(ctx)
+				if err != nil {
+					t.Errorf("%v", err)
+					return
+				}
+				if n == 0 {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Money that comes after an erasure is found and given back.
+func TestLateMoneyAfterAnErasure(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		defer s.Log.Mute()
+		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
+		s.Rate(t, "MXN 18.35")
+		p := o.Create(t, `{"amount":30,"paymentMethodId":"sbx_cash","hostedCheckout":true,"userEmail":"`+inesMail+`"}`)
+		o.Simulate(t, p, "expired").Want(t, http.StatusOK)
+		awaitLetGo(t, s, p)
+		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
+		harness.Must(t, err)
+		if len(done.Payments) != 1 {
+			t.Fatalf("%+v", done)
+		}
+		s.Notify(t, "sandbox-1", harness.Note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Clean(t)
+		claim := o.Get(t, "/claims?transactionId="+p).Text(t, "data.0.id")
+		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
+		harness.Must(t, err)
+		harness.Eventually(t, "it is over", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
+		s.Clean(t)
+	})
+}
+
+// One row that cannot be read does not end retention for everybody.
+func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Shoppers: 100 * day} })
+		defer s.Log.Mute()
+		bad, good := s.NewShop(t), s.NewShop(t)
+		p := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"x@mail.example"}`)
+		good.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		var doc string
+		query, closeQuery := s.Open(t)
+		doc = query("SELECT doc FROM payments WHERE id = '" + p + "'")[0]
+		closeQuery()
+		exec("UPDATE payments SET doc = '{' WHERE id = $1", p)
+		defer exec("UPDATE payments SET doc = $1 WHERE id = $2", doc, p)
+		s.Clock.Advance(101 * day)
+		_, err := s.App.Privacy.Forget(ctx)
+		if left := countPlain(t, s, inesMail); len(left) > 0 {
+			t.Errorf("another merchant's shopper is not erased (%v): %v", left, err)
+		}
+		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
+		again := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
+		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
+		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
+			t.Errorf("the export has %+v, %v", found.Payments, err)
+		}
+		bad.Post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).Want(t, http.StatusOK)
+		query, closeQuery = s.Open(t)
+		claim := query("SELECT doc FROM claims WHERE payment = '" + again + "'")[0]
+		closeQuery()
+		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
+		found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
+		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
+			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
+		}
+		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
+		if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
+			t.Errorf("erased are %v, %v", done.Payments, err)
+		}
+	})
+}
+
+// A notification that waits for the operator keeps its body.
+func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Notifications: 10 * day} })
+		defer s.Log.Mute()
+		s.Rate(t, "MXN 18.35")
+		o := s.NewShop(t)
+		p := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Notify(t, "sandbox-1", harness.Note(p, `"status":"paid","amount":"1","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Clock.Advance(11 * day)
+		_, err := s.App.Privacy.Forget(ctx)
+		harness.Must(t, err)
+		list, err := s.App.Notices.Notifications(ctx, p, 100)
+		harness.Must(t, err)
+		for _, n := range list {
+			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
+				_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: p}, true)
+				t.Errorf("notification %s waits for the operator and has no body any more (erase: %v)", n.ID, err)
+			}
+		}
+	})
+}
+
+// A dormant key is used by a thief after its uses were forgotten.
+func TestDormantKeyIsToldOf(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Retention = privacy.Retention{Addresses: 20 * day} })
+		o := s.NewShop(t)
+		from := func(address string) {
+			t.Helper()
+			c := dialFrom(t, s, address)
+			defer c.Close()
+			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", harness.APIPath, o.Credential)
+			harness.Must(t, err)
+			status(t, c)
+			harness.Must(t, s.App.Access.WriteKeyUses(ctx))
+		}
+		from("127.0.0.1")
+		s.Clock.Advance(21 * day)
+		forgetAll(t, s)
+		from("127.0.0.66")
+		told := false
+		for _, e := range harness.AuditActs(t, o) {
+			told = told || e.Act == audit.KeyUsedAnew
+		}
+		if !told {
+			t.Error("a key that slept for 21 days was used from an address that it was never used from, and nobody is told")
+		}
+	})
+}
+
+// Who types it twice ends no other key that is shown alike.
+func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		mine, other := s.NewShop(t), s.NewShop(t)
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
+		_, err := s.App.Keys.Revoke(ctx, preview)
+		harness.Must(t, err)
+		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // chance: 1 in 16 million a pair
+		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
+		_, err = s.App.Keys.Revoke(ctx, preview) // typed again
+		if err == nil {
+			t.Error("typed twice, the second one revoked another merchant's key")
+		}
+	})
+}

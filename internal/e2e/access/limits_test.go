@@ -1,0 +1,387 @@
+package access
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// merchantOf makes a merchant of a tier.
+func merchantOf(t *testing.T, s *harness.Instance, tier tenant.Tier) harness.Client {
+	t.Helper()
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
+	harness.Must(t, err)
+	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
+}
+
+// stands fails the test unless the reply has the status and says so of the
+// limit: limit, remaining, reset, and Retry-After where there is one.
+func stands(t *testing.T, r harness.Reply, status int, want string) {
+	t.Helper()
+	var got []string
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
+		if v := r.Header.Get(name); v != "" {
+			got = append(got, v)
+		}
+	}
+	if r.Status != status || strings.Join(got, " ") != want {
+		t.Errorf("want %d and %q, got %q: %s", status, want, strings.Join(got, " "), r)
+	}
+	if status == http.StatusTooManyRequests {
+		r.Refused(t, harness.TooMany)
+	}
+}
+
+func TestTierLimitsRefillExactly(t *testing.T) {
+	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Standard).Production()                 // 2 a second, 4 at once
+		for _, want := range []string{"4 3 1", "4 2 1", "4 1 2", "4 0 2"} { // full in 0.5, 1, 1.5 and 2 seconds
+			stands(t, o.Get(t, "/ping"), http.StatusOK, want)
+		}
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(500*time.Millisecond - 1)
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(1)
+		stands(t, o.Get(t, "/ping"), http.StatusOK, "4 0 2")
+		stands(t, o.Get(t, "/ping"), http.StatusTooManyRequests, "4 0 2 1")
+		s.Clock.Advance(time.Minute)
+		stands(t, o.Get(t, "/ping"), http.StatusOK, "4 3 1")
+	})
+}
+
+func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
+	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
+		for _, c := range []struct {
+			tier       tenant.Tier
+			live, test int
+		}{{tenant.Starter, 2, 6}, {tenant.Standard, 4, 6}, {tenant.Premium, 8, 8}, {tenant.Trusted, 16, 16}} {
+			o := merchantOf(t, s, c.tier)
+			for range 2 { // another merchant of the tier has its own
+				for i, who := range []harness.Client{o, o.Production()} {
+					taken, want := 0, []int{c.test, c.live}[i]
+					for who.Get(t, "/me").Status == http.StatusOK {
+						taken++
+					}
+					if taken != want {
+						t.Errorf("%s, %.7s…: %d requests at once, want %d", c.tier, who.Credential, taken, want)
+					}
+				}
+				o = merchantOf(t, s, c.tier)
+			}
+		}
+	})
+}
+
+func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
+	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
+		for tier, want := range map[tenant.Tier][2]string{
+			tenant.Starter: {"50 49 1", "200 199 1"}, tenant.Standard: {"200 199 1", "200 199 1"},
+			tenant.Premium: {"1000 999 1", "1000 999 1"}, tenant.Trusted: {"4000 3999 1", "4000 3999 1"},
+		} {
+			o := merchantOf(t, s, tier)
+			stands(t, o.Production().Get(t, "/ping"), http.StatusOK, want[0])
+			stands(t, o.Get(t, "/ping"), http.StatusOK, want[1])
+		}
+	})
+}
+
+// Everything a merchant sends is counted, however it is answered, and every
+// answer tells so. A refused request does nothing.
+func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
+	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Trusted) // 16 at once
+		token := harness.Pair(t, o).Text(t, "accessToken")
+		left := 15
+		for _, c := range []struct {
+			as                 string
+			method, path, body string
+			status             int
+		}{
+			{o.Credential, http.MethodPost, "/payments", harness.Card, http.StatusCreated},
+			{token, http.MethodGet, "/payments", "", http.StatusOK},
+			{token, http.MethodGet, "/payments/TXN-NOBODY", "", http.StatusNotFound},
+			{o.Credential, http.MethodPost, "/payments", `{}`, http.StatusBadRequest},
+			{o.Credential, http.MethodPost, "/payments", harness.OneMiB(`{}`) + " ", http.StatusRequestEntityTooLarge},
+			{o.Sandbox.Publishable, http.MethodGet, "/me", "", http.StatusForbidden},
+			{o.Sandbox.Publishable, http.MethodGet, "/ping", "", http.StatusOK},
+			{o.Credential, http.MethodHead, "/ping", "", http.StatusOK},
+		} {
+			r := o.As(c.as).Call(t, c.method, c.path, c.body)
+			if got := r.Header.Get("RateLimit-Remaining"); r.Status != c.status || got != fmt.Sprint(left) {
+				t.Errorf("want %d with %d left, got %q: %s", c.status, left, got, r)
+			}
+			left--
+		}
+		r := o.Post(t, "/payments", harness.Card, "Content-Type: text/plain")
+		r.Refused(t, "415 content_type_required invalid_request_error")
+		if r.Header.Get("RateLimit-Remaining") != fmt.Sprint(left) {
+			t.Errorf("want %d left: %s", left, r)
+		}
+		for range left {
+			o.Get(t, "/ping").Want(t, http.StatusOK)
+		}
+		stands(t, o.Post(t, "/payments", harness.Card, "Idempotency-Key: limited"), http.StatusTooManyRequests, "16 0 2 1")
+		s.Clock.Advance(time.Minute)
+		o.Post(t, "/payments", harness.Card, "Idempotency-Key: limited").Want(t, http.StatusCreated) // nothing was kept of the refusal
+		if n := o.Total(t, nil); n != "2" {
+			t.Errorf("there are %s payments, want 2", n)
+		}
+	})
+}
+
+func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
+	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
+		o, stranger := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
+		hot, cold := o.Create(t, harness.Card), o.Create(t, harness.Card)
+		for i := range 5 { // by either name
+			path := []string{"/payments/", "/transactions/"}[i%2]
+			o.Get(t, path+hot).Want(t, http.StatusOK)
+		}
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 25 5")
+		stands(t, o.Get(t, "/transactions/"+hot), http.StatusTooManyRequests, "5 0 25 5")
+		s.Clock.Advance(5*time.Second - 1)
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 21 1")
+		o.Get(t, "/payments/"+cold).Want(t, http.StatusOK)
+		o.Get(t, "/payments").Want(t, http.StatusOK)
+		// The same id is another bucket for another merchant and environment.
+		stranger.Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
+		o.Production().Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
+		s.Clock.Advance(1)
+		o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
+		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 25 5")
+		// Writing is not polling.
+		o.Simulate(t, hot, "refunded").Want(t, http.StatusOK)
+		// Once every 30 seconds is safe for ever.
+		for range 10 {
+			s.Clock.Advance(30 * time.Second)
+			o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
+		}
+	})
+}
+
+func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
+	harness.Limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Starter)
+		good := harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
+		for range 30 { // successes do not count
+			o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
+		}
+		for i := range 10 { // of any key
+			o.Post(t, "/auth/token", harness.LoginBody(fmt.Sprint("pk_test_", i), "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
+		}
+		stands(t, o.Post(t, "/auth/token", harness.LoginBody("pk_test_x", "sk_test_x")), http.StatusTooManyRequests, "10 0 60 6")
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
+		// Another X-Forwarded-For is not another address, unless a trusted proxy says so.
+		for _, header := range []string{"X-Forwarded-For: 198.51.100.7", "X-Real-Ip: 198.51.100.7", "Forwarded: for=198.51.100.7"} {
+			stands(t, o.Post(t, "/auth/token", good, header), http.StatusTooManyRequests, "10 0 60 6")
+		}
+		s.Clock.Advance(6*time.Second - 1)
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 55 1")
+		s.Clock.Advance(1)
+		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
+		o.Post(t, "/auth/token", harness.LoginBody("pk_test_x", "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
+		o.Get(t, "/ping").Want(t, http.StatusOK) // credentials that are good already are another matter
+	})
+}
+
+func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
+	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Starter)
+		bad := harness.LoginBody(o.Sandbox.Publishable, "sk_test_guess")
+		from := func(i int) string { return fmt.Sprintf("X-Forwarded-For: 6.6.6.6, 198.51.100.%d", i) }
+		for i := range 10 {
+			o.Post(t, "/auth/token", bad, from(i)).Refused(t, "401 invalid_api_key authentication_error")
+		}
+		for i := range 10 {
+			stands(t, o.Post(t, "/auth/token", bad, from(100+i)), http.StatusTooManyRequests, "10 0 60 6")
+		}
+		o.Post(t, "/auth/token", harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret), from(200)).Want(t, http.StatusOK)
+		o.Post(t, "/auth/token", harness.LoginBody(o.Live.Publishable, "sk_live_guess"), from(201)).Refused(t, "401 invalid_api_key authentication_error")
+		// IPv6: the 64 bits of a subscriber are one address.
+		for i := range 10 {
+			o.Post(t, "/auth/token", harness.LoginBody(fmt.Sprint("pk_", i), "x"), fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i)).Refused(t, "401 invalid_api_key authentication_error")
+		}
+		stands(t, o.Post(t, "/auth/token", harness.LoginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8::ffff"), http.StatusTooManyRequests, "10 0 60 6")
+		o.Post(t, "/auth/token", harness.LoginBody("pk_x", "x"), "X-Forwarded-For: 2001:db8:0:1::1").Refused(t, "401 invalid_api_key authentication_error")
+	}, netip.MustParsePrefix("127.0.0.0/8"))
+}
+
+func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
+	harness.Limited(t, func(l *daemon.Limits) { l.Refused = 2 }, func(t *testing.T, s *harness.Instance) { // 10 at once
+		o, unseen := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
+		token := harness.Pair(t, merchantOf(t, s, tenant.Standard)).Text(t, "accessToken")
+		o.Get(t, "/ping").Want(t, http.StatusOK)
+		for i := range 10 {
+			bad := []string{"", "sk_test_x", "pk_live_x", "nonsense", altered(token, 2)}[i%5]
+			r := o.As(bad).Get(t, "/me")
+			if r.Status != http.StatusUnauthorized || r.Header.Get("RateLimit-Limit") != "" {
+				t.Errorf("want 401: %s", r)
+			}
+		}
+		for _, bad := range []string{"", "sk_test_x", "nonsense", altered(token, 2)} {
+			stands(t, o.As(bad).Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
+		}
+		stands(t, refreshLogin(t, o, "rt_nonsense"), http.StatusTooManyRequests, "10 0 5 1")
+		// Whoever shares the address is let in: tokens, and keys that were seen good.
+		o.Get(t, "/me").Want(t, http.StatusOK)
+		o.As(token).Get(t, "/me").Want(t, http.StatusOK)
+		stands(t, unseen.Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
+		s.Clock.Advance(500 * time.Millisecond)
+		unseen.Get(t, "/me").Want(t, http.StatusOK)
+		o.As("nonsense").Get(t, "/me").Refused(t, "401 invalid_token authentication_error")
+		stands(t, o.As("nonsense").Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
+	})
+}
+
+// A provider is always heard: its confirmations are money.
+func TestNotificationsAreNotLimited(t *testing.T) {
+	harness.Limited(t, func(l *daemon.Limits) { harness.Few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Trusted)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		for range 30 {
+			r := s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + "/providers/sandbox-1/notifications", Body: harness.Note(id, harness.Paid50)})
+			r.Refused(t, "401 invalid_token authentication_error")
+		}
+		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		if got := o.Status(t, id); got != "completed" {
+			t.Errorf("the payment is %s", got)
+		}
+	})
+}
+
+func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
+	harness.Limited(t, func(l *daemon.Limits) { l.Open = 2 }, func(t *testing.T, s *harness.Instance) { // 10 at once
+		o := merchantOf(t, s, tenant.Starter)
+		good := harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
+		for range 10 {
+			stands(t, o.Post(t, "/auth/token", good), http.StatusOK, "")
+		}
+		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 5 1")
+		stands(t, refreshLogin(t, o, "rt_x"), http.StatusTooManyRequests, "10 0 5 1")
+		o.Get(t, "/ping").Want(t, http.StatusOK)
+		s.Clock.Advance(500 * time.Millisecond)
+		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
+		// A session's token is no name to be counted under, and its pages have more.
+		token := o.Session(t, harness.CheckoutBody)
+		nobody := harness.Client{Instance: s}
+		stands(t, nobody.Get(t, "/checkout/sessions/"+token), http.StatusTooManyRequests, "10 0 5 1")
+		stands(t, nobody.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_card"}`), http.StatusTooManyRequests, "10 0 5 1")
+		for range 50 {
+			if res, _ := harness.Raw(t, s, http.MethodGet, "/checkout/"+token, "", nil); res.StatusCode != http.StatusOK {
+				t.Errorf("the page answers %d", res.StatusCode)
+			}
+		}
+		if res, _ := harness.Raw(t, s, http.MethodPost, "/checkout/"+token, "", nil); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
+			t.Errorf("the page answers %d %v, want 429", res.StatusCode, res.Header)
+		}
+		if n := o.Total(t, nil); n != "0" {
+			t.Errorf("%s payments were made, want none", n)
+		}
+	})
+}
+
+func TestRaceTakesNoMoreThanTheLimit(t *testing.T) {
+	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
+		o := merchantOf(t, s, tenant.Trusted) // 16 at once
+		var created atomic.Int64
+		var all sync.WaitGroup
+		for range 60 {
+			all.Go(func() {
+				if r := o.Post(t, "/payments", harness.Card); r.Status == http.StatusCreated {
+					created.Add(1)
+				} else {
+					r.Refused(t, harness.TooMany)
+				}
+			})
+		}
+		all.Wait()
+		s.Clock.Advance(time.Minute)
+		if n := o.Total(t, nil); created.Load() != 16 || n != "16" {
+			t.Errorf("%d payments were replied and %s written, want 16", created.Load(), n)
+		}
+	})
+}
+
+func TestLimitsCanBeLifted(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, harness.Card)
+		for range 20 {
+			stands(t, o.Get(t, "/payments/"+id), http.StatusOK, "")
+			stands(t, o.Post(t, "/auth/token", harness.LoginBody("pk_test_x", "x")), http.StatusUnauthorized, "")
+		}
+	})
+}
+
+func TestNodesShareTheirLimitsInRedis(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	redis := dbtest.Redis(t)
+	slow := func(l *daemon.Limits) { l.Redis, l.Poll = redis.URL, time.Hour } // nothing comes back while the test runs
+	a, b := harness.StartLimited(t, database, slow), harness.StartLimited(t, database, slow)
+	o := a.NewShop(t)
+	id := o.Create(t, harness.Card)
+	there := o
+	there.Instance = b
+	read := func(n int) (taken int) {
+		for i := range n {
+			if r := []harness.Client{o, there}[i%2].Get(t, "/payments/"+id); r.Status == http.StatusOK {
+				taken++
+			} else {
+				r.Refused(t, harness.TooMany)
+			}
+		}
+		return taken
+	}
+	if n := read(12); n != 5 {
+		t.Errorf("two nodes allowed %d reads, want 5 together", n)
+	}
+	redis.Kill(t)
+	if n := read(20); n != 10 {
+		t.Errorf("without Redis two nodes allowed %d reads, want 5 each", n)
+	}
+	redis.Start(t) // empty, as after a failover
+	harness.Eventually(t, "a node has found Redis again", func() bool { return o.Get(t, "/payments/"+id).Status == http.StatusOK })
+	harness.Eventually(t, "the nodes share their limits again", func() bool {
+		other := o.Create(t, harness.Card)
+		id = other
+		return read(12) == 5
+	})
+}
+
+// Who goes on over a limit is in the log, once a second.
+func TestRequestsOverALimitAreTold(t *testing.T) {
+	t.Parallel()
+	log, c, l := &lines{}, &harness.Clock{}, daemon.DefaultLimits()
+	c.Freeze()
+	harness.Few(&l)
+	s := harness.StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) { config.Limits, config.Log = &l, slog.New(log) })
+	o := merchantOf(t, s, tenant.Standard).Production()
+	over := func() {
+		for range 20 {
+			o.Get(t, "/ping")
+		}
+	}
+	over()
+	if n := log.told("requests are over a limit"); n != 1 || log.told("address=127.0.0.1") == 0 {
+		t.Errorf("%d lines tell of 16 requests over the limit, want one with the address", n)
+	}
+	c.Advance(time.Second)
+	over()
+	if n := log.told("more_of_them=15"); n != 1 {
+		t.Errorf("a second later %d lines tell of 15 more, want one", n)
+	}
+}

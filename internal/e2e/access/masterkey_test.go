@@ -1,0 +1,234 @@
+package access
+
+import (
+	"bytes"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// masterKeys is a configuration with keys that are made of a byte each.
+func masterKeys(seeds ...byte) func(*daemon.Config) {
+	var keys []string
+	for _, seed := range seeds {
+		keys = append(keys, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{seed}, 32)))
+	}
+	return func(c *daemon.Config) {
+		c.MasterKey = strings.Join(keys, "\n")
+		c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+		c.Adapters = []provider.Adapter{providertest.Plain()}
+	}
+}
+
+// A master key is rotated while the service runs. What merchants and the operator have, works
+// before, meanwhile and after, when the old key is thrown away.
+func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		c := &harness.Clock{}
+		s := harness.StartWith(t, database, c, masterKeys(1))
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		u := providertest.NewUpstream(t, "key-1")
+		s.OpenAccount(t, "bank", u)
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"payment.completed"`).Text(t, "secret")
+		in, refresh := login(t, o)
+		o.Post(t, "/wallets", `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","label":"Ana"}`).Want(t, http.StatusCreated)
+		pix := o.PixOrder(t)
+		rounds := 0
+		works := func(when string) {
+			t.Helper()
+			rounds++
+			o.Instance, in.Instance, endpoint.Instance = s, s, s
+			o.Get(t, "/me").Want(t, http.StatusOK)
+			in.Get(t, "/me").Want(t, http.StatusOK)
+			o.Create(t, harness.Card)
+			for _, d := range endpoint.Await(t, rounds) {
+				d.Verify(t, s, secret)
+			}
+			if id := o.Production().Create(t, pix); o.Production().Status(t, id) != "pending" {
+				t.Errorf("%s: the account takes no payment", when)
+			}
+		}
+		works("before")
+		s.End(t)
+
+		s = harness.StartWith(t, database, c, masterKeys(1, 2))
+		works("with a key that was added")
+		keys, current, _, err := s.App.Secrets.MasterKeys(ctx)
+		harness.Must(t, err)
+		if len(keys) != 2 || current != keys[0] {
+			t.Fatalf("%s seals of %v, want the first one still", current, keys)
+		}
+		// The command of an operator, in a process of its own.
+		config := daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true, Operator: "ana@desk"}
+		masterKeys(1, 2)(&config)
+		command, err := daemon.Open(ctx, config)
+		harness.Must(t, err)
+		harness.Must(t, command.Secrets.RotateMasterKey(ctx, command.Self()))
+		if err := command.Secrets.RotateMasterKey(ctx, command.Self()); err == nil {
+			t.Error("the same key took over twice")
+		}
+		works("while the service has not heard of it")
+		harness.Eventually(t, "the service has heard of it", func() bool {
+			_, current, _, err := s.App.Secrets.MasterKeys(ctx)
+			harness.Must(t, err)
+			return current == keys[1]
+		})
+		works("while half is sealed again")
+		again, err := command.Secrets.Reseal(ctx)
+		harness.Must(t, err)
+		command.Close()
+		if again < 4 { // a signing key, an account, a wallet, a webhook
+			t.Errorf("%d secrets were encrypted again", again)
+		}
+		_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
+		harness.Must(t, err)
+		if sealed[keys[0]] != 0 || sealed[""] != 0 || sealed[keys[1]] < again {
+			t.Errorf("sealed under each key: %v, want all under %s", sealed, keys[1])
+		}
+		works("after all was sealed again")
+		s.End(t)
+
+		s = harness.StartWith(t, database, c, masterKeys(2))
+		works("without the old key")
+		o.Instance = s
+		refreshLogin(t, o, refresh).Want(t, http.StatusOK)
+		var told audit.Entry
+		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+		harness.Must(t, err)
+		for _, e := range list {
+			if e.Act == audit.MasterKeyRotated {
+				told = e
+			}
+		}
+		if told.Object != keys[1] || told.By.ID != "ana@desk" || told.Details["before"] != keys[0] {
+			t.Errorf("the audit log tells of the rotation: %+v", told)
+		}
+		s.End(t)
+
+		config = daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
+		masterKeys(1)(&config)
+		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "does not fit") {
+			t.Errorf("a start with the old key alone: %v", err)
+		}
+	})
+}
+
+// In a database from before there was a root, the master key is the root: what merchants have
+// is recognised.
+func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		old, err := vault.New(bytes.Repeat([]byte{1}, vault.KeySize))
+		harness.Must(t, err)
+		db, err := store.Open(ctx, database, store.Options{})
+		harness.Must(t, err)
+		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
+		harness.Must(t, db.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
+		db.Close()
+
+		c := &harness.Clock{}
+		s := harness.StartWith(t, database, c, masterKeys(1))
+		o := s.NewShop(t)
+		if s.Vault.Hash(o.Credential) != old.Hash(o.Credential) || !bytes.Equal(s.Vault.Key("blocks"), old.Key("blocks")) {
+			t.Error("the root is not the master key that it was")
+		}
+		in, _ := login(t, o)
+		in.Get(t, "/me").Want(t, http.StatusOK)
+		s.End(t)
+		s = harness.StartWith(t, database, c, masterKeys(1, 2))
+		harness.Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		_, err = s.App.Secrets.Reseal(ctx)
+		harness.Must(t, err)
+		s.End(t)
+		s = harness.StartWith(t, database, c, masterKeys(2))
+		o.Instance, in.Instance = s, s
+		o.Get(t, "/me").Want(t, http.StatusOK)
+		in.Get(t, "/me").Want(t, http.StatusOK)
+	})
+}
+
+// A node that does not have the key that took over says so, and gets no more traffic.
+func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
+	t.Parallel()
+	database, c := dbtest.Postgres(t), &harness.Clock{}
+	one := harness.StartWith(t, database, c, masterKeys(1))
+	two := harness.StartWith(t, database, c, masterKeys(1, 2))
+	harness.Must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
+	harness.Eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
+	harness.Must(t, two.App.Ready(ctx))
+	one.Log.Take(t, "a work loop failed")
+	defer one.Log.Mute()
+	r, err := http.Get(one.URL + "/readyz")
+	harness.Must(t, err)
+	r.Body.Close()
+	if r.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %s, want 503", r.Status)
+	}
+}
+
+// Keys of access tokens change by themselves, once a month. Nobody's token ends by that.
+func TestSigningKeysOfTokensAreRotated(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		kids := map[string]bool{}
+		login := func() harness.Client {
+			in, _ := login(t, o)
+			kids[kid(t, in.Credential)] = true
+			return in
+		}
+		const month = auth.RefreshTTL
+		first := login()
+		s.Clock.Advance(month)
+		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
+		before := login()
+		harness.Eventually(t, "the service knows another key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
+		if login(); len(kids) != 1 {
+			t.Error("a key signs before all nodes can know it")
+		}
+		s.Clock.Advance(2 * time.Minute)
+		harness.Eventually(t, "it signs", func() bool { login(); return len(kids) == 2 })
+		before.Get(t, "/me").Want(t, http.StatusOK)
+		first.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
+		after := login()
+		s.Clock.Advance(month)
+		before.Get(t, "/me").Refused(t, "401 token_expired authentication_error") // its client asks for another one
+		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
+		harness.Eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !signedBy(t, s, first) })
+		login().Get(t, "/me").Want(t, http.StatusOK)
+		after.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
+	})
+}
+
+// signedBy reports whether the service knows the key that signed a token.
+func signedBy(t *testing.T, s *harness.Instance, o harness.Client) bool {
+	t.Helper()
+	return o.Get(t, "/me").Problem(t) == "401 token_expired authentication_error"
+}
+
+// kid names the key that signed a token.
+func kid(t *testing.T, token string) string {
+	t.Helper()
+	head, _, _ := strings.Cut(token, ".")
+	text, err := base64.RawURLEncoding.DecodeString(head)
+	harness.Must(t, err)
+	kid, _ := harness.At(harness.Decode(t, text), "kid")
+	return kid.(string)
+}

@@ -1,0 +1,79 @@
+package access
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Each thing that is open has an age, until somebody ends it.
+func TestOldestOfEachKindHasAnAge(t *testing.T) {
+	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
+		age := func(kind string) time.Duration {
+			t.Helper()
+			oldest, err := d.App.OldestOpen(ctx)
+			harness.Must(t, err)
+			at, known := oldest[kind]
+			if !known {
+				t.Fatalf("there is no kind %q of %v", kind, oldest)
+			}
+			if at.IsZero() {
+				return 0
+			}
+			return d.Clock.Now().Sub(at)
+		}
+		is := func(kind string, want time.Duration) {
+			t.Helper()
+			if got := age(kind); got < want || got > want+time.Minute {
+				t.Errorf("the oldest %s is %s old, want %s", kind, got, want)
+			}
+		}
+		for _, kind := range []string{"unknown outcome", "refund", "late money", "notification that does not fit", "dispute under review", "withdrawal", "verification", "row that cannot be read"} {
+			is(kind, 0)
+		}
+		first := d.Lines["acme-1"]
+		first.Fails(harness.CutsAfter)
+		d.Pay(t, 1, 1)
+		first.Fails(harness.Gateway)
+		d.Pass(t, 3*time.Hour)
+		is("unknown outcome", 3*time.Hour)
+		_, _, err := d.Rule(d.IDs[0], pay.WordPaid, false)
+		harness.Must(t, err)
+		is("unknown outcome", 0)
+
+		first.Fails(harness.Gateway)
+		claim := d.Live.Post(t, "/payments/"+d.IDs[0]+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
+		d.Pass(t, 5*time.Hour)
+		is("refund", 5*time.Hour)
+		_, err = d.App.Claims.RuleClaim(ctx, claim, pay.Reject, "not in their books")
+		harness.Must(t, err)
+		is("refund", 0)
+
+		first.Fails(nil)
+		first.Next("open")
+		d.Pay(t, 1, 1)
+		id := d.IDs[1]
+		d.Clock.Advance(d.Expires(t, id).Sub(d.Clock.Now()))
+		d.Pass(t, time.Minute)
+		harness.Eventually(t, "it is expired", func() bool { return d.Live.Status(t, id) == "expired" })
+		d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		d.Pass(t, 7*time.Hour)
+		is("late money", 7*time.Hour)
+		_, err = d.App.Claims.RuleClaim(ctx, d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId"), pay.Reject, "the shop takes it")
+		harness.Must(t, err)
+		is("late money", 0)
+
+		first.Next("paid")
+		first.Fails(harness.TellsOther)
+		d.Pay(t, 1, 1)
+		d.Pass(t, 9*time.Hour)
+		is("notification that does not fit", 9*time.Hour)
+		open, err := d.App.Notices.Notifications(ctx, "", 10)
+		harness.Must(t, err)
+		harness.Must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back"))
+		is("notification that does not fit", 0)
+	})
+}

@@ -1,0 +1,380 @@
+package access
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+// The words of persons, which nobody finds in a copy of the database.
+const (
+	saidWords = "Ana Clarity of 12 Rose Lane signed for it"
+	fileName  = "passport of Ana Clarity.txt"
+	fileWords = "Ana Clarity, born 1980, passport X1234567, lives in Rose Lane"
+	payerName = "Benedita Clarity"
+	payerMail = "benedita.clarity@mail.example"
+	noteWords = "Benedita Clarity was paid back by hand"
+)
+
+// persons is a shop whose shoppers are known by name.
+type persons struct {
+	harness.Client
+	claim, evidence, cash, receipt string
+	hook                           harness.Subscribed
+}
+
+// told writes evidence, notifications and events with names of shoppers.
+func told(t *testing.T, s *harness.Instance) persons {
+	t.Helper()
+	o := s.NewShop(t)
+	p := persons{Client: o, hook: harness.Inbox(t, o, `"*"`)}
+	payment, claim := o.Dispute(t, true)
+	path := "/claims/" + claim + "/evidence"
+	o.Post(t, path, `{"kind":"note","text":"`+saidWords+`"}`).Want(t, http.StatusCreated)
+	p.claim = claim
+	p.evidence = o.Post(t, path, harness.EvidenceFile("text/plain", fileName, []byte(fileWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
+	harness.RuleClaim(t, o, payment, "won") // claim.resolved tells the evidence
+	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
+		Want(t, http.StatusOK)
+	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
+	harness.Must(t, err)
+	p.cash, p.receipt = id, waiting[0].ID
+	harness.Must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
+	harness.Eventually(t, "the inbox has the claim's end", func() bool {
+		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), saidWords)
+	})
+	return p
+}
+
+// shows fails where what a merchant or the operator is shown lacks the words.
+func (p persons) shows(t *testing.T, s *harness.Instance, when string) {
+	t.Helper()
+	p.Instance, p.hook.Instance = s, s
+	r := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
+	if r.Text(t, "evidence.0.text") != saidWords || r.Text(t, "evidence.1.file.name") != fileName {
+		t.Errorf("%s: the claim shows %s", when, r)
+	}
+	if list := p.Get(t, "/claims").Want(t, http.StatusOK); !strings.Contains(string(list.Body), saidWords) {
+		t.Errorf("%s: the list of claims shows %s", when, list)
+	}
+	if _, _, content := harness.Download(t, p.Client, "/claims/"+p.claim+"/evidence/"+p.evidence+"/file"); string(content) != fileWords {
+		t.Errorf("%s: the file is %q", when, content)
+	}
+	if inbox := p.hook.Get(t, p.hook.Path("/inbox")); !strings.Contains(string(inbox.Body), saidWords) {
+		t.Errorf("%s: the inbox shows %s", when, inbox)
+	}
+	log := p.hook.Get(t, p.hook.Path("/deliveries?event=claim.resolved")).Text(t, "data.0.id")
+	if sent := p.hook.Get(t, p.hook.Path("/deliveries/"+log)); !strings.Contains(string(sent.Body), saidWords) {
+		t.Errorf("%s: the delivery log shows %s", when, sent)
+	}
+	for id, want := range map[string]string{p.receipt: payerMail, "/closed/" + p.receipt: noteWords} {
+		n, err := s.App.Notices.Notification(ctx, id)
+		harness.Must(t, err)
+		if !strings.Contains(string(n.Body), want) {
+			t.Errorf("%s: notification %s is %q", when, id, n.Body)
+		}
+	}
+}
+
+// needles are the words, as they are and in base64.
+func needles() map[string]string {
+	needles := map[string]string{}
+	for _, word := range []string{saidWords, fileName, fileWords, payerName + `","email`, payerMail} {
+		needles[word] = word
+		for skip := range 3 {
+			text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", skip) + word))
+			needles[text[4:len(text)-4]] = word + " in base64"
+		}
+	}
+	return needles
+}
+
+// secret lists what of the words is found in the rows of the database, as it is or in base64.
+// The note on a notification is the operator's word, and is in the audit log too.
+func secret(t *testing.T, s *harness.Instance) (found []string) {
+	t.Helper()
+	needles := needles()
+	for table, rows := range dump(t, s) {
+		for _, row := range rows {
+			for needle, word := range needles {
+				if strings.Contains(row, needle) {
+					found = append(found, table+": "+word)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// noWordInFiles fails where a word is in the files of a database that has files.
+func noWordInFiles(t *testing.T, s *harness.Instance) {
+	t.Helper()
+	path, ok := strings.CutPrefix(s.Database, "sqlite:")
+	if !ok {
+		return
+	}
+	files, err := filepath.Glob(path + "*")
+	harness.Must(t, err)
+	if len(files) == 0 {
+		t.Fatal("the database has no file")
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
+		harness.Must(t, err)
+		for needle, word := range needles() {
+			if bytes.Contains(content, []byte(needle)) {
+				t.Errorf("%s has %s", filepath.Base(name), word)
+			}
+		}
+	}
+}
+
+// dump reads all rows of all tables.
+func dump(t *testing.T, s *harness.Instance) map[string][]string {
+	t.Helper()
+	query, closeDB := s.Open(t)
+	defer closeDB()
+	tables := map[string][]string{}
+	for _, row := range query(columnsOf[strings.HasPrefix(s.Database, "postgres")]) {
+		table, _, _ := strings.Cut(row, "\x1f")
+		tables[table] = nil
+	}
+	for table := range tables {
+		tables[table] = query(`SELECT * FROM "` + table + `"`)
+	}
+	if len(tables["claims"]) == 0 || len(tables["files"]) == 0 || len(tables["receipts"]) == 0 || len(tables["events"]) == 0 || len(tables["inbox"]) == 0 {
+		t.Fatal("the dump lacks rows")
+	}
+	return tables
+}
+
+// Who has a copy of the database and no master key, reads neither evidence nor what providers
+// told; merchants and the operator do, also after the master key was rotated.
+func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		c := &harness.Clock{}
+		s := harness.StartWith(t, database, c, masterKeys(1))
+		s.Rate(t, "MXN 18.35")
+		p := told(t, s)
+		p.shows(t, s, "at once")
+		if found := secret(t, s); len(found) > 0 {
+			t.Errorf("found in the database: %q", found)
+		}
+		s.End(t)
+
+		s = harness.StartWith(t, database, c, masterKeys(1, 2))
+		before := dump(t, s)["receipts"]
+		harness.Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+		_, err := s.App.Secrets.Reseal(ctx)
+		harness.Must(t, err)
+		if !slices.Equal(before, dump(t, s)["receipts"]) {
+			t.Error("a rotation of the master key writes notifications anew")
+		}
+		s.End(t)
+		s = harness.StartWith(t, database, c, masterKeys(2))
+		p.shows(t, s, "after a rotation")
+		if found := secret(t, s); len(found) > 0 {
+			t.Errorf("found in the database after a rotation: %q", found)
+		}
+		noWordInFiles(t, s)
+	})
+}
+
+// A notification that comes twice is applied once, whatever its ciphertext is.
+func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		body := harness.Note(id, harness.Paid50)
+		for range 3 {
+			s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`)
+		}
+		list, err := s.App.Notices.Notifications(ctx, id, 10)
+		harness.Must(t, err)
+		if len(list) != 1 || string(list[0].Body) != body {
+			t.Errorf("kept are %+v", list)
+		}
+	})
+}
+
+// unseal puts the texts back as they were stored before they were encrypted.
+func unseal(t *testing.T, s *harness.Instance) {
+	t.Helper()
+	query, closeDB := s.Open(t)
+	defer closeDB()
+	exec, closeExec := s.Exec(t)
+	defer closeExec()
+	plain := func(about, text string) string {
+		sealed, ok := strings.CutPrefix(text, "sealed:1:")
+		if !ok {
+			return text
+		}
+		raw, err := base64.StdEncoding.DecodeString(sealed)
+		harness.Must(t, err)
+		opened, err := s.Vault.OpenData(about, raw)
+		harness.Must(t, err)
+		if strings.HasPrefix(about, "files.content ") {
+			return base64.StdEncoding.EncodeToString(opened)
+		}
+		return string(opened)
+	}
+	for _, of := range []string{"receipts.body", "files.name", "files.content", "inbox.body", "events.payload"} {
+		table, column, _ := strings.Cut(of, ".")
+		for _, row := range query("SELECT id, " + column + " FROM " + table) {
+			id, text, _ := strings.Cut(row, "\x1f")
+			exec("UPDATE "+table+" SET "+column+" = $1 WHERE id = $2", plain(of+" "+id, text), id)
+		}
+	}
+	for _, row := range query("SELECT id, doc FROM claims") {
+		id, doc, _ := strings.Cut(row, "\x1f")
+		pieces, _ := harness.At(harness.Decode(t, []byte(doc)), "evidence")
+		list, _ := pieces.([]any)
+		for _, piece := range list {
+			for _, field := range []string{"text", "file.name"} {
+				if text, ok := harness.At(piece, field); ok {
+					about := fmt.Sprintf("claims.doc %s %s %s", id, piece.(map[string]any)["id"], strings.ReplaceAll(field, "file.", ""))
+					doc = strings.Replace(doc, text.(string), plain(about, text.(string)), 1)
+				}
+			}
+		}
+		exec("UPDATE claims SET doc = $1 WHERE id = $2", doc, id)
+	}
+	exec("DELETE FROM secrets WHERE id = 'resealed/personal'")
+}
+
+// A database from before evidence and notifications were encrypted is read as it is, and
+// encrypted while the service runs.
+func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		c := &harness.Clock{}
+		s := harness.Start(t, database, c)
+		p := told(t, s)
+		s.End(t)
+		unseal(t, s)
+		if found := secret(t, s); len(found) < 8 {
+			t.Fatalf("the database is not from before: only %q is in it", found)
+		}
+		s = harness.Start(t, database, c)
+		p.shows(t, s, "before it is encrypted")
+		_, err := s.App.Privacy.SealPersonal(ctx)
+		harness.Must(t, err)
+		harness.Eventually(t, "nothing is found", func() bool { return len(secret(t, s)) == 0 })
+		p.shows(t, s, "after it was encrypted")
+		if n, err := s.App.Privacy.SealPersonal(ctx); n != 0 || err != nil {
+			t.Errorf("encrypted again: %d, %v", n, err)
+		}
+		s.End(t)
+		if exec, closeDB := s.Exec(t); strings.HasPrefix(database, "sqlite:") {
+			exec("VACUUM")
+			closeDB()
+			noWordInFiles(t, s)
+		}
+	})
+}
+
+// What cannot be opened is named, and holds up nothing else.
+func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		p, other := told(t, s), told(t, s)
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		// Moved from another row, and damaged.
+		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
+		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
+		defer s.Log.Mute()
+
+		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
+			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
+		}
+		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)
+		harness.Must(t, err)
+		if len(list) != 2 || string(list[0].Body) != "[cannot be opened]" || string(list[1].Body) != noteWords {
+			t.Errorf("the list of notifications has %q", list)
+		}
+		s.Log.Take(t, "receipts.body "+p.receipt)
+		r := p.Get(t, "/claims/"+p.claim).Want(t, http.StatusOK)
+		if r.Text(t, "evidence.0.text") != "[cannot be opened]" || r.Text(t, "evidence.1.file.name") != "[cannot be opened]" {
+			t.Errorf("the claim shows %s", r)
+		}
+		p.Get(t, "/claims").Want(t, http.StatusOK)
+		s.Log.Take(t, "claims.doc "+p.claim)
+		damaged, err := http.NewRequest(http.MethodGet, s.URL+harness.APIPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
+		harness.Must(t, err)
+		damaged.Header.Set("Authorization", "Bearer "+p.Credential)
+		res, err := http.DefaultTransport.RoundTrip(damaged) // not as what the document promises
+		harness.Must(t, err)
+		res.Body.Close()
+		if res.StatusCode != http.StatusInternalServerError {
+			t.Errorf("the damaged file is %d", res.StatusCode)
+		}
+		s.Log.Take(t, "files.content "+p.evidence)
+		other.shows(t, s, "beside damaged rows")
+
+		// What was written is kept, also where the claim is written again.
+		_, claim := p.Dispute(t, true)
+		p.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", claim)
+		p.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:AAAA', 'sealed:1:') WHERE id = $1", claim)
+		r = p.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
+		if r.Text(t, "evidence.0.text") != "it was signed for" || r.Text(t, "evidence.1.text") != "it was signed for" {
+			t.Errorf("the mended claim shows %s", r)
+		}
+	})
+}
+
+// The finished work is not looked at again but once, a day later: nodes of the version before
+// may have written meanwhile.
+func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		p := told(t, s)
+		done := func() string {
+			query, closeDB := s.Open(t)
+			defer closeDB()
+			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
+		}
+		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); harness.Must(t, err) }
+		seal()
+		if done() != "1" {
+			t.Fatalf("a first look left %q", done())
+		}
+		seal()
+		if done() != "1" {
+			t.Errorf("a second look at once left %q", done())
+		}
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		exec("UPDATE receipts SET body = 'name=Ana' WHERE id = $1", p.receipt)
+		s.Clock.Advance(25 * time.Hour)
+		seal()
+		seal()
+		if done() != "2" {
+			t.Errorf("a look a day later left %q", done())
+		}
+		n, err := s.App.Notices.Notification(ctx, p.receipt)
+		harness.Must(t, err)
+		if !bytes.Equal(n.Body, []byte("name=Ana")) {
+			t.Errorf("the notification is %q", n.Body)
+		}
+		for _, row := range dump(t, s)["receipts"] {
+			if strings.Contains(row, "name=Ana") {
+				t.Errorf("in plain text: %s", row)
+			}
+		}
+	})
+}

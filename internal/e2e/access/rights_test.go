@@ -1,0 +1,306 @@
+package access
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// A restricted key does what it has a right to, as it is and as the secret half of a login.
+func TestRestrictedKeyHasItsRights(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 500_00)
+		paid := o.Create(t, harness.Card)
+		_, claim := o.Dispute(t, false)
+		hook := o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated).Text(t, "id")
+		wallet := o.Wallet(t)
+		uses := []struct {
+			right        tenant.Right
+			method, path string
+			body         string
+		}{
+			{tenant.RightRead, "GET", "/payments", ""},
+			{tenant.RightRead, "GET", "/payments/" + paid, ""},
+			{tenant.RightRead, "GET", "/me", ""},
+			{tenant.RightRead, "GET", "/me/balance", ""},
+			{tenant.RightRead, "GET", "/wallets/" + wallet, ""},
+			{tenant.RightPayments, "POST", "/payments", harness.Card},
+			{tenant.RightRefunds, "POST", "/payments/" + paid + "/refund", `{"amount":1}`},
+			{tenant.RightClaims, "POST", "/claims/" + claim + "/evidence", harness.EvidenceWords},
+			{tenant.RightWebhooks, "POST", "/webhooks/" + hook + "/rotate-secret", ""},
+			{tenant.RightWithdrawals, "POST", "/withdrawals", `{"amount":50}`},
+			{tenant.RightWithdrawals, "POST", "/kyc/init", `{"level":"basic","subjectType":"company"}`},
+			{tenant.RightSandbox, "POST", "/sandbox/clock", `{"advance":"1s"}`},
+		}
+		for _, right := range tenant.Rights() {
+			key := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{right}})
+			if !strings.HasPrefix(key.Credential, "rk_test_") {
+				t.Errorf("a restricted key begins %.8s", key.Credential)
+			}
+			pair := o.Post(t, "/auth/token", harness.LoginBody(o.Sandbox.Publishable, key.Credential)).Want(t, http.StatusOK)
+			for name, who := range map[string]harness.Client{"key": key, "token": o.As(pair.Text(t, "accessToken"))} {
+				for _, use := range uses {
+					r := who.Call(t, use.method, use.path, use.body)
+					if use.right != right {
+						r.Refused(t, "403 forbidden permission_error")
+						if got := r.Text(t, "error.details.right"); got != string(use.right) {
+							t.Errorf("%s %s by a %s for %s: the right that it lacks is %s, want %s", use.method, use.path, name, right, got, use.right)
+						}
+						continue
+					}
+					if name == "key" && r.Status >= 300 {
+						t.Errorf("%s %s with a right to it: %s", use.method, use.path, r)
+					}
+				}
+				who.Get(t, "/ping").Want(t, http.StatusOK)
+			}
+		}
+		for name, n := range map[string]auth.NewKey{
+			"a restricted key with no right":     {Kind: tenant.Restricted},
+			"a publishable key with a right":     {Kind: tenant.Publishable, Rights: []tenant.Right{tenant.RightRead}},
+			"a secret key with one that it has":  {Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightRead}},
+			"a right that there is not (parsed)": {},
+		} {
+			if n.Kind == "" {
+				if _, err := tenant.ParseRights("read,fly"); err == nil {
+					t.Error(name + " was taken")
+				}
+				continue
+			}
+			n.Scope = tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+			if _, err := s.App.Keys.Create(ctx, n); err == nil {
+				t.Error(name + " was made")
+			}
+		}
+	})
+}
+
+// The merchant's money is for his first shop and for whom he gave the right to it.
+func TestFurtherShopsDoNotWithdraw(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		second := harness.Sibling(t, o)
+		second = second.As(second.Sandbox.Secret)
+		o.Fund(t, false, 200_00)
+		for _, path := range []string{"/wallets", "/withdrawals", "/kyc/init"} {
+			second.Post(t, path, `{}`).Refused(t, "403 forbidden permission_error")
+		}
+		second.As(second.Live.Secret).Post(t, "/withdrawals", `{}`).Refused(t, "403 forbidden permission_error")
+		second.Get(t, "/wallets").Want(t, http.StatusOK)
+		given := second.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+		given.Wallet(t)
+		given.Withdraw(t, "50")
+		first := o.NewKey(t, auth.NewKey{Kind: tenant.Secret})
+		first.Wallet(t)
+		first.Withdraw(t, "50")
+		whole := o.Whole(t, false)
+		whole.Get(t, "/withdrawals").Refused(t, "401 shop_required authentication_error")
+		if got := whole.Get(t, "/withdrawals?shopId="+second.Shop.ID).Want(t, http.StatusOK).Text(t, "pagination.total"); got != "1" {
+			t.Errorf("the second shop has %s withdrawals, want 1", got)
+		}
+	})
+}
+
+// A shop sees what is its own; credentials of the whole merchant see everything, and name the
+// shop where a request is about one.
+func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		second := harness.Sibling(t, o)
+		whole := o.Whole(t, false)
+		mine, theirs := o.Create(t, harness.Card), second.Create(t, harness.Card)
+		o.Refund(t, mine, `{"amount":1}`).Want(t, http.StatusOK)
+		second.Refund(t, theirs, `{"amount":2}`).Want(t, http.StatusOK)
+		o.Fund(t, false, 100_00)
+		o.Wallet(t)
+		withdrawal := o.Withdraw(t, "50")
+		shows := func(who harness.Client, path string, wanted, unwanted []string) {
+			t.Helper()
+			var text string
+			if strings.Contains(path, "/report") {
+				_, body := harness.ReportFile(t, who, path)
+				text = string(body)
+			} else {
+				text = who.Get(t, path).Want(t, http.StatusOK).String()
+			}
+			for _, id := range wanted {
+				if !strings.Contains(text, id) {
+					t.Errorf("GET %s does not show %s", path, id)
+				}
+			}
+			for _, id := range unwanted {
+				if strings.Contains(text, id) {
+					t.Errorf("GET %s shows %s, of a sibling", path, id)
+				}
+			}
+		}
+		both := []string{mine, theirs, withdrawal}
+		for _, path := range []string{"/me/balance", "/me/balance/movements"} {
+			shows(o, path, []string{mine, withdrawal}, []string{theirs})
+			shows(second, path, []string{theirs}, []string{mine, withdrawal})
+			shows(whole, path, both, nil)
+			shows(whole, path+"?shopId="+second.Shop.ID, []string{theirs}, []string{mine, withdrawal})
+		}
+		n := func(who harness.Client) string {
+			return who.Get(t, "/me/balance/movements?limit=1").Text(t, "pagination.total")
+		}
+		all, of, other := n(whole), n(o), n(second)
+		if all == of || all == other || of == other {
+			t.Errorf("%s movements in all, %s and %s of the shops", all, of, other)
+		}
+		second.Get(t, "/me/balance/movements?limit=1&offset=1").Want(t, http.StatusOK)
+
+		id := ""
+		s.Clock.Advance(30 * 24 * time.Hour)
+		o.Settle(t, "a settlement is closed", func() bool {
+			r := whole.Get(t, "/settlements?status=closed").Want(t, http.StatusOK)
+			found, ok := r.At(t, "data.0.id")
+			id, _ = found.(string)
+			return ok
+		})
+		for _, path := range []string{"/settlements/" + id + "/transactions", "/settlements/" + id + "/report?format=json", "/settlements/" + id + "/report?format=csv"} {
+			shows(o, path, []string{mine}, []string{theirs})
+			shows(second, path, []string{theirs}, []string{mine})
+			shows(whole, path, []string{mine, theirs}, nil)
+		}
+		second.Get(t, "/settlements/"+id+"/report").Refused(t, "403 forbidden permission_error")
+		if _, pdf := harness.ReportFile(t, whole, "/settlements/"+id+"/report"); !bytes.HasPrefix(pdf, []byte("%PDF")) {
+			t.Errorf("the receipt begins %.20q", pdf)
+		}
+
+		// Where a request is about a shop, the query names it.
+		whole.Get(t, "/payments/"+mine).Refused(t, "401 shop_required authentication_error")
+		whole.Get(t, "/payments/"+mine+"?shopId="+o.Shop.ID).Want(t, http.StatusOK)
+		whole.Get(t, "/payments/"+mine+"?shopId="+second.Shop.ID).Refused(t, "404 transaction_not_found invalid_request_error")
+		whole.Get(t, "/webhooks?shopId="+second.Shop.ID).Want(t, http.StatusOK)
+		whole.Get(t, "/payment-methods?shopId="+second.Shop.ID).Want(t, http.StatusOK)
+		o.Get(t, "/payments?shopId="+second.Shop.ID).Refused(t, "403 forbidden permission_error param=shopId")
+		o.Get(t, "/payments?shopId="+o.Shop.ID).Want(t, http.StatusOK)
+		stranger := s.NewShop(t)
+		whole.Get(t, "/payments?shopId="+stranger.Shop.ID).Refused(t, "403 forbidden permission_error param=shopId")
+	})
+}
+
+// A key that somebody took is used from elsewhere: its owner and the operator can see that.
+func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		from := func(address string) {
+			t.Helper()
+			c := dialFrom(t, s, address)
+			defer c.Close()
+			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", harness.APIPath, o.Credential)
+			harness.Must(t, err)
+			if got := status(t, c); got != http.StatusOK {
+				t.Fatalf("GET /ping from %s: %d", address, got)
+			}
+		}
+		told := func() (addresses []string) {
+			t.Helper()
+			harness.Must(t, s.App.Access.WriteKeyUses(ctx))
+			for _, e := range harness.AuditActs(t, o) {
+				if e.Act == audit.KeyUsedAnew {
+					addresses = append(addresses, e.By.IP)
+				}
+			}
+			return addresses
+		}
+		from("127.0.0.1")
+		if got := told(); len(got) != 0 {
+			t.Errorf("the first address of a key is told of: %v", got)
+		}
+		for range 3 {
+			from("127.0.0.1")
+			from("127.0.0.2")
+		}
+		if got := told(); !slices.Equal(got, []string{"127.0.0.2"}) {
+			t.Errorf("told of %v, want 127.0.0.2", got)
+		}
+		for i := range 20 { // at once: a few are in the audit log, the others are counted
+			from(fmt.Sprint("127.0.1.", i+1))
+		}
+		if got := told(); len(got) > 2 {
+			t.Errorf("%d entries of one moment", len(got))
+		}
+		s.Clock.Advance(2 * time.Hour)
+		from("127.0.0.2")
+		harness.Must(t, s.App.Access.WriteKeyUses(ctx))
+		keys, uses, err := s.App.Keys.List(ctx, o.Merchant.ID)
+		harness.Must(t, err)
+		used := 0
+		for _, k := range keys {
+			u, ok := uses[k.ID]
+			if !ok {
+				continue
+			}
+			if used++; u.Addresses != 22 || s.Clock.Now().Sub(u.Last) > time.Minute {
+				t.Errorf("the key %s was used from %d addresses, last at %s", k.ID, u.Addresses, u.Last)
+			}
+		}
+		if used != 1 {
+			t.Errorf("%d keys were used, want one", used)
+		}
+	})
+}
+
+// Tokens of the admin API end by themselves.
+func TestOperatorsTokenEnds(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", s.Clock.Now().Add(time.Hour))
+		harness.Must(t, err)
+		if _, err := s.App.Operators.Authenticate(ctx, token); err != nil {
+			t.Errorf("a new token is refused: %v", err)
+		}
+		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{}); err == nil {
+			t.Error("an operator with a good token was given another one")
+		}
+		s.Clock.Advance(time.Hour)
+		if _, err := s.App.Operators.Authenticate(ctx, token); err == nil {
+			t.Error("a token that has ended is taken")
+		}
+		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{})
+		harness.Must(t, err)
+		if o, err := s.App.Operators.Authenticate(ctx, again); err != nil || o.Name != "ana" {
+			t.Errorf("the token in its place: %v, %v", o.Name, err)
+		}
+	})
+}
+
+// Who took a key of one shop adds no wallet unseen: the endpoints of all shops are told.
+func TestNewWalletIsToldToEveryShop(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		second := harness.Sibling(t, o)
+		stranger := s.NewShop(t)
+		first, other, foreign := s.Receive(t), s.Receive(t), s.Receive(t)
+		secret := o.Subscribe(t, first.URL, `"wallet.created"`).Text(t, "secret")
+		second.Subscribe(t, other.URL, `"*"`)
+		stranger.Subscribe(t, foreign.URL, `"*"`)
+		id := second.Wallet(t)
+		for _, endpoint := range []*harness.Receiver{first, other} {
+			got := endpoint.Await(t, 1)
+			if len(got) != 1 || got[0].Text("type") != "wallet.created" || got[0].Text("data.object.id") != id || strings.Contains(string(got[0].Body), harness.CLABE) {
+				t.Errorf("told of a wallet: %d events, %s", len(got), got[0].Body)
+			}
+		}
+		first.Deliveries()[0].Verify(t, s, secret)
+		if first.Deliveries()[0].Text("shopId") != o.Shop.ID || other.Deliveries()[0].Text("shopId") != second.Shop.ID {
+			t.Error("an event names another shop than its endpoint's")
+		}
+		stranger.Wallet(t)
+		foreign.Await(t, 1)
+		if n := len(first.Deliveries()) + len(other.Deliveries()) + len(foreign.Deliveries()); n != 3 {
+			t.Errorf("%d events in all, want 3", n)
+		}
+	})
+}

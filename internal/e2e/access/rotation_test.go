@@ -1,0 +1,58 @@
+package access
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1", "key-2")
+		o := s.NewShop(t)
+		live := o.Production()
+		s.OpenAccount(t, "bank", u)
+		before, after := live.Create(t, o.PixOrder(t)), live.Create(t, o.PixOrder(t))
+		asked, release := u.Hold()
+		held := make(chan harness.Reply)
+		order := o.PixOrder(t)
+		go func() { held <- live.Post(t, "/payments", order) }()
+		harness.Soon(t, "the provider to be asked", asked)
+		_, err := s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
+		harness.Must(t, err)
+		_, err = s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		harness.Must(t, err)
+		release()
+		during := harness.Soon(t, "the payment to be answered", held).Want(t, http.StatusCreated).Text(t, "transactionId")
+		u.Revoke("key-1")
+		s.TellUpstream(t, u, before, 1, "paid", "bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		s.TellUpstream(t, u, during, 1, "paid", "bank-new").Is(t, http.StatusOK, `{"ok":true}`)
+		kept := func() bool {
+			harness.Must(t, s.App.Accounts.ForgetCredentials(ctx))
+			a, err := s.App.Providers.ProviderAccount(ctx, "bank")
+			harness.Must(t, err)
+			return len(a.Before) > 0
+		}
+		if !kept() {
+			t.Error("the credentials of before were forgotten while they count")
+		}
+		s.TellUpstream(t, u, after, 1, "paid", "bank-other").Refused(t, "401 invalid_token authentication_error")
+		s.Clock.Advance(acquirer.AccountGrace)
+		if kept() {
+			t.Error("the credentials of before are kept though they count no more")
+		}
+		s.TellUpstream(t, u, after, 1, "paid", "bank-hush").Refused(t, "401 invalid_token authentication_error")
+		s.TellUpstream(t, u, after, 1, "paid", "bank-new").Is(t, http.StatusOK, `{"ok":true}`)
+		for _, id := range []string{before, during, after} {
+			if got := live.Status(t, id); got != "completed" {
+				t.Errorf("%s is %s, want completed", id, got)
+			}
+		}
+		if id := live.Create(t, o.PixOrder(t)); live.Status(t, id) != "pending" {
+			t.Errorf("the new key takes no payment")
+		}
+	})
+}

@@ -1,0 +1,285 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+)
+
+// A label is kept for good: what a stranger makes up is none.
+func TestStrangersMakeNoLabels(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Must(t, err)
+	address := l.Addr().String()
+	harness.Must(t, l.Close())
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Metrics = address })
+	const strangers = 50
+	for i := range strangers {
+		r, err := http.NewRequest(fmt.Sprintf("METHOD-%d", i), s.URL+"/nowhere", nil)
+		harness.Must(t, err)
+		reply, err := http.DefaultClient.Do(r)
+		harness.Must(t, err)
+		reply.Body.Close()
+	}
+	r, err := http.Get("http://" + address + "/metrics")
+	harness.Must(t, err)
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	harness.Must(t, err)
+	told := map[string]bool{}
+	for _, label := range regexp.MustCompile(`method="([^"]*)"`).FindAllSubmatch(page, -1) {
+		told[string(label[1])] = true
+	}
+	if !told["other"] || len(told) > 8 {
+		t.Errorf("%d strangers made the labels %v, want them together as other", strangers, told)
+	}
+	if counted := regexp.MustCompile(`cascada_http_requests_total\{method="other",route="other",status="\d+"\} ` + fmt.Sprint(strangers)); !counted.Match(page) {
+		t.Error("/metrics does not count their requests")
+	}
+}
+
+// What a client writes into a header is its own affair: only a trusted proxy is believed.
+func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
+	for name, c := range map[string]struct {
+		trusted []netip.Prefix
+		want    string
+	}{
+		"no proxy":         {nil, "127.0.0.1"},
+		"behind a proxy":   {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "198.51.100.7"},
+		"limits are on":    {nil, "127.0.0.1"},
+		"another's proxy":  {[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, "127.0.0.1"},
+		"two trusted hops": {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("198.51.100.7/32")}, "6.6.6.6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(config *daemon.Config) {
+				config.Proxies = c.trusted
+				if name == "limits are on" {
+					limits := daemon.DefaultLimits()
+					config.Limits = &limits
+				}
+			})
+			o := s.NewShop(t)
+			forged := []string{"X-Forwarded-For: 6.6.6.6, 198.51.100.7", "X-Real-Ip: 6.6.6.7", "Forwarded: for=6.6.6.8"}
+			hook := o.Post(t, "/webhooks", `{"events":["*"]}`, forged...).Want(t, http.StatusCreated)
+			if e := harness.AuditEntry(t, o, audit.WebhookCreated, hook.Text(t, "id")); e.By.IP != c.want {
+				t.Errorf("the audit log has %s, want %s", e.By.IP, c.want)
+			}
+		})
+	}
+}
+
+// No reply of the API is kept by a cache, or taken for a page by a browser.
+func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		made := o.Post(t, "/payments", harness.Card).Want(t, http.StatusCreated)
+		for name, r := range map[string]harness.Reply{
+			"a payment":        made,
+			"a list":           o.Get(t, "/payments"),
+			"bad credentials":  o.As("sk_test_x").Get(t, "/me"),
+			"a bad body":       o.Post(t, "/payments", `{`),
+			"no such endpoint": o.Get(t, "/nowhere"),
+			"no such method":   o.Delete(t, "/payments"),
+			"tokens":           o.Post(t, "/auth/token", harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)),
+			"no such provider": o.Post(t, "/providers/nobody/notifications", `{}`),
+			"a ping":           o.Get(t, "/ping"),
+		} {
+			for header, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+				"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Strict-Transport-Security": ""} {
+				if got := r.Header.Values(header); strings.Join(got, " and ") != want {
+					t.Errorf("%s (%d): %s is %q, want %s alone", name, r.Status, header, got, want)
+				}
+			}
+		}
+		for _, path := range []string{"/healthz", "/readyz", "/docs", "/api/openapi.json", "/nowhere"} {
+			r, err := http.Get(s.URL + path)
+			harness.Must(t, err)
+			r.Body.Close()
+			if got := r.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+				t.Errorf("%s: X-Content-Type-Options is %q, want nosniff", path, got)
+			}
+		}
+	})
+}
+
+// A service whose address is https tells browsers to come back so, on pages and replies alike.
+func TestBrowsersComeBackByHTTPS(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Must(t, err)
+	address := l.Addr().String()
+	harness.Must(t, l.Close())
+	config := daemon.Config{Database: dbtest.SQLite(t), Listen: address, PublicURL: "https://pay.example.com"}
+	masterKeys(1)(&config)
+	s, err := daemon.Start(ctx, config)
+	harness.Must(t, err)
+	defer s.Shutdown()
+	for _, path := range []string{"/readyz", "/docs", harness.APIPath + "/ping", "/pay/nothing"} {
+		r, err := http.Get("http://" + address + path)
+		harness.Must(t, err)
+		r.Body.Close()
+		if got := r.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
+			t.Errorf("%s: Strict-Transport-Security is %q", path, got)
+		}
+	}
+}
+
+// lines is a log that keeps every line.
+type lines struct {
+	harness.Faults
+}
+
+func (*lines) Enabled(context.Context, slog.Level) bool { return true }
+
+// told counts the lines that have a text.
+func (l *lines) told(text string) (n int) {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	for _, line := range l.Lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// What asks for no credentials is bounded too, by the address that asks.
+func TestStrangersAreBounded(t *testing.T) {
+	log := &lines{}
+	c := &harness.Clock{}
+	c.Freeze()
+	limits := daemon.DefaultLimits()
+	limits.Open, limits.Refused = 1, 2 // five and ten at once
+	s := harness.StartWith(t, dbtest.SQLite(t), c, func(config *daemon.Config) {
+		config.Limits, config.Log, config.Proxies = &limits, slog.New(log), []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	o := s.NewShop(t)
+	from := func(address, method, path, body, signature string) int {
+		t.Helper()
+		r, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
+		harness.Must(t, err)
+		r.Header.Set("X-Forwarded-For", address)
+		r.Header.Set("Content-Type", "application/json")
+		if strings.HasSuffix(path, "?version") {
+			r.Header.Set("Service-Version", "none")
+		}
+		if signature != "" {
+			r.Header.Set("X-Sandbox-Signature", signature)
+		}
+		reply, err := http.DefaultTransport.RoundTrip(r) // which follows no redirect
+		harness.Must(t, err)
+		reply.Body.Close()
+		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
+			t.Errorf("%s %s has the headers %v", method, path, h)
+		}
+		return reply.StatusCode
+	}
+	for i, path := range []string{"/nowhere", "/api/v1/nowhere", "/api/openapi.json", "/inbox/" + o.Shop.Slug, "/api/v1/payments?%zz", "/api/v1//payments", "//docs", "/a/../docs", "CONNECT", "/api/v1/fx/rates?version"} {
+		address, method := fmt.Sprint("198.51.100.", i), http.MethodGet
+		switch {
+		case strings.HasPrefix(path, "/inbox"):
+			method = http.MethodPost
+		case path == "CONNECT":
+			method, path = path, "/"
+		}
+		for n := range 8 {
+			if got := from(address, method, path, "{}", ""); (got == http.StatusTooManyRequests) != (n >= 5) {
+				t.Errorf("request %d of %s: %d", n+1, path, got)
+			}
+		}
+	}
+	for i, path := range []string{"/docs", "/kyc/nobody"} { // pages: five times as many
+		for n := range 30 {
+			if got := from(fmt.Sprint("203.0.113.", i), http.MethodGet, path, "", ""); (got == http.StatusTooManyRequests) != (n >= 25) {
+				t.Errorf("request %d of %s: %d", n+1, path, got)
+			}
+		}
+	}
+	// Notifications have wide bounds, and bad ones keep no good one out.
+	const notice = "/api/v1/providers/sandbox-1/notifications"
+	payment := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	body := harness.Note(payment, harness.Paid50)
+	for n := range 10 {
+		if got := from("192.0.2.1", http.MethodPost, notice, body, "00"); got != http.StatusUnauthorized {
+			t.Errorf("notification %d with a bad signature: %d, want 401", n+1, got)
+		}
+	}
+	if got := from("192.0.2.1", http.MethodPost, notice, body, s.Sign("sandbox-1", body)); got != http.StatusOK {
+		t.Errorf("a signed one from there: %d, want 200", got)
+	}
+	heard := 0
+	for range 150 {
+		if got := from("192.0.2.4", http.MethodPost, "/api/v1/providers/nobody/notifications", body, ""); got == http.StatusNotFound {
+			heard++
+		}
+	}
+	if heard != 125 {
+		t.Errorf("%d of 150 notifications of an address in a moment were read, want 125", heard)
+	}
+	if n := log.told("a notification was refused"); n != 1 {
+		t.Errorf("ten refused notifications in a moment made %d lines of the log, want one", n)
+	}
+	c.Advance(10 * time.Second)
+	from("192.0.2.1", http.MethodPost, notice, body, "00")
+	if n := log.told("more_of_them=9"); n != 1 {
+		t.Errorf("the log does not tell of the nine that it left out")
+	}
+	for range 200 {
+		if got := from("192.0.2.3", http.MethodGet, "/readyz", "", ""); got != http.StatusOK { // balancers ask often
+			t.Fatalf("readyz: %d", got)
+		}
+	}
+}
+
+// Pages that watch have a place each: so many of a payment, and of an address.
+func TestWatchersAreBounded(t *testing.T) {
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	o := s.NewShop(t)
+	watch := func(payment, address string) int {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, s.URL+"/pay/"+payment+"/live?status=pending", nil)
+		harness.Must(t, err)
+		r.Header.Set("X-Forwarded-For", address)
+		reply, err := http.DefaultClient.Do(r)
+		harness.Must(t, err)
+		t.Cleanup(func() { reply.Body.Close() })
+		return reply.StatusCode
+	}
+	const ofPayment, ofAddress = 10, 100
+	for n := range ofAddress / ofPayment {
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+		for range ofPayment {
+			if got := watch(id, "198.51.100.1"); got != http.StatusOK {
+				t.Fatalf("page %d is told %d", n, got)
+			}
+		}
+		if got := watch(id, "198.51.100.2"); got != http.StatusServiceUnavailable {
+			t.Errorf("one more page of a payment is told %d, want 503", got)
+		}
+	}
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	if got := watch(id, "198.51.100.1"); got != http.StatusServiceUnavailable {
+		t.Errorf("one more page of an address is told %d, want 503", got)
+	}
+	if got := watch(id, "198.51.100.2"); got != http.StatusOK {
+		t.Errorf("a page of another address is told %d, want 200", got)
+	}
+	if got := watch("TXN-NONE", "198.51.100.1"); got != http.StatusNotFound {
+		t.Errorf("a page of no payment is told %d, want 404", got)
+	}
+}

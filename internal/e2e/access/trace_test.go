@@ -1,0 +1,165 @@
+package access
+
+import (
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// spans is a collector of OpenTelemetry, which keeps what it is sent.
+type spans struct {
+	*httptest.Server
+	mu  sync.Mutex // owns what follows
+	got []*tracepb.Span
+	by  []string // services
+}
+
+func collect(t *testing.T) *spans {
+	t.Helper()
+	c := &spans{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var sent collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &sent)
+		}
+		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
+			t.Errorf("a collector got %s %s of %s: %v", r.Method, r.URL.Path, r.Header.Get("Content-Type"), err)
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, of := range sent.ResourceSpans {
+			for _, a := range of.Resource.Attributes {
+				if a.Key == "service.name" || a.Key == "service.version" {
+					c.by = append(c.by, a.Value.GetStringValue())
+				}
+			}
+			for _, scope := range of.ScopeSpans {
+				c.got = append(c.got, scope.Spans...)
+			}
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// where returns the spans with a name that have an attribute, "" for any.
+func (c *spans) where(name, key, value string) (list []*tracepb.Span) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.got {
+		if s.Name == name && (key == "" || attribute(s, key) == value) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func attribute(s *tracepb.Span, key string) string {
+	for _, a := range s.Attributes {
+		if a.Key == key {
+			return a.Value.GetStringValue()
+		}
+	}
+	return ""
+}
+
+func within(child, parent *tracepb.Span) bool {
+	return string(child.TraceId) == string(parent.TraceId) && string(child.ParentSpanId) == string(parent.SpanId)
+}
+
+// A collector gets one payment's way through the API, its commits, its provider and the delivery
+// of its event, as one trace; nobody else gets any of it.
+func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		to := collect(t)
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.Traces, c.Version = to.URL, "v-test"
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+		})
+		s.Rate(t, "BRL 5.4")
+		o, c := s.NewShop(t), s.Receive(t)
+		o.Subscribe(t, c.URL, `"payment.completed"`)
+		const theirs = "0af7651916cd43dd8448eb211c80319c"
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`, "traceparent: 00-"+theirs+"-b7ad6b7169203331-01")
+		sent := c.Awaits(t, 1)[0]
+		if got := sent.Header.Get("Traceparent"); got != "" {
+			t.Errorf("the endpoint was told of the trace %s", got)
+		}
+		event := sent.Text("id")
+		s.End(t) // which sends what waits
+
+		requests := to.where("POST /api/v1/payments", "http.route", "/api/v1/payments")
+		if len(requests) != 1 {
+			t.Fatalf("%d spans of the request, want 1", len(requests))
+		}
+		request := requests[0]
+		if request.Kind != tracepb.Span_SPAN_KIND_SERVER || len(request.ParentSpanId) != 0 || !strings.HasPrefix(attribute(request, "cascada.request.id"), "req_") {
+			t.Errorf("the request's span is %v, want a root with the request's id", request)
+		}
+		if len(request.Links) != 1 || hex.EncodeToString(request.Links[0].TraceId) != theirs {
+			t.Errorf("the request is linked with %v, want the caller's trace", request.Links)
+		}
+		commits := to.where("commit", "cascada.payment.id", id)
+		if len(commits) < 2 || slices.ContainsFunc(commits, func(s *tracepb.Span) bool { return !within(s, request) }) {
+			t.Fatalf("%d commits of the payment, want the intent and the outcome within the request", len(commits))
+		}
+		calls := to.where("charge at a provider", "cascada.outcome", "approved")
+		if len(calls) != 1 || !within(calls[0], request) || calls[0].Kind != tracepb.Span_SPAN_KIND_CLIENT {
+			t.Errorf("the calls to providers are %v, want one within the request", calls)
+		}
+		for _, commit := range commits {
+			if len(commit.Links) != 1 {
+				t.Fatalf("a commit is linked with %v, want its transaction", commit.Links)
+			}
+			found := slices.ContainsFunc(to.where("transaction", "", ""), func(tx *tracepb.Span) bool {
+				return string(tx.SpanId) == string(commit.Links[0].SpanId) && attribute(tx, "db.system.name") != ""
+			})
+			if !found {
+				t.Error("the transaction of a commit has no span")
+			}
+		}
+		deliveries := to.where("delivery", "cascada.event.id", event)
+		if len(deliveries) != 1 || !slices.ContainsFunc(commits, func(c *tracepb.Span) bool { return within(deliveries[0], c) }) {
+			t.Fatalf("the deliveries of %s are %v, want one within a commit of the payment", event, deliveries)
+		}
+		if outcome := to.where("commit", "cascada.delivery.id", strings.Replace(attribute(deliveries[0], "cascada.delivery.id"), "dlv_", "wd_", 1)); len(outcome) != 1 || !within(outcome[0], deliveries[0]) {
+			t.Errorf("the commit of the delivery's outcome is %v, want one within it", outcome)
+		}
+		if !slices.Contains(to.by, "cascada") || !slices.Contains(to.by, "v-test") {
+			t.Errorf("the spans are of %v", to.by)
+		}
+	})
+}
+
+// A collector that is not there costs a warning, and no payment.
+func TestPaymentsAreMadeWithoutTheCollector(t *testing.T) {
+	t.Parallel()
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	log := &harness.Diary{}
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) {
+		c.Traces, c.Log = dead.URL, slog.New(slog.NewTextHandler(log, nil))
+	})
+	s.NewShop(t).Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
+	s.End(t)
+	if strings.Count(log.String(), "traces cannot be sent") != 1 {
+		t.Error("the log does not say once that traces cannot be sent")
+	}
+}

@@ -1,0 +1,196 @@
+package access
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+// dialFrom connects from an address of this machine, any of 127.0.0.0/8.
+func dialFrom(t *testing.T, s *harness.Instance, address string) net.Conn {
+	t.Helper()
+	c, err := tryDial(t, s, address)
+	harness.Must(t, err)
+	return c
+}
+
+func tryDial(t *testing.T, s *harness.Instance, address string) (net.Conn, error) {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	c, err := d.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { c.Close() })
+	return c, c.SetDeadline(time.Now().Add(harness.Patience))
+}
+
+// begin sends the head of a POST and what has come of its body; false where that was not taken
+// to its end, and the reply says why.
+func begin(c net.Conn, path string, length, come int, headers ...string) bool {
+	_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: cascada\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
+		path, length, strings.Join(append(headers, ""), "\r\n"), strings.Repeat(" ", come))
+	return err == nil
+}
+
+// upload begins to send evidence: the reply, where one comes at once, is read by the test.
+func upload(t *testing.T, o harness.Client, claim string, length, come int) net.Conn {
+	t.Helper()
+	c := dialFrom(t, o.Instance, "127.0.0.1")
+	begin(c, harness.APIPath+"/claims/"+claim+"/evidence", length, come, "Authorization: Bearer "+o.Credential)
+	return c
+}
+
+func status(t *testing.T, c net.Conn) int {
+	t.Helper()
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	harness.Must(t, err)
+	r.Body.Close()
+	return r.StatusCode
+}
+
+// A deadline that is missed costs the money: who sends nothing to the end keeps nobody else
+// from sending evidence.
+func TestSlowUploadsKeepNobodyElseOut(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		_, claim := o.Dispute(t, false)
+		_, theirs := other.Dispute(t, false)
+		for range 3 { // against claims that there are not, or not here
+			if got := status(t, upload(t, o, "CLM-none", 1000, 1)); got != http.StatusNotFound {
+				t.Errorf("evidence against nothing: %d, want 404 at once", got)
+			}
+			if got := status(t, upload(t, o, theirs, 1000, 1)); got != http.StatusNotFound {
+				t.Errorf("evidence against another's claim: %d, want 404 at once", got)
+			}
+		}
+		for range 30 {
+			upload(t, o, claim, 1000, 1)
+		}
+		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		other.Post(t, "/claims/"+theirs+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+	})
+}
+
+// What has come of bodies takes memory until they are answered. A merchant has half of it at
+// most, and strangers have their own.
+func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		_, claim := o.Dispute(t, false)
+		_, theirs := other.Dispute(t, false)
+		const large, most = 13 << 20, 10
+		hanging := []net.Conn{}
+		for {
+			c := dialFrom(t, o.Instance, "127.0.0.1")
+			if !begin(c, harness.APIPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.Credential) {
+				break
+			}
+			if hanging = append(hanging, c); len(hanging) == most {
+				t.Fatalf("%d bodies of %d MiB wait, and more are taken", most, large>>20)
+			}
+		}
+		if len(hanging) < 4 {
+			t.Errorf("%d of the largest pieces of evidence took all of a merchant's share", len(hanging))
+		}
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		full := `{"kind":"delivery_proof","text":"it was signed for","note":"` + strings.Repeat("x", large) + `"}`
+		harness.Eventually(t, "the refusal is read", func() bool {
+			c := dialFrom(t, o.Instance, "127.0.0.1")
+			defer c.Close()
+			begin(c, harness.APIPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.Credential)
+			r, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return false // the connection was reset under what was still being sent
+			}
+			defer r.Body.Close()
+			if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "1" {
+				t.Fatalf("one more is answered with %s and Retry-After %q, want 429 and 1", r.Status, r.Header.Get("Retry-After"))
+			}
+			return true
+		})
+		other.Post(t, "/claims/"+theirs+"/evidence", full).Want(t, http.StatusCreated)
+		for _, c := range hanging {
+			c.Close()
+		}
+		harness.Eventually(t, "there is room again", func() bool {
+			return o.Post(t, "/claims/"+claim+"/evidence", full).Status == http.StatusCreated
+		})
+	})
+}
+
+// The same of notifications, by the address that they come from.
+func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		const body, most = 1 << 20, 40
+		notify := func(address string, length int) int {
+			c := dialFrom(t, s, address)
+			defer c.Close()
+			begin(c, harness.APIPath+"/providers/sandbox-1/notifications", length, length)
+			return status(t, c)
+		}
+		var hanging []net.Conn
+		for notify("127.0.0.2", body) != http.StatusTooManyRequests {
+			if len(hanging) == most {
+				t.Fatalf("%d notifications of 1 MiB wait, and more are taken", most)
+			}
+			c := dialFrom(t, s, "127.0.0.2")
+			begin(c, harness.APIPath+"/providers/sandbox-1/notifications", body, body-1)
+			hanging = append(hanging, c)
+		}
+		if got := notify("127.0.0.2", 2000); got != http.StatusUnauthorized {
+			t.Errorf("a small one from that address: %d, want that it is read and its signature refused", got)
+		}
+		if got := notify("127.0.0.3", body); got != http.StatusUnauthorized {
+			t.Errorf("a large one from another address: %d, want that it is read and its signature refused", got)
+		}
+	})
+}
+
+// Who opens as many connections as he can leaves half of them to others.
+func TestConnectionsOfOneAddressLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Connections = 40 })
+	answered := func(address string) (net.Conn, bool) {
+		c, err := tryDial(t, s, address)
+		if err != nil {
+			return nil, false
+		}
+		if _, err := fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: cascada\r\n\r\n"); err != nil {
+			return c, false
+		}
+		r, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err == nil {
+			r.Body.Close()
+		}
+		return c, err == nil && r.StatusCode == http.StatusOK
+	}
+	var open []net.Conn
+	for {
+		c, ok := answered("127.0.0.2")
+		if !ok {
+			break
+		}
+		if open = append(open, c); len(open) > 20 {
+			t.Fatal("one address has more than half of the connections")
+		}
+	}
+	if len(open) < 15 {
+		t.Errorf("one address has %d of 40 connections, want about half", len(open))
+	}
+	if _, ok := answered("127.0.0.3"); !ok {
+		t.Error("another address finds no place")
+	}
+	for _, c := range open[:5] { // the other one's takes from what he may have
+		c.Close()
+	}
+	harness.Eventually(t, "a place is free again", func() bool { _, ok := answered("127.0.0.2"); return ok })
+}

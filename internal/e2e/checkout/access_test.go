@@ -1,0 +1,156 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// axe is Deque's accessibility engine, which make spec installs.
+var axe = sync.OnceValues(func() (string, error) {
+	text, err := os.ReadFile("../../../bin/spec/node_modules/axe-core/axe.min.js")
+	return string(text), err
+})
+
+// runAxe returns what is wrong, a line for each element.
+const runAxe = `axe.run(document, {resultTypes: ['violations'], runOnly: [%s]}).then((found) => found.violations.flatMap(
+  (v) => v.nodes.map((n) => v.id + ' (' + v.help + '): ' + n.html + ': ' + n.failureSummary)).join('\n'))`
+
+// accessible proves that axe finds nothing wrong with the page, in light and in
+// dark colours, of which the contrast is all that differs.
+func accessible(t *testing.T, tab context.Context, what string) {
+	t.Helper()
+	script, err := axe()
+	if err != nil {
+		t.Fatalf("axe is not installed (make spec installs it): %v", err)
+	}
+	_, err = chromedp.Run(tab, chromedp.Evaluate[bool](script+"; true"))
+	harness.Must(t, err)
+	for colours, rules := range map[string]string{
+		"light": "'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'", "dark": "'color-contrast'",
+	} {
+		_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
+		harness.Must(t, err)
+		found, err := chromedp.Run(tab, chromedp.Evaluate[string](fmt.Sprintf(runAxe, rules), chromedp.EvalAwaitPromise))
+		harness.Must(t, err)
+		if found != "" {
+			t.Errorf("%s in %s colours:\n%s", what, colours, found)
+		}
+	}
+}
+
+// Everything that a shopper may see, at every ending, is for everybody (WCAG
+// 2.2 AA).
+func TestPagesAreForEverybody(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	paths := map[string]string{
+		"an unknown session": "/checkout/cs_" + "0123456789012345678901234567890123456789012",
+		"an unknown payment": "/pay/TXN-UNKNOWN",
+	}
+	for method, body := range map[string]string{
+		"pix": `"sbx_pix","documentId":"52998224725"`, "cash": `"sbx_cash"`, "spei": `"sbx_spei","documentId":"XAXX010101000"`, "pse": `"sbx_pse"`,
+	} {
+		id := o.Create(t, `{"amount":25.5,"returnUrl":"https://shop.example/thanks","hostedCheckout":true,"paymentMethodId":`+body+`}`)
+		paths["waiting for "+method] = "/pay/" + id
+		paths["the bank for "+method] = "/sandbox/bank/" + id
+	}
+	for _, ending := range []string{"paid", "failed", "expired"} {
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
+		o.Simulate(t, id, ending).Want(t, http.StatusOK)
+		paths[ending] = "/pay/" + id
+	}
+	for _, ending := range []string{"late", "wrong_amount"} {
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks","hostedCheckout":true}`)
+		s.AtBank(t, id, ending)
+		paths[ending] = "/pay/" + id
+	}
+	chosen := func() string {
+		_, _, h := s.Browse(t, http.MethodPost, selector(t, o, ""), "method=sbx_cash")
+		return strings.TrimPrefix(h.Get("Location"), "/c/")
+	}
+	paths["a choice made before"] = "/pay/" + chosen() + "?note=taken"
+	changed := chosen()
+	paths["the choice after another"], _, _ = strings.Cut(callOff(t, s, changed), "?")
+	paths["changed"] = "/pay/" + changed
+	paths["a boleto"] = "/pay/" + o.Create(t, `{"amount":9,"paymentMethod":"boleto","country":"BR","documentId":"52998224725"}`)
+	part := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+	o.Simulate(t, part, "paid").Want(t, http.StatusOK)
+	o.Post(t, "/payments/"+part+"/refund", `{"amount":5}`).Want(t, http.StatusOK)
+	paths["refunded in part"] = "/pay/" + part
+	o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).Want(t, http.StatusCreated)
+	paths["a verification"] = o.Get(t, "/kyc/"+o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Text(t, "verificationId")).Text(t, "url")[len(s.URL):]
+	for what, path := range paths {
+		for i, sc := range screens {
+			lang := []string{"es", "pt"}[i]
+			t.Run(what+" on a "+sc.name, func(t *testing.T) {
+				t.Parallel()
+				tab := browser(t)
+				query := "?lang=" + lang
+				if strings.Contains(path, "?") {
+					query = "&lang=" + lang
+				}
+				if what == "a verification" {
+					query = ""
+				}
+				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
+				accessible(t, tab, what+" on a "+sc.name)
+			})
+		}
+	}
+	tab := browser(t)
+	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
+	accessible(t, tab, "the reference")
+	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
+	accessible(t, tab, "the choice")
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+		chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
+	accessible(t, tab, "a wrong document")
+}
+
+// focus presses a key until the element that a selector names has the focus.
+func focus(t *testing.T, tab context.Context, key, selector string) {
+	t.Helper()
+	for range 40 {
+		there, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.activeElement.matches(`+strconv.Quote(selector)+`)`))
+		harness.Must(t, err)
+		if there {
+			return
+		}
+		harness.Must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
+	}
+	t.Fatalf("%q never has the focus", selector)
+}
+
+// From the choice to the thanks with nothing but a keyboard.
+func TestShopperPaysByKeyboard(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	tab := browser(t)
+	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
+	focus(t, tab, kb.Tab, `input[name="method"]`)
+	focus(t, tab, kb.ArrowDown, `#m-sbx_pix:checked`)
+	focus(t, tab, kb.Tab, `#d-sbx_pix`)
+	harness.Must(t, chromedp.Do(tab, chromedp.KeyEvent("52998224725"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.qr`)))
+	focus(t, tab, kb.Tab, `a[href*="/sandbox/bank/"]`)
+	harness.Must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`button[value="pay"]`)))
+	focus(t, tab, kb.Tab, `button[value="pay"]`)
+	harness.Must(t, chromedp.Do(tab, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.paid`)))
+	focus(t, tab, kb.Tab, `a[href^="https://shop.example/thanks?"]`)
+	if n := o.Total(t, map[string][]string{"status": {"completed"}}); n != "1" {
+		t.Errorf("%s payments are completed, want one", n)
+	}
+}

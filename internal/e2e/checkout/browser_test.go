@@ -1,0 +1,227 @@
+package checkout
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium is the one browser of the tests; every test has tabs of its own.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelFunc
+	err  error
+}
+
+// endBrowser closes it, if any test has opened it.
+func endBrowser() {
+	if chromium.end != nil {
+		chromium.end()
+	}
+}
+
+// browser returns a new tab with nothing in it from others. Outside hosts do
+// not resolve there.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	chromium.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+			chromedp.WSURLReadTimeout(time.Minute))
+		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		chromium.ctx, chromium.end = chromedp.NewContext(parent)
+		chromium.err = chromedp.Do(chromium.ctx, chromedp.Navigate("about:blank"))
+		end := chromium.end
+		chromium.end = func() { end(); stop() }
+	})
+	if chromium.err != nil {
+		t.Fatalf("start Chromium for the tests (make test installs it): %v", chromium.err)
+	}
+	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(close)
+	tab, cancel := context.WithTimeout(tab, 3*harness.Patience)
+	t.Cleanup(cancel)
+	return tab
+}
+
+// screen is a device that shoppers have.
+type screen struct {
+	name          string
+	width, height int64
+	scale         float64
+	phone         bool
+}
+
+var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
+
+// shoot keeps a picture of the whole page where ARTIFACTS names a directory to keep
+// them in for people to look at.
+func shoot(t *testing.T, tab context.Context, name string) {
+	t.Helper()
+	if dir := os.Getenv("ARTIFACTS"); dir != "" {
+		harness.Must(t, os.MkdirAll(dir, 0o755))
+		picture(t, tab, filepath.Join(dir, name+".png"))
+	}
+}
+
+// picture takes a picture of the whole page.
+func picture(t *testing.T, tab context.Context, path string) {
+	t.Helper()
+	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+	harness.Must(t, err)
+	harness.Must(t, os.WriteFile(path, png, 0o644))
+}
+
+// scan reads the codes in a picture as a till or a phone does.
+func scan(t *testing.T, picture string) string {
+	t.Helper()
+	out, err := exec.Command("zbarimg", "--quiet", "--raw", picture).Output()
+	if err != nil {
+		t.Fatalf("zbarimg reads nothing in %s (make test installs it): %v", picture, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// A shopper pays by every method to the end, in every language, on a phone and
+// at a desk; what the page shows as a code is what the payment says.
+func TestShopperPaysInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	for i, c := range []struct{ method, body, code string }{
+		{"pix", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, "paymentData.qrCode"},
+		{"cash", `{"amount":25.5,"paymentMethodId":"sbx_cash"}`, "paymentData.barcode"},
+		{"spei", `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`, ""},
+		{"pse", `{"amount":25.5,"paymentMethodId":"sbx_pse"}`, ""},
+		{"card", `{"amount":25.65,"paymentMethodId":"sbx_card"}`, ""},
+	} {
+		for j, in := range []struct{ lang, paid string }{{"en", "Payment received"}, {"es", "Pago recibido"}, {"pt", "Pagamento recebido"}} {
+			for _, sc := range screens {
+				if !sc.phone && i%3 != j { // words do not fit on narrow screens, if anywhere
+					continue
+				}
+				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.name), func(t *testing.T) {
+					t.Parallel()
+					r := o.Post(t, "/payments", c.body)
+					id := ""
+					if r.Status == http.StatusCreated {
+						id = r.Text(t, "transactionId")
+					} else {
+						id = r.Text(t, "error.details.transactionId") // the issuer's challenge
+					}
+					tab := browser(t)
+					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang)))
+					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
+					if c.code != "" {
+						seen := filepath.Join(t.TempDir(), "page.png")
+						picture(t, tab, seen)
+						if got, want := scan(t, seen), o.Get(t, "/payments/"+id).Text(t, c.code); got != want {
+							t.Errorf("the picture's code reads %q, want %q", got, want)
+						}
+					}
+					noOverflow(t, tab)
+					harness.Must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
+						chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`)))
+					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, in.paid) {
+						t.Errorf("at the end the page says %q (%v), want %q", text, err, in.paid)
+					}
+					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
+					if got := o.Status(t, id); got != "completed" {
+						t.Errorf("the payment is %s, want completed", got)
+					}
+				})
+			}
+		}
+	}
+}
+
+// noOverflow proves that nobody has to scroll sideways.
+func noOverflow(t *testing.T, tab context.Context) {
+	t.Helper()
+	wider, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > document.documentElement.clientWidth`))
+	if harness.Must(t, err); wider {
+		t.Error("the page is wider than the screen")
+	}
+}
+
+// painted is when the browser first paints what a page has, in milliseconds.
+func painted(t *testing.T, s *harness.Instance, tab context.Context, path string) (ms int) {
+	t.Helper()
+	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+path)))
+	harness.Eventually(t, "the browser has painted", func() bool {
+		at, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`))
+		harness.Must(t, err)
+		ms = int(at)
+		return at > 0
+	})
+	return ms
+}
+
+// The page that waits shows the end by itself, and works without a script.
+func TestPageShowsTheEndByItself(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+	tab := browser(t)
+	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
+	o.Simulate(t, id, "paid").Want(t, 200)
+	harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
+
+	// How soon the shopper sees something, beside a page that has next to nothing.
+	tab = browser(t)
+	for range 6 {
+		t.Logf("first contentful paint: the choice after %d ms, a bare page after %d ms",
+			painted(t, s, tab, selector(t, o, "")+"?lang=en"), painted(t, s, tab, "/healthz"))
+	}
+
+	id = o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
+	tab = browser(t)
+	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	harness.Must(t, err)
+	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
+		chromedp.Click(`a.primary`), chromedp.WaitVisible(`button[value="decline"]`), chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".failed")))
+}
+
+// From the link that the shop hands out to the thanks: choose, give the
+// document, pay, and go back.
+func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	for _, sc := range screens {
+		for _, lang := range []string{"en", "es", "pt"} {
+			tab := browser(t)
+			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+				chromedp.Navigate(s.URL+selector(t, o, "")+"?lang="+lang)))
+			shoot(t, tab, "selector-"+lang+"-"+sc.name)
+			noOverflow(t, tab)
+			harness.Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
+				chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
+			shoot(t, tab, "selector-wrong-"+lang+"-"+sc.name)
+			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-sbx_pix`), chromedp.SetValue(`#d-sbx_pix`, "529.982.247-25"),
+				chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`.qr`), chromedp.Click(`a[href*="/sandbox/bank/"]`),
+				chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`), chromedp.WaitVisible(`a[href^="https://shop.example/thanks?"]`)))
+		}
+	}
+	if n := o.Total(t, nil); n != "6" {
+		t.Errorf("six shoppers made %s payments", n)
+	}
+}

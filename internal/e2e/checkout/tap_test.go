@@ -1,0 +1,332 @@
+package checkout
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// taps are what a tab asks for while its button is pressed twice.
+type taps struct {
+	mu     sync.Mutex
+	posted int // forms
+	paused chan *fetch.EventRequestPaused
+}
+
+// pressedTwice presses the button of a tab, and once more while the first form is under way, and
+// returns what the button says meanwhile. The page tells it by a request, for a browser takes no
+// commands for a page that it leaves.
+func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
+	t.Helper()
+	_, err := chromedp.Call(tab, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/checkout/cs_*"}, {URLPattern: "*/healthz*"}}})
+	harness.Must(t, err)
+	_, err = chromedp.Call(tab, runtime.Evaluate, runtime.EvaluateParams{Expression: `(async () => {
+		const button = document.querySelector(".go button");
+		button.click();
+		await fetch("/healthz?begun");
+		button.click();
+		button.form.requestSubmit();
+		fetch("/healthz?" + encodeURIComponent(button.textContent + ", busy: " + button.getAttribute("aria-busy")));
+	})()`})
+	harness.Must(t, err)
+	lets := func(held *fetch.EventRequestPaused) {
+		_, err := chromedp.Call(tab, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: held.RequestID})
+		harness.Must(t, err)
+	}
+	var form, begun *fetch.EventRequestPaused
+	for says == "" {
+		asked := harness.Soon(t, "the page to ask", p.paused)
+		_, query, told := strings.Cut(asked.Request.URL, "/healthz?")
+		switch {
+		case asked.Request.Method == http.MethodPost:
+			if form == nil {
+				form = asked
+			}
+		case query == "begun":
+			begun = asked
+		case told:
+			says, err = url.QueryUnescape(query)
+			harness.Must(t, err)
+		}
+		if form != nil && begun != nil { // the form is under way
+			lets(begun)
+			begun = nil
+		}
+	}
+	lets(form)
+	_, err = chromedp.Call(tab, fetch.Disable, cdp.Empty{})
+	harness.Must(t, err)
+	return says
+}
+
+// What is pressed twice is sent once, and says meanwhile that it is busy; after Back it can be
+// pressed again.
+func TestContinueIsPressedOnce(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	tab := browser(t)
+	p := &taps{paused: make(chan *fetch.EventRequestPaused, 64)}
+	harness.Must(t, chromedp.Listen(tab, func(event any) {
+		switch e := event.(type) {
+		case *fetch.EventRequestPaused:
+			p.paused <- e
+		case *network.EventRequestWillBeSent:
+			if e.Request.Method == http.MethodPost {
+				p.mu.Lock()
+				p.posted++
+				p.mu.Unlock()
+			}
+		}
+	}))
+	_, err := chromedp.Call(tab, network.Enable, network.EnableParams{})
+	harness.Must(t, err)
+	ready := func() {
+		t.Helper()
+		got, err := chromedp.Run(tab, chromedp.Evaluate[string](`((b) => b.textContent + ", busy: " + b.getAttribute("aria-busy"))(document.querySelector(".go button"))`))
+		if harness.Must(t, err); got != "Continuar, busy: null" {
+			t.Errorf("the button says %s", got)
+		}
+	}
+	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`)))
+	for i, c := range []struct{ number, then string }{{wrongCPF, `#problem`}, {goodCPF, `.qr`}} {
+		ready()
+		harness.Must(t, chromedp.Do(tab, chromedp.SetValue(`#d-sbx_pix`, c.number)))
+		if says := p.pressedTwice(t, tab); says != "Um momento…, busy: true" {
+			t.Errorf("while it is sent the button says %s", says)
+		}
+		harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(c.then)))
+		p.mu.Lock()
+		if p.posted != i+1 {
+			t.Errorf("pressed twice, the form is sent more than once: %d forms in all", p.posted)
+		}
+		p.mu.Unlock()
+		if i == 0 {
+			ready()
+			back(t, tab, ".methods")
+			harness.Must(t, chromedp.Do(tab, chromedp.WaitNotPresent(`#problem`), chromedp.WaitVisible(`#d-sbx_pix`)))
+		}
+	}
+	if n := o.Total(t, nil); n != "1" {
+		t.Errorf("there are %s payments, want one", n)
+	}
+}
+
+// A shopper whose browser's language names no country, or the United States, is known by its time zone, whichever of a
+// country's it is, and may say otherwise.
+func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	for zone, want := range map[string]struct{ language, country, shown, hidden string }{
+		"America/Recife":    {"pt", "BRA", "m-sbx_pix", "m-sbx_spei"},
+		"America/Monterrey": {"es-419", "MEX", "m-sbx_spei", "m-sbx_pix"},
+		"America/Bogota":    {"en", "COL", "m-sbx_pse", "m-sbx_pix"},
+		"America/Cancun":    {"en-US", "MEX", "m-sbx_cash", "m-sbx_pix"}, // what many browsers say everywhere
+		"Europe/Madrid":     {"es-419", "", "m-sbx_pix", ""},
+		"America/New_York":  {"en-US", "", "m-sbx_pix", ""},
+	} {
+		t.Run(zone, func(t *testing.T) {
+			t.Parallel()
+			tab := browser(t)
+			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
+			harness.Must(t, err)
+			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
+			harness.Must(t, err)
+			_, err = chromedp.Call(tab, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": want.language}})
+			harness.Must(t, err)
+			harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, o, "")), chromedp.WaitVisible(`#country`)))
+			if want.country != "" {
+				harness.Must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden)))
+			}
+			found := func() string {
+				t.Helper()
+				got, err := chromedp.Run(tab, chromedp.Evaluate[string](`document.querySelector("#country").value`))
+				harness.Must(t, err)
+				return got
+			}
+			if got := found(); got != want.country {
+				t.Errorf("the shopper is thought to be in %q, want %q", got, want.country)
+			}
+			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.shown+`"]`)))
+			if want.country == "" {
+				return
+			}
+			// To choose from the list changes nothing until the button is pressed.
+			_, err = chromedp.Run(tab, chromedp.Evaluate[bool](`((list) => { list.value = ""; return list.dispatchEvent(new Event("change", {bubbles: true})) })(document.querySelector("#country"))`))
+			harness.Must(t, err)
+			harness.Must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden), chromedp.Click(`.country button`)))
+			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.hidden+`"]`)))
+			if got := found(); got != "" {
+				t.Errorf("who asks for all countries sees those of %q", got)
+			}
+		})
+	}
+}
+
+// Both names of a zone lead to its country, as browsers say either.
+func TestZonesAreKnownByBothNames(t *testing.T) {
+	t.Parallel()
+	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
+		for _, zone := range []string{"America/Buenos_Aires", "America/Argentina/Cordoba", "America/Montevideo"} {
+			tab := browser(t)
+			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
+			harness.Must(t, err)
+			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
+			harness.Must(t, err)
+			_, err = chromedp.Call(tab, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": "es-419"}})
+			harness.Must(t, err)
+			want := "ARG"
+			if zone == "America/Montevideo" {
+				want = "URY"
+			}
+			harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, live, "")), chromedp.WaitReady(`#country option[value="`+want+`"][selected]`)))
+		}
+	})
+}
+
+// offered runs a test on a service with one account that takes every method of the catalog.
+func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live harness.Client)) {
+	t.Helper()
+	adapter := providertest.Plain()
+	adapter.Rails = nil
+	for _, r := range catalog.Rails() {
+		adapter.Rails = append(adapter.Rails, r.Key)
+	}
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) {
+		c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+		c.Adapters = []provider.Adapter{adapter}
+	})
+	s.Rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
+	u := providertest.NewUpstream(t, "key-1")
+	s.OpenAccount(t, "acme", u)
+	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+	harness.Must(t, err)
+	test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
+}
+
+// The choice of every country fits on the narrowest screen, and is for everybody.
+func TestEveryCountrysChoiceFits(t *testing.T) {
+	t.Parallel()
+	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
+		countries := map[string]bool{}
+		for _, r := range catalog.Rails() {
+			countries[r.Country] = true
+		}
+		tab := browser(t)
+		for country := range countries {
+			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+country+`"`)+"?lang=es"), chromedp.WaitVisible(".methods")))
+			noOverflow(t, tab)
+			accessible(t, tab, "the choice of "+country)
+			beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".line")].every((l) => l.querySelector(".mark").getBoundingClientRect().top < l.querySelector("strong").getBoundingClientRect().bottom && l.querySelector("strong").getBoundingClientRect().top < l.querySelector(".mark").getBoundingClientRect().bottom)`))
+			if harness.Must(t, err); !beside {
+				t.Errorf("%s: a method's name does not stand beside its mark", country)
+			}
+		}
+	})
+}
+
+// A number is written as people of its country write it while it is typed, on the keyboard that
+// suits it, and reaches the provider bare.
+func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
+	t.Parallel()
+	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
+		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{})
+		ids := map[string]string{}
+		for _, m := range methods {
+			ids[m.Key] = m.ID
+		}
+		for name, c := range map[string]struct{ rail, label, keys, typed, written, taken string }{
+			"RUT":             {"cash.servipag.CHL", "Tu RUT", "text", "123456785", "12.345.678-5", "123456785"},
+			"RUT with K":      {"cash.servipag.CHL", "Tu RUT", "text", "10000013k", "10.000.013-K", "10000013K"},
+			"short RUT":       {"cash.servipag.CHL", "Tu RUT", "text", "51266633", "5.126.663-3", "51266633"},
+			"DNI":             {"cash.rapipago.ARG", "Tu DNI", "numeric", "12345678", "12.345.678", "12345678"},
+			"short DNI":       {"cash.rapipago.ARG", "Tu DNI", "numeric", "1234567", "1.234.567", "1234567"},
+			"CUIT for DNI":    {"cash.rapipago.ARG", "Tu DNI", "numeric", "20123456786", "20-12345678-6", "20123456786"},
+			"CUIT":            {"bank.debin.ARG", "Tu CUIT", "numeric", "20123456786", "20-12345678-6", "20123456786"},
+			"Peru's DNI":      {"cash.kasnet.PER", "Tu DNI", "numeric", "12345678", "12345678", "12345678"},
+			"CI":              {"cash.abitab.URY", "Tu número de cédula (CI)", "numeric", "12345672", "1.234.567-2", "12345672"},
+			"CC":              {"bank.pse.COL", "Tu número de cédula (CC)", "numeric", "1020304050", "1020304050", "1020304050"},
+			"CPF":             {"pix.BRA", "Tu CPF", "numeric", "52998224725", "529.982.247-25", "52998224725"},
+			"CNPJ":            {"pix.BRA", "Tu CPF", "numeric", "11222333000181", "11.222.333/0001-81", "11222333000181"},
+			"CNPJ of letters": {"pix.BRA", "Tu CPF", "numeric", "12abc34501de35", "12abc34501de35", "12ABC34501DE35"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				tab := browser(t)
+				id := ids[c.rail]
+				field := "#d-" + id
+				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+c.rail[len(c.rail)-3:]+`"`)+"?lang=es"),
+					chromedp.Click(`label[for="m-`+id+`"]`), chromedp.WaitVisible(field), chromedp.SendKeys(field, c.typed)))
+				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`((f) => [f.labels[0].textContent, f.inputMode, f.value].join("|"))(document.getElementById("d-`+id+`"))`))
+				if harness.Must(t, err); seen != c.label+"|"+c.keys+"|"+c.written {
+					t.Errorf("typed, it is %q, want %s|%s|%s", seen, c.label, c.keys, c.written)
+				}
+				harness.Must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
+				shown, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(path(t, tab), "/pay/"))
+				harness.Must(t, err)
+				if shown.Buyer.Document != c.taken || shown.Way.RailID != id {
+					t.Errorf("the service takes %q by %s, want %q by %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
+				}
+			})
+		}
+		// A mistake says what it is of, as people call it.
+		link := selector(t, live, `,"country":"UY"`)
+		_, _, h := s.Browse(t, http.MethodPost, link, "method="+ids["cash.abitab.URY"]+"&document-"+ids["cash.abitab.URY"]+"=12345673")
+		shows(t, s, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no es válido."})
+	})
+}
+
+// A button that copies says what it has copied, also to who does not see it.
+func TestCopyButtonSaysWhatItCopied(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`)
+	tab := browser(t)
+	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+"/pay/"+id+"?lang=es"), chromedp.WaitVisible(`[data-copy="clabe"]`)))
+	name := func() string {
+		t.Helper()
+		got, err := chromedp.Run(tab, chromedp.Evaluate[string](`((b) => [b.getAttribute("aria-label") ?? b.textContent, b.closest("[aria-live]")?.ariaLive].join(", "))(document.querySelector('[data-copy="clabe"]'))`))
+		harness.Must(t, err)
+		return got
+	}
+	if got := name(); got != "Copiar CLABE, polite" {
+		t.Errorf("the button is %q", got)
+	}
+	// It says so for a moment: the page keeps what it said.
+	_, err := chromedp.Run(tab, chromedp.Evaluate[bool](`((b) => {
+		window.said = [];
+		new MutationObserver(() => window.said.push(b.textContent)).observe(b, {subtree: true, childList: true, characterData: true});
+		b.click();
+		return true;
+	})(document.querySelector('[data-copy="clabe"]'))`))
+	harness.Must(t, err)
+	harness.Eventually(t, "the button says what it copied, and then what it copies", func() bool {
+		said, err := chromedp.Run(tab, chromedp.Evaluate[string](`window.said.join()`))
+		harness.Must(t, err)
+		return said == "Copiado CLABE,Copiar CLABE"
+	})
+	beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll("[data-copy]")].every((b) => b.getBoundingClientRect().left === document.querySelector("[data-copy]").getBoundingClientRect().left)`))
+	if harness.Must(t, err); !beside {
+		t.Error("the buttons do not stand in one column")
+	}
+}

@@ -1,0 +1,208 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// lateBank is a provider of vouchers of which one is paid late; its refunds are up to the test.
+type lateBank struct {
+	*harness.Till
+	refund, ask func(r provider.RefundRequest) pay.Outcome
+}
+
+func (b *lateBank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	return b.refund(r)
+}
+
+func (b *lateBank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	return b.ask(r)
+}
+
+func newLateBank() *lateBank {
+	b := &lateBank{Till: &harness.Till{Provider: sandbox.New("sandbox-1", nil)}}
+	b.OnCharge = func(context.Context, provider.Request) pay.Outcome {
+		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/v"}
+	}
+	b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	return b
+}
+
+// late takes a payment that is paid after it has ended, and returns the inquiry about it.
+func (b *lateBank) late(t *testing.T, a *app.App, c *harness.Clock) pay.Claim {
+	t.Helper()
+	b.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
+	p, _, err := a.Payments.Create(ctx, harness.Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	harness.Must(t, err)
+	c.Advance(30 * 24 * time.Hour)
+	_, err = a.Cascade.Sweep(ctx)
+	harness.Must(t, err)
+	b.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Approved} }
+	c.Advance(2 * time.Hour)
+	_, err = a.Cascade.Sweep(ctx)
+	harness.Must(t, err)
+	list, _, err := a.Claims.List(ctx, p.Scope, harness.ClaimsOf(p.ID))
+	harness.Must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("%d claims about the late money", len(list))
+	}
+	return list[0]
+}
+
+// The operator gives late money back; the call hangs, so he says it once more. That does not
+// say that the refund was made.
+func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
+	for _, wait := range []time.Duration{2 * time.Second, time.Minute} {
+		database := dbtest.SQLite(t)
+		clock, log := &harness.Clock{}, &harness.Faults{}
+		clock.Freeze()
+		b, calls := newLateBank(), atomic.Int32{}
+		reached, goOn := make(chan struct{}), make(chan struct{})
+		b.refund = func(provider.RefundRequest) pay.Outcome { // none ever arrives
+			if calls.Add(1) == 1 {
+				close(reached)
+				<-goOn
+			}
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // it proves that
+		a := harness.Node(t, database, clock, b, log)
+		late := b.late(t, a, clock)
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
+		harness.Soon(t, "the call that the test holds to begin", reached)
+		clock.Advance(wait)
+		if wait > 30*time.Second { // the first call is over by then
+			close(goOn)
+			all.Wait()
+		}
+		if _, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
+			t.Errorf("after %s: the word is taken for another one", wait)
+		}
+		if wait < 30*time.Second {
+			close(goOn)
+			all.Wait()
+		}
+		for range 50 {
+			clock.Advance(6 * time.Hour)
+			_, err := a.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+		}
+		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
+		harness.Must(t, err)
+		if got.Status.Pays() {
+			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
+		}
+	}
+}
+
+// The operator has seen that the shopper has the late money, and says so while its refund is
+// under way. The provider, asked first, says that it refused ours: no second one is sent.
+func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var calls []string
+	b := newLateBank()
+	b.refund = func(r provider.RefundRequest) pay.Outcome {
+		if calls = append(calls, r.Reference); len(calls) == 1 {
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	a := harness.Node(t, database, clock, b, log)
+	late := b.late(t, a, clock)
+	c, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	harness.Must(t, err)
+	if !c.Calling() {
+		t.Fatalf("its refund is not under way: %s", c)
+	}
+	clock.Advance(10 * time.Minute)
+	b.ask = func(provider.RefundRequest) pay.Outcome {
+		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
+	}
+	if c, err = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
+		t.Errorf("the provider has refused %s; the operator's word (%v) sent %v, and the claim is %s", calls[0], err, calls[1:], c.Status)
+	}
+}
+
+// The merchant gives late money back, and the database goes away while the provider does so:
+// he is not told that nothing was done.
+func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var away atomic.Bool
+	b := newLateBank()
+	b.refund = func(provider.RefundRequest) pay.Outcome { // made, and then the database is away
+		away.Store(true)
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) {
+		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
+			if away.Load() {
+				return store.ErrDown
+			}
+			return commit()
+		}
+	})
+	late := b.late(t, a, clock)
+	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
+	harness.Must(t, err)
+	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
+	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
+	harness.Must(t, readErr)
+	var shown *problem.Error
+	if !away.Load() || !got.Calling() {
+		t.Fatalf("the refund was not made: %s", got)
+	}
+	if errors.As(err, &shown) && shown.Details.Reason == "" {
+		t.Errorf("the refund is made, and the merchant is told %q", err)
+	}
+}
+
+// Two operators give late money back at once: the second one's word does not say that the
+// first one's refund was made.
+func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := newLateBank()
+	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // it never arrives
+	second := harness.Node(t, database, clock, b, log)
+	var armed atomic.Bool
+	var late pay.Claim
+	first := harness.NodeOf(t, database, clock, log, func(config *app.Config) {
+		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
+			if armed.CompareAndSwap(true, false) {
+				_, err := second.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+				harness.Must(t, err)
+			}
+			return commit()
+		}
+	})
+	late = b.late(t, first, clock)
+	armed.Store(true)
+	c, err := first.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	if err == nil || armed.Load() {
+		t.Errorf("the second word counts, and the claim is %s", c.Status)
+	}
+}

@@ -1,0 +1,76 @@
+package claims
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+// repeater is as the adapter of Adyen is: it can only be asked by making the call again
+// (internal/provider/adyen/refund.go, QueryRefund).
+type repeater struct {
+	*sandbox.Provider
+	paid  map[string]int64
+	lost  bool // calls do not arrive
+	mute  bool // calls arrive, and their answers do not
+	calls int
+}
+
+func (p *repeater) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	p.calls++
+	if p.lost {
+		return pay.Outcome{Kind: pay.Unknown}
+	}
+	p.paid[r.Reference] = r.Local.Minor
+	if p.mute {
+		return pay.Outcome{Kind: pay.Unknown}
+	}
+	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "psp1"}
+}
+
+func (p *repeater) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if r.RefundRef != "" {
+		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: r.RefundRef}
+	}
+	if provider.OnlyLooks(ctx) {
+		return pay.Outcome{Kind: pay.Unknown}
+	}
+	return p.Refund(ctx, r).Asked()
+}
+
+// A refund never came to its provider, as the operator has seen in its books. He rejects it:
+// the service does not ask, which would make the refund.
+func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	p := &repeater{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, lost: true}
+	a := harness.Node(t, database, clock, p, log)
+	scope, payment := harness.PaidCard(t, a)
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	harness.Must(t, err)
+	clock.Advance(10 * time.Minute)
+	p.lost, p.mute = false, true // the line is half well
+	if len(p.paid) != 0 {
+		t.Fatal("it was made before")
+	}
+	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "it is not in their books")
+	p.mute = false
+	for range 50 {
+		clock.Advance(6 * time.Hour)
+		_, sweepErr := a.Claims.SweepClaims(ctx)
+		harness.Must(t, sweepErr)
+	}
+	told, readErr := a.Notices.Notifications(ctx, payment, 10)
+	harness.Must(t, readErr)
+	if err == nil && len(p.paid) > 0 && !c.Status.Pays() {
+		t.Errorf("the claim is %s by the operator's word; asking for it paid %v after %d calls; %d notifications", c.Status, p.paid, p.calls, len(told))
+	}
+}

@@ -1,0 +1,129 @@
+package claims
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+// Whatever a call and the questions after it come to, the shopper gets the
+// money once.
+func TestShopperIsRefundedOnce(t *testing.T) {
+	t.Parallel()
+	lost := pay.Outcome{Kind: pay.Unknown}
+	done := pay.Outcome{Kind: pay.Approved}
+	for name, c := range map[string]struct {
+		calls     []bool // whether the provider does it, call by call; it answers the last one alone
+		unhelpful int    // questions that it does not answer
+	}{
+		"answered":                             {[]bool{true}, 0},
+		"done and not answered":                {[]bool{true, true}, 0},
+		"done and not answered, nor the query": {[]bool{true, true}, 3},
+		"never arrived":                        {[]bool{false, true}, 0},
+		"never arrived, twice":                 {[]bool{false, false, true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, database string) {
+				clock, log := &harness.Clock{}, &harness.Faults{}
+				b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+				call, question := 0, 0
+				b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+					does, last := c.calls[call], call == len(c.calls)-1
+					call++
+					if last {
+						return does, done
+					}
+					return does, lost
+				}
+				b.OnQuery = func(known bool) pay.Outcome {
+					if question++; question <= c.unhelpful {
+						return lost
+					}
+					return harness.Honest(known)
+				}
+				a := harness.Node(t, database, clock, b, log)
+				scope, payment := harness.PaidCard(t, a)
+				r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+				harness.Must(t, err)
+				harness.Eventually(t, "the refund is approved", func() bool {
+					clock.Advance(2 * time.Hour)
+					_, err := a.Claims.SweepClaims(ctx)
+					harness.Must(t, err)
+					got, err := a.Claims.Get(ctx, scope, r.ID)
+					harness.Must(t, err)
+					return got.Status == pay.ClaimApproved
+				})
+				if sum, n, _ := b.Total(); sum != 2000 || n != 1 {
+					t.Errorf("the bank paid %d in %d refunds, want 2000 in one", sum, n)
+				}
+				harness.Sound(t, a, log)
+			})
+		})
+	}
+}
+
+// A node that dies in the provider's call leaves an intent. Another one finds
+// out what came of it once the lease has ended, and not before.
+func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
+	t.Parallel()
+	for _, reached := range []bool{true, false} {
+		dbtest.Each(t, func(t *testing.T, database string) {
+			clock, log := &harness.Clock{}, &harness.Faults{}
+			b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+			called, died := make(chan struct{}), make(chan struct{})
+			b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+				if _, _, calls := b.Total(); calls > 1 {
+					return true, pay.Outcome{Kind: pay.Approved}
+				}
+				if reached {
+					b.Pay(r)
+				}
+				close(called)
+				<-died // the other node goes on meanwhile
+				return reached, pay.Outcome{Kind: pay.Approved}
+			}
+			first, second := harness.Node(t, database, clock, b, log), harness.Node(t, database, clock, b, log)
+			scope, payment := harness.PaidCard(t, first)
+			var all sync.WaitGroup
+			all.Go(func() {
+				if _, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment}); err != nil {
+					t.Error(err)
+				}
+			})
+			harness.Soon(t, "the call that the test holds to begin", called)
+			list, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(payment))
+			harness.Must(t, err)
+			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
+				t.Fatalf("in the middle of the call: %+v", list)
+			}
+			clock.Advance(44 * time.Second)
+			if n, err := second.Claims.SweepClaims(ctx); n != 0 || err != nil {
+				t.Errorf("%d claims were taken from a node that may be alive (%v)", n, err)
+			}
+			clock.Advance(2 * time.Second)
+			harness.Eventually(t, "the other node has finished it", func() bool {
+				clock.Advance(time.Minute)
+				_, err := second.Claims.SweepClaims(ctx)
+				harness.Must(t, err)
+				c, err := second.Claims.Get(ctx, scope, list[0].ID)
+				harness.Must(t, err)
+				return c.Status == pay.ClaimApproved
+			})
+			close(died) // and now the first one's call returns after all
+			all.Wait()
+			c, err := second.Claims.Get(ctx, scope, list[0].ID)
+			harness.Must(t, err)
+			if sum, n, _ := b.Total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
+				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)
+			}
+			harness.Sound(t, second, log)
+		})
+	}
+}

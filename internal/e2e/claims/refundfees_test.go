@@ -1,0 +1,134 @@
+package claims
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// keeper makes a merchant on the default terms: fees are kept.
+func keeper(t *testing.T, s *harness.Instance) harness.Client {
+	t.Helper()
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
+	harness.Must(t, err)
+	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
+}
+
+// By default the fees stay where they are, and the merchant pays the whole refund.
+func TestRefundCostsTheMerchantTheFees(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := keeper(t, s)
+		if got := o.Get(t, "/me/balance").Text(t, "refundFees"); got != "kept" {
+			t.Errorf("the balance shows refund fees %s, want kept", got)
+		}
+		// 100 less 1.2 % platform, 2.99 % and 0.30 card, 5 % reserve leaves 90.51 and 5.
+		id := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		const insufficient = "422 balance_insufficient balance_error"
+		whole, part := o.Refund(t, id, `{}`), o.Refund(t, id, `{"amount":95.28}`)
+		whole.Refused(t, insufficient) // there is 95.51 of it
+		whole.Tells(t, "error.details.balance", `{"available":95.51,"requested":100,"currency":"USD"}`)
+		part.Refused(t, insufficient) // and of the reserve its part, 4.76
+		part.Tells(t, "error.details.balance", `{"available":95.27,"requested":95.28,"currency":"USD"}`)
+		o.Simulate(t, id, "refunded").Tells(t, "error.details.balance", `{"available":95.51,"requested":100,"currency":"USD"}`)
+		if o.Claims(t, id) != "" || o.Status(t, id) != "completed" {
+			t.Errorf("a refused refund left %q, the payment is %s", o.Claims(t, id), o.Status(t, id))
+		}
+		r := o.Refund(t, id, `{"amount":40}`).Want(t, http.StatusOK)
+		claim := r.Text(t, "refundId")
+		if got := funds(t, o); got != "52.51 to spend, 0.00 frozen, 3.00 in reserve" {
+			t.Errorf("after a refund of 40.00: %s", got)
+		}
+		o.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
+
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`) // brings the rest
+		o.Refund(t, id, `{}`).Want(t, http.StatusOK)
+		o.Get(t, "/me/balance").Is(t, http.StatusOK, fmt.Sprintf(`{"merchantId":%q,"currency":"USD","balance":{"available":0,"pending":86.02,"frozen":0,"reserve":5},
+			"ledgerWarnings":[],"tier":"standard","trustScore":600,"rollingReservePct":5,"withdrawalFeeUsd":3,"refundFees":"kept",
+			"feeSummary":{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.6,"chargebackFees":0,"totalFees":8.98,"netBalance":91.02},
+			"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID))
+
+		// The settlement lists the refund with no fee given back.
+		harness.MoveTestClock(t, o, "48h")
+		list := harness.ClosedSettlements(t, o, 1)
+		if got := list.Text(t, "data.0.refunds") + " " + list.Text(t, "data.0.fees.total") + " " + list.Text(t, "data.0.netAmount"); got != "100 8.98 86.02" {
+			t.Errorf("the settlement has refunds, fees and net of %s: %s", got, list)
+		}
+	})
+}
+
+// The term is the payment's from the moment it is made, by whichever way; a change
+// of the merchant's term is for the payments to come.
+func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := keeper(t, op.Instance)
+		path := "/merchants/" + o.Merchant.ID
+		shown := func(term string) string {
+			return fmt.Sprintf(`{"id":%q,"name":"Acme","tier":"standard","refundFees":%q,"platformFeePct":1.2,"rollingReservePct":5,
+				"settlementDelay":"48h","withdrawalFeeUsd":3,"chargebackFeeUsd":20,"createdAt":"<time>"}`, o.Merchant.ID, term)
+		}
+		op.Get(t, path).Is(t, http.StatusOK, shown("kept"))
+		kept := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+
+		changed := op.Patch(t, path, `{"refundFees":"returned"}`)
+		changed.Is(t, http.StatusOK, shown("returned"))
+		op.Did(t, audit.MerchantTermed, o.Merchant.ID, changed)
+		op.Patch(t, path, `{"refundFees":"returned"}`).Is(t, http.StatusOK, shown("returned"))
+		op.Patch(t, path, `{"refundFees":"lost"}`).Refused(t, "400 invalid_request invalid_request_error param=refundFees issues=refundFees")
+		op.Patch(t, path, `{}`).Refused(t, "400 missing_field invalid_request_error param=refundFees issues=refundFees missing=refundFees")
+		op.Get(t, "/merchants/mer_nobody").Refused(t, "404 not_found invalid_request_error")
+		op.Patch(t, "/merchants/mer_nobody", `{"refundFees":"kept"}`).Refused(t, "404 not_found invalid_request_error")
+		if got := o.Get(t, "/me/balance").Text(t, "refundFees"); got != "returned" {
+			t.Errorf("the balance shows refund fees %s, want returned at once on this node", got)
+		}
+
+		returned := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		hosted := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","hostedCheckout":true}`)
+		session := o.Post(t, "/checkout/sessions", `{"amount":10,"currency":"USD","country":"USA","customer":{"firstName":"A","lastName":"B","email":"a@b.co","phone":"1"}}`).Want(t, http.StatusCreated)
+		chosen := o.Post(t, "/checkout/sessions/"+session.Text(t, "sessionId")+"/select", `{"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated)
+		for id, want := range map[string]tenant.RefundFees{
+			kept: tenant.FeesKept, returned: tenant.FeesReturned, hosted: tenant.FeesReturned, chosen.Text(t, "transactionId"): tenant.FeesReturned,
+		} {
+			p, err := op.App.Cascade.Payment(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+			harness.Must(t, err)
+			if p.Terms.RefundFees != want {
+				t.Errorf("%s has refund fees %q, want %q", id, p.Terms.RefundFees, want)
+			}
+		}
+		op.Patch(t, path, `{"refundFees":"kept"}`).Is(t, http.StatusOK, shown("kept"))
+		// 10 less 0.12, 0.30 and 0.30 is 9.28.
+		for id, want := range map[string]int64{returned: 928, kept: 1000} {
+			c, err := op.App.Claims.AnyClaim(ctx, o.Refund(t, id, `{}`).Want(t, http.StatusOK).Text(t, "refundId"))
+			harness.Must(t, err)
+			if got := c.Parts.Net + c.Parts.Reserve; got != want {
+				t.Errorf("the refund of %s took %d from the merchant, want %d", id, got, want)
+			}
+		}
+	})
+}
+
+// A settlement that had nothing to list does not wait a whole delay more: what comes
+// of age an hour later is settled then.
+func TestSettlementIsNotLateByAnotherDelay(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Notify(t, "sandbox-1", harness.Note(late, `"status":"declined"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.Note(late, harness.Paid50)).Want(t, http.StatusOK) // in suspense: no line of a settlement
+		harness.MoveTestClock(t, o, "1h")
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		harness.MoveTestClock(t, o, "47h")
+		for range 3 { // the late money is 48 hours old: looked at, and nothing to list
+			s.Work(t)
+		}
+		o.Get(t, "/settlements?status=closed").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
+		harness.MoveTestClock(t, o, "1h")
+		if list := harness.ClosedSettlements(t, o, 1); list.Text(t, "data.0.transactionCount") != "1" {
+			t.Errorf("want the card payment settled 48 hours after it was made: %s", list)
+		}
+	})
+}

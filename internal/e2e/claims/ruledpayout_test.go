@@ -1,0 +1,123 @@
+package claims
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// cashier is a payout provider that is up to the test.
+type cashier struct {
+	send, query func() pay.PayoutOutcome
+}
+
+func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome { return c.send() }
+
+func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
+
+// fund gives a merchant 100 USD that he may withdraw.
+func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scope, at time.Time) {
+	t.Helper()
+	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
+	harness.Must(t, err)
+	harness.Must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
+		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: at,
+		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
+	}}}))
+	db.Close()
+}
+
+// withdrawal returns a node that pays by the cashier, and a withdrawal that is due there.
+func (c cashier) withdrawal(t *testing.T, clock *harness.Clock, log *harness.Faults) (*app.App, pay.Withdrawal) {
+	t.Helper()
+	database := dbtest.SQLite(t)
+	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = c })
+	who := harness.Acme(t, a)
+	scope, err := a.Narrow(ctx, who, "", "")
+	harness.Must(t, err)
+	fund(t, database, a.Vault, scope, clock.Now())
+	wallet, err := a.Wallets.Add(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
+		Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719",
+	}})
+	harness.Must(t, err)
+	w, _, err := a.Payouts.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
+	harness.Must(t, err)
+	clock.Advance(time.Minute)
+	return a, w
+}
+
+// The operator says that a withdrawal was paid while its call is on its way, and the call is
+// answered with a rejection.
+func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	reached, answers := make(chan struct{}), make(chan struct{})
+	a, w := cashier{
+		send: func() pay.PayoutOutcome {
+			close(reached)
+			<-answers
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+		},
+		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
+	}.withdrawal(t, clock, log)
+	var all sync.WaitGroup
+	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
+	harness.Soon(t, "the call that the test holds to begin", reached)
+	_, _, err := a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	harness.Must(t, err)
+	close(answers)
+	all.Wait()
+	got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID)
+	harness.Must(t, err)
+	if got.Status != pay.WithdrawalDone || log.Empty() {
+		t.Errorf("the provider has rejected it, the withdrawal is %s, and the log says nothing", got.Status)
+	}
+}
+
+// The payout provider has accepted a withdrawal, and then does not answer once: that does
+// not undo its word.
+func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	asked := 0
+	a, w := cashier{
+		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
+		query: func() pay.PayoutOutcome {
+			if asked++; asked == 1 {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+			}
+			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "po_1"}
+		},
+	}.withdrawal(t, clock, log)
+	_, err := a.Payouts.PayOut(ctx)
+	harness.Must(t, err)
+	clock.Advance(time.Minute)
+	_, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	if err == nil {
+		t.Error("the provider has accepted it, and by the operator's word it is not paid")
+	}
+	for range 50 {
+		clock.Advance(6 * time.Hour)
+		_, err = a.Payouts.PayOut(ctx)
+		harness.Must(t, err)
+	}
+	if got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
+		t.Errorf("it was paid, and the withdrawal is %s, %v", got.Status, err)
+	}
+}

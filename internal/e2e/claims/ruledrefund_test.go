@@ -1,0 +1,173 @@
+package claims
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+// The provider, asked for the operator, proves that it never had the refund; he says
+// that it was made, and has to insist.
+func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
+	a := harness.Node(t, database, clock, b, log)
+	scope, payment := harness.PaidCard(t, a)
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	harness.Must(t, err)
+	clock.Advance(time.Minute)
+	_, err = a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
+	for range 100 {
+		clock.Advance(6 * time.Hour)
+		_, err := a.Claims.SweepClaims(ctx)
+		harness.Must(t, err)
+	}
+	got, readErr := a.Claims.Get(ctx, scope, r.ID)
+	harness.Must(t, readErr)
+	told, readErr := a.Notices.Notifications(ctx, payment, 10)
+	harness.Must(t, readErr)
+	if sum, _, calls := b.Total(); got.Status.Pays() && sum == 0 {
+		t.Errorf("the word was taken (%v) against the provider's; the claim is %s, the bank paid %d after %d calls, %d notifications", err, got.Status, sum, calls, len(told))
+	}
+}
+
+// The refund's first call was not taken, and it was told again; the operator says that it
+// was made while that call is on its way; the provider notifies that it failed.
+func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
+	for _, calls := range []int{1, 2} {
+		database := dbtest.SQLite(t)
+		clock, log := &harness.Clock{}, &harness.Faults{}
+		clock.Freeze()
+		b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+		b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+		b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+			if _, _, n := b.Total(); n < calls {
+				return false, pay.Outcome{Kind: pay.Unavailable}
+			}
+			return false, pay.Outcome{Kind: pay.Unknown}
+		}
+		a := harness.Node(t, database, clock, b, log)
+		scope, payment := harness.PaidCard(t, a)
+		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+		harness.Must(t, err)
+		if calls == 2 {
+			clock.Advance(time.Minute)
+			_, err = a.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+		}
+		clock.Advance(time.Second)
+		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
+		if err != nil {
+			t.Logf("%d calls: the word is refused: %v", calls, err)
+			continue
+		}
+		clock.Advance(time.Second)
+		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
+			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+		}
+		for range 50 {
+			clock.Advance(6 * time.Hour)
+			_, err := a.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+		}
+		got, err := a.Claims.Get(ctx, scope, r.ID)
+		harness.Must(t, err)
+		told, err := a.Notices.Notifications(ctx, payment, 10)
+		harness.Must(t, err)
+		waiting := 0
+		for _, n := range told {
+			if n.Verdict == pay.Mismatched {
+				waiting++
+			}
+		}
+		if sum, _, _ := b.Total(); got.Status.Pays() && sum == 0 && waiting == 0 {
+			t.Errorf("%d calls: the provider has told that the refund failed, the claim is %s, and nothing waits for the operator: %+v", calls, got.Status, told)
+		}
+	}
+}
+
+// The refund is confirmed by a question of another node; then the call's own answer says
+// that another amount went back.
+func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	called, goOn := make(chan struct{}), make(chan struct{})
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		r.Local.Minor = 2550
+		b.Pay(r) // all of it, not 20
+		close(called)
+		<-goOn
+		return false, pay.Outcome{Kind: pay.Approved, Local: money.New(2550, r.Local.Currency)}
+	}
+	first, second := harness.Node(t, database, clock, b, log), harness.Node(t, database, clock, b, log)
+	scope, payment := harness.PaidCard(t, first)
+	var all sync.WaitGroup
+	all.Go(func() { _, _, _ = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
+	harness.Soon(t, "the call that the test holds to begin", called)
+	clock.Advance(46 * time.Second)
+	_, err := second.Claims.SweepClaims(ctx) // "yes, it was made", without an amount
+	harness.Must(t, err)
+	close(goOn)
+	all.Wait()
+	list, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(payment))
+	harness.Must(t, err)
+	told, err := second.Notices.Notifications(ctx, payment, 10)
+	harness.Must(t, err)
+	if sum, _, _ := b.Total(); sum != list[0].Local.Minor && len(told) == 0 {
+		t.Errorf("the bank says that it paid %d, the claim is %s of %s, and nobody is told", sum, list[0].Status, list[0].Local)
+	}
+}
+
+// Two requests with one Idempotency-Key at a time: the second is told what the first one made,
+// not that nothing is left to refund.
+func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Approved} }
+	var armed atomic.Bool
+	held, hold := make(chan struct{}), make(chan struct{})
+	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) {
+		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+		config.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+			if change.Once != nil && armed.CompareAndSwap(true, false) { // the database is slow
+				close(held)
+				<-hold
+			}
+			return commit()
+		}
+	})
+	scope, payment := harness.PaidCard(t, a)
+	n := claims.NewRefund{Payment: payment, Idempotency: base.Idempotency{Route: "POST /payments/" + payment + "/refund", Key: "k1", Hash: "h"}}
+	armed.Store(true)
+	var all sync.WaitGroup
+	var one, two pay.Refund
+	var oneErr, twoErr error
+	all.Go(func() { one, _, oneErr = a.Claims.Refund(ctx, scope, n) })
+	harness.Soon(t, "the first refund to be written", held)
+	all.Go(func() { two, _, twoErr = a.Claims.Refund(ctx, scope, n) })
+	time.Sleep(200 * time.Millisecond) // it finds no key by then, and waits for its turn
+	close(hold)
+	all.Wait()
+	harness.Must(t, oneErr)
+	if twoErr != nil || two.ID != one.ID {
+		t.Errorf("the first request made %s, and the same request beside it is answered %q %v", one.ID, two.ID, twoErr)
+	}
+}

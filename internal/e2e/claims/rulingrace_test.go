@@ -1,0 +1,386 @@
+package claims
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+// The operator rejects a refund while another node tells the provider again, between his
+// look at the claim and his word.
+func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		if _, _, calls := b.Total(); calls == 1 {
+			return false, pay.Outcome{Kind: pay.Unavailable} // not this time
+		}
+		return true, pay.Outcome{Kind: pay.Unknown} // done, and the answer is lost
+	}
+	var armed atomic.Bool
+	second := harness.Node(t, database, clock, b, log)
+	first := harness.NodeAt(t, database, clock, func() time.Time {
+		if armed.CompareAndSwap(true, false) {
+			_, err := second.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+		}
+		return clock.Now()
+	}, b, log)
+	scope, payment := harness.PaidCard(t, first)
+	r, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	harness.Must(t, err)
+	clock.Advance(2 * time.Minute)
+	armed.Store(true)
+	if _, err := first.Claims.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
+		t.Error("the operator rejects what was told again meanwhile")
+	}
+	for range 50 {
+		clock.Advance(3 * time.Hour)
+		_, err := second.Claims.SweepClaims(ctx)
+		harness.Must(t, err)
+	}
+	got, err := second.Claims.Get(ctx, scope, r.ID)
+	harness.Must(t, err)
+	list, err := second.Notices.Notifications(ctx, payment, 10)
+	harness.Must(t, err)
+	if sum, _, calls := b.Total(); sum != 0 && !got.Status.Pays() {
+		t.Errorf("after %d calls the bank paid %d, and the claim is %s: the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
+	}
+	harness.Sound(t, second, log)
+}
+
+// The operator says that nobody was charged while another node calls again.
+func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var mu sync.Mutex
+	charges, queries := 0, 0
+	charged := map[string]bool{}
+	reached, wake := make(chan struct{}), make(chan struct{})
+	asked, slow := make(chan struct{}), make(chan struct{})
+	again := make(chan struct{})
+	p := &harness.Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 { // the node stands still here; its call never leaves
+			close(reached)
+			<-wake
+			return pay.Outcome{Kind: pay.Unknown}
+		}
+		mu.Lock()
+		charged[r.Reference] = true
+		mu.Unlock()
+		close(again)
+		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+	}
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		queries++
+		n, known := queries, charged[r.Reference]
+		mu.Unlock()
+		switch n {
+		case 1: // of the node that takes over; its answer takes a while
+			close(asked)
+			<-slow
+		case 2: // of the operator; his takes a while too
+			close(slow)
+			<-again
+		}
+		if known {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
+	who := harness.Acme(t, first)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
+	})
+	harness.Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(34 * time.Second)
+	harness.Must(t, second.Cascade.TakeOver(ctx))
+	all.Go(func() {
+		if _, err := second.Cascade.Sweep(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	harness.Soon(t, "the call that the test holds to begin", asked)
+	clock.Advance(2 * time.Second)
+	scope, err := second.Narrow(ctx, who, "", "")
+	harness.Must(t, err)
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	harness.Must(t, err)
+	id := list[0].ID
+	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator ends a payment whose call may be on its way")
+	}
+	close(wake)
+	all.Wait()
+	for range 50 {
+		clock.Advance(6 * time.Hour)
+		_, err := second.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+	}
+	got, err := second.Cascade.Payment(ctx, scope, id)
+	harness.Must(t, err)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever: %d questions", got.Status, got.Strays, queries)
+	}
+}
+
+// New refunds whose calls are not answered keep the provider from being asked about
+// any, although it answers questions.
+func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
+	questions := 0
+	b.OnQuery = func(known bool) pay.Outcome { questions++; return harness.Honest(known) }
+	a := harness.Node(t, database, clock, b, log)
+	scope, payment := harness.PaidCard(t, a)
+	refund := func() string {
+		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
+		harness.Must(t, err)
+		return r.ID
+	}
+	var ids []string
+	for range 10 { // within a moment: a burst
+		ids = append(ids, refund())
+	}
+	for range 24 * 15 { // a day, with a refund every four minutes
+		clock.Advance(4 * time.Minute)
+		ids = append(ids, refund())
+		_, err := a.Claims.SweepClaims(ctx)
+		harness.Must(t, err)
+	}
+	open := 0
+	for _, id := range ids {
+		c, err := a.Claims.Get(ctx, scope, id)
+		harness.Must(t, err)
+		if !c.Status.Terminal() {
+			open++
+		}
+	}
+	if questions == 0 {
+		t.Errorf("in a day the provider, which answers questions, was asked %d; %d of %d refunds are open", questions, open, len(ids))
+	}
+}
+
+// The operator says that nobody was charged while the first of two calls is on its way: the
+// second one was refused.
+func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var mu sync.Mutex
+	charges := 0
+	charged := map[string]bool{}
+	reached, arrives := make(chan struct{}), make(chan struct{})
+	p := &harness.Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 {
+			close(reached)
+			<-arrives // in the network
+			mu.Lock()
+			defer mu.Unlock()
+			charged[r.Reference] = true
+			return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+		}
+		return pay.Outcome{Kind: pay.Declined, Code: "processor_declined", Decline: "do_not_honor"}
+	}
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		if charged[r.Reference] {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
+	who := harness.Acme(t, first)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
+	})
+	harness.Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	harness.Must(t, second.Cascade.TakeOver(ctx))
+	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: refused
+	harness.Must(t, err)
+	scope, err := second.Narrow(ctx, who, "", "")
+	harness.Must(t, err)
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	harness.Must(t, err)
+	clock.Advance(time.Second)
+	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator ends a payment whose call may be on its way")
+	}
+	close(arrives)
+	all.Wait()
+	for range 50 {
+		clock.Advance(6 * time.Hour)
+		_, err := second.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+	}
+	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
+	harness.Must(t, err)
+	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever", got.Status, got.Strays)
+	}
+}
+
+// The operator approves a refund whose call is on its way, and the call is refused: nobody is told.
+func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	called, goOn := make(chan struct{}), make(chan struct{})
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
+		close(called)
+		<-goOn
+		return false, pay.Outcome{Kind: pay.Declined, Message: "the charge is disputed"}
+	}
+	a := harness.Node(t, database, clock, b, log)
+	scope, payment := harness.PaidCard(t, a)
+	var all sync.WaitGroup
+	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
+	harness.Soon(t, "the call that the test holds to begin", called)
+	list, _, err := a.Claims.List(ctx, scope, harness.ClaimsOf(payment))
+	harness.Must(t, err)
+	_, err = a.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
+	harness.Must(t, err)
+	close(goOn)
+	all.Wait()
+	got, err := a.Claims.Get(ctx, scope, list[0].ID)
+	harness.Must(t, err)
+	told, err := a.Notices.Notifications(ctx, payment, 10)
+	harness.Must(t, err)
+	if got.Status.Pays() && len(told) == 0 {
+		t.Errorf("the provider has refused, the claim is %s, and the operator has %d notifications", got.Status, len(told))
+	}
+}
+
+// The provider says that it has taken a refund, and the operator rejects it.
+func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
+	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
+	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
+	a := harness.Node(t, database, clock, b, log)
+	scope, payment := harness.PaidCard(t, a)
+	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	harness.Must(t, err)
+	clock.Advance(10 * time.Minute)
+	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
+		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
+	}
+}
+
+// The operator's word loses against another node's commit that goes on to the next provider.
+// It was of the attempt before: it does not end the one whose call is on its way, though that
+// payment has the very version which his word was to write.
+func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var moved, charged atomic.Bool
+	called, answers := make(chan struct{}), make(chan struct{})
+	var sweep sync.WaitGroup
+	silent := func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
+	one := &harness.Till{Provider: sandbox.New("sandbox-1", nil), OnCharge: silent}
+	one.OnQuery = func(context.Context, provider.Request) pay.Outcome {
+		if moved.Load() {
+			return pay.Outcome{Kind: pay.Missing}
+		}
+		return pay.Outcome{Kind: pay.Unknown}
+	}
+	two := &harness.Till{Provider: sandbox.New("sandbox-2", nil)}
+	two.OnCharge = func(context.Context, provider.Request) pay.Outcome {
+		charged.Store(true)
+		close(called)
+		<-answers
+		return pay.Outcome{Kind: pay.Unknown} // the answer is lost
+	}
+	two.OnQuery = func(context.Context, provider.Request) pay.Outcome {
+		if charged.Load() {
+			return pay.Outcome{Kind: pay.Approved}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	both := func(c *app.Config) {
+		c.Providers, c.Sandbox = map[string]provider.Provider{"sandbox-1": one, "sandbox-2": two}, []string{"sandbox-1", "sandbox-2"}
+	}
+	other := harness.NodeOf(t, database, clock, log, both)
+	operator := harness.NodeOf(t, database, clock, log, func(c *app.Config) {
+		both(c)
+		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentRuled && moved.CompareAndSwap(false, true) {
+				sweep.Go(func() {
+					if _, err := other.Cascade.Sweep(ctx); err != nil {
+						t.Error(err)
+					}
+				})
+				harness.Soon(t, "the call that the test holds to begin", called)
+			}
+			return commit()
+		}
+	})
+	who := harness.Acme(t, other)
+	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
+	harness.Must(t, err)
+	clock.Advance(2 * time.Minute)
+	_, _, err = operator.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	if err == nil {
+		t.Error("the operator's word of the first attempt ended the second one")
+	}
+	if !charged.Load() {
+		t.Fatalf("the payment did not go on meanwhile: %v", err)
+	}
+	close(answers)
+	sweep.Wait()
+	clock.Advance(2 * time.Minute)
+	for range 5 {
+		_, err := other.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+		clock.Advance(time.Minute)
+	}
+	got, err := other.Cascade.Payment(ctx, who.Scope, p.ID)
+	harness.Must(t, err)
+	if got.Status != pay.Completed {
+		t.Errorf("the shopper is charged, and the payment is %s", got.Status)
+	}
+}

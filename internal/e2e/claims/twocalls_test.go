@@ -1,0 +1,168 @@
+package claims
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+// Of two calls under one reference the second is taken and the shopper has the voucher;
+// then the first one's answer comes: it was refused (a duplicate).
+func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var mu sync.Mutex
+	charges, questions := 0, 0
+	taken, paid := false, false
+	reached, answers := make(chan struct{}), make(chan struct{})
+	p := &harness.Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 { // on its way for a while; it arrives after the second one
+			close(reached)
+			<-answers
+			return pay.Outcome{Kind: pay.Declined, Decline: "duplicate_transaction"}
+		}
+		mu.Lock()
+		taken = true
+		mu.Unlock()
+		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
+	}
+	p.OnQuery = func(_ context.Context, r provider.Request) pay.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		questions++
+		switch {
+		case paid:
+			return pay.Outcome{Kind: pay.Approved, ProviderRef: "v1"}
+		case taken:
+			return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
+	who := harness.Acme(t, first)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	})
+	harness.Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	harness.Must(t, second.Cascade.TakeOver(ctx))
+	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: taken
+	harness.Must(t, err)
+	scope, err := second.Narrow(ctx, who, "", "")
+	harness.Must(t, err)
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	harness.Must(t, err)
+	id := list[0].ID
+	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
+		t.Fatalf("before the first call's answer: %s with %+v", list[0].Status, list[0].Attempts)
+	}
+	clock.Advance(5 * time.Second)
+	close(answers)
+	all.Wait()
+	got, err := second.Cascade.Payment(ctx, scope, id)
+	harness.Must(t, err)
+	if got.Status != pay.Pending {
+		t.Errorf("the shopper holds a voucher that can be paid, and the payment is %s (%+v)", got.Status, got.Failure)
+	}
+	clock.Advance(time.Hour)
+	mu.Lock()
+	paid = true // the shopper pays; the notification is lost
+	before := questions
+	mu.Unlock()
+	for range 200 {
+		clock.Advance(6 * time.Hour)
+		_, err := second.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+	}
+	got, err = second.Cascade.Payment(ctx, scope, id)
+	harness.Must(t, err)
+	told, err := second.Notices.Notifications(ctx, id, 10)
+	harness.Must(t, err)
+	claims, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(id))
+	harness.Must(t, err)
+	if got.Status != pay.Completed && len(got.Strays) == 0 {
+		t.Errorf("the shopper has paid, and 50 days later the payment is %s with %+v: %d questions since, %d notifications, %d claims",
+			got.Status, got.Strays, questions-before, len(told), len(claims))
+	}
+	harness.Sound(t, second, log)
+}
+
+// The other way round: the first call is taken, and the second one, of the node that took
+// over, is refused as a duplicate.
+func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
+	database := dbtest.SQLite(t)
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	var mu sync.Mutex
+	charges := 0
+	taken := false
+	reached, answers, second2 := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	firstDone := make(chan struct{})
+	p := &harness.Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(context.Context, provider.Request) pay.Outcome {
+		mu.Lock()
+		charges++
+		n := charges
+		mu.Unlock()
+		if n == 1 {
+			close(reached)
+			<-answers
+			mu.Lock()
+			taken = true
+			mu.Unlock()
+			return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
+		}
+		close(second2)
+		harness.Soon(t, "the first call to be done", firstDone)
+		return pay.Outcome{Kind: pay.Declined, Decline: "duplicate_transaction"}
+	}
+	p.OnQuery = func(context.Context, provider.Request) pay.Outcome {
+		mu.Lock()
+		defer mu.Unlock()
+		if taken {
+			return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/voucher"}
+		}
+		return pay.Outcome{Kind: pay.Missing}
+	}
+	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
+	who := harness.Acme(t, first)
+	var one, two sync.WaitGroup
+	one.Go(func() {
+		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	})
+	harness.Soon(t, "the call that the test holds to begin", reached)
+	clock.Advance(10 * time.Second)
+	harness.Must(t, second.Cascade.TakeOver(ctx))
+	two.Go(func() { _, _ = second.Cascade.Sweep(ctx) })
+	harness.Soon(t, "the call that the test holds to begin", second2)
+	close(answers)
+	one.Wait()
+	scope, err := second.Narrow(ctx, who, "", "")
+	harness.Must(t, err)
+	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	harness.Must(t, err)
+	before := list[0].Status
+	close(firstDone)
+	two.Wait()
+	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
+	harness.Must(t, err)
+	if got.Status != pay.Pending {
+		t.Errorf("the client and the shopper were told %s, with a voucher that can be paid; then the second call was refused as a duplicate, and it is %s (%+v)", before, got.Status, got.Failure)
+	}
+}

@@ -1,0 +1,121 @@
+package harness
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Pair exchanges the shop's key pair for tokens.
+func Pair(t *testing.T, o Client) Reply {
+	t.Helper()
+	return o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Sandbox.Secret)).Want(t, http.StatusOK)
+}
+
+// Sibling is another shop of the same merchant, with a sandbox key that may withdraw.
+func Sibling(t *testing.T, o Client) Client {
+	t.Helper()
+	made, err := o.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Twin")
+	Must(t, err)
+	return Client{Onboarded: made, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+}
+
+// NewKey returns the shop with another key of its sandbox.
+func (o Client) NewKey(t *testing.T, n auth.NewKey) Client {
+	t.Helper()
+	if n.Merchant = o.Merchant.ID; n.Shop == "" {
+		n.Shop = o.Shop.ID
+	}
+	key, err := o.App.Keys.Create(ctx, n)
+	Must(t, err)
+	return o.As(key)
+}
+
+// APIPath stands before the path of every endpoint.
+const APIPath = "/api/v1"
+
+// Client is a merchant's shop and the requests it makes.
+type Client struct {
+	onboarding.Onboarded
+	*Instance
+	Credential string // sent as the Bearer value
+}
+
+// As is the shop with another credential.
+func (o Client) As(credential string) Client {
+	o.Credential = credential
+	return o
+}
+
+// Production is the shop with its production key.
+func (o Client) Production() Client { return o.As(o.Live.Secret) }
+
+// Whole returns a legacy key of the whole merchant.
+func (o Client) Whole(t *testing.T, live bool) Client {
+	t.Helper()
+	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
+	Must(t, err)
+	return o.As(key)
+}
+
+// Get reads.
+func (o Client) Get(t *testing.T, path string) Reply {
+	t.Helper()
+	return o.Call(t, http.MethodGet, path, "")
+}
+
+// Delete deletes.
+func (o Client) Delete(t *testing.T, path string) Reply {
+	t.Helper()
+	return o.Call(t, http.MethodDelete, path, "")
+}
+
+// Post posts JSON, with "Name: value" header lines.
+func (o Client) Post(t *testing.T, path, body string, header ...string) Reply {
+	t.Helper()
+	return o.Call(t, http.MethodPost, path, body, header...)
+}
+
+// Call makes a request with "Name: value" header lines.
+func (o Client) Call(t *testing.T, method, path, body string, header ...string) Reply {
+	t.Helper()
+	r := Request{Method: method, Path: APIPath + path, Body: body, Header: http.Header{"Authorization": {"Bearer " + o.Credential}}}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	return o.Send(t, r)
+}
+
+// Create takes a payment that must be accepted and returns its id.
+func (o Client) Create(t *testing.T, body string, header ...string) string {
+	t.Helper()
+	return o.Post(t, "/payments", body, header...).Want(t, http.StatusCreated).Text(t, "transactionId")
+}
+
+// Status reads where a payment stands.
+func (o Client) Status(t *testing.T, payment string) string {
+	t.Helper()
+	return o.Get(t, "/payments/"+payment).Want(t, http.StatusOK).Text(t, "status")
+}
+
+// Simulate plays what happens to a payment in the sandbox.
+func (o Client) Simulate(t *testing.T, payment, action string) Reply {
+	t.Helper()
+	return o.Post(t, "/payments/"+payment+"/simulate", `{"action":"`+action+`"}`)
+}
+
+// Total counts the payments that a query selects.
+func (o Client) Total(t *testing.T, query url.Values) string {
+	t.Helper()
+	return o.Get(t, "/payments?limit=1&"+query.Encode()).Want(t, http.StatusOK).Text(t, "pagination.total")
+}

@@ -1,0 +1,262 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Media is a place of the document where a schema and its examples stand.
+type Media struct {
+	Place []string
+	Node  map[string]any
+}
+
+// Examples returns the examples of a place, by name.
+func (s *Spec) Examples(m Media) map[string]any {
+	found := map[string]any{}
+	if example, ok := m.Node["example"]; ok {
+		found["example"] = example
+	}
+	named, _ := m.Node["examples"].(map[string]any)
+	for name, e := range named {
+		example := e.(map[string]any)
+		if ref, ok := example["$ref"].(string); ok {
+			example, _ = s.Node(strings.Split(strings.TrimPrefix(ref, "#/"), "/"))
+		}
+		found[name] = example["value"]
+	}
+	return found
+}
+
+// Spec is the OpenAPI document that a service publishes. In this copy objects
+// have only the properties that are described, so that a reply with more is
+// found out.
+type Spec struct {
+	Text  []byte // as published
+	Tree  map[string]any
+	Paths map[string]any
+	base  string   // in front of its paths
+	seen  *witness // what the tests saw of it
+
+	mu       sync.Mutex // owns what follows
+	compiler *jsonschema.Compiler
+}
+
+// Published is the document that all services of a test run publish, but for
+// the URL in it.
+var Published struct {
+	sync.Once
+	*Spec
+}
+
+// PublishedForOperators is the document of the admin API.
+var PublishedForOperators struct {
+	sync.Once
+	*Spec
+}
+
+// ReadDocument reads the merchants' document of a service, whose URL is in it.
+func ReadDocument(t *testing.T, s *Instance) *Spec {
+	t.Helper()
+	return readSpec(t, s.URL+"/api/openapi.json", APIPath, &witnessed)
+}
+
+// readSpec reads a document from the service itself.
+func readSpec(t *testing.T, address, base string, seen *witness) *Spec {
+	t.Helper()
+	res, err := http.Get(address)
+	Must(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	Must(t, err)
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || kind != "application/json" {
+		t.Fatalf("GET %s: %d %s", address, res.StatusCode, kind)
+	}
+	tree := Decode(t, text)
+	closeObjects(tree)
+	s := &Spec{Text: text, base: base, seen: seen, compiler: jsonschema.NewCompiler()}
+	s.Tree, _ = tree.(map[string]any)
+	s.Paths, _ = s.Tree["paths"].(map[string]any)
+	s.compiler.AssertFormat()
+	Must(t, s.compiler.AddResource(document, tree))
+	return s
+}
+
+const document = "https://cascada.test/openapi.json"
+
+// closeObjects forbids properties that are not described.
+func closeObjects(v any) {
+	switch t := v.(type) {
+	case map[string]any:
+		if _, ok := t["properties"].(map[string]any); ok {
+			t["additionalProperties"] = false
+		}
+		for _, value := range t {
+			closeObjects(value)
+		}
+	case []any:
+		for _, value := range t {
+			closeObjects(value)
+		}
+	}
+}
+
+// Follow validates a JSON text by the schema at a place of the document.
+func (s *Spec) Follow(text []byte, place ...string) error {
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	address := document + "#"
+	for _, part := range place {
+		address += "/" + escape.Replace(part)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	schema, err := s.compiler.Compile(address) // kept by the compiler
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}
+
+// check fails the test when a reply is not as the document says.
+func (s *Spec) check(t *testing.T, r Reply) {
+	t.Helper()
+	if err := s.Validate(r); err != nil {
+		t.Errorf("the OpenAPI document says otherwise: %v: %s", err, r)
+	}
+}
+
+// Validate reports how a reply differs from the document, and remembers what
+// was seen. What is no endpoint is not in it.
+func (s *Spec) Validate(r Reply) error {
+	path, _, _ := strings.Cut(strings.TrimPrefix(r.request.Path, s.base), "?")
+	template := s.find(path)
+	method := strings.ToLower(r.request.Method)
+	status := strconv.Itoa(r.Status)
+	if method == "head" { // a GET without its body
+		return nil
+	}
+	if _, ok := At(s.Paths[template], method); !ok {
+		if r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/providers/") {
+			return fmt.Errorf("%s %s is not in it", r.request.Method, path)
+		}
+		return nil
+	}
+	place := []string{"paths", template, method, "responses", status}
+	response, ok := s.Node(place)
+	if !ok {
+		return fmt.Errorf("%s %s never answers %d", method, template, r.Status)
+	}
+	if ref, ok := response["$ref"].(string); ok {
+		place = strings.Split(strings.TrimPrefix(ref, "#/"), "/")
+		response, _ = s.Node(place)
+	}
+	if err := headersFollow(r.Header, response); err != nil {
+		return err
+	}
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if _, ok := At(response["content"], kind); !ok {
+		return fmt.Errorf("%s %s never answers %d with %q", method, template, r.Status, kind)
+	}
+	code := ""
+	if declared, ok := response["x-error-codes"].([]any); ok {
+		var e struct{ Error struct{ Code string } }
+		if err := json.Unmarshal(r.Body, &e); err != nil {
+			return err
+		}
+		if code = e.Error.Code; !slices.Contains(declared, any(code)) {
+			return fmt.Errorf("%s %s never answers %s, only %v", method, template, code, declared)
+		}
+	}
+	if kind == "application/json" {
+		if err := s.Follow(r.Body, append(place, "content", kind, "schema")...); err != nil {
+			return err
+		}
+	}
+	s.seen.see(answer(method, template, status, code))
+	if reason := s.seen.unseen[code]; code != "" && reason != "" {
+		return fmt.Errorf("%s %s answers %s: %s", method, template, code, reason)
+	}
+	return nil
+}
+
+// Node is what stands at a place of the document.
+func (s *Spec) Node(place []string) (map[string]any, bool) {
+	v := any(s.Tree)
+	for _, part := range place {
+		m, _ := v.(map[string]any)
+		v = m[part]
+	}
+	m, ok := v.(map[string]any)
+	return m, ok
+}
+
+// headersFollow reports whether the headers of ours are those that a response
+// of the document has.
+func headersFollow(header http.Header, response map[string]any) error {
+	declared, _ := response["headers"].(map[string]any)
+	canonical := map[string]bool{}
+	for name := range declared {
+		canonical[http.CanonicalHeaderKey(name)] = true
+	}
+	for name, values := range header {
+		ours := strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || // which is for browsers
+			strings.HasPrefix(name, "Ratelimit-") || strings.HasPrefix(name, "Idempotency-") ||
+			name == "Service-Version" || name == "Retry-After"
+		if ours && !canonical[name] {
+			return fmt.Errorf("there is no header %s: %q", name, values)
+		}
+		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
+			if n, err := strconv.Atoi(values[0]); err != nil || n < 0 {
+				return fmt.Errorf("%s is %q, want a whole number", name, values)
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the template of a concrete path; one without a parameter goes
+// before one with.
+func (s *Spec) find(path string) (found string) {
+	if _, ok := s.Paths[path]; ok {
+		return path
+	}
+	parts := strings.Split(path, "/")
+	for template := range s.Paths {
+		same := func(a, b string) bool { return a == b || strings.HasPrefix(a, "{") && b != "" }
+		if slices.EqualFunc(strings.Split(template, "/"), parts, same) {
+			found = template
+		}
+	}
+	return found
+}
+
+// CheckEvent fails the test when an event is not as the document says.
+func (s *Spec) CheckEvent(t *testing.T, kind string, body []byte) {
+	t.Helper()
+	if err := s.ValidateEvent(kind, body); err != nil {
+		t.Errorf("the OpenAPI document says otherwise of %s: %v:\n%s", kind, err, body)
+	}
+}
+
+// ValidateEvent reports how an event differs from the document, and remembers that it was seen.
+func (s *Spec) ValidateEvent(kind string, body []byte) error {
+	err := s.Follow(body, "webhooks", kind, "post", "requestBody", "content", "application/json", "schema")
+	if err == nil {
+		witnessed.see("event " + kind)
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/base64"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/vault"
+)
+
+// Plainly runs a test on each engine against a service whose operator may open
+// accounts at the plain provider.
+func Plainly(t *testing.T, test func(t *testing.T, s *Instance)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
+			c.Adapters = []provider.Adapter{providertest.Plain()}
+		})
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		test(t, s)
+	})
+}
+
+// StartLimited starts a service that keeps its limits, with a clock that stands still.
+func StartLimited(t *testing.T, database string, configure func(*daemon.Limits), proxies ...netip.Prefix) *Instance {
+	t.Helper()
+	c := &Clock{}
+	c.Freeze()
+	l := daemon.DefaultLimits()
+	configure(&l)
+	return StartWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
+}
+
+// Instance is a running daemon with a clock that the test moves.
+type Instance struct {
+	*daemon.Service
+	Clock    *Clock
+	Spec     *Spec
+	Vault    *vault.Vault
+	Log      *Faults
+	Database string
+	Ended    sync.Once
+}
+
+// Each runs a test against a new service on each engine, and proves the
+// database and the log after it.
+func Each(t *testing.T, test func(t *testing.T, s *Instance)) {
+	t.Helper()
+	t.Parallel() // tests wait for different things
+	dbtest.Each(t, func(t *testing.T, database string) {
+		test(t, Start(t, database, &Clock{}))
+	})
+}
+
+// Alone runs a test of what the database has no part in.
+func Alone(t *testing.T, test func(t *testing.T, s *Instance)) {
+	t.Helper()
+	t.Parallel()
+	test(t, Start(t, dbtest.SQLite(t), &Clock{}))
+}
+
+// Start starts a service that has exchange rates, and keeps them however far the clock moves.
+func Start(t *testing.T, database string, c *Clock) *Instance {
+	t.Helper()
+	s := StartWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: Century, MaxAge: Century} // tests move the clock
+	})
+	s.Rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // which production needs
+	return s
+}
+
+// Century is longer than any test moves the clock.
+const Century = 100 * 365 * 24 * time.Hour
+
+// Rate sets exchange rates as the operator does.
+func (s *Instance) Rate(t *testing.T, rates ...string) {
+	t.Helper()
+	var readings []pay.Reading
+	for _, r := range rates {
+		currency, text, _ := strings.Cut(r, " ")
+		rate, err := money.ParseRate(text)
+		Must(t, err)
+		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
+	}
+	_, err := s.App.Rates.SetRates(ctx, readings, true)
+	Must(t, err)
+}
+
+// StartWith starts a service with another configuration.
+func StartWith(t *testing.T, database string, c *Clock, configure func(*daemon.Config)) *Instance {
+	t.Helper()
+	master := bytes.Repeat([]byte{7}, vault.KeySize)
+	s := &Instance{Clock: c, Log: &Faults{}, Database: database}
+	config := daemon.Config{
+		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
+		Now: s.Clock.Now, Log: slog.New(s.Log), AllowPrivateWebhooks: true,
+	}
+	configure(&config)
+	var err error
+	s.Service, err = daemon.Start(ctx, config)
+	Must(t, err)
+	s.Vault = s.App.Vault
+	up(t)
+	t.Cleanup(func() { s.End(t) })
+	Published.Do(func() {
+		Published.Spec = readSpec(t, strings.Replace(s.URL, "[::]", "127.0.0.1", 1)+"/api/openapi.json", APIPath, &witnessed)
+	})
+	if s.Spec = Published.Spec; s.Spec == nil {
+		t.Fatal("the OpenAPI document could not be read")
+	}
+	return s
+}
+
+// End stops the service, unless the test did so.
+func (s *Instance) End(t *testing.T) {
+	s.Ended.Do(func() {
+		s.Clean(t)
+		s.Shutdown()
+		s.Log.Report(t)
+	})
+}
+
+// Clean fails the test when an invariant of the database is broken.
+func (s *Instance) Clean(t *testing.T) {
+	t.Helper()
+	broken, err := s.App.Check(ctx)
+	Must(t, err)
+	for _, b := range broken {
+		t.Errorf("broken: %s", b)
+	}
+}
+
+// NewShop makes a merchant of the standard tier, whose terms the tests' figures
+// follow from, with a shop and keys.
+func (s *Instance) NewShop(t *testing.T) Client {
+	t.Helper()
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
+		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tenant.Standard, RefundFees: tenant.FeesReturned,
+	})
+	Must(t, err)
+	return Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
+}
+
+// Sweep lets the reconciliation look at what is due until done says so.
+func (s *Instance) Sweep(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	Eventually(t, what, func() bool {
+		_, err := s.App.Cascade.Sweep(ctx)
+		Must(t, err)
+		return done()
+	})
+}

@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Faults is a log that keeps what a person on call would be woken by.
+type Faults struct {
+	Mu    sync.Mutex // owns what follows
+	Lines []string
+	muted bool
+}
+
+// Enabled keeps errors alone.
+func (f *Faults) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+// WithAttrs changes nothing.
+func (f *Faults) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+// WithGroup changes nothing.
+func (f *Faults) WithGroup(string) slog.Handler { return f }
+
+// Handle keeps the line.
+func (f *Faults) Handle(_ context.Context, r slog.Record) error {
+	var line strings.Builder
+	line.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		line.WriteString(" " + a.String())
+		return true
+	})
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Lines = append(f.Lines, line.String())
+	return nil
+}
+
+// Mute reports no fault of this test, nor one that is logged while the service stops.
+func (f *Faults) Mute() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.muted = true
+}
+
+// Forget removes all lines, where faults were to be.
+func (f *Faults) Forget() {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Lines = nil
+}
+
+// Empty reports whether no fault was logged.
+func (f *Faults) Empty() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return len(f.Lines) == 0
+}
+
+// Take removes the lines that tell of something, of which there must be some.
+func (f *Faults) Take(t *testing.T, of string) {
+	t.Helper()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	kept := slices.DeleteFunc(f.Lines, func(line string) bool { return strings.Contains(line, of) })
+	if len(kept) == len(f.Lines) {
+		t.Errorf("the log tells nothing of %s", of)
+	}
+	f.Lines = kept
+}
+
+// Report fails the test for each fault that the service logged.
+func (f *Faults) Report(t *testing.T) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.muted {
+		return
+	}
+	for _, line := range f.Lines {
+		t.Errorf("the service logged a fault: %s", line)
+	}
+}

@@ -1,0 +1,59 @@
+package harness
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Mistake is a request as a beginner sends it, and what it is told.
+type Mistake struct {
+	Name, Method, Path, Body, Header string // Method: empty is POST with a body and GET without
+	Want                             string // status, code and param
+	Mend                             string // a part of the message
+}
+
+// mending is how a message says what to do: what to send, where to look, or what was meant.
+var mending = regexp.MustCompile(`send |did you mean|must (be|have|name|start)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|at most|ends too early|check |name the shop|lists them`)
+
+// CheckMistake makes a mistake and fails the test unless the reply says how to mend it.
+func CheckMistake(t *testing.T, o Client, c Mistake) {
+	t.Helper()
+	q := Request{Method: c.Method, Path: APIPath + c.Path, Body: c.Body, Header: http.Header{"Authorization": {"Bearer " + o.Credential}}}
+	switch { // the addresses that lack a part of the base
+	case strings.HasPrefix(c.Path, "///"):
+		q.Path = c.Path[2:]
+	case strings.HasPrefix(c.Path, "//"):
+		q.Path = "/api" + c.Path[1:]
+	}
+	if q.Method == "" {
+		q.Method = http.MethodGet
+		if c.Body != "" {
+			q.Method = http.MethodPost
+		}
+	}
+	if q.Method == http.MethodPost {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range strings.Split(c.Header, "|") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			q.Header.Set(name, value)
+		} else if name, ok := strings.CutSuffix(line, ":"); ok {
+			q.Header.Del(name)
+		}
+	}
+	r := o.Send(t, q)
+	got := fmt.Sprint(r.Status, " ", r.Text(t, "error.code"))
+	if param, ok := r.At(t, "error.param"); ok {
+		got += fmt.Sprint(" ", param)
+	}
+	message := r.Text(t, "error.message")
+	if got != c.Want || !strings.Contains(message, c.Mend) {
+		t.Errorf("got  %s: %s\nwant %s: …%s…\nfor %s", got, message, c.Want, c.Mend, r)
+	}
+	if !mending.MatchString(message) {
+		t.Errorf("%q says no way to mend it", message)
+	}
+}

@@ -1,0 +1,240 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+	"github.com/cascadapay/cascada/internal/vault"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+// Nodes are two services on one PostgreSQL, with two accounts at providers.
+type Nodes struct {
+	A, B  *Instance
+	Clock *Clock
+	Live  Client // of node a
+	Lines [2]*Line
+}
+
+// TwoNodes starts them. now is the clock of node a.
+func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
+	t.Helper()
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	n := &Nodes{Clock: &Clock{}}
+	node := func(now func() time.Time) *Instance {
+		return StartWith(t, database, n.Clock, func(d *daemon.Config) {
+			d.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
+			d.Adapters = []provider.Adapter{providertest.Plain()}
+			d.Now = now
+		})
+	}
+	n.A, n.B = node(func() time.Time { return now(n.Clock) }), node(n.Clock.Now)
+	n.A.Rate(t, "BRL 5.4", "MXN 18.35")
+	made, err := n.A.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	Must(t, err)
+	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
+	for i, id := range []string{"acme-1", "acme-2"} {
+		l := &Line{Upstream: providertest.NewUpstream(t, "key-1")}
+		server := httptest.NewServer(l)
+		t.Cleanup(server.Close)
+		l.Next("paid")
+		n.A.OpenAccount(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
+		n.Lines[i] = l
+	}
+	Eventually(t, "node b knows the accounts", func() bool {
+		var refused *problem.Error
+		return errors.As(n.B.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == problem.InvalidToken
+	})
+	n.B.Log.Forget() // the refusals
+	return n
+}
+
+// Charged counts what the providers have.
+func (n *Nodes) Charged() int { return len(n.Lines[0].Charges()) + len(n.Lines[1].Charges()) }
+
+// CalledBy reports whether a function with this end of its name is on the stack.
+func CalledBy(function string) bool {
+	pcs := make([]uintptr, 40)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, function) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// Teller notifies of what the test says.
+type Teller struct {
+	provider.Provider
+	Tells pay.Notice
+}
+
+// Notices reads what the test says.
+func (p *Teller) Notices(context.Context, provider.Notification) ([]pay.Notice, error) {
+	return []pay.Notice{p.Tells}, nil
+}
+
+// Bank is a provider that keeps what it paid back, by reference, as a real one
+// does. What it answers is up to the test.
+type Bank struct {
+	*sandbox.Provider
+	Answer  func(r provider.RefundRequest, known bool) (does bool, o pay.Outcome)
+	OnQuery func(known bool) pay.Outcome
+
+	mu    sync.Mutex // owns what follows
+	Paid  map[string]int64
+	calls int
+}
+
+// Refund answers as the test says, and pays back if it says so.
+func (b *Bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	b.mu.Lock()
+	b.calls++
+	_, known := b.Paid[r.Reference]
+	b.mu.Unlock()
+	does, o := b.Answer(r, known)
+	if does {
+		b.Pay(r)
+	}
+	return o
+}
+
+// Pay pays once, however often it is asked.
+func (b *Bank) Pay(r provider.RefundRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Paid[r.Reference] = r.Local.Minor
+}
+
+// QueryRefund answers as the test says.
+func (b *Bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.Paid[r.Reference]
+	return b.OnQuery(known)
+}
+
+// Total is how much it paid back, in how many refunds and calls.
+func (b *Bank) Total() (sum int64, refunds, calls int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.Paid {
+		sum += n
+	}
+	return sum, len(b.Paid), b.calls
+}
+
+// Honest answers a question with what was done.
+func Honest(known bool) pay.Outcome {
+	if known {
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// Node is one of the service's nodes on a database, without its listener and
+// loops, with one provider.
+func Node(t *testing.T, database string, c *Clock, b provider.Provider, log *Faults) *app.App {
+	t.Helper()
+	return NodeAt(t, database, c, c.Now, b, log)
+}
+
+// NodeAt is node with a clock of the leases of its own.
+func NodeAt(t *testing.T, database string, c *Clock, lease func() time.Time, b provider.Provider, log *Faults) *app.App {
+	t.Helper()
+	return NodeOf(t, database, c, log, func(config *app.Config) {
+		config.LeaseClock, config.Providers, config.Sandbox = lease, map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
+	})
+}
+
+// NodeOf is a node that is configured by the test.
+func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func(*app.Config)) *app.App {
+	t.Helper()
+	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
+	Must(t, err)
+	config := app.Config{
+		Config:     base.Config{Log: slog.New(log), Vault: secrets, Now: c.Now, NewID: id.New, CheckoutURL: "http://127.0.0.1"},
+		LeaseClock: c.Now, InboxURL: "http://127.0.0.1/inbox",
+		Sender: webhook.NewSender(webhook.Config{Now: c.Now}),
+	}
+	configure(&config)
+	a, err := app.Open(ctx, database, config)
+	Must(t, err)
+	t.Cleanup(a.Close)
+	return a
+}
+
+// Acme is a new merchant's sandbox key.
+func Acme(t *testing.T, a *app.App) base.Principal {
+	t.Helper()
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	Must(t, err)
+	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
+	Must(t, err)
+	return who
+}
+
+// PaidCard takes a card payment of 25.50 for a new merchant.
+func PaidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
+	t.Helper()
+	p, _, err := a.Payments.Create(ctx, Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
+	Must(t, err)
+	return p.Scope, p.ID
+}
+
+// Sound proves the books and the log of a node.
+func Sound(t *testing.T, a *app.App, log *Faults) {
+	t.Helper()
+	broken, err := a.Check(ctx)
+	Must(t, err)
+	for _, b := range broken {
+		t.Errorf("broken: %s", b)
+	}
+	log.Report(t)
+}
+
+// ClaimsOf selects the claims of a payment.
+func ClaimsOf(payment string) pay.ClaimFilter {
+	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
+}
+
+// Till is a provider whose charges and questions are up to the test.
+type Till struct {
+	*sandbox.Provider
+	OnCharge func(ctx context.Context, r provider.Request) pay.Outcome
+	OnQuery  func(ctx context.Context, r provider.Request) pay.Outcome
+}
+
+// Charge does what the test says.
+func (p *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome { return p.OnCharge(ctx, r) }
+
+// Query answers what the test says.
+func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome { return p.OnQuery(ctx, r) }

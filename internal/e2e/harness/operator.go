@@ -1,0 +1,206 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+const adminBase = "/admin/v1"
+
+// Operator is who uses the admin API of a service, with a token.
+type Operator struct {
+	*Instance
+	Name, Token string
+	Log         *Diary
+}
+
+// Diary is a log of every level, as text.
+type Diary struct {
+	mu   sync.Mutex // owns text
+	text bytes.Buffer
+}
+
+// Write is for io.Writer.
+func (d *Diary) Write(line []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.Write(line)
+}
+
+func (d *Diary) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.text.String()
+}
+
+// Operated runs a test on each engine as the operator of a service where accounts
+// may be opened at the plain provider.
+func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		log := &Diary{}
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: Century, MaxAge: Century}
+			c.Adapters = []provider.Adapter{providertest.Plain()}
+			c.Admin, c.Log = "127.0.0.1:0", slog.New(slog.NewTextHandler(log, nil))
+		})
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		PublishedForOperators.Do(func() {
+			PublishedForOperators.Spec = readSpec(t, s.AdminURL+"/openapi.json", adminBase, &witnessedByOperators)
+		})
+		if PublishedForOperators.Spec == nil {
+			t.Fatal("the admin API's OpenAPI document could not be read")
+		}
+		test(t, s.Operator(t, "ana", log))
+		if text := log.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "hush") || strings.Contains(text, "key-1") {
+			t.Errorf("the service logged a fault, or a secret:\n%s", text)
+		}
+	})
+}
+
+// Operator adds one.
+func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
+	t.Helper()
+	token, _, err := s.App.Operators.Add(ctx, s.App.Self(), name, time.Time{})
+	Must(t, err)
+	return Operator{s, name, token, log}
+}
+
+// Ask makes a request of the admin API and proves what holds for every reply.
+func (op Operator) Ask(t *testing.T, method, path, body string, header ...string) Reply {
+	t.Helper()
+	q := Request{Method: method, Path: adminBase + path, Body: body, Header: http.Header{"Authorization": {"Bearer " + op.Token}}}
+	if body != "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if q.Header.Set(name, value); value == "" {
+			q.Header.Del(name)
+		}
+	}
+	req, err := http.NewRequest(method, op.AdminURL+path, strings.NewReader(body))
+	Must(t, err)
+	req.Header = q.Header
+	res, err := http.DefaultClient.Do(req)
+	Must(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	Must(t, err)
+	r := Reply{request: q, Status: res.StatusCode, Header: res.Header, Body: text}
+	if got := r.Header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("Cache-Control is %q: %s", got, r)
+	}
+	if id := r.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || r.Status >= 400 && id != r.Text(t, "error.requestId") {
+		t.Errorf("X-Request-Id is %q: %s", id, r)
+	}
+	if strings.Contains(string(text), "hush") || strings.Contains(string(text), "key-1") || strings.Contains(string(text), op.Token) {
+		t.Errorf("the reply tells a secret: %s", r)
+	}
+	PublishedForOperators.check(t, r)
+	return r
+}
+
+// Get reads.
+func (op Operator) Get(t *testing.T, path string) Reply {
+	t.Helper()
+	return op.Ask(t, http.MethodGet, path, "")
+}
+
+// Post posts JSON.
+func (op Operator) Post(t *testing.T, path, body string) Reply {
+	t.Helper()
+	return op.Ask(t, http.MethodPost, path, body)
+}
+
+// Patch changes what is named.
+func (op Operator) Patch(t *testing.T, path, body string) Reply {
+	t.Helper()
+	return op.Ask(t, http.MethodPatch, path, body)
+}
+
+// Remove deletes.
+func (op Operator) Remove(t *testing.T, path string) Reply {
+	t.Helper()
+	return op.Ask(t, http.MethodDelete, path, "")
+}
+
+// PlainAccount is the body that opens an account at an upstream which knows key-1.
+func PlainAccount(id string, u *providertest.Upstream, more string) string {
+	return fmt.Sprintf(`{"id":%q,"adapter":"plain","environment":"production","baseUrl":%q,"credentials":{"apiKey":"key-1","webhookSecret":"%[1]s-hush"}%[3]s}`,
+		id, u.URL, more)
+}
+
+// Did fails the test unless the audit log has one entry of the act, in the name of
+// the operator and of the reply's request.
+func (op Operator) Did(t *testing.T, act audit.Act, object string, r Reply) {
+	t.Helper()
+	list, err := op.App.Audit(ctx, "", "", time.Time{}, 1000)
+	Must(t, err)
+	var found []audit.Entry
+	for _, e := range list {
+		if strings.Contains(fmt.Sprint(e), "hush") || strings.Contains(fmt.Sprint(e), "key-1") {
+			t.Errorf("the audit log tells a secret: %+v", e)
+		}
+		if e.Act == act && e.Object == object && e.By.Request == r.Header.Get("X-Request-Id") {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 || found[0].By.Kind != audit.ByOperator || found[0].By.ID != op.Name || found[0].By.IP != "127.0.0.1" {
+		t.Errorf("the audit log has %+v of %s, want one entry by %s", found, act, op.Name)
+	}
+}
+
+// AuditActs reads a merchant's audit log.
+func AuditActs(t *testing.T, o Client) []audit.Entry {
+	t.Helper()
+	list, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
+	Must(t, err)
+	return list
+}
+
+// AuditEntry returns the one entry that says what was done to an object.
+func AuditEntry(t *testing.T, o Client, act audit.Act, object string) audit.Entry {
+	t.Helper()
+	var found []audit.Entry
+	for _, e := range AuditActs(t, o) {
+		if e.Act == act && e.Object == object {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d entries of %s %s, want one of %v", len(found), act, object, AuditActs(t, o))
+	}
+	return found[0]
+}
+
+// AuditByRequest fails the test unless the entry names the shop's key and the
+// request of the reply.
+func AuditByRequest(t *testing.T, o Client, e audit.Entry, r Reply) {
+	t.Helper()
+	by := e.By
+	if by.Kind != audit.ByKey || !strings.HasPrefix(by.ID, "key_") || by.IP != "127.0.0.1" || by.Request != r.Header.Get("X-Request-Id") {
+		t.Errorf("%s was done by %+v, want the key and the request %s", e.Act, by, r.Header.Get("X-Request-Id"))
+	}
+	if want := (tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}); e.Scope != want {
+		t.Errorf("%s is of %+v, want %+v", e.Act, e.Scope, want)
+	}
+	if since := time.Since(e.At); since < 0 || since > Patience {
+		t.Errorf("%s was done at %s", e.Act, e.At)
+	}
+}

@@ -1,0 +1,201 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// CLABE is the bank account of the tests.
+const CLABE = "032180000118359719"
+
+// behind commits a change to the service's database past its API: what an
+// operator would do, or what would take days.
+func (s *Instance) behind(t *testing.T, change pay.Change) {
+	t.Helper()
+	db, err := store.Open(ctx, s.Database, store.Options{SealKey: s.Vault.Key("blocks")})
+	Must(t, err)
+	defer db.Close()
+	Must(t, db.Commit(ctx, change))
+}
+
+// Fund gives the merchant an available balance of USD cents.
+func (o Client) Fund(t *testing.T, live bool, cents int64) {
+	t.Helper()
+	now := o.Clock.Now()
+	o.behind(t, pay.Change{Transfers: []ledger.Transfer{{
+		ID: fmt.Sprintf("tr_fund-%s-%d", o.Merchant.ID, now.UnixNano()), Merchant: o.Merchant.ID, Live: live, Kind: "adjustment",
+		Local: money.New(cents, money.USD), At: now,
+		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -cents}, {Account: ledger.Available, Amount: cents}},
+	}}})
+}
+
+// Wallet adds one with the CLABE of the tests, unless a body is given.
+func (o Client) Wallet(t *testing.T, body ...string) string {
+	t.Helper()
+	body = append(body, `{"type":"bank_account","currency":"MXN","destination":"`+CLABE+`"}`)
+	return o.Post(t, "/wallets", body[0]).Want(t, http.StatusCreated).Text(t, "id")
+}
+
+// Withdraw takes an amount that must be accepted and returns the id.
+func (o Client) Withdraw(t *testing.T, amount string, header ...string) string {
+	t.Helper()
+	return o.Post(t, "/withdrawals", `{"amount":`+amount+`}`, header...).Want(t, http.StatusCreated).Text(t, "id")
+}
+
+// PayOut lets the loop look at what is due until the withdrawal stands so.
+func (o Client) PayOut(t *testing.T, withdrawal, status string) Reply {
+	t.Helper()
+	var r Reply
+	Eventually(t, withdrawal+" is "+status, func() bool {
+		_, err := o.App.Payouts.PayOut(ctx)
+		Must(t, err)
+		r = o.Get(t, "/withdrawals/"+withdrawal).Want(t, http.StatusOK)
+		return r.Text(t, "status") == status
+	})
+	return r
+}
+
+// Available reads how much may be withdrawn.
+func Available(t *testing.T, o Client) string {
+	t.Helper()
+	return o.Get(t, "/me/balance").Want(t, http.StatusOK).Text(t, "balance.available")
+}
+
+// Payer is a payout provider that keeps what it was told, as a real one does. It
+// pays once for a reference.
+type Payer struct {
+	Mu    sync.Mutex // owns what follows
+	sends map[string]int
+	paid  map[string]payout.Request
+	send  func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: pay
+	query func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: the truth
+	Has   money.Amount                                       // what it says that the operator has there
+}
+
+// Balance tells what the test lets it tell.
+func (b *Payer) Balance(context.Context) (money.Amount, error) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.Has.Currency == "" {
+		return b.Has, errors.New("the bank does not tell")
+	}
+	return b.Has, nil
+}
+
+// NewPayer is a bank that nobody has told anything.
+func NewPayer() *Payer { return &Payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }
+
+// Adapter lets accounts be opened at the payer.
+func (b *Payer) Adapter() provider.Adapter {
+	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil },
+		Needs: map[string][]pay.HolderField{"pix.*": {pay.HolderName, pay.HolderDocument}}}
+}
+
+// Notices reads what the tests let the bank tell: the notices themselves.
+func (b *Payer) Notices(_ context.Context, n provider.Notification) (list []pay.PayoutNotice, err error) {
+	if n.Header.Get("Signature") != "bank" {
+		return nil, provider.ErrUnsigned
+	}
+	err = json.Unmarshal(n.Body, &list)
+	for i := range list {
+		list[i].Body = n.Body
+	}
+	return list, err
+}
+
+// PayOutBy opens a production account that pays out.
+func (s *Instance) PayOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
+	t.Helper()
+	n.Adapter, n.Live = adapter, true
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
+	Must(t, err)
+}
+
+// Send pays, unless the test says otherwise.
+func (b *Payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	b.sends[r.Reference]++
+	if b.send != nil {
+		return b.send(b, r)
+	}
+	return b.Pay(r)
+}
+
+// Query tells the truth, unless the test says otherwise.
+func (b *Payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.query != nil {
+		return b.query(b, r)
+	}
+	return b.truth(r)
+}
+
+// Pay pays once for a reference.
+func (b *Payer) Pay(r payout.Request) pay.PayoutOutcome {
+	b.paid[r.Reference] = r
+	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + r.Reference}
+}
+
+func (b *Payer) truth(r payout.Request) pay.PayoutOutcome {
+	if _, ok := b.paid[r.Reference]; ok {
+		return pay.PayoutOutcome{Kind: pay.PayoutPaid}
+	}
+	return pay.PayoutOutcome{Kind: pay.PayoutMissing}
+}
+
+// Behave changes how the bank answers.
+func (b *Payer) Behave(send, query func(*Payer, payout.Request) pay.PayoutOutcome) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	b.send, b.query = send, query
+}
+
+// Told returns how often the bank was asked to pay a withdrawal, and whether
+// it did.
+func (b *Payer) Told(withdrawal string) (sends int, paid payout.Request, ok bool) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	reference := withdrawal[len(pay.WithdrawalPrefix):]
+	paid, ok = b.paid[reference]
+	return b.sends[reference], paid, ok
+}
+
+// EachPayer runs a test against services whose production withdrawals a bank
+// pays, with a verified and funded merchant's live key and its active wallet.
+func EachPayer(t *testing.T, test func(t *testing.T, o Client, b *Payer)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		b := NewPayer()
+		s := StartWith(t, database, &Clock{}, func(c *daemon.Config) {
+			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.Adapter()), time.Millisecond
+		})
+		s.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-1"})
+		s.Rate(t, "MXN 18.35")
+		o := s.NewShop(t).Production()
+		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+		Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+		o.Fund(t, true, 1_000_00)
+		o.Wallet(t)
+		s.Clock.Advance(time.Second)
+		test(t, o, b)
+	})
+}

@@ -1,0 +1,192 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Same fails the test unless the second reply repeats the first one and says
+// so. The id of the request is its own.
+func Same(t *testing.T, first, second Reply) {
+	t.Helper()
+	if first.Header.Get("Idempotency-Replayed") != "" || second.Header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("Idempotency-Replayed is %q and then %q, want none and then true: %s",
+			first.Header.Get("Idempotency-Replayed"), second.Header.Get("Idempotency-Replayed"), second)
+	}
+	normal := func(r Reply) string {
+		return strings.ReplaceAll(string(r.Body), r.Header.Get("X-Request-Id"), "req")
+	}
+	if first.Status != second.Status || normal(first) != normal(second) {
+		t.Errorf("the replay differs from the first reply %s\nreplay: %s", first, second)
+	}
+}
+
+// Reply is what came back for a request.
+type Reply struct {
+	request Request
+	Status  int
+	Header  http.Header
+	Body    []byte
+}
+
+// String is what a failing test prints: the request and the reply.
+func (r Reply) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n> %s %s", r.request.Method, clip(r.request.Path))
+	for name, values := range r.request.Header {
+		fmt.Fprintf(&b, "\n> %s: %s", name, clip(strings.Join(values, ", ")))
+	}
+	if r.request.Body != "" {
+		fmt.Fprintf(&b, "\n> %s", clip(r.request.Body))
+	}
+	fmt.Fprintf(&b, "\n< %d %s\n< %s", r.Status, r.Header.Get("X-Request-Id"), clip(string(r.Body)))
+	return b.String()
+}
+
+// clip shortens what would fill the screen.
+func clip(s string) string {
+	const enough = 4000
+	if len(s) <= enough {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:enough], len(s))
+}
+
+// Want ends the test unless the reply has the status.
+func (r Reply) Want(t *testing.T, status int) Reply {
+	t.Helper()
+	if r.Status != status {
+		t.Fatalf("want %d, got %s", status, r)
+	}
+	return r
+}
+
+// Is fails the test unless the reply has the status and a body like the
+// pattern (see compare).
+func (r Reply) Is(t *testing.T, status int, pattern string) {
+	t.Helper()
+	if r.Status != status {
+		t.Errorf("want %d, got %s", status, r)
+		return
+	}
+	for _, difference := range Compare("", Decode(t, []byte(pattern)), Decode(t, r.Body)) {
+		t.Errorf("%s: %s", difference, r)
+	}
+}
+
+// Refused fails the test unless the reply is the error that want tells as
+// problem does.
+func (r Reply) Refused(t *testing.T, want string) {
+	t.Helper()
+	if got := r.Problem(t); got != want {
+		t.Errorf("got  %s\nwant %s\nfor %s", got, want, r)
+	}
+}
+
+// Tells fails the test unless a part of the reply is as a JSON text says.
+func (r Reply) Tells(t *testing.T, path, want string) {
+	t.Helper()
+	got, _ := r.At(t, path)
+	for _, difference := range Compare(path, Decode(t, []byte(want)), got) {
+		t.Errorf("%s: %s", difference, r)
+	}
+}
+
+// Problem tells an error in one line: status, code, type, and what there is of
+// param, decline, issues, missing, reason, from and action.
+func (r Reply) Problem(t *testing.T) string {
+	t.Helper()
+	if r.Status < 400 {
+		return strconv.Itoa(r.Status)
+	}
+	parts := []string{strconv.Itoa(r.Status), r.Text(t, "error.code"), r.Text(t, "error.type")}
+	if r.Text(t, "error.message") == "" {
+		parts = append(parts, "WITHOUT A MESSAGE")
+	}
+	for _, field := range []struct{ name, path string }{
+		{"param", "error.param"}, {"decline", "error.decline_code"},
+	} {
+		if v, ok := r.At(t, field.path); ok {
+			parts = append(parts, field.name+"="+fmt.Sprint(v))
+		}
+	}
+	details, _ := r.At(t, "error.details")
+	d, _ := details.(map[string]any)
+	if issues, ok := d["issues"].([]any); ok {
+		var paths []string
+		for _, i := range issues {
+			issue, _ := i.(map[string]any)
+			if issue["message"] == "" {
+				parts = append(parts, "WITHOUT A MESSAGE")
+			}
+			paths = append(paths, fmt.Sprint(issue["path"]))
+		}
+		parts = append(parts, "issues="+strings.Join(paths, ","))
+	}
+	if missing, ok := d["missingFields"]; ok {
+		parts = append(parts, "missing="+strings.Join(strings.Fields(strings.Trim(fmt.Sprint(missing), "[]")), ","))
+	}
+	for _, name := range []string{"reason", "from", "action", "boundViolated"} {
+		if v, ok := d[name]; ok {
+			parts = append(parts, name+"="+fmt.Sprint(v))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// At returns the value at a dotted path such as data.0.id.
+func (r Reply) At(t *testing.T, path string) (any, bool) {
+	t.Helper()
+	return At(Decode(t, r.Body), path)
+}
+
+// At returns the value at a dotted path such as data.0.id.
+func At(v any, path string) (any, bool) {
+	for part := range strings.SplitSeq(path, ".") {
+		switch t := v.(type) {
+		case map[string]any:
+			next, ok := t[part]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(t) {
+				return nil, false
+			}
+			v = t[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// Text returns the value at a path as text; it ends the test where there is
+// none.
+func (r Reply) Text(t *testing.T, path string) string {
+	t.Helper()
+	v, ok := r.At(t, path)
+	if !ok {
+		t.Fatalf("nothing at %s: %s", path, r)
+	}
+	return fmt.Sprint(v)
+}
+
+// Decode reads JSON with its numbers as they are written.
+func Decode(t *testing.T, text []byte) any {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		t.Fatalf("not JSON (%v): %s", err, clip(string(text)))
+	}
+	return v
+}

@@ -1,0 +1,94 @@
+package payments
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+// A merchant sees in seconds what takes days: a voucher expires, and the
+// webhook that tells so is tried again.
+func TestTheTestClockExpiresAPayment(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		payment := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"12345678909"}`)
+		kept := other.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"12345678909"}`)
+
+		before := o.Get(t, "/sandbox/clock").Want(t, http.StatusOK)
+		if got := before.Text(t, "advanceSeconds"); got != "0" {
+			t.Errorf("a new clock is %s seconds ahead, want 0", got)
+		}
+		o.Post(t, "/sandbox/clock", `{"advance":"7d"}`).Want(t, http.StatusOK)
+		moved := o.Post(t, "/sandbox/clock", `{"advance":"1d12h"}`).Want(t, http.StatusOK)
+		if got := moved.Text(t, "advanceSeconds"); got != "734400" {
+			t.Errorf("after 7d and 1d12h the clock is %s seconds ahead, want 734400", got)
+		}
+		want := s.Clock.Now().Add(204 * time.Hour)
+		if got, err := time.Parse(time.RFC3339, moved.Text(t, "now")); err != nil || got.Sub(want).Abs() > time.Minute {
+			t.Errorf("the clock shows %v, want %v (%v)", got, want, err)
+		}
+
+		s.Sweep(t, "the payment expires", func() bool { return o.Status(t, payment) == "expired" })
+		if got := other.Status(t, kept); got != "pending" {
+			t.Errorf("another merchant's payment is %s, want pending", got)
+		}
+		expired := o.Get(t, "/payments/"+payment).Text(t, "timestamps.expired")
+		if at, err := time.Parse(time.RFC3339, expired); err != nil || at.Before(want.Add(-36*time.Hour-time.Minute)) {
+			t.Errorf("it expired at %s, before the first move of the clock to %v", expired, want)
+		}
+		// What is made now has the clock's time, and filters find it there.
+		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		r := o.Get(t, "/payments?from="+want.Add(-time.Minute).Format("2006-01-02T15:04:05Z")).Want(t, http.StatusOK)
+		if got := r.Text(t, "pagination.total"); got != "1" || r.Text(t, "data.0.id") != late {
+			t.Errorf("from the moved clock on there are %s payments, want %s alone: %s", got, late, r)
+		}
+		o.Get(t, "/me").Want(t, http.StatusOK) // credentials keep to the service's clock
+	})
+}
+
+// A clock that was moved is moved after a restart and on another node.
+func TestTheTestClockIsKept(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		done := make(chan string, 8)
+		for range 8 {
+			go func() {
+				done <- o.Post(t, "/sandbox/clock", `{"advance":"1h"}`).Want(t, http.StatusOK).Text(t, "advanceSeconds")
+			}()
+		}
+		seen := map[string]bool{}
+		for range 8 {
+			seen[harness.Soon(t, "it to be done", done)] = true
+		}
+		if got := o.Get(t, "/sandbox/clock").Text(t, "advanceSeconds"); got != "28800" || len(seen) != 8 {
+			t.Errorf("eight moves at once: %s seconds ahead, replies %v; want 28800 and eight different ones", got, seen)
+		}
+	})
+}
+
+func TestTheTestClockRefusesNonsense(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for body, want := range map[string]string{
+			`{}`:                   "400 missing_field invalid_request_error param=advance issues=advance missing=advance",
+			`{"advance":""}`:       "400 missing_field invalid_request_error param=advance issues=advance missing=advance",
+			`{"advance":"soon"}`:   "400 invalid_request invalid_request_error param=advance issues=advance",
+			`{"advance":"-1h"}`:    "400 invalid_request invalid_request_error param=advance",
+			`{"advance":"0s"}`:     "400 invalid_request invalid_request_error param=advance",
+			`{"advance":"9999d"}`:  "400 invalid_request invalid_request_error param=advance",
+			`{"advance":48}`:       "400 invalid_request invalid_request_error param=advance issues=advance",
+			`{"advance":"1d1d1h"}`: "400 invalid_request invalid_request_error param=advance issues=advance",
+			`{"advance":"99999d"}`: "400 invalid_request invalid_request_error param=advance issues=advance",
+		} {
+			o.Post(t, "/sandbox/clock", body).Refused(t, want)
+		}
+		o.Production().Post(t, "/sandbox/clock", `{"advance":"1h"}`).Refused(t, "400 production_key_refused invalid_request_error")
+		o.Production().Get(t, "/sandbox/clock").Refused(t, "400 production_key_refused invalid_request_error")
+		o.As(o.Sandbox.Publishable).Post(t, "/sandbox/clock", `{"advance":"1h"}`).Refused(t, "403 key_kind_not_allowed permission_error")
+		if got := o.Get(t, "/sandbox/clock").Text(t, "advanceSeconds"); got != "0" {
+			t.Errorf("refused moves moved the clock by %s seconds", got)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package payments
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// centless is a provider that takes no cents, as several do in Colombia.
+type centless struct{ provider.Provider }
+
+func (centless) Takes(_ string, local money.Amount) bool { return local.Minor%100 == 0 }
+
+func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
+	if !c.Takes(r.Rail, r.Local) {
+		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
+	}
+	return c.Provider.Charge(ctx, r)
+}
+
+// centlessly runs a test on a service whose one account, in Colombia, takes no cents.
+func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		adapter := providertest.Plain()
+		open := adapter.Open
+		adapter.Rails = []string{"bank.pse.COL"}
+		adapter.Open = func(a provider.Account) (provider.Provider, error) {
+			p, err := open(a)
+			return centless{p}, err
+		}
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Adapters = []provider.Adapter{adapter}
+		})
+		s.Rate(t, "COP 4120.5")
+		u := providertest.NewUpstream(t, "key-1")
+		u.Next("open")
+		s.OpenAccount(t, "acme-co", u)
+		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+		harness.Must(t, err)
+		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
+	})
+}
+
+const shopperAna = `"customer":{"firstName":"Ana","lastName":"Gil","email":"ana@shop.example","phone":"+573001234567","documentId":"1020304050"}`
+
+// Where a provider takes no cents, shoppers are asked for whole pesos, on the page and by
+// the API, and what the page offers can be paid.
+func TestPesosAreQuotedWhole(t *testing.T) {
+	centlessly(t, func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream) {
+		r := live.Post(t, "/checkout/sessions", `{"amount":45.5,"country":"CO",`+shopperAna+`}`).Want(t, http.StatusCreated)
+		path := strings.TrimPrefix(r.Text(t, "checkoutUrl"), s.URL)
+		_, page, _ := s.Visit(t, path+"?lang=es")
+		if !strings.Contains(page, "$187.483,00\u00a0COP") || strings.Contains(page, "187.482") {
+			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
+		}
+		id := ""
+		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
+		for _, m := range methods {
+			if m.Key == "bank.pse.COL" {
+				id = m.ID
+			}
+		}
+		_, _, h := s.Browse(t, http.MethodPost, path, url.Values{"method": {id}}.Encode())
+		chosen, _, _ := strings.Cut(strings.TrimPrefix(h.Get("Location"), "/c/"), "?")
+		paid := live.Get(t, "/payments/"+chosen).Want(t, http.StatusOK)
+		if paid.Text(t, "amountLocal") != "187483" || paid.Text(t, "status") != "pending" {
+			t.Errorf("what was offered is %s", paid)
+		}
+		direct := live.Post(t, "/payments", `{"amount":45.5,"paymentMethodId":"`+id+`","documentId":"1020304050","buyerName":"Ana Gil","buyerEmail":"ana@shop.example"}`).Want(t, http.StatusCreated)
+		if direct.Text(t, "amountLocal") != "187483" || direct.Text(t, "status") != "pending" {
+			t.Errorf("by the API it is %s", direct)
+		}
+
+		// What the shop itself asks for with cents is not rounded: it cannot be paid so.
+		r = live.Post(t, "/checkout/sessions", `{"amount":187482.75,"currency":"COP","country":"CO",`+shopperAna+`}`)
+		if r.Status != http.StatusUnprocessableEntity || r.Text(t, "error.code") != "amount_out_of_limits" {
+			t.Errorf("a session that nobody can pay is %s", r)
+		}
+		u.Next("paid")
+	})
+}

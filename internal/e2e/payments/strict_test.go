@@ -1,0 +1,132 @@
+package payments
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+// A strict sandbox refuses what production refuses; a lenient one takes it, as it always did.
+func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		const strict = "Sandbox-Strict: true"
+		for _, c := range []struct{ name, body, want string }{
+			{"another country", `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`, "400 unsupported_country invalid_request_error param=country"},
+			{"a method that the country does not know", `{"amount":10,"paymentMethod":"spei","country":"BR","documentId":"GODE561231GR8"}`, "400 unsupported_country invalid_request_error param=country"},
+			{"no country, which is the USA", `{"amount":10,"paymentMethod":"pix","documentId":"52998224725"}`, "400 unsupported_country invalid_request_error param=country"},
+			{"a CPF with a wrong check digit", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224726"}`, "400 invalid_request invalid_request_error param=documentId issues=documentId"},
+			{"a document that is none", `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"X"}`, "400 invalid_request invalid_request_error param=documentId issues=documentId"},
+			{"an address without a dot", `{"amount":10,"paymentMethodId":"sbx_cash","userEmail":"ana@localhost"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"a quoted address", `{"amount":10,"paymentMethodId":"sbx_cash","userEmail":"ana..b@example.com"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"both", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"1","userEmail":"ana@localhost"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail,documentId"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				o.Post(t, "/payments", c.body, strict).Refused(t, c.want)
+				if c.name != "a quoted address" { // which nobody takes
+					o.Create(t, c.body)
+					o.Create(t, c.body, "Sandbox-Strict: false")
+				}
+			})
+		}
+		good := `{"amount":10,"paymentMethodId":"sbx_pix","country":"BR","documentId":"529.982.247-25","userEmail":"ana@example.com"}`
+		o.Create(t, good, strict)
+		session := strings.ReplaceAll(harness.CheckoutBody, "+55 11 98765 4321", "11 98765 4321")
+		o.Post(t, "/checkout/sessions", session, strict).Refused(t, "400 invalid_request invalid_request_error param=customer.phone issues=customer.phone")
+		o.Session(t, session)
+
+		// The merchant's setting holds where the header says nothing.
+		o.Get(t, "/sandbox/settings").Is(t, http.StatusOK, `{"strict":false}`)
+		o.Call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, harness.AsJSON).Is(t, http.StatusOK, `{"strict":true}`)
+		o.Get(t, "/sandbox/settings").Is(t, http.StatusOK, `{"strict":true}`)
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`).Refused(t, "400 unsupported_country invalid_request_error param=country")
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`, "Sandbox-Strict: false")
+		token := o.Session(t, strings.ReplaceAll(harness.CheckoutBody, "52998224725", "52998224726"))
+		o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix"}`).Refused(t, "400 invalid_request invalid_request_error param=customer.documentId issues=customer.documentId")
+		o.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pix","customer":{"documentId":"52998224725"}}`).Want(t, http.StatusCreated)
+		stranger := s.NewShop(t)
+		stranger.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash","country":"CO"}`)
+
+		o.Post(t, "/payments", harness.Card, "Sandbox-Strict: yes").Refused(t, "400 invalid_request invalid_request_error param=Sandbox-Strict issues=Sandbox-Strict")
+		live := o.Production()
+		live.Post(t, "/payments", harness.Card, strict).Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
+		live.Get(t, "/sandbox/settings").Refused(t, "400 production_key_refused invalid_request_error")
+		live.Call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, harness.AsJSON).Refused(t, "400 production_key_refused invalid_request_error")
+	})
+}
+
+// What production refuses of a webhook's address, a strict sandbox refuses: with the header, or as it is set.
+func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		const strict, lenient, wrong = "Sandbox-Strict: true", "Sandbox-Strict: false", "400 invalid_request invalid_request_error param=url issues=url"
+		body := func(url string) string { return fmt.Sprintf(`{"events":["*"],"url":%q}`, url) }
+		good := o.Post(t, "/webhooks", body("https://shop.example/strict"), strict).Want(t, http.StatusCreated).Text(t, "id")
+		bad := []string{"http://shop.example/hook", "https://127.0.0.1/hook", "https://localhost/hook", "https://[::1]/hook"}
+		for _, url := range bad {
+			o.Post(t, "/webhooks", body(url), strict).Refused(t, wrong)
+			o.Call(t, http.MethodPatch, "/webhooks/"+good, body(url), harness.AsJSON, strict).Refused(t, wrong)
+		}
+		o.Call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, harness.AsJSON).Want(t, http.StatusOK)
+		for _, url := range bad {
+			o.Post(t, "/webhooks", body(url)).Refused(t, wrong)
+			o.Call(t, http.MethodPatch, "/webhooks/"+good, body(url), harness.AsJSON).Refused(t, wrong)
+			id := o.Post(t, "/webhooks", body(url), lenient).Want(t, http.StatusCreated).Text(t, "id")
+			o.Call(t, http.MethodPatch, "/webhooks/"+id, body(url+"/2"), harness.AsJSON, lenient).Want(t, http.StatusOK)
+			// What is not about its address may change.
+			o.Call(t, http.MethodPatch, "/webhooks/"+id, `{"status":"disabled"}`, harness.AsJSON).Want(t, http.StatusOK)
+		}
+		o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated) // an inbox
+		o.Post(t, "/webhooks", body("https://shop.example/x"), "Sandbox-Strict: yes").Refused(t, "400 invalid_request invalid_request_error param=Sandbox-Strict issues=Sandbox-Strict")
+		live := o.Production()
+		live.Post(t, "/webhooks", body("https://shop.example/x"), strict).Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Strict")
+		for _, url := range bad {
+			live.Post(t, "/webhooks", body(url)).Refused(t, wrong)
+		}
+	})
+}
+
+// A card in a strict sandbox goes through a page, pending and a webhook, as production's do. In a
+// lenient one it is approved at once.
+func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"payment.pending","payment.completed","payment.failed"`)
+		made := o.Post(t, "/payments", harness.Card, "Sandbox-Strict: true", "Idempotency-Key: strict").Want(t, http.StatusCreated)
+		payment := made.Text(t, "transactionId")
+		if made.Text(t, "status") != "pending" || !strings.HasPrefix(made.Text(t, "paymentFormUrl"), "http") {
+			t.Errorf("the card's payment is %s", made)
+		}
+		o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict").Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict", "Sandbox-Strict: false").Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
+		both := o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict", "Sandbox-Simulate: paid")
+		both.Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Simulate reason=header_differs")
+		if message := both.Text(t, "error.message"); !strings.Contains(message, "another Sandbox-Simulate and Sandbox-Strict: send") {
+			t.Errorf("of two headers that differ it says %s", message)
+		}
+		o.Post(t, "/payments", harness.With(`"userName":"Ana"`), "Idempotency-Key: strict", "Sandbox-Strict: true").Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
+		endpoint.IsTold(t, payment, "payment.pending 0")
+		s.Sweep(t, "nothing", func() bool { return true })
+		if got := o.Status(t, payment); got != "pending" {
+			t.Errorf("before the shopper has paid it is %s", got)
+		}
+		o.Simulate(t, payment, "paid")
+		endpoint.IsTold(t, payment, "payment.pending 0, payment.completed 1")
+		declined := o.Create(t, `{"amount":10.05,"paymentMethodId":"sbx_card"}`, "Sandbox-Strict: true")
+		o.Simulate(t, declined, "failed")
+		if code := o.Get(t, "/payments/"+declined).Text(t, "failure.code"); code != "card_declined" {
+			t.Errorf("the declined card's payment failed with %s", code)
+		}
+		left := o.Create(t, harness.Card, "Sandbox-Strict: true")
+		s.Clock.Advance(31 * time.Minute)
+		harness.Eventually(t, "the page's time is over", func() bool { return o.Status(t, left) == "expired" })
+		if got := o.Status(t, o.Create(t, harness.Card)); got != "completed" {
+			t.Errorf("a card in a lenient sandbox is %s", got)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package payouts
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+var (
+	carla = audit.Actor{Kind: audit.ByOperator, ID: "carla"}
+	bruno = audit.Actor{Kind: audit.ByOperator, ID: "bruno"}
+)
+
+// fileShop is a verified and funded production merchant whose wallet a bank-file account pays.
+func fileShop(t *testing.T, database string, credentials map[string]string) harness.Client {
+	t.Helper()
+	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+	s.Rate(t, "MXN 18.35", "BRL 5.4")
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+	s.Clock.Advance(time.Second)
+	return o
+}
+
+// waitingPayouts makes withdrawals that wait for a batch.
+func waitingPayouts(t *testing.T, o harness.Client, amounts ...string) (list []string) {
+	t.Helper()
+	for _, amount := range amounts {
+		list = append(list, o.Withdraw(t, amount))
+	}
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	for _, id := range list {
+		o.PayOut(t, id, "processing")
+	}
+	return list
+}
+
+// Withdrawals leave in a file that another operator approves, and end by the bank's answer. The same
+// twice harms nothing.
+func TestPayoutsLeaveInFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		o := fileShop(t, database, map[string]string{"layout": "csv"})
+		list := waitingPayouts(t, o, "103", "53", "23", "13")
+		deleted := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771","holderName":"Eva"}`)
+		o.Clock.Advance(time.Second)
+		gone := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+deleted+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, gone, "processing")
+		o.Delete(t, "/wallets/"+deleted).Want(t, http.StatusOK)
+
+		// Two operators at once make no two batches of the same.
+		var all sync.WaitGroup
+		made := make([][]pay.Batch, 2)
+		for i := range made {
+			all.Go(func() {
+				var err error
+				made[i], err = o.App.Batches.Make(ctx, carla, "banco")
+				harness.Must(t, err)
+			})
+		}
+		all.Wait()
+		batches := append(made[0], made[1]...)
+		if len(batches) != 1 || batches[0].Lines != 4 || batches[0].Total.String() != "3303.00 MXN" {
+			t.Fatalf("the batches are %+v", batches)
+		}
+		b := batches[0]
+		if r := o.Get(t, "/withdrawals/"+gone); r.Text(t, "failureCode") != "wallet_disabled" {
+			t.Errorf("the wallet was deleted: %s", r)
+		}
+		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
+			t.Errorf("what is in a file that has not left was ended: %v", err)
+		}
+		if _, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
+			t.Error("a file left that nobody approved")
+		}
+		if _, err := o.App.Batches.Approve(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator must") {
+			t.Errorf("who made it approves it: %v", err)
+		}
+		_, err := o.App.Batches.Dissolve(ctx, bruno, b.ID)
+		harness.Must(t, err)
+		again, err := o.App.Batches.Make(ctx, carla, "banco")
+		harness.Must(t, err)
+		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
+			t.Fatalf("after one was dissolved: %+v", again)
+		}
+		b = again[0]
+		_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
+		harness.Must(t, err)
+		file, _, err := o.App.Batches.Export(ctx, bruno, b.ID)
+		harness.Must(t, err)
+		twice, left, err := o.App.Batches.Export(ctx, carla, b.ID)
+		harness.Must(t, err)
+		sum := sha256.Sum256(file)
+		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
+			t.Errorf("the file of %+v is not the same", left)
+		}
+		if _, err := o.App.Batches.Dissolve(ctx, carla, b.ID); err == nil {
+			t.Error("a batch whose file has left was dissolved")
+		}
+		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+		harness.Must(t, err)
+		if len(rows) != 5 || !strings.Contains(string(file), harness.CLABE) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
+			t.Fatalf("the file is\n%s", file)
+		}
+		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "was exported") || !strings.Contains(err.Error(), "--force") {
+			t.Errorf("what the bank may have was ended without force: %v", err)
+		}
+
+		// The bank answers in part, then the rest, then all again, and something that is not ours.
+		answer := func(lines ...string) payouts.ImportedAnswers {
+			t.Helper()
+			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
+			harness.Must(t, err)
+			return done
+		}
+		line := func(i int, status, amount, ref string) string {
+			return fmt.Sprintf("%s,%s,%s,MXN,%s", rows[i][0], status, amount, ref)
+		}
+		first := []string{line(1, "paid", "1835.00", "E1"), line(2, "pending", "", "")}
+		rest := []string{line(2, "rejected", "", ""), line(3, "paid", "1.00", "E3"), line(4, "paid", "183.50", "E4"), "P000099L00001,paid,5.00,MXN,E9"}
+		if done := answer(first...); done.Paid != 1 || done.Pending != 1 || len(done.Strange) != 0 {
+			t.Errorf("the first part: %+v", done)
+		}
+		if done := answer(rest...); done.Paid != 1 || done.Rejected != 1 || len(done.Strange) != 2 {
+			t.Errorf("the rest: %+v", done)
+		}
+		if done := answer(rest...); done.Paid != 0 || done.Known != 3 || len(done.Strange) != 1 {
+			t.Errorf("the rest again: %+v", done)
+		}
+		if done := answer(append(first, rest...)...); done.Paid != 0 || done.Rejected != 0 {
+			t.Errorf("all again: %+v", done)
+		}
+		for i, want := range []string{"completed", "failed", "processing", "completed"} {
+			if r := o.Get(t, "/withdrawals/"+list[i]); r.Text(t, "status") != want {
+				t.Errorf("withdrawal %d is %s, want %s", i, r, want)
+			}
+		}
+		if done := answer(line(1, "returned", "1835.00", "D1")); done.Returned != 1 {
+			t.Errorf("the return: %+v", done)
+		}
+		if r := o.Get(t, "/withdrawals/"+list[0]); r.Text(t, "status") != "failed" || r.Text(t, "completedAt") == "<nil>" || r.Text(t, "failureCode") != "returned" {
+			t.Errorf("what came back is %s", r)
+		}
+		// 1000 less 103, 53, 23, 13; back: 53 whole, 100 of the 103, nothing of what is open.
+		if got := harness.Available(t, o); got != "961" {
+			t.Errorf("available is %s, want 961", got)
+		}
+		if _, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
+			t.Error("a broken answer was read")
+		}
+		// A word of the bank's that nobody knows is for the operator; his own word ends it, without force.
+		if done := answer(line(3, "EXITOSO", "367.00", "E3")); len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "EXITOSO") || done.Pending != 0 {
+			t.Errorf("an unknown word: %+v", done)
+		}
+		if w, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
+			t.Errorf("paid, by the operator's word: %v %v", w, err)
+		}
+		story, err := o.App.Story(ctx, list[3])
+		harness.Must(t, err)
+		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
+			t.Errorf("the story is\n%s", story)
+		}
+		harness.Must(t, o.App.Notices.CloseNotification(ctx, func() string {
+			waiting, err := o.App.Notices.Notifications(ctx, "", 10)
+			harness.Must(t, err)
+			if len(waiting) != 1 || waiting[0].Payment != list[2] {
+				t.Fatalf("waiting for the operator: %+v", waiting)
+			}
+			return waiting[0].ID
+		}(), "the bank corrected it"))
+	})
+}
+
+// Each layout's file holds what was withdrawn, and is refused what it cannot hold before it is sent.
+func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
+	t.Parallel()
+	for layout, c := range map[string]struct {
+		credentials map[string]string
+		size        int // of a record; 0: none
+		want        string
+	}{
+		"spei-bbva":   {map[string]string{"account": "0123456789"}, 130, "1835.00"},
+		"pain.001.09": {map[string]string{"name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}, 0, "L00001"},
+	} {
+		t.Run(layout, func(t *testing.T) {
+			t.Parallel()
+			c.credentials["layout"] = layout
+			o := fileShop(t, dbtest.SQLite(t), c.credentials)
+			if layout == "pain.001.09" {
+				w := o.Wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza","bankCode":"COBADEFFXXX","bankCountry":"DEU"}`)
+				o.Rate(t, "EUR 0.9")
+				o.Clock.Advance(time.Second)
+				id := o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				o.PayOut(t, id, "processing")
+			} else {
+				waitingPayouts(t, o, "103")
+			}
+			made, err := o.App.Batches.Make(ctx, carla, "banco")
+			harness.Must(t, err)
+			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
+				t.Errorf("the file has %d bytes:\n%s", len(file), file)
+			}
+		})
+	}
+	t.Run("what does not fit", func(t *testing.T) {
+		t.Parallel()
+		o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "spei-bbva", "account": "0123456789"})
+		w := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
+		o.Clock.Advance(time.Second)
+		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "false" || r.Text(t, "unpayableReason") != "no_payout_account" {
+			t.Errorf("the wallet says %s", r)
+		}
+		o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
+		// Another account pays to it.
+		o.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
+		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "true" {
+			t.Errorf("with another account the wallet says %s", r)
+		}
+		id := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+		e, err := o.App.Payouts.ExplainPayout(ctx, id)
+		harness.Must(t, err)
+		if len(e.Accounts) != 2 || !strings.HasPrefix(e.Accounts[0].Verdict, "cannot pay to this wallet: ") || !strings.Contains(e.Accounts[0].Verdict, "at BBVA itself") || e.Accounts[1].Verdict != "" {
+			t.Errorf("the operator is told %+v", e.Accounts)
+		}
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
+	})
+}

@@ -1,0 +1,188 @@
+package payouts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+// topUp books money of the operator's at a payout account.
+func topUp(t *testing.T, o harness.Client, account, reference string, amount money.Amount) {
+	t.Helper()
+	harness.Must(t, o.App.Floats.Enter(ctx, o.App.Self(), account, amount, reference, "a test", false))
+}
+
+// float wants what the ledger has of a float: free, committed and paid, in minor units.
+func float(t *testing.T, o harness.Client, account string, currency money.Currency, want string) {
+	t.Helper()
+	list, err := o.App.Floats.List(ctx)
+	harness.Must(t, err)
+	for _, f := range list {
+		if f.Account == account && f.Currency == currency {
+			if got := fmt.Sprintf("%d free, %d committed, %d paid", f.Free, f.Committed, f.Paid); got != want {
+				t.Errorf("the float of %s in %s has %s, want %s", account, currency, got, want)
+			}
+			return
+		}
+	}
+	t.Errorf("%s has no float in %s: %+v", account, currency, list)
+}
+
+// An account pays no more than the operator has there. What is more waits, says so to the operator, and
+// goes on by itself once there is money. What comes back, or was not paid, is free again.
+func TestPayoutsKeepToTheFloat(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
+			t.Errorf("the same entry twice: %v", err)
+		}
+		first := o.Withdraw(t, "103") // 100 USD are 1835 MXN
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, first, "completed")
+		float(t, o, "bank-1", "MXN", "16500 free, 0 committed, 183500 paid")
+
+		second := o.Withdraw(t, "53") // 50 USD are 917.50 MXN
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		waits := func() {
+			t.Helper()
+			harness.Eventually(t, "it waits", func() bool {
+				_, err := o.App.Payouts.PayOut(ctx)
+				harness.Must(t, err)
+				return o.Get(t, "/withdrawals/"+second).Text(t, "pendingReason") == "payout_delayed"
+			})
+		}
+		waits()
+		held, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
+		harness.Must(t, err)
+		if len(held) != 1 || held[0].Waiting != "float_short" {
+			t.Errorf("the operator reads of %+v", held)
+		}
+		why, err := o.App.Payouts.ExplainPayout(ctx, second)
+		harness.Must(t, err)
+		if len(why.Accounts) != 1 || why.Accounts[0].Float != "165.00 MXN" || why.Accounts[0].Verdict != "its float has 165.00 MXN, and this takes 917.50 MXN" {
+			t.Errorf("it is explained with %+v", why.Accounts)
+		}
+		if open, err := o.App.OldestOpen(ctx); err != nil || open["withdrawal without money"].IsZero() {
+			t.Errorf("nobody hears that it waits: %v %v", open, err)
+		}
+		if sends, _, _ := b.Told(second); sends != 0 {
+			t.Errorf("the bank was asked to pay what is not there")
+		}
+
+		// Another account has money.
+		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
+		o.Clock.Advance(5 * time.Minute)
+		o.PayOut(t, second, "completed")
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
+		harness.Must(t, err)
+		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
+			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)
+		}
+
+		// What was not paid, and what came back, is free.
+		topUp(t, o, "bank-1", "TED-2", money.New(1000_00, "MXN"))
+		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+		},
+			func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+			})
+		third := o.Withdraw(t, "53")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, third, "processing")
+		float(t, o, "bank-1", "MXN", "24750 free, 91750 committed, 183500 paid")
+		b.Behave(nil, func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+		})
+		o.Clock.Advance(5 * time.Minute)
+		o.PayOut(t, third, "failed")
+		float(t, o, "bank-1", "MXN", "116500 free, 0 committed, 183500 paid")
+		back := pay.PayoutNotice{ID: "back", Reference: first[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}
+		for range 2 {
+			if got := bankTells(t, o.Instance, "bank-1", "bank", back); got != 200 {
+				t.Errorf("the return is answered %d", got)
+			}
+		}
+		float(t, o, "bank-1", "MXN", "300000 free, 0 committed, 0 paid")
+		if story, err := o.App.Story(ctx, first); err != nil || !strings.Contains(story, "float_committed") || !strings.Contains(story, "1835.00 MXN") {
+			t.Errorf("the story does not tell of the float (%v):\n%s", err, story)
+		}
+	})
+}
+
+// Withdrawals that are sent at once never take more than there is, nor leave anything committed.
+func TestFloatIsNeverOverdrawn(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		topUp(t, o, "bank-1", "wire", money.New(70_00, "USD")) // pays out of dollars
+		var all []string
+		for range 20 {
+			all = append(all, o.Withdraw(t, "13"))
+		}
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		done := make(chan error, 4)
+		for range cap(done) {
+			go func() {
+				_, err := o.App.Payouts.PayOut(ctx)
+				done <- err
+			}()
+		}
+		for range cap(done) {
+			harness.Must(t, harness.Soon(t, "it to be done", done))
+		}
+		float(t, o, "bank-1", "USD", "0 free, 0 committed, 7000 paid")
+		topUp(t, o, "bank-1", "wire 2", money.New(130_00, "USD"))
+		o.Clock.Advance(5 * time.Minute)
+		for _, id := range all {
+			o.PayOut(t, id, "completed")
+		}
+		float(t, o, "bank-1", "USD", "0 free, 0 committed, 20000 paid")
+	})
+}
+
+// What the provider says that it has is compared with the ledger: money that is on its way may have left, or
+// not.
+func TestFloatIsComparedWithTheBalance(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+		},
+			func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+			})
+		id := o.Withdraw(t, "103")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
+		for _, c := range []struct {
+			has  money.Amount
+			want string
+		}{
+			{money.Amount{}, "the bank does not tell"},
+			{money.New(2000_00, "USD"), "it reports its balance in USD"},
+			{money.New(2000_00, "MXN"), "0.00 MXN"},
+			{money.New(165_00, "MXN"), "0.00 MXN"},
+			{money.New(160_50, "MXN"), "-4.50 MXN"},
+			{money.New(2000_01, "MXN"), "0.01 MXN"},
+		} {
+			b.Mu.Lock()
+			b.Has = c.has
+			b.Mu.Unlock()
+			harness.Must(t, o.App.Floats.Compare(ctx))
+			seen := o.App.Floats.Seen()
+			if len(seen) != 1 || (seen[0].Unknown == "" && seen[0].Off.String() != c.want) || (seen[0].Unknown != "" && seen[0].Unknown != c.want) {
+				t.Errorf("of a balance of %s it says %+v, want %s", c.has, seen, c.want)
+			}
+		}
+	})
+}

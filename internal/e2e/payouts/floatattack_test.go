@@ -1,0 +1,200 @@
+package payouts
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+func unknownPayer(*harness.Payer, payout.Request) pay.PayoutOutcome {
+	return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+}
+
+// another is another merchant that may be paid out.
+func another(t *testing.T, s *harness.Instance) harness.Client {
+	t.Helper()
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t)
+	s.Clock.Advance(time.Second)
+	return o
+}
+
+// What is held by a stop, an approval or a limit takes nothing of a float: others are paid at once.
+func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]func(*pay.PayoutLimits){
+		"stopped":  func(l *pay.PayoutLimits) { l.Stopped = "looked into" },
+		"approval": func(l *pay.PayoutLimits) { l.ApprovalAbove = 1_00 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+				other := another(t, o.Instance)
+				topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
+				_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, limits)
+				harness.Must(t, err)
+				held := o.Withdraw(t, "103") // 1835 MXN
+				o.Clock.Advance(time.Millisecond)
+				small := other.Withdraw(t, "103")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				for i := range 60 {
+					_, err := o.App.Payouts.PayOut(ctx)
+					harness.Must(t, err)
+					if other.Get(t, "/withdrawals/"+small).Text(t, "status") == "completed" {
+						if i > 0 {
+							t.Errorf("it was paid after %d looks, 90 s each", i)
+						}
+						return
+					}
+					o.Clock.Advance(91 * time.Second)
+				}
+				float(t, o, "bank-1", "MXN", "200000 free, 0 committed, 0 paid")
+				t.Errorf("an hour and a half later: %s is %s (%s), %s of the other merchant is %s (%s), though the float has 2000 MXN free and it takes 1835",
+					held, o.Get(t, "/withdrawals/"+held).Text(t, "status"), o.Get(t, "/withdrawals/"+held).Text(t, "pendingReason"),
+					small, other.Get(t, "/withdrawals/"+small).Text(t, "status"), other.Get(t, "/withdrawals/"+small).Text(t, "pendingReason"))
+			})
+		})
+	}
+}
+
+// Payouts that wait in the account's lane while the first entry is booked keep to it when they leave.
+func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		var all []string
+		for range 20 {
+			all = append(all, o.Withdraw(t, "13")) // 183.50 MXN each
+		}
+		gate := make(chan struct{})
+		var mu sync.Mutex
+		after, began := 0, false
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			<-gate
+			mu.Lock()
+			if began && r.Sent.After(o.Clock.Now().Add(-30*time.Second)) {
+				after++
+			}
+			mu.Unlock()
+			return b.Pay(r)
+		}, nil)
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		done := make(chan error, 1)
+		go func() { _, err := o.App.Payouts.PayOut(ctx); done <- err }()
+		processing := func() (n int) {
+			for _, id := range all {
+				if o.Get(t, "/withdrawals/"+id).Text(t, "status") == "processing" {
+					n++
+				}
+			}
+			return n
+		}
+		harness.Eventually(t, "the lane is full", func() bool { return processing() == 8 })
+		time.Sleep(100 * time.Millisecond)
+		before := processing()
+		o.Clock.Advance(45 * time.Second)
+		topUp(t, o, "bank-1", "the first", money.New(100_00, "MXN"))
+		mu.Lock()
+		began = true
+		mu.Unlock()
+		close(gate)
+		harness.Must(t, harness.Soon(t, "it to be done", done))
+		completed := 0
+		for _, id := range all {
+			if o.Get(t, "/withdrawals/"+id).Text(t, "status") == "completed" {
+				completed++
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		float(t, o, "bank-1", "MXN", "10000 free, 0 committed, 0 paid")
+		if completed > before {
+			t.Errorf("%d were under way at the first entry of 100.00 MXN; %d of 183.50 MXN each were sent after it, and took nothing of it", before, after)
+		}
+	})
+}
+
+// What one withdrawal takes is moved to another one behind the service: check finds it.
+func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		topUp(t, o, "bank-1", "TED-1", money.New(9000_00, "MXN"))
+		b.Behave(unknownPayer, unknownPayer)
+		one, two := o.Withdraw(t, "103"), o.Withdraw(t, "203")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, one, "processing")
+		o.PayOut(t, two, "processing")
+		float(t, o, "bank-1", "MXN", "349500 free, 550500 committed, 0 paid")
+		exec, done := o.Exec(t)
+		defer done()
+		set := func(id, from, to string) {
+			exec(`UPDATE withdrawals SET doc = replace(doc, ',"float":` + from + `,', ',"float":` + to + `,') WHERE id = '` + id + `'`)
+		}
+		set(one, "183500", "550499")
+		set(two, "367000", "1")
+		broken, err := o.App.Check(ctx)
+		harness.Must(t, err)
+		if len(broken) != 2 || !strings.HasPrefix(broken[0].Rule, "a withdrawal took its part of a float") {
+			t.Errorf("check finds %v", broken)
+		}
+		set(one, "550499", "183500")
+		set(two, "1", "367000")
+	})
+}
+
+// An entry that no balance can hold is refused.
+func TestEntryIsBounded(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
+			err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
+			if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "amount" {
+				t.Errorf("an entry of %d: %v", minor, err)
+			}
+		}
+		if list, err := o.App.Floats.List(ctx); err != nil || len(list) != 0 {
+			t.Errorf("refused entries leave %+v, %v", list, err)
+		}
+	})
+}
+
+// A line of a production account's report that names a withdrawal of the sandbox is of nobody.
+func TestSandboxReferenceWarnsNobody(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		sandbox := harness.Client{Onboarded: o.Onboarded, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
+		o.Fund(t, false, 500_00)
+		sandbox.Wallet(t)
+		o.Clock.Advance(time.Second)
+		id := sandbox.Withdraw(t, "103")
+		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, id)
+		harness.Must(t, err)
+		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
+		harness.Must(t, err)
+		now := o.Clock.Now()
+		done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, From: now.Add(-time.Hour), To: now.Add(time.Hour),
+			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
+		harness.Must(t, err)
+		if done.Totals.Found[reconcile.PayoutMissingHere] != 1 {
+			t.Errorf("it finds %v", done.Totals.Found)
+		}
+		if got := o.Get(t, "/me/balance").Text(t, "ledgerWarnings"); strings.Contains(got, "provider_drift") {
+			t.Errorf("production is warned of a withdrawal of the sandbox: %s", got)
+		}
+	})
+}

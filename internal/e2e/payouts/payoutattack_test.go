@@ -1,0 +1,374 @@
+package payouts
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+// twoBanks: two bank-file accounts, small ones to banco, large ones to banco2.
+func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) harness.Client {
+	t.Helper()
+	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+		c.WalletCoolDown = time.Millisecond
+		for _, f := range configure {
+			f(c)
+		}
+	})
+	s.Rate(t, "MXN 18.35", "BRL 5.4")
+	csv := map[string]string{"layout": "csv"}
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: csv, Terms: []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "USD", Min: 1, Max: 60_00}}}}})
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco2", Credentials: csv, Priority: 9})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+	s.Clock.Advance(time.Second)
+	return o
+}
+
+func exported(t *testing.T, o harness.Client, account string) (pay.Batch, string) {
+	t.Helper()
+	made, err := o.App.Batches.Make(ctx, carla, account)
+	harness.Must(t, err)
+	if len(made) != 1 {
+		t.Fatalf("made %+v", made)
+	}
+	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+	harness.Must(t, err)
+	file, b, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
+	harness.Must(t, err)
+	return b, string(file)
+}
+
+// The answer of bank 2 (pain.002: the whole file, which it names, is refused) read for account 1 gives back
+// what bank 1 pays.
+func TestAnswerOfAnotherAccountsFileEndsNothing(t *testing.T) {
+	t.Parallel()
+	o := twoBanks(t, dbtest.SQLite(t))
+	small, large := o.Withdraw(t, "50"), o.Withdraw(t, "100")
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	o.PayOut(t, small, "processing")
+	o.PayOut(t, large, "processing")
+	exported(t, o, "banco")
+	b2, _ := exported(t, o, "banco2")
+	answer := `<?xml version="1.0" encoding="UTF-8"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.03"><CstmrPmtStsRpt><GrpHdr><MsgId>X1</MsgId><CreDtTm>2026-11-23T10:00:00</CreDtTm></GrpHdr><OrgnlGrpInfAndSts><OrgnlMsgId>` + strings.TrimPrefix(b2.ID, pay.BatchPrefix) + `</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.03</OrgnlMsgNmId><GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM04</Cd></Rsn></StsRsnInf></OrgnlGrpInfAndSts></CstmrPmtStsRpt></Document>`
+	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
+	t.Logf("%+v %v", done, err)
+	if r := o.Get(t, "/withdrawals/"+small); r.Text(t, "status") != "processing" {
+		t.Errorf("bank 2 refused its own file %s; the withdrawal at bank 1 is %s", b2.ID, r)
+	}
+	if got := harness.Available(t, o); got != "850" {
+		t.Errorf("available is %s, want 850", got)
+	}
+}
+
+// The same by lines, which name the batch: pain.002 with one line of bank 2's batch.
+func TestAnswerOfAnotherBatchEndsNothing(t *testing.T) {
+	t.Parallel()
+	o := twoBanks(t, dbtest.SQLite(t))
+	small, large := o.Withdraw(t, "50"), o.Withdraw(t, "100")
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	o.PayOut(t, small, "processing")
+	o.PayOut(t, large, "processing")
+	b1, _ := exported(t, o, "banco")
+	small1 := b1.LineReference(1)
+	b2, _ := exported(t, o, "banco2")
+	answer := `<?xml version="1.0" encoding="UTF-8"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.03"><CstmrPmtStsRpt><GrpHdr><MsgId>X1</MsgId><CreDtTm>2026-11-23T10:00:00</CreDtTm></GrpHdr><OrgnlGrpInfAndSts><OrgnlMsgId>` + strings.TrimPrefix(b2.ID, pay.BatchPrefix) + `</OrgnlMsgId><OrgnlMsgNmId>pain.001.001.03</OrgnlMsgNmId></OrgnlGrpInfAndSts><OrgnlPmtInfAndSts><OrgnlPmtInfId>1</OrgnlPmtInfId><TxInfAndSts><OrgnlEndToEndId>` + small1 + `</OrgnlEndToEndId><TxSts>RJCT</TxSts><StsRsnInf><Rsn><Cd>AC04</Cd></Rsn></StsRsnInf></TxInfAndSts></OrgnlPmtInfAndSts></CstmrPmtStsRpt></Document>`
+	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
+	t.Logf("%+v %v", done, err)
+	if r := o.Get(t, "/withdrawals/"+small); r.Text(t, "status") != "processing" {
+		t.Errorf("the line is of batch %s; the withdrawal in bank 1's batch is %s", b2.ID, r)
+	}
+}
+
+// A master key is rotated and the old one is thrown away: holders and batches are still to be read.
+func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
+	t.Parallel()
+	database, c := dbtest.SQLite(t), &harness.Clock{}
+	keys := func(seeds ...byte) func(*daemon.Config) {
+		var list []string
+		for _, seed := range seeds {
+			list = append(list, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{seed}, 32)))
+		}
+		return func(c *daemon.Config) { c.MasterKey, c.WalletCoolDown = strings.Join(list, "\n"), time.Millisecond }
+	}
+	s := harness.StartWith(t, database, c, keys(1))
+	s.End(t)
+	s = harness.StartWith(t, database, c, keys(1, 2))
+	s.Rate(t, "MXN 18.35")
+	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: map[string]string{"layout": "csv"}})
+	o := s.NewShop(t).Production()
+	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	o.Fund(t, true, 1_000_00)
+	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+	c.Advance(time.Second)
+	first := o.Withdraw(t, "50")
+	c.Advance(pay.WithdrawalHold(true))
+	o.PayOut(t, first, "processing")
+	made, err := s.App.Batches.Make(ctx, carla, "banco")
+	harness.Must(t, err)
+	harness.Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
+	_, err = s.App.Secrets.Reseal(ctx)
+	harness.Must(t, err)
+	n, err := s.App.Secrets.Reseal(ctx)
+	harness.Must(t, err)
+	_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
+	harness.Must(t, err)
+	t.Logf("left %d, sealed under each key: %v", n, sealed)
+	s.End(t)
+	s = harness.StartWith(t, database, c, keys(2)) // nothing is sealed under 1, says the service
+	o.Instance = s
+	if _, err := s.App.Batches.Approve(ctx, bruno, made[0].ID); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := s.App.Batches.Export(ctx, bruno, made[0].ID); err != nil {
+		t.Errorf("the approved file is lost: %v", err)
+	}
+	second := o.Withdraw(t, "60")
+	c.Advance(pay.WithdrawalHold(true))
+	for range 5 {
+		_, err = s.App.Payouts.PayOut(ctx)
+		harness.Must(t, err)
+		c.Advance(2 * time.Minute)
+	}
+	if r := o.Get(t, "/withdrawals/"+second); r.Text(t, "status") != "processing" {
+		t.Errorf("a withdrawal to a wallet with a holder is %s", r)
+	}
+}
+
+// Two operators make batches while the merchant deletes the wallet: one writes the file, the other one gives the
+// money back. The file leaves with the line.
+func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		var hook atomic.Pointer[func(string)]
+		o := twoBanks(t, database, func(c *daemon.Config) {
+			now := c.Now
+			c.Now = func() time.Time {
+				if f := hook.Load(); f != nil {
+					if harness.CalledBy(".makeBatch") {
+						(*f)("make")
+					} else if harness.CalledBy(".(*Batches).Make") && harness.CalledBy(".resolvePayout.func1") {
+						(*f)("resolve")
+					}
+				}
+				return now()
+			}
+		})
+		w := o.Get(t, "/wallets").Text(t, "data.0.id")
+		id := o.Withdraw(t, "50")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
+		committed, reached, second := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		var once, once2 sync.Once
+		f := func(at string) {
+			switch at {
+			case "make":
+				once.Do(func() {
+					o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
+					go func() {
+						_, err := o.App.Batches.Make(ctx, bruno, "banco")
+						second <- err
+					}()
+					harness.Soon(t, "the call that the test holds to begin", reached)
+				})
+			case "resolve":
+				once2.Do(func() { close(reached); <-committed })
+			}
+		}
+		hook.Store(&f)
+		made, err := o.App.Batches.Make(ctx, carla, "banco")
+		harness.Must(t, err)
+		close(committed)
+		harness.Must(t, <-second)
+		hook.Store(nil)
+		for _, b := range made {
+			_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
+			harness.Must(t, err)
+			if file, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
+				t.Errorf("the wallet was deleted, and the file leaves: %s\n%s", o.Get(t, "/withdrawals/"+id), file)
+			}
+		}
+		if r := o.Get(t, "/withdrawals/"+id); len(made) > 0 && r.Text(t, "status") != "processing" {
+			t.Errorf("what is in a batch was given back: %s", r)
+		}
+	})
+}
+
+// A late word of the first of many rounds: paid after all. It is for the operator.
+func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
+		}, nil)
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		for range 24 {
+			harness.Eventually(t, "it is tried again", func() bool {
+				_, err := o.App.Payouts.PayOut(ctx)
+				harness.Must(t, err)
+				w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
+				harness.Must(t, err)
+				return w.Waiting == "payout_delayed"
+			})
+			o.Clock.Advance(61 * time.Minute)
+		}
+		b.Behave(nil, nil)
+		o.PayOut(t, id, "completed")
+		reference := id[len(pay.WithdrawalPrefix):]
+		got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "late", Reference: reference, Outcome: pay.PayoutOutcome{Kind: pay.PayoutPaid}})
+		list, err := o.App.Notices.Notifications(ctx, id, 10)
+		harness.Must(t, err)
+		if len(list) == 0 {
+			t.Errorf("round 1 was paid after all, so it was paid twice: answered %d, and nothing waits for the operator", got)
+		}
+	})
+}
+
+// It arrived and came back while we still waited for the word that it arrived; the provider tells the
+// return by its own reference alone, as Woovi does.
+func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown} // paid, and the answer is lost
+		}, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
+		})
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
+		n := pay.PayoutNotice{ID: "return:1", ProviderRef: "E2E-1", Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, ProviderRef: "E2E-1", Code: "returned"}}
+		got := bankTells(t, o.Instance, "bank-1", "bank", n)
+		o.Clock.Advance(10 * time.Minute)
+		o.PayOut(t, id, "completed")
+		if got == http.StatusOK { // it will not be told again
+			list, err := o.App.Notices.Notifications(ctx, id, 10)
+			harness.Must(t, err)
+			t.Errorf("the return was answered 200 and forgotten: the withdrawal is %s, available %s, waiting %d", o.Get(t, "/withdrawals/"+id).Text(t, "status"), harness.Available(t, o), len(list))
+		}
+	})
+}
+
+// A part came back before we know that it was paid: for the operator.
+func TestPartThatComesBackIsForTheOperator(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "E2E-1"}
+		}, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
+		})
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "processing")
+		// As woovi's cameBack tells of a part.
+		n := pay.PayoutNotice{ID: "return:1", ProviderRef: "E2E-1", Outcome: pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: "E2E-1", Message: "a part of the payout was sent back: 5.00 MXN"}}
+		got := bankTells(t, o.Instance, "bank-1", "bank", n)
+		o.Clock.Advance(10 * time.Minute)
+		o.PayOut(t, id, "completed")
+		again := bankTells(t, o.Instance, "bank-1", "bank", n)
+		list, err := o.App.Notices.Notifications(ctx, "", 10)
+		harness.Must(t, err)
+		if len(list) == 0 {
+			t.Errorf("a part came back, answered %d and %d, and the operator is not told", got, again)
+		}
+	})
+}
+
+// A line that does not fit once the account's settings were changed (or whose check a crash left out) stands in the way of
+// all others.
+func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "csv"})
+	w := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
+	o.Clock.Advance(time.Second)
+	id := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+	waitingPayouts(t, o, "103")
+	o.PayOut(t, id, "processing")
+	_, err := o.App.Accounts.Rotate(ctx, carla, "banco", map[string]string{"layout": "spei-bbva", "account": "0123456789"})
+	harness.Must(t, err)
+	made, err := o.App.Batches.Make(ctx, carla, "banco")
+	if err != nil || len(made) != 1 || made[0].Lines != 1 {
+		t.Errorf("made %v: %v", made, err)
+	}
+}
+
+// Everything is stopped, the wallet is deleted: what nobody has yet still leaves.
+func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "csv"})
+	w := o.Get(t, "/wallets").Text(t, "data.0.id")
+	waitingPayouts(t, o, "103")
+	stop := func(why string) {
+		t.Helper()
+		_, err := o.App.Payouts.LimitPayouts(ctx, bruno, "", true, func(l *pay.PayoutLimits) { l.Stopped = why })
+		harness.Must(t, err)
+	}
+	stop("a key was stolen")
+	if made, err := o.App.Batches.Make(ctx, carla, "banco"); err != nil || len(made) != 0 {
+		t.Errorf("everything is stopped, and a batch is made: %v, %v", made, err)
+	}
+	stop("")
+	made, err := o.App.Batches.Make(ctx, carla, "banco")
+	harness.Must(t, err)
+	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+	harness.Must(t, err)
+	stop("a key was stolen")
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
+		t.Errorf("everything is stopped, and a file leaves: %v", err)
+	}
+	stop("")
+	o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
+	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
+		t.Errorf("the wallet is deleted, and the file leaves: %v", err)
+	}
+}
+
+// A limit that is lifted lets go what it held, within minutes.
+func TestLiftedLimitLetsGo(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		start := o.Clock.Now()
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start))
+		limit := func(daily int64) {
+			_, err := o.App.Payouts.LimitPayouts(ctx, carla, "", true, func(l *pay.PayoutLimits) { l.Daily = daily })
+			harness.Must(t, err)
+		}
+		limit(50_00)
+		id := o.Withdraw(t, "100")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		harness.Eventually(t, "it waits", func() bool {
+			_, err := o.App.Payouts.PayOut(ctx)
+			harness.Must(t, err)
+			return o.Get(t, "/withdrawals/"+id).Text(t, "pendingReason") == "daily_limit"
+		})
+		limit(0)
+		for range 20 {
+			o.Clock.Advance(15 * time.Minute)
+			_, err := o.App.Payouts.PayOut(ctx)
+			harness.Must(t, err)
+		}
+		if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "completed" {
+			t.Errorf("5 hours after the limit was lifted it is %s, %s", r.Text(t, "status"), r.Text(t, "pendingReason"))
+		}
+	})
+}

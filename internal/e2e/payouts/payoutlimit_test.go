@@ -1,0 +1,146 @@
+package payouts
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+// A withdrawal counts once in a day, to however many accounts it goes: what one proved not to have paid is not
+// sent a second time.
+func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		for _, id := range []string{"bank-2", "bank-3"} {
+			o.PayOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
+		}
+		start := o.Clock.Now()
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
+		harness.Must(t, err)
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			if !strings.HasSuffix(r.Reference, "-3") {
+				return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "closed"}
+			}
+			return b.Pay(r)
+		}, nil)
+		id := o.Withdraw(t, "200")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		if r := o.PayOut(t, id, "completed"); !strings.HasSuffix(r.Text(t, "reference"), "-3") {
+			t.Errorf("it was paid as %s", r)
+		}
+		b.Behave(nil, nil)
+		fits := o.Withdraw(t, "30")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, fits, "completed")
+		over := o.Withdraw(t, "25")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		harness.Eventually(t, "it waits", func() bool {
+			_, err := o.App.Payouts.PayOut(ctx)
+			harness.Must(t, err)
+			return o.Get(t, "/withdrawals/"+over).Text(t, "pendingReason") == "daily_limit"
+		})
+	})
+}
+
+// Limits hold what is due, and tell the merchant why; time, an approval or the operator lets it go on.
+func TestPayoutsKeepToTheirLimits(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		limit := func(merchant string, change func(*pay.PayoutLimits)) {
+			t.Helper()
+			_, err := o.App.Payouts.LimitPayouts(ctx, carla, merchant, true, change)
+			harness.Must(t, err)
+		}
+		waits := func(id, why string) {
+			t.Helper()
+			harness.Eventually(t, id+" waits for "+why, func() bool {
+				_, err := o.App.Payouts.PayOut(ctx)
+				harness.Must(t, err)
+				return o.Get(t, "/withdrawals/"+id).Text(t, "pendingReason") == why
+			})
+		}
+		start := o.Clock.Now()
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		limit("", func(l *pay.PayoutLimits) { l.Hourly = 100_00 })
+		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { l.ApprovalAbove, l.Daily = 300_00, 250_00 })
+		small := o.Withdraw(t, "90")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, small, "completed")
+		large, later := o.Withdraw(t, "400"), o.Withdraw(t, "60")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		waits(large, "approval_required")
+		waits(later, "hourly_limit")
+		o.Clock.Advance(time.Hour)
+		o.PayOut(t, later, "completed")
+		if list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
+			t.Errorf("waiting are %v, %v", list, err)
+		}
+		_, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
+		harness.Must(t, err)
+		limit("", func(l *pay.PayoutLimits) { l.Stopped = "a key was stolen" })
+		waits(large, "payouts_stopped")
+		limit("", func(l *pay.PayoutLimits) { l.Stopped = "" })
+		o.Clock.Advance(time.Minute)
+		o.PayOut(t, large, "completed")
+		if _, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
+			t.Error("what has arrived was approved")
+		}
+		// 90 + 60 + 400 of the day's 250 are used.
+		next := o.Withdraw(t, "10")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		waits(next, "daily_limit")
+		o.Clock.Advance(24 * time.Hour)
+		o.PayOut(t, next, "completed")
+
+		// Many at once, of which the hour has room for two.
+		o.Clock.Advance(time.Hour)
+		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{} })
+		limit("", func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{Hourly: 25_00} })
+		var ids []string
+		for range 5 {
+			ids = append(ids, o.Withdraw(t, "10"))
+		}
+		from := o.Clock.Now()
+		o.Clock.Advance(from.UTC().Truncate(time.Hour).Add(time.Hour + pay.WithdrawalHold(true)).Sub(from))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 5 {
+					_, err := o.App.Payouts.PayOut(ctx)
+					harness.Must(t, err)
+				}
+			})
+		}
+		all.Wait()
+		paid := 0
+		for _, id := range ids {
+			if sends, _, _ := b.Told(id); sends > 0 {
+				paid++
+			}
+		}
+		if paid != 2 {
+			t.Errorf("%d of 10 USD were sent in an hour that has room for 25", paid)
+		}
+		log, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
+		harness.Must(t, err)
+		var acts []string
+		for _, e := range log {
+			acts = append(acts, string(e.Act))
+		}
+		if told := strings.Join(acts, " "); !strings.Contains(told, "payouts.limited") || !strings.Contains(told, "withdrawal.approved") {
+			t.Errorf("the audit log has %s", told)
+		}
+		if _, err := o.App.Payouts.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
+			t.Error("nobody's limits were set")
+		}
+		o.Get(t, "/withdrawals/"+small).Want(t, http.StatusOK)
+	})
+}

@@ -1,0 +1,97 @@
+package payouts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/reconciliation"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+// The operator's own list of what a payout account paid is compared with the books.
+func TestPayoutsAreReconciled(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		var all []string
+		for i := range 6 {
+			all = append(all, o.Withdraw(t, fmt.Sprint(13+i)))
+		}
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			if strings.HasPrefix(r.Reference, all[5][len(pay.WithdrawalPrefix):]) {
+				return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+			}
+			return b.Pay(r)
+		}, nil)
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		for _, id := range all[:5] {
+			o.PayOut(t, id, "completed")
+		}
+		o.PayOut(t, all[5], "failed")
+		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "back", Reference: all[4][len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
+			t.Errorf("the return is answered %d", got)
+		}
+		row := func(i int, by, kind string, more float64) string {
+			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
+			harness.Must(t, err)
+			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
+			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.Clock.Now().Format(time.RFC3339))
+		}
+		from, to := o.Clock.Now().Add(-time.Hour), o.Clock.Now().Add(time.Hour)
+		compare := func(dry bool, rows ...string) ([]string, reconciliation.Compared) {
+			format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
+			harness.Must(t, err)
+			var told []string
+			done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: dry, From: from, To: to,
+				Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + strings.Join(rows, ""))}},
+				Tell:    func(f reconcile.Finding) { told = append(told, string(f.Discrepancy)+" "+f.Withdrawal) }})
+			harness.Must(t, err)
+			slices.Sort(told)
+			return told, done
+		}
+		clean := []string{row(0, "ours", "payout", 0), row(1, "theirs", "payout", 0), row(2, "ours", "payout", 0), row(3, "theirs", "payout", 0),
+			row(4, "ours", "payout", 0), row(4, "ours", "return", 0)}
+		if told, done := compare(false, clean...); len(told) > 0 || done.Charges != 5 || done.Refunds != 1 || !done.PaysOut || done.Lines != 6 {
+			t.Errorf("books that agree: %v, %+v", told, done)
+		}
+		warned := func() string { return o.Get(t, "/me/balance").Text(t, "ledgerWarnings") }
+		want := []string{
+			"paid_out_twice " + all[0], "payout_amount " + all[1], "payout_missing_here ", "payout_missing_here " + all[5], "payout_missing_there " + all[2],
+			"return_missing_there " + all[4],
+		}
+		wrong := []string{row(0, "ours", "payout", 0), row(0, "theirs", "payout", 0), row(1, "theirs", "payout", 1), row(3, "ours", "payout", 0),
+			row(4, "theirs", "payout", 0), row(5, "ours", "payout", 0), strings.Replace(row(3, "ours", "payout", 0), "0", "9", 1)}
+		slices.Sort(want)
+		if told, _ := compare(true, wrong...); !slices.Equal(told, want) {
+			t.Errorf("it finds\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+		}
+		if got := warned(); strings.Contains(got, "provider_drift") {
+			t.Errorf("a dry run warns: %s", got)
+		}
+		compare(false, wrong...)
+		if got := warned(); !strings.Contains(got, "provider_drift") {
+			t.Errorf("the merchant is not warned: %s", got)
+		}
+		compare(false, clean...)
+		if got := warned(); strings.Contains(got, "provider_drift") {
+			t.Errorf("books that agree again still warn: %s", got)
+		}
+		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
+		harness.Must(t, err)
+		if _, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
+			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "give its period") {
+			t.Errorf("a report of one moment: %v", err)
+		}
+		list, err := o.App.Reconciliation.Reconciliations(ctx, "bank-1", 10)
+		harness.Must(t, err)
+		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {
+			t.Errorf("kept: %+v", list)
+		}
+	})
+}

@@ -1,0 +1,369 @@
+package providers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// routable tells whether the shop's catalog says that pix can be charged.
+func routable(t *testing.T, o harness.Client) string {
+	t.Helper()
+	r := o.Get(t, "/payment-methods?country=BR&method=pix")
+	if (r.Text(t, "methods.0.unroutableReason") == "<nil>") != (r.Text(t, "methods.0.routable") == "true") {
+		t.Errorf("want a reason where a method is not routable, and there alone: %s", r)
+	}
+	return r.Text(t, "methods.0.routable") + " " + r.Text(t, "routableCount")
+}
+
+const noProvider = "422 cascade_exhausted routing_error reason=no_provider_for_method_region"
+
+func TestAccountTakesPaymentsInProduction(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, other := s.NewShop(t), s.NewShop(t)
+		live := o.Production()
+		if got := routable(t, live); got != "false 0" {
+			t.Errorf("without an account pix is routable: %s", got)
+		}
+		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		s.OpenAccount(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
+		if got := routable(t, live); got != "true 1" {
+			t.Errorf("with an account pix is routable: %s", got)
+		}
+		if got := routable(t, other.Production()); got != "false 0" {
+			t.Errorf("another merchant's account serves: %s", got)
+		}
+		if got := live.Get(t, "/payment-methods?country=MX&method=spei").Text(t, "methods.0.routable"); got != "false" {
+			t.Error("spei is routable, and the account is for pix")
+		}
+		other.Production().Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		id := live.Create(t, o.PixOrder(t))
+		if got := fmt.Sprint(u.Charges()); got != "map["+strings.TrimPrefix(id, "TXN-")+"-1:54 BRL open]" {
+			t.Errorf("the provider has %s", got)
+		}
+		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		if got := live.Status(t, id); got != "completed" {
+			t.Errorf("the payment is %s, want completed", got)
+		}
+		live.Post(t, "/payments/"+id+"/refund", `{}`).Want(t, http.StatusOK)
+		if got := fmt.Sprint(u.Charges()); strings.Count(got, "54 BRL paid") != 2 {
+			t.Errorf("want the charge and its refund: %s", got)
+		}
+		story, err := s.App.Story(ctx, id)
+		harness.Must(t, err)
+		if !strings.Contains(story, "1 at for-acme: approved") {
+			t.Errorf("the story does not tell of the account:\n%s", story)
+		}
+		// The sandbox has nothing of it.
+		o.Post(t, "/payments", o.PixOrder(t)).Want(t, http.StatusCreated)
+		if n := len(u.Charges()); n != 2 {
+			t.Errorf("a sandbox payment went to the production account: %v", u.Charges())
+		}
+	})
+}
+
+// A disabled account ends what it began.
+// What the shopper did not pay in time cannot be paid afterwards, and what was
+// paid in the last moment counts.
+func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		s.OpenAccount(t, "acme-pix", u)
+		o := s.NewShop(t)
+		live := o.Production()
+		for _, c := range []struct{ status, charged string }{{"expired", "canceled"}, {"completed", "paid"}} {
+			status, charged := c.status, c.charged
+			if status == "completed" {
+				u.Swift()
+			}
+			id := live.Create(t, o.PixOrder(t))
+			ref := strings.TrimPrefix(id, "TXN-") + "-1"
+			s.Clock.Advance(24*time.Hour + time.Minute)
+			s.Sweep(t, "the window is over", func() bool { return live.Status(t, id) == status })
+			if got := u.Charges()[ref]; got != "54 BRL "+charged {
+				t.Errorf("a payment that %s is at the provider: %s", status, got)
+			}
+		}
+	})
+}
+
+func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.NewShop(t)
+		live := o.Production()
+		s.OpenAccount(t, "bank", u)
+		first, second := live.Create(t, o.PixOrder(t)), live.Create(t, o.PixOrder(t))
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank", false)
+		harness.Must(t, err)
+		if got := routable(t, live); got != "false 0" {
+			t.Errorf("a disabled account is routable: %s", got)
+		}
+		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
+		s.TellUpstream(t, u, first, 1, "paid", "bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		u.Notify(strings.TrimPrefix(second, "TXN-")+"-1", "paid", "") // and tells nobody
+		s.Clock.Advance(6 * time.Minute)
+		s.Sweep(t, "the provider was asked", func() bool { return live.Status(t, second) == "completed" })
+		if got := live.Status(t, first); got != "completed" {
+			t.Errorf("the first is %s, want completed", got)
+		}
+		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err != nil {
+			t.Errorf("nothing is open, and it cannot be removed: %v", err)
+		}
+		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank", true)
+		if err == nil || !strings.Contains(err.Error(), "was removed") {
+			t.Errorf("a removed account was enabled: %v", err)
+		}
+		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "404 not_found invalid_request_error")
+	})
+}
+
+func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.NewShop(t)
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "bank-2", u)
+		id := o.Production().Create(t, o.PixOrder(t))
+		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
+			t.Errorf("an account with an open payment was removed: %v", err)
+		}
+		removes(t, s, "bank-2", false)
+		removes(t, s, "bank", true)
+		s.Clock.Advance(6 * time.Minute)
+		_, err := s.App.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+		if got := o.Production().Status(t, id); got != "pending" {
+			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
+		}
+		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
+		if err == nil || !strings.Contains(err.Error(), "choose another id") {
+			t.Errorf("an id was used twice: %v", err)
+		}
+	})
+}
+
+// What is done at the command line is another process's.
+func TestServerLearnsOfAccountsByItself(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1", "key-2")
+		o := s.NewShop(t)
+		live := o.Production()
+		beside, err := daemon.Open(ctx, daemon.Config{
+			Database: s.Database, MasterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", Existing: true, Operator: "ana@desk",
+			Adapters: []provider.Adapter{providertest.Plain()}, Now: s.Clock.Now,
+		})
+		harness.Must(t, err)
+		defer beside.Close()
+		account, err := beside.Accounts.Add(ctx, beside.Self(), acquiring.NewAccount{
+			Adapter: "plain", Live: true, BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush-hush"},
+		})
+		harness.Must(t, err)
+		if !strings.HasPrefix(account.ID, "acc_") {
+			t.Errorf("the account is called %s", account.ID)
+		}
+		harness.Eventually(t, "pix is routable", func() bool { return routable(t, live) == "true 1" })
+		id := live.Create(t, o.PixOrder(t))
+		_, err = beside.Accounts.Rotate(ctx, beside.Self(), account.ID, map[string]string{"apiKey": "key-2"})
+		harness.Must(t, err)
+		u.Revoke("key-1")
+		harness.Eventually(t, "a charge is made with the new key", func() bool { return live.Post(t, "/payments", o.PixOrder(t)).Status == http.StatusCreated })
+		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
+			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
+		}
+		_, err = beside.Accounts.Enable(ctx, beside.Self(), account.ID, false)
+		harness.Must(t, err)
+		harness.Eventually(t, "pix is not routable", func() bool { return routable(t, live) == "false 0" })
+		s.TellUpstream(t, u, id, 1, "paid", "hush-hush").Is(t, http.StatusOK, `{"ok":true}`)
+
+		log, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+		harness.Must(t, err)
+		var acts []string
+		for _, e := range log {
+			if e.Object != account.ID {
+				continue
+			}
+			acts = append(acts, string(e.Act))
+			if e.By.ID != "ana@desk" || !e.Live {
+				t.Errorf("%s was done by %+v in %s", e.Act, e.By, e.Environment())
+			}
+			if text := fmt.Sprint(e.Details); strings.Contains(text, "key-") || strings.Contains(text, "hush") {
+				t.Errorf("the audit log holds a secret: %s", text)
+			}
+		}
+		if want := []string{"provider.added", "provider.rotated", "provider.disabled"}; !slices.Equal(acts, want) {
+			t.Errorf("the audit log tells %v, want %v", acts, want)
+		}
+		query, done := s.Open(t)
+		defer done()
+		for _, row := range append(query("SELECT * FROM provider_accounts"), query("SELECT * FROM audit")...) {
+			if strings.Contains(row, "key-1") || strings.Contains(row, "key-2") || strings.Contains(row, "hush-hush") {
+				t.Errorf("a credential is in the database as it is: %s", row)
+			}
+		}
+	})
+}
+
+func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.NewShop(t)
+		live := o.Production()
+		bounded := func(low, high int64) func(*acquiring.NewAccount) {
+			return func(n *acquiring.NewAccount) {
+				n.Terms = []acquirer.RailTerms{{Rail: "pix.BRA", Limits: []acquirer.Limit{{Currency: money.BRL, Min: low, Max: high}}}}
+			}
+		}
+		s.OpenAccount(t, "small", u, bounded(10_00, 60_00))
+		s.OpenAccount(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
+		r := live.Get(t, "/payment-methods?country=BR&method=pix")
+		if got := r.Text(t, "methods.0.currencyLimits.0.min") + " " + r.Text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
+			t.Errorf("the catalog bounds pix to %s, want 10 500", got)
+		}
+		at := func(amount string) harness.Reply {
+			return live.Post(t, "/payments", strings.Replace(o.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
+		}
+		const outside = "422 amount_out_of_limits invalid_request_error param=amount boundViolated="
+		at("1.8").Refused(t, outside+"min") // 9.72 BRL
+		at("100").Refused(t, outside+"max") // 540 BRL
+		for amount, want := range map[string]string{"2": "small", "10": "small", "12": "large", "92": "large"} {
+			story, err := s.App.Story(ctx, at(amount).Want(t, http.StatusCreated).Text(t, "transactionId"))
+			harness.Must(t, err)
+			if !strings.Contains(story, "1 at "+want+": pending") {
+				t.Errorf("%s USD did not go to %s:\n%s", amount, want, story)
+			}
+		}
+		session := live.Session(t, `{"amount":700,"currency":"BRL",`+harness.Ana+`}`)
+		o.Shopper(session).Choose(t, harness.Choice(live.Method(t, "BRA", "pix"))).Refused(t, outside+"max")
+	})
+}
+
+// An account at a provider's own test environment takes the place of the
+// simulators, on its rails.
+func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.NewShop(t)
+		s.OpenAccount(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
+		id := o.Create(t, o.PixOrder(t))
+		if len(u.Charges()) != 1 {
+			t.Fatalf("the payment did not go to the test account: %v", u.Charges())
+		}
+		o.Simulate(t, id, "paid").Refused(t, "409 conflict_state conflict_error from=pending")
+		if status, page, _ := s.Visit(t, "/pay/"+id); status != http.StatusOK || strings.Contains(page, "/sandbox/bank/") {
+			t.Errorf("the page of a real provider's payment leads to the simulated bank: %d", status)
+		}
+		if status, _, _ := s.Visit(t, "/sandbox/bank/"+id); status != http.StatusNotFound {
+			t.Errorf("it has a simulated bank: %d", status)
+		}
+		s.TellUpstream(t, u, id, 1, "paid", "test-bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		if got := o.Status(t, id); got != "completed" {
+			t.Errorf("the payment is %s, want completed", got)
+		}
+		// What the shop plays, and the test rails, are the simulators'.
+		o.Post(t, "/payments", o.PixOrder(t), "Sandbox-Simulate: paid").Want(t, http.StatusCreated)
+		o.Create(t, pix10)
+		if len(u.Charges()) != 1 {
+			t.Errorf("the test account got %v", u.Charges())
+		}
+		if got := routable(t, o.Production()); got != "false 0" {
+			t.Errorf("a sandbox account serves production: %s", got)
+		}
+	})
+}
+
+// Who holds one account's secret has no say about another's charges.
+func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, rival := s.NewShop(t), s.NewShop(t)
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "rivals", u, func(n *acquiring.NewAccount) { n.Merchant = rival.Merchant.ID })
+		id := o.Production().Create(t, o.PixOrder(t))
+		_, signature, body := u.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "rivals-hush")
+		harness.KnockAt(t, s, harness.APIPath+"/providers/rivals/notifications", signature, body).Refused(t, "404 transaction_not_found invalid_request_error")
+		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", signature, body).Refused(t, "401 invalid_token authentication_error")
+		if got := o.Production().Status(t, id); got != "pending" {
+			t.Errorf("the payment is %s, want pending", got)
+		}
+	})
+}
+
+func TestAccountThatCannotBeIsRefused(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		for want, change := range map[string]func(*acquiring.NewAccount){
+			`no adapter "visa": use one of plain`:     func(n *acquiring.NewAccount) { n.Adapter = "visa" },
+			"apiKey: is required: Settings, API keys": func(n *acquiring.NewAccount) { delete(n.Credentials, "apiKey") },
+			"apiKey: begins with key-":                func(n *acquiring.NewAccount) { n.Credentials["apiKey"] = "topsecret" },
+			"password: is no credential of plain":     func(n *acquiring.NewAccount) { n.Credentials["password"] = "topsecret" },
+			`does not serve "boleto.BRA"`:             func(n *acquiring.NewAccount) { n.Rails = []string{"boleto.BRA"} },
+			"cannot be an account's id":               func(n *acquiring.NewAccount) { n.ID = "a/b" },
+			"sandbox-1 is a simulated provider":       func(n *acquiring.NewAccount) { n.ID = "sandbox-1" },
+			"merchant mer_nobody: not found":          func(n *acquiring.NewAccount) { n.Merchant = "mer_nobody" },
+			"a provider must be called over https":    func(n *acquiring.NewAccount) { n.BaseURL = "http://api.example.com" },
+			"an address such as":                      func(n *acquiring.NewAccount) { n.BaseURL = "api.example.com" },
+			"without credentials":                     func(n *acquiring.NewAccount) { n.BaseURL = "https://u:p@api.example.com" },
+			"pix.BRA has terms, but is not on": func(n *acquiring.NewAccount) {
+				n.Rails, n.Terms = []string{"spei.MEX"}, []acquirer.RailTerms{{Rail: "pix.BRA"}}
+			},
+			"the limits of all rails are invalid: BRL:5-1": func(n *acquiring.NewAccount) {
+				n.Terms = []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 500, Max: 100}}}}
+			},
+			"the price of all rails is invalid: 101%": func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &money.Fee{Bps: 101_00}}} },
+			"priority -1: want 0 to 1000000":          func(n *acquiring.NewAccount) { n.Priority = -1 },
+			"all rails has terms twice":               func(n *acquiring.NewAccount) { n.Terms = make([]acquirer.RailTerms, 2) },
+		} {
+			n := acquiring.NewAccount{ID: "bank", Adapter: "plain", Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "hush"}}
+			change(&n)
+			_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {
+				t.Errorf("want an error that says %q, got %v", want, err)
+			}
+		}
+		if list, err := s.App.Providers.Accounts(ctx, true); err != nil || len(list) != 0 {
+			t.Errorf("refused accounts are there: %v %v", list, err)
+		}
+	})
+}
+
+// An account whose credentials cannot be read any more holds up nobody.
+func TestBrokenAccountHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		configure := func(adapters ...provider.Adapter) func(*daemon.Config) {
+			return func(c *daemon.Config) {
+				c.Adapters, c.FX = adapters, daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			}
+		}
+		s := harness.StartWith(t, database, &harness.Clock{}, configure(providertest.Plain()))
+		s.Rate(t, "BRL 5.4")
+		s.OpenAccount(t, "bank", providertest.NewUpstream(t, "key-1"))
+		o := s.NewShop(t)
+		s.End(t)
+		without := harness.StartWith(t, database, s.Clock, configure(provider.Adapter{Name: "another"}))
+		o.Instance = without
+		if got := routable(t, o.Production()); got != "false 0" {
+			t.Errorf("pix is routable without its adapter: %s", got)
+		}
+		list, err := without.App.Providers.Accounts(ctx, false)
+		harness.Must(t, err)
+		if len(list) != 1 || !strings.Contains(list[0].Broken, `no adapter "plain"`) {
+			t.Errorf("want the account told to be broken: %+v", list)
+		}
+		without.Log.Take(t, "bank")
+	})
+}

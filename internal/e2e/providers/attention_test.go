@@ -1,0 +1,82 @@
+package providers
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// A payment of which another amount was paid says so to the merchant, in the API and by
+// an event, once for each amount, until the operator has dealt with all of it.
+func TestAnotherAmountNeedsAttention(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		hook := s.Receive(t)
+		secret := o.Subscribe(t, hook.URL, `"payment.attention"`).Text(t, "secret")
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		if got := o.Get(t, "/payments/"+id).Text(t, "attention"); got != "<nil>" {
+			t.Fatalf("before anything came it needs attention: %s", got)
+		}
+		for _, amount := range []string{"183", "183", "184"} { // the second one tells the same
+			s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
+		}
+		r := o.Get(t, "/payments/"+id)
+		if got := r.Text(t, "status") + " " + r.Text(t, "attention.code") + " " + r.Text(t, "attention.amountLocal") + " " + r.Text(t, "attention.currencyLocal") +
+			" " + r.Text(t, "attention.claimId"); got != "pending amount_mismatch 183 MXN <nil>" {
+			t.Errorf("the payment says %s", got)
+		}
+		told := hook.About(t, id, 2)
+		told[0].Verify(t, s, secret)
+		if told[0].Text("data.object.attention.amountLocal") != "183" || told[0].Text("data.object.status") != "pending" {
+			t.Errorf("payment.attention tells %s", told[0].Body)
+		}
+		open, err := s.App.Notices.Notifications(ctx, "", 10)
+		harness.Must(t, err)
+		if len(open) != 3 {
+			t.Fatalf("%d notifications wait for the operator, want 3", len(open))
+		}
+		for i, n := range open {
+			if o.Get(t, "/payments/"+id).Text(t, "attention") == "<nil>" {
+				t.Errorf("with %d of 3 dealt with it needs no attention", i)
+			}
+			harness.Must(t, s.App.Notices.CloseNotification(ctx, n.ID, "given back at the provider"))
+		}
+		if got := o.Get(t, "/payments/"+id).Text(t, "attention"); got != "<nil>" {
+			t.Errorf("the operator has dealt with everything, and it needs attention: %s", got)
+		}
+		if told := hook.About(t, id, 3); told[2].Text("data.object.attention") != "<nil>" {
+			t.Errorf("that it is dealt with is told as %s", told[2].Body)
+		}
+	})
+}
+
+// Late money needs attention until its inquiry ends.
+func TestLateMoneyNeedsAttentionUntilItsInquiryEnds(t *testing.T) {
+	for word, end := range map[pay.ClaimVerb]string{pay.Approve: "given back", pay.Reject: "accepted"} {
+		t.Run(end, func(t *testing.T) {
+			harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
+				first := d.Lines["acme-1"]
+				first.Next("open")
+				d.Pay(t, 1, 1)
+				id := d.IDs[0]
+				d.Clock.Advance(d.Expires(t, id).Sub(d.Clock.Now()))
+				d.Pass(t, time.Minute)
+				d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
+				r := d.Live.Get(t, "/payments/"+id)
+				claim := r.Text(t, "attention.claimId")
+				if r.Text(t, "attention.code") != "late_payment" || r.Text(t, "attention.amountLocal") != r.Text(t, "amountLocal") {
+					t.Errorf("the payment says %s", r)
+				}
+				_, err := d.App.Claims.RuleClaim(ctx, claim, word, "as the shop wishes")
+				harness.Must(t, err)
+				if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "attention") != "<nil>" {
+					t.Errorf("its money is %s: %s", end, r)
+				}
+				d.Clean(t)
+			})
+		})
+	}
+}

@@ -1,0 +1,279 @@
+package providers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
+)
+
+func TestForgedNotificationIsRefused(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		body := harness.Note(id, harness.Paid50)
+		const unsigned = "401 invalid_token authentication_error"
+		for name, c := range map[string]struct{ account, body, signature, want string }{
+			"unsigned":           {"sandbox-1", body, "", unsigned},
+			"a wrong signature":  {"sandbox-1", body, strings.Repeat("0", 64), unsigned},
+			"no hex":             {"sandbox-1", body, "hello", unsigned},
+			"another body's":     {"sandbox-1", body, s.Sign("sandbox-1", body+" "), unsigned},
+			"another account's":  {"sandbox-2", body, s.Sign("sandbox-1", body), unsigned},
+			"an unknown account": {"stripe", body, s.Sign("stripe", body), "404 not_found invalid_request_error"},
+			"not JSON":           {"sandbox-1", "hello", s.Sign("sandbox-1", "hello"), "400 invalid_request invalid_request_error"},
+			"an empty body":      {"sandbox-1", "", s.Sign("sandbox-1", ""), "400 invalid_request invalid_request_error"},
+			"more than 1 MiB":    {"sandbox-1", harness.OneMiB(body) + " ", s.Sign("sandbox-1", harness.OneMiB(body)+" "), "413 payload_too_large invalid_request_error"},
+		} {
+			t.Run(name, func(t *testing.T) { s.Deliver(t, c.account, c.body, c.signature).Refused(t, c.want) })
+		}
+		ours := strings.TrimPrefix(id, "TXN-")
+		for name, c := range map[string]struct{ body, want string }{
+			"an unknown status":      {harness.Note(id, `"status":"maybe"`), "400 invalid_request invalid_request_error"},
+			"paid without an amount": {harness.Note(id, `"status":"paid"`), "400 invalid_request invalid_request_error"},
+			"paid in no currency":    {harness.Note(id, `"status":"paid","amount":"1","currency":"XXQ"`), "400 invalid_request invalid_request_error"},
+			"no id":                  {`{"reference":"` + ours + `-1",` + harness.Paid50 + `}`, "400 invalid_request invalid_request_error"},
+			"no reference":           {`{"id":"n",` + harness.Paid50 + `}`, "400 invalid_request invalid_request_error"},
+			"an id with NUL":         {harness.Note(id, `"id":"a\u0000b",`+harness.Paid50), "400 invalid_request invalid_request_error"},
+			"an unknown reference":   {harness.Note("TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", harness.Paid50), "404 transaction_not_found invalid_request_error"},
+			"a reference with NUL":   {`{"id":"n1","reference":"A\u0000-1",` + harness.Paid50 + `}`, "404 transaction_not_found invalid_request_error"},
+			"no reference of ours":   {`{"id":"n2","reference":"hello",` + harness.Paid50 + `}`, "404 transaction_not_found invalid_request_error"},
+			"attempt zero":           {`{"id":"n3","reference":"` + ours + `-0",` + harness.Paid50 + `}`, "404 transaction_not_found invalid_request_error"},
+		} {
+			t.Run(name, func(t *testing.T) { s.Notify(t, "sandbox-1", c.body).Refused(t, c.want) })
+		}
+		r := s.Send(t, harness.Request{Method: http.MethodGet, Path: harness.APIPath + "/providers/sandbox-1/notifications"})
+		r.Refused(t, "405 method_not_allowed invalid_request_error")
+		if got := o.Status(t, id); got != "pending" {
+			t.Errorf("the payment is %s after forged notifications, want pending", got)
+		}
+	})
+}
+
+// Who may sign for one account may not for another one's charges.
+func TestNotificationOfAnotherAccountTellsNothing(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`) // at sandbox-1
+		paid := o.Create(t, harness.Card)
+		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		refund := o.Refund(t, paid, `{}`).Want(t, http.StatusOK).Text(t, "refundId")
+		const notOurs = "404 transaction_not_found invalid_request_error"
+		s.Notify(t, "sandbox-2", harness.Note(id, harness.Paid50)).Refused(t, notOurs)
+		s.Notify(t, "sandbox-2", refundNote(refund, "refunded")).Refused(t, notOurs)
+		s.Notify(t, "sandbox-2", harness.Note(paid, `"status":"disputed","reason":"fraudulent"`)).Refused(t, notOurs)
+		if a, b := o.Status(t, id), o.Status(t, paid); a != "pending" || b != "refunded" {
+			t.Errorf("the payments are %s and %s, want pending and refunded", a, b)
+		}
+		if got := o.Get(t, "/claims/"+refund).Text(t, "status"); got != "pending" {
+			t.Errorf("the refund is %s, want pending", got)
+		}
+	})
+}
+
+// refundNote is the news of a refund's first round.
+func refundNote(claim, status string) string {
+	return fmt.Sprintf(`{"id":"note %s %s","reference":"%s-1","status":%q}`, claim, status, strings.TrimPrefix(claim, "CLM-"), status)
+}
+
+func TestProviderTellsHowARefundEnded(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		for told, want := range map[string]string{"refunded": "approved", "refund_failed": "rejected"} {
+			id := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+			refund := o.Refund(t, id, `{"amount":20}`).Want(t, http.StatusOK).Text(t, "refundId")
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() { s.Notify(t, "sandbox-1", refundNote(refund, told)).Is(t, http.StatusOK, `{"ok":true}`) })
+			}
+			all.Wait()
+			if r := o.Get(t, "/claims/"+refund); r.Text(t, "status") != want {
+				t.Errorf("%s: want %s: %s", told, want, r)
+			}
+			left := "30"
+			if told == "refund_failed" {
+				left = "50"
+			}
+			if r := o.Get(t, "/payments/"+id); r.Text(t, "refundableAmountLocal") != left {
+				t.Errorf("%s: want %s left: %s", told, left, r)
+			}
+			// What is told of it afterwards changes nothing.
+			for _, other := range []string{"refunded", "refund_failed"} {
+				s.Notify(t, "sandbox-1", refundNote(refund, other)).Is(t, http.StatusOK, `{"ok":true}`)
+			}
+			if got := o.Get(t, "/claims/"+refund).Text(t, "status"); got != want {
+				t.Errorf("%s: later it is %s, want %s", told, got, want)
+			}
+		}
+		s.Notify(t, "sandbox-1", refundNote("CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "refunded")).Refused(t, "404 transaction_not_found invalid_request_error")
+	})
+}
+
+func TestNotificationIsAppliedOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		body := harness.Note(id, harness.Paid50)
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`) })
+		}
+		all.Wait()
+		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`) // the same news under another id
+		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"declined"`)).Is(t, http.StatusOK, `{"ok":true}`)
+		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"expired"`)).Is(t, http.StatusOK, `{"ok":true}`)
+		if got := o.Status(t, id); got != "completed" {
+			t.Errorf("the payment is %s, want completed", got)
+		}
+		// A real provider's confirmation fires no alias.
+		if got := harness.Types(endpoint.About(t, id, 1)); got != "payment.completed" {
+			t.Errorf("the endpoint was told %q, want payment.completed", got)
+		}
+		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":9.03,"frozen":0,"reserve":0.5}`))
+		if w := harness.Warnings(t, o); w != "" {
+			t.Errorf("the balance warns of %s", w)
+		}
+		t.Run("in bytes that are no text", func(t *testing.T) {
+			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			s.Notify(t, "sandbox-1", harness.Note(id, `"reason":"caf`+"\xe9"+`",`+harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
+			if got := o.Status(t, id); got != "completed" {
+				t.Errorf("the payment is %s, want completed: the money is real", got)
+			}
+		})
+		declined := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Notify(t, "sandbox-1", harness.Note(declined, `"status":"declined","reason":"do_not_honor"`)).Want(t, http.StatusOK)
+		r := o.Get(t, "/payments/"+declined)
+		if r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "declined" || r.Text(t, "failure.declineCode") != "do_not_honor" {
+			t.Errorf("want it failed, declined with do_not_honor: %s", r)
+		}
+	})
+}
+
+func TestWrongAmountIsNotApplied(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		for _, fields := range []string{
+			`"status":"paid","amount":"183.49","currency":"MXN"`,
+			`"status":"paid","amount":"183.51","currency":"MXN"`,
+			`"status":"paid","amount":"183.5","currency":"USD"`,
+			`"status":"paid","amount":"-183.5","currency":"MXN"`,
+		} {
+			s.Notify(t, "sandbox-1", harness.Note(id, fields)).Is(t, http.StatusOK, `{"ok":true}`)
+			if got := o.Status(t, id); got != "pending" {
+				t.Errorf("the payment is %s after %s, want pending", got, fields)
+			}
+		}
+		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
+		if w := harness.Warnings(t, o); w != "unmatched_confirmation 10" {
+			t.Errorf("warnings %q after four confirmations of another amount", w)
+		}
+		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
+		if got, want := harness.Types(endpoint.About(t, id, 5)), strings.Repeat("payment.attention ", 4)+"payment.completed"; got != want {
+			t.Errorf("the endpoint was told %q, want %q", got, want)
+		}
+	})
+}
+
+// A simulated provider's confirmation may go wrong on its way (SBX-11).
+func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		const well, body = sandbox.NoFault, `{"amount":10,"paymentMethodId":"sbx_cash"}`
+		for i, c := range []struct {
+			fault          sandbox.Fault
+			status, events string
+		}{
+			{sandbox.Duplicate, "completed", "payment.completed payment.captured"},
+			{sandbox.OutOfOrder, "completed", "payment.completed payment.captured"},
+			{sandbox.WrongAmount, "pending", "payment.attention"},
+			{sandbox.BadSignature, "pending", ""},
+		} {
+			t.Run(string(c.fault), func(t *testing.T) {
+				s.Upstream(t, c.fault, well, well)
+				defer s.Upstream(t, well, well, well)
+				list := `[]`
+				if c.events != "" {
+					list = `["` + strings.ReplaceAll(c.events, " ", `","`) + `"]`
+				}
+				id := o.Create(t, body)
+				o.Simulate(t, id, "paid").Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":%q,"eventsFired":%s}`, id, c.status, list))
+				header := []string{"Sandbox-Simulate: paid", fmt.Sprintf("Idempotency-Key: fault-%d", i)}
+				r := o.Post(t, "/payments", body, header...).Want(t, http.StatusCreated)
+				if got := r.Text(t, "status"); got != c.status {
+					t.Errorf("the create call says %q, want %s: %s", got, c.status, r)
+				}
+				harness.Same(t, r, o.Post(t, "/payments", body, header...))
+				o.Post(t, "/payments", body, "Sandbox-Simulate: chargeback").Want(t, http.StatusCreated)
+				for _, id := range []string{id, r.Text(t, "transactionId")} {
+					if got := o.Status(t, id); got != c.status {
+						t.Errorf("the payment is %s, want %s", got, c.status)
+					}
+					if got := harness.Types(endpoint.About(t, id, len(strings.Fields(c.events)))); got != c.events {
+						t.Errorf("the endpoint was told %q, want %q", got, c.events)
+					}
+				}
+			})
+		}
+	})
+}
+
+// Money that comes after the end is real: it waits in suspense (LATE-1).
+func TestLateMoneyIsKeptAside(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"*"`)
+		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash","merchantOrderId":"late"}`)
+		s.Clock.Advance(7*24*time.Hour + time.Second)
+		s.Sweep(t, "the voucher has expired", func() bool { return o.Status(t, id) == "expired" })
+		for range 2 { // told twice, booked once
+			s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
+		}
+		if got := o.Status(t, id); got != "expired" {
+			t.Errorf("the payment is %s, want it to stay expired", got)
+		}
+		if w := harness.Warnings(t, o); w != "unmatched_confirmation 10" {
+			t.Errorf("the balance warns of %q, want unmatched_confirmation 10", w)
+		}
+		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
+		list := endpoint.About(t, id, 2)
+		if got := harness.Types(list); got != "payment.failed claim.opened" {
+			t.Fatalf("the endpoint was told %q", got)
+		}
+		object, _ := harness.At(list[1].Event, "data.object")
+		want := fmt.Sprintf(`{"id":"<claim>","type":"inquiry","status":"pending","outcome":null,"transactionId":%q,"merchantOrderId":"late",
+			"amount":183.5,"currency":"MXN","amountUsd":10,"frozenUsd":0,"feeUsd":0,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":null,
+			"evidence":[],"timeline":[{"status":"pending","at":"<time>","actor":"<text>","note":null}],"createdAt":"<time>","updatedAt":"<time>",
+			"resolvedAt":null,"transaction":{"id":%[1]q,"status":"expired","amount":10,"currency":"USD","amountLocal":183.5,"currencyLocal":"MXN",
+			"paymentMethodId":"sbx_cash","country":"MEX","merchantOrderId":"late"}}`, id)
+		for _, difference := range harness.Compare("data.object", harness.Decode(t, []byte(want)), object) {
+			t.Errorf("claim.opened: %s: %s", difference, list[1].Body)
+		}
+		// So does money for a payment that had failed.
+		failed := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		s.Notify(t, "sandbox-1", harness.Note(failed, `"status":"declined"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.Note(failed, harness.Paid50)).Want(t, http.StatusOK)
+		if got := harness.Types(endpoint.About(t, failed, 2)); got != "payment.failed claim.opened" || o.Status(t, failed) != "failed" {
+			t.Errorf("the endpoint was told %q of a payment that is %s", got, o.Status(t, failed))
+		}
+		if w := harness.Warnings(t, o); w != "unmatched_confirmation 20" {
+			t.Errorf("the balance warns of %q, want unmatched_confirmation 20", w)
+		}
+		if n := o.Total(t, url.Values{"status": {"expired"}}); n != "1" {
+			t.Errorf("%s expired payments are listed, want 1", n)
+		}
+	})
+}

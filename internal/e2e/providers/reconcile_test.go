@@ -1,0 +1,142 @@
+package providers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/reconcile"
+)
+
+// faultsOf are the findings' names, in order.
+func faultsOf(found []reconcile.Finding) string {
+	var names []string
+	for _, f := range found {
+		names = append(names, string(f.Discrepancy))
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// A payment that two providers were paid for is told of at both, until the operator
+// has given one of them back.
+func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		first.Next("soft")
+		second.Next("paid")
+		s.OpenAccount(t, "first", first, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "second", second)
+		live := s.NewShop(t).Production()
+		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		harness.Reconciled(t, s, "first", first)
+		harness.Reconciled(t, s, "second", second)
+
+		// The first one's shopper pays after all, and nobody tells us.
+		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "")
+		if _, found := harness.CompareReport(t, s, "first", first.Report()); faultsOf(found) != "charged_twice" || found[0].Payment != id || found[0].Merchant != live.Merchant.ID {
+			t.Errorf("before we were told, found %v", found)
+		}
+		if got := harness.Warnings(t, live); !strings.Contains(got, "provider_drift") {
+			t.Errorf("the merchant is warned of %q", got)
+		}
+		s.TellUpstream(t, first, id, 1, "paid", "first-hush").Is(t, http.StatusOK, `{"ok":true}`)
+		for account, u := range map[string]*providertest.Upstream{"first": first, "second": second} {
+			if done := harness.Reconciled(t, s, account, u, reconcile.ChargedTwice); done.Count != 1 {
+				t.Errorf("at %s, %d differences", account, done.Count)
+			}
+		}
+		claims, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
+		harness.Must(t, err)
+		if len(claims) != 1 {
+			t.Fatalf("want one inquiry, got %v", claims)
+		}
+		_, err = s.App.Claims.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
+		harness.Must(t, err)
+		s.Sweep(t, "the second charge is given back", func() bool {
+			c, err := s.App.Claims.AnyClaim(ctx, claims[0].ID)
+			harness.Must(t, err)
+			return c.Status == pay.ClaimApproved
+		})
+		if done := harness.Reconciled(t, s, "first", first); done.Charges != 1 || done.Refunds != 1 {
+			t.Errorf("%d charges and %d refunds agree at the first", done.Charges, done.Refunds)
+		}
+		harness.Reconciled(t, s, "second", second)
+		if got := harness.Warnings(t, live); strings.Contains(got, "provider_drift") {
+			t.Errorf("the books agree, and the merchant is warned of %q", got)
+		}
+	})
+}
+
+// Each way in which a provider's report may differ is found on both engines, and its
+// merchant is warned until a comparison of the same time finds no difference.
+func TestReconciliationFindsWhatDiffers(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		u.Next("paid")
+		s.OpenAccount(t, "bank", u)
+		live, other := s.NewShop(t).Production(), s.NewShop(t).Production()
+		paid := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		back := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		other.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
+		live.Post(t, "/payments/"+back+"/refund", `{"amount":14}`).Want(t, http.StatusOK)
+		u.Next("open")
+		open := live.Create(t, live.PixOrder(t))
+		report := u.Report()
+		reference := strings.TrimPrefix(paid, "TXN-") + "-1"
+		line, refund := "", ""
+		for _, l := range strings.Split(report, "\n") {
+			if strings.HasPrefix(l, reference) {
+				line = l + "\n"
+			}
+			if strings.Contains(l, ",refund,") {
+				refund = l + "\n"
+			}
+		}
+		alter := func(of, old, fresh string) string {
+			return strings.Replace(report, of, strings.Replace(of, old, fresh, 1), 1)
+		}
+		for name, c := range map[string]struct{ report, want string }{
+			"a charge less":          {strings.Replace(report, line, "", 1), "missing_there"},
+			"a refund less":          {strings.Replace(report, refund, "", 1), "refund_missing_there"},
+			"a charge more":          {report + "ORDER-1,up-1,charge,5,BRL\n", "missing_here"},
+			"a charge we think open": {report + strings.TrimPrefix(open, "TXN-") + "-1,up-2,charge,54,BRL\n", "missing_here"},
+			"a refund more":          {report + "ORDER-1,up-1,refund,5,BRL\n", "refund_missing_here"},
+			"a refund of the charge": {report + reference + ",up-3,refund,5,BRL\n", "refund_missing_here"},
+			"a charge twice":         {report + line, "charged_twice"},
+			"a refund twice":         {report + refund, "refunded_twice"},
+			"an amount":              {alter(line, ",54,", ",54.01,"), "amount"},
+			"a refund's amount":      {alter(refund, ",14,", ",15,"), "refund_amount"},
+			"a currency":             {alter(line, ",BRL", ",MXN"), "currency"},
+			"a chargeback":           {report + reference + ",up-3,chargeback,54,BRL\n", "chargeback_missing_here"},
+			"a line that is none":    {report + reference + ",up-3,charge,five,BRL\n", "unreadable"},
+			"no references of ours":  {alter(line, reference+",", ","), ""},
+		} {
+			done, found := harness.CompareReport(t, s, "bank", c.report)
+			if faultsOf(found) != c.want {
+				t.Errorf("%s: found %v, want %s", name, found, c.want)
+			}
+			alien := name == "a charge more" || name == "a refund more" || name == "a line that is none" // nobody's
+			if drifts := strings.Contains(harness.Warnings(t, live), "provider_drift"); drifts != (c.want != "" && !alien) {
+				t.Errorf("%s: the merchant is warned: %t of %+v", name, drifts, done.Totals.Merchants)
+			}
+			if got := harness.Warnings(t, other); got != "" {
+				t.Errorf("%s: another merchant is warned of %s", name, got)
+			}
+			harness.Reconciled(t, s, "bank", u)
+			if got := harness.Warnings(t, live); got != "" {
+				t.Errorf("%s: afterwards the merchant is warned of %s", name, got)
+			}
+		}
+		list, err := s.App.Reconciliation.Reconciliations(ctx, "bank", 100)
+		harness.Must(t, err)
+		if len(list) != 28 || list[0].Count != 0 || list[0].Lines != 4 || list[0].Reports[0] != "bank.csv" {
+			t.Errorf("%d comparisons are kept, the last one is %+v", len(list), list[0])
+		}
+	})
+}

@@ -1,0 +1,299 @@
+package providers
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// routed runs a test on each engine against a service that orders accounts so.
+func routed(t *testing.T, order string, test func(t *testing.T, s *harness.Instance)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Adapters, c.Routing = []provider.Adapter{providertest.Plain()}, order
+		})
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		test(t, s)
+	})
+}
+
+// triedAt makes a payment and tells where it was tried, with the explanation.
+func triedAt(t *testing.T, o harness.Client, order string) (accounts string, e acquiring.Explanation) {
+	t.Helper()
+	r := o.Post(t, "/payments", order)
+	at := "transactionId"
+	if r.Status != http.StatusCreated {
+		at = "error.details.transactionId"
+	}
+	e, err := o.App.Providers.Explain(ctx, r.Text(t, at))
+	harness.Must(t, err)
+	var list []string
+	for _, a := range e.Payment.Attempts {
+		list = append(list, a.Provider)
+	}
+	if strings.Contains(string(r.Body), "bank") || strings.Contains(string(r.Body), "priority") {
+		t.Errorf("the merchant is told of the accounts: %s", r)
+	}
+	return strings.Join(list, " "), e
+}
+
+func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
+	routed(t, "", func(t *testing.T, s *harness.Instance) {
+		s.Clock.Freeze()
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		live := s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		order := live.PixOrder(t)
+		one.Next("down")
+		for i := range 5 {
+			if got, _ := triedAt(t, live, order); got != "bank-1 bank-2" {
+				t.Errorf("payment %d was tried at %s", i+1, got)
+			}
+		}
+		got, e := triedAt(t, live, order)
+		if got != "bank-2" || s.App.Providers.OpenCircuits() != 1 {
+			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
+		}
+		a := e.Payment.Attempts[0]
+		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often recently") {
+			t.Errorf("the decision is explained by %q, passed over %q", a.Why, a.Passed)
+		}
+		if got := routable(t, live); got != "true 1" {
+			t.Errorf("a rail that another account serves is routable: %s", got)
+		}
+		// The other rail of the account has a circuit of its own.
+		if got, _ := triedAt(t, live, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.Method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
+			t.Errorf("spei was tried at %s", got)
+		}
+		two.Next("down") // then nobody works, and everybody is tried
+		for range 12 {   // more than it took well before
+			triedAt(t, live, order)
+		}
+		if got, e := triedAt(t, live, order); got != "bank-1 bank-2" || !strings.Contains(e.Payment.Attempts[0].Why, "all are tried") {
+			t.Errorf("with all failing it was tried at %s: %s", got, e.Payment.Attempts[0].Why)
+		}
+		one.Next("open")
+		two.Next("open")
+		s.Clock.Advance(6 * time.Minute)
+		for range 2 {
+			if got, _ := triedAt(t, live, order); got != "bank-1" {
+				t.Errorf("it works again, and the payment was tried at %s", got)
+			}
+		}
+	})
+}
+
+// One shop that sends documents which a provider refuses closes it to nobody.
+func TestBadInputOpensNoCircuit(t *testing.T) {
+	routed(t, "", func(t *testing.T, s *harness.Instance) {
+		s.Clock.Freeze()
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		careless, other := s.NewShop(t).Production(), s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		one.Next("refused")
+		for range 20 {
+			if got, _ := triedAt(t, careless, careless.PixOrder(t)); got != "bank-1 bank-2" {
+				t.Fatalf("a payment that is refused as it stands was tried at %s", got)
+			}
+		}
+		one.Next("open")
+		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-1" || s.App.Providers.OpenCircuits() != 0 {
+			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
+		}
+		// A provider that knows the account no more fails with every payment.
+		one.Revoke("key-1")
+		for range 5 {
+			triedAt(t, careless, careless.PixOrder(t))
+		}
+		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-2" {
+			t.Errorf("with a key that is not known any more it was tried at %s", got)
+		}
+	})
+}
+
+func TestCheapestAccountIsTriedFirst(t *testing.T) {
+	routed(t, "least_cost", func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		live := s.NewShop(t).Production()
+		for id, text := range map[string]string{"bank-1": "3%", "bank-2": "0.20"} {
+			fee, err := money.ParseFee(text)
+			harness.Must(t, err)
+			s.OpenAccount(t, id, u, func(n *acquiring.NewAccount) { n.Terms = []acquirer.RailTerms{{Fee: &fee}} })
+		}
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 1; return a, nil })
+		harness.Must(t, err)
+		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
+			got, e := triedAt(t, live, strings.Replace(live.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
+			if why := e.Payment.Attempts[0].Why; got != want || !strings.HasPrefix(why, "by cost: it costs 0.") {
+				t.Errorf("%s USD were tried at %s: %s", amount, got, why)
+			}
+		}
+	})
+}
+
+func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
+	routed(t, "success_rate", func(t *testing.T, s *harness.Instance) {
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		live := s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		one.Next("soft")
+		order := live.PixOrder(t)
+		better := 0
+		for range 10 {
+			got, e := triedAt(t, live, order)
+			if strings.HasPrefix(got, "bank-2") {
+				better++
+				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "succeeded; priority 2") {
+					t.Errorf("it was tried at %s because %s", got, why)
+				}
+			}
+		}
+		if better < 5 { // one to learn, and one of twenty is explored
+			t.Errorf("%d of 10 payments were tried first at the account that does better", better)
+		}
+	})
+}
+
+// What is asked of accounts is counted by what came of it, and so are words that
+// nobody knows.
+func TestChargesAreCounted(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Must(t, err)
+	address := l.Addr().String()
+	harness.Must(t, l.Close())
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) {
+		c.FX, c.Adapters, c.Metrics = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}, []provider.Adapter{providertest.Plain()}, address
+	})
+	s.Rate(t, "BRL 5.4", "MXN 18.35")
+	one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+	live := s.NewShop(t).Production()
+	s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+	s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+	one.Next("down")
+	triedAt(t, live, live.PixOrder(t))
+	one.Next("mañana")
+	triedAt(t, live, live.PixOrder(t))
+	r, err := http.Get("http://" + address + "/metrics")
+	harness.Must(t, err)
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	harness.Must(t, err)
+	for _, want := range []string{
+		`cascada_provider_charges_total{account="bank-1",outcome="unavailable",rail="pix.BRA"} 1`,
+		`cascada_provider_charges_total{account="bank-1",outcome="unknown",rail="pix.BRA"} 1`,
+		`cascada_provider_charges_total{account="bank-2",outcome="pending",rail="pix.BRA"} 1`,
+		`cascada_provider_charge_seconds_total{account="bank-2",outcome="pending",rail="pix.BRA"} `,
+		`cascada_provider_unmapped_statuses_total{account="bank-1"} 1`,
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("/metrics has no %s", want)
+		}
+	}
+}
+
+func TestExplanationNamesEveryAccount(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o, other := s.NewShop(t), s.NewShop(t)
+		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		s.OpenAccount(t, "bank", u)
+		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		s.OpenAccount(t, "off", u, func(n *acquiring.NewAccount) { n.Disabled = true })
+		s.OpenAccount(t, "others", u, func(n *acquiring.NewAccount) { n.Merchant = other.Merchant.ID })
+		s.OpenAccount(t, "test", u, func(n *acquiring.NewAccount) { n.Live = false })
+		s.OpenAccount(t, "spei", u, func(n *acquiring.NewAccount) { n.Rails = []string{"spei.MEX"} })
+		_, e := triedAt(t, o.Production(), o.PixOrder(t))
+		got := map[string]string{}
+		for _, v := range e.Accounts {
+			got[v.Account] = v.Verdict
+		}
+		for account, want := range map[string]string{
+			"bank": "", "small": "does not take 54.00 BRL", "off": "is disabled", "others": "is another merchant's", "test": "is for the sandbox",
+			"spei": "does not serve pix.BRA",
+		} {
+			if verdict, told := got[account]; !told || verdict != want {
+				t.Errorf("of %s it says %q, want %q", account, verdict, want)
+			}
+		}
+		if a := e.Payment.Attempts[0]; a.Provider != "bank" || strings.Join(a.Passed, "") != "small: takes BRL:1-20" {
+			t.Errorf("it went to %s, passed over %q", a.Provider, a.Passed)
+		}
+	})
+}
+
+// removes takes an account out of use for good.
+func removes(t *testing.T, s *harness.Instance, id string, force bool) {
+	t.Helper()
+	_, err := s.App.Accounts.Remove(ctx, s.App.Self(), id, force)
+	harness.Must(t, err)
+}
+
+func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		u := providertest.NewUpstream(t, "key-1")
+		o := s.NewShop(t)
+		live := o.Production()
+		terms := func(text string) []acquirer.RailTerms {
+			fee, err := money.ParseFee(text)
+			harness.Must(t, err)
+			return []acquirer.RailTerms{{Fee: &fee}}
+		}
+		for id, more := range map[string]func(*acquiring.NewAccount){
+			"dear":    func(n *acquiring.NewAccount) { n.Terms = terms("5%") },
+			"unknown": func(*acquiring.NewAccount) {},
+			"cheap":   func(n *acquiring.NewAccount) { n.Terms = terms("0.50") }, // 5% of 10
+			"last":    func(n *acquiring.NewAccount) { n.Priority, n.Terms = 200, terms("0.01") },
+			"first":   func(n *acquiring.NewAccount) { n.Priority, n.Terms = 1, terms("9%+1") },
+			"off":     func(n *acquiring.NewAccount) { n.Priority, n.Disabled = 0, true },
+		} {
+			s.OpenAccount(t, id, u, more)
+		}
+		limitTries(t, s, 5)
+		u.Next("soft")
+		tried := func(amount string) string {
+			t.Helper()
+			r := live.Post(t, "/payments", strings.Replace(o.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
+			r.Refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+			story, err := s.App.Story(ctx, r.Text(t, "error.details.transactionId"))
+			harness.Must(t, err)
+			var list []string
+			for _, line := range strings.Split(story, "\n") {
+				if _, at, ok := strings.Cut(line, " at "); ok && strings.Contains(line, ": declined") {
+					id, _, _ := strings.Cut(at, ":")
+					list = append(list, id)
+				}
+			}
+			return strings.Join(list, " ")
+		}
+		if got := tried("9.99"); got != "first dear cheap unknown last" {
+			t.Errorf("9.99 USD were tried at %s", got)
+		}
+		if got := tried("10.01"); got != "first cheap dear unknown last" {
+			t.Errorf("10.01 USD were tried at %s", got)
+		}
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 0; return a, nil })
+		harness.Must(t, err)
+		if got := tried("10.01"); got != "last first cheap dear unknown" {
+			t.Errorf("with another priority they were tried at %s", got)
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package providers
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+// banks opens accounts bank-1 to bank-n, each at an upstream of its own, of
+// priorities 1 to n.
+func banks(t *testing.T, s *harness.Instance, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
+	t.Helper()
+	for i := range n {
+		u := providertest.NewUpstream(t, "key-1")
+		first := func(a *acquiring.NewAccount) { a.Priority = i + 1 }
+		s.OpenAccount(t, fmt.Sprintf("bank-%d", i+1), u, append([]func(*acquiring.NewAccount){first}, more...)...)
+		upstreams = append(upstreams, u)
+	}
+	return upstreams
+}
+
+func rules(t *testing.T, s *harness.Instance, r routing.Rules) {
+	t.Helper()
+	_, changed, err := s.App.Rules.Apply(ctx, s.App.Self(), r)
+	harness.Must(t, err)
+	if !changed {
+		t.Errorf("the rules %+v changed nothing", r)
+	}
+}
+
+// limitTries lets a payment be tried so often.
+func limitTries(t *testing.T, s *harness.Instance, n int) {
+	t.Helper()
+	rules(t, s, routing.Rules{Budget: pay.Budget{Attempts: n}})
+}
+
+func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		live := s.NewShop(t).Production()
+		order := live.PixOrder(t)
+		for _, u := range banks(t, s, 3) {
+			u.Next("soft")
+		}
+		tried := func(want string) acquiring.Explanation {
+			t.Helper()
+			got, e := triedAt(t, live, order)
+			if got != want {
+				t.Errorf("tried at %s, want %s", got, want)
+			}
+			return e
+		}
+		tried("bank-1 bank-2 bank-3")
+		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"bank-3", "bank-1"}}}})
+		e := tried("bank-3 bank-1")
+		if a := e.Payment.Attempts[0]; !strings.HasPrefix(a.Why, "as the rules list them: 1 of 2") || strings.Join(a.Passed, "") != "bank-2: the rules do not list it" {
+			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
+		}
+		for _, v := range e.Accounts {
+			if (v.Verdict == "is not in the routing rules' list for pix.BRA") != (v.Account == "bank-2") {
+				t.Errorf("of %s it says %q", v.Account, v.Verdict)
+			}
+		}
+		// The list is about another environment's accounts too, and says nothing there.
+		sandbox := providertest.NewUpstream(t, "key-1")
+		s.OpenAccount(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
+		o := live
+		o.Credential = live.Sandbox.Secret
+		if got, _ := triedAt(t, o, order); got != "test" {
+			t.Errorf("a sandbox payment was tried at %s", got)
+		}
+		// A listed account that is gone leaves the others.
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", false)
+		harness.Must(t, err)
+		tried("bank-1")
+		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", true)
+		harness.Must(t, err)
+		v, changed, err := s.App.Rules.Reset(ctx, s.App.Self())
+		harness.Must(t, err)
+		if !changed || v.Applied || v.Version != 2 {
+			t.Errorf("reset: %+v, changed %t", v, changed)
+		}
+		tried("bank-1 bank-2 bank-3")
+		if _, changed, err := s.App.Rules.Reset(ctx, s.App.Self()); err != nil || changed {
+			t.Errorf("a second reset changed something: %t, %v", changed, err)
+		}
+		history, err := s.App.Rules.History(ctx, 10)
+		harness.Must(t, err)
+		if len(history) != 2 || history[0].Applied || !history[1].Applied || history[1].Rails["pix.BRA"].Accounts[0] != "bank-3" {
+			t.Errorf("the history is %+v", history)
+		}
+		told := []audit.Act{}
+		list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)
+		harness.Must(t, err)
+		for _, a := range list {
+			if a.Object == "routing" {
+				told = append(told, a.Act)
+			}
+		}
+		if fmt.Sprint(told) != "[routing.applied routing.reset]" {
+			t.Errorf("the audit log tells %v", told)
+		}
+	})
+}
+
+// What the rules list is what the catalog tells.
+func TestListedAccountsBoundTheCatalog(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		live := s.NewShop(t).Production()
+		u := providertest.NewUpstream(t, "key-1")
+		small := []acquirer.RailTerms{{Limits: []acquirer.Limit{{Currency: "BRL", Min: 1_00, Max: 20_00}}}}
+		s.OpenAccount(t, "large", u)
+		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
+		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
+		if got := live.Get(t, "/payment-methods?country=BR&method=pix").Text(t, "methods.0.currencyLimits.0.max"); got != "20" {
+			t.Errorf("the largest payment by pix is %s BRL, want what the listed account takes", got)
+		}
+		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=max")
+		for want, rules := range map[string]routing.Rules{
+			"there is no rail pix.XYZ":               {Rails: map[string]routing.Rule{"pix.XYZ": {}}},
+			"pix.BRA lists gone: there is no such":   {Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"gone"}}}},
+			"oxxo lists small: it takes payments by": {Rails: map[string]routing.Rule{"cash.oxxo.MEX": {Accounts: []string{"small"}}}},
+		} {
+			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
+			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v, want %q", rules, err, want)
+			}
+		}
+	})
+}
+
+func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 3)
+		for _, u := range banks {
+			u.Next("down")
+		}
+		rules(t, s, routing.Rules{Budget: pay.Budget{Attempts: 2}})
+		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
+		got, e := triedAt(t, live, live.PixOrder(t))
+		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: at most 2 attempts" {
+			t.Errorf("tried at %s, stopped by %q", got, e.Payment.Attempts[1].Stop)
+		}
+		story, err := s.App.Story(ctx, e.Payment.ID)
+		harness.Must(t, err)
+		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
+			t.Errorf("the story does not tell why it ended:\n%s", story)
+		}
+	})
+}
+
+// A provider that answers late leaves no time for the next.
+func TestBudgetOfTimeEndsThePayment(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		s.Clock.Freeze()
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 2)
+		banks[0].Next("soft")
+		order := live.PixOrder(t)
+		for _, c := range []struct {
+			late time.Duration
+			want string
+		}{{routing.DefaultBudget.Time - time.Second, "bank-1 bank-2"}, {routing.DefaultBudget.Time, "bank-1"}} {
+			asked, release := banks[0].Hold()
+			done := make(chan acquiring.Explanation)
+			go func() {
+				_, e := triedAt(t, live, order)
+				done <- e
+			}()
+			harness.Soon(t, "the call that the test holds to begin", asked)
+			s.Clock.Advance(c.late)
+			release()
+			e := harness.Soon(t, "it to be done", done)
+			got := []string{}
+			for _, a := range e.Payment.Attempts {
+				got = append(got, a.Provider)
+			}
+			last := e.Payment.Attempts[len(e.Payment.Attempts)-1]
+			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no attempt begins later than 30s after the payment was made") != (c.want == "bank-1") {
+				t.Errorf("an answer after %s: tried at %s, stopped by %q", c.late, got, last.Stop)
+			}
+		}
+	})
+}
+
+// Nobody knows whether the first account made the voucher; once it is proved that it
+// did not, another one may, although the shopper's call is long over.
+func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		live := s.NewShop(t).Production()
+		banks := banks(t, s, 2)
+		var broken atomic.Bool
+		broken.Store(true)
+		line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if broken.Load() {
+				panic(http.ErrAbortHandler) // it never heard of the charge
+			}
+			banks[0].ServeHTTP(w, r)
+		}))
+		t.Cleanup(line.Close)
+		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "bank-1", func(a acquirer.Account) (acquirer.Account, error) { a.BaseURL = line.URL; return a, nil })
+		harness.Must(t, err)
+		r := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
+		id := r.Text(t, "transactionId")
+		if got := live.Status(t, id); got != "processing" {
+			t.Errorf("a payment of which nobody knows is %s", got)
+		}
+		s.Clock.Advance(10 * time.Minute)
+		_, err = s.App.Cascade.Sweep(ctx)
+		harness.Must(t, err)
+		if n := len(banks[1].Charges()); n != 0 || live.Status(t, id) != "processing" {
+			t.Errorf("before anything is proved the second account has %d charges, the payment is %s", n, live.Status(t, id))
+		}
+		broken.Store(false)
+		s.Clock.Advance(10 * time.Minute)
+		s.Sweep(t, "the first was asked", func() bool { return live.Status(t, id) == "pending" })
+		if one, two := len(banks[0].Charges()), len(banks[1].Charges()); one != 0 || two != 1 {
+			t.Errorf("the accounts have %d and %d charges", one, two)
+		}
+	})
+}

@@ -1,0 +1,313 @@
+package webhooks
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+)
+
+const openAfter = 10 // failures in a row
+
+// broken makes an endpoint that answers with an error, and lets it fail until
+// its circuit is open.
+func broken(t *testing.T, o harness.Client) (*harness.Receiver, harness.Subscribed) {
+	t.Helper()
+	endpoint := o.Receive(t)
+	endpoint.Answers(harness.Respond(http.StatusServiceUnavailable))
+	h := o.Hook(t, endpoint.URL, `"payment.completed"`)
+	for range openAfter {
+		o.Create(t, harness.Card)
+	}
+	harness.Eventually(t, "every try has failed", func() bool {
+		return h.Log(t, "?status=failed").Text(t, "pagination.total") == fmt.Sprint(openAfter)
+	})
+	// The first one that is not tried finds it open.
+	harness.Eventually(t, "the circuit is open", func() bool {
+		before := len(endpoint.Deliveries())
+		o.Create(t, harness.Card)
+		dispatchAll(t, o.Instance)
+		return len(endpoint.Deliveries()) == before
+	})
+	return endpoint, h
+}
+
+// countTries adds up the attempts of the deliveries that a query selects.
+func countTries(t *testing.T, h harness.Subscribed, query string) (n int) {
+	t.Helper()
+	r := h.Log(t, query)
+	list, _ := r.At(t, "data")
+	for i := range list.([]any) {
+		var tries int
+		_, err := fmt.Sscan(r.Text(t, fmt.Sprintf("data.%d.attempts", i)), &tries)
+		harness.Must(t, err)
+		n += tries
+	}
+	return n
+}
+
+// awaitTries waits until the log counts as many tries as the endpoint saw calls: a
+// try is written after its answer.
+func awaitTries(t *testing.T, h harness.Subscribed, calls int) {
+	t.Helper()
+	tries := 0
+	harness.Eventually(t, fmt.Sprintf("%d tries are counted", calls), func() bool {
+		tries = countTries(t, h, "?limit=100")
+		return tries >= calls
+	})
+	if tries != calls {
+		t.Errorf("%d tries are counted, the endpoint was called %d times", tries, calls)
+	}
+}
+
+func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint, h := broken(t, o)
+		called := len(endpoint.Deliveries())
+		const more = 20
+		for range more {
+			o.Create(t, harness.Card)
+		}
+		onlyOne(t, endpoint, called)
+		waiting := h.Log(t, "?status=pending&limit=1")
+		if waiting.Text(t, "data.0.attempts") != "0" || waiting.Text(t, "data.0.nextAttemptAt") == "<nil>" {
+			t.Errorf("what waits has used up tries, or no time: %s", waiting)
+		}
+		// Each minute one delivery is tried, and no other uses up a try; failed ones
+		// come due too and wait.
+		for n := 1; n <= 3; n++ {
+			s.Clock.Advance(61 * time.Second)
+			endpoint.Await(t, called+n)
+			onlyOne(t, endpoint, called+n)
+			awaitTries(t, h, called+n)
+		}
+		// It is well: the next probe finds out, and all the rest goes at once.
+		endpoint.Answers(harness.Respond(http.StatusOK))
+		s.Clock.Advance(61 * time.Second)
+		total := h.Log(t, "").Text(t, "pagination.total")
+		harness.Eventually(t, "everything is delivered", func() bool {
+			dispatchAll(t, s)
+			// The first to fail have their own time to wait.
+			s.Clock.Advance(time.Minute)
+			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == total
+		})
+		awaitTries(t, h, len(endpoint.Deliveries()))
+		before := len(endpoint.Deliveries())
+		o.Create(t, harness.Card)
+		endpoint.Await(t, before+1)
+		onlyOne(t, endpoint, before+1)
+	})
+}
+
+func TestOpenCircuitSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		before := harness.Start(t, database, &harness.Clock{})
+		o := before.NewShop(t)
+		endpoint, h := broken(t, o)
+		called := len(endpoint.Deliveries())
+		before.End(t)
+
+		after := harness.Start(t, database, before.Clock)
+		o.Instance, endpoint.Instance, h.Instance = after, after, after
+		o.Create(t, harness.Card)
+		onlyOne(t, endpoint, called)
+		endpoint.Answers(harness.Respond(http.StatusOK))
+		after.Clock.Advance(61 * time.Second)
+		total := h.Log(t, "").Text(t, "pagination.total")
+		harness.Eventually(t, "everything is delivered", func() bool {
+			dispatchAll(t, after)
+			after.Clock.Advance(time.Minute)
+			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == total
+		})
+	})
+}
+
+func TestEnablingOrANewURLClosesTheCircuit(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for name, change := range map[string]func(*harness.Receiver) string{
+			"enabled": func(*harness.Receiver) string { return `{"status":"enabled"}` },
+			"a new URL": func(c *harness.Receiver) string {
+				return fmt.Sprintf(`{"url":%q}`, c.URL+"/new")
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				endpoint, h := broken(t, o)
+				called := len(endpoint.Deliveries())
+				if waiting := h.Log(t, "?status=pending").Text(t, "pagination.total"); waiting == "0" {
+					t.Error("nothing waits")
+				}
+				endpoint.Answers(harness.Respond(http.StatusOK))
+				patch(t, o, h.Path(""), change(endpoint)).Want(t, http.StatusOK)
+				harness.Eventually(t, "what waited is delivered", func() bool {
+					return h.Log(t, "?status=pending").Text(t, "pagination.total") == "0"
+				})
+				endpoint.Awaits(t, called+1)
+				o.Delete(t, h.Path("")).Want(t, http.StatusOK)
+			})
+		}
+	})
+}
+
+func TestEndpointWithoutASuccessForSevenDaysIsDisabled(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint, h := broken(t, o)
+		s.Clock.Advance(7*24*time.Hour - 2*time.Minute)
+		dispatchAll(t, s)
+		if status := o.Get(t, h.Path("")).Text(t, "status"); status != "enabled" {
+			t.Fatalf("the webhook is %s before its seventh day is over", status)
+		}
+		s.Clock.Advance(5 * time.Minute)
+		var r harness.Reply
+		harness.Eventually(t, "the webhook is disabled", func() bool {
+			_, err := s.App.Webhooks.Dispatch(ctx)
+			harness.Must(t, err)
+			r = o.Get(t, h.Path(""))
+			return r.Text(t, "status") == "disabled"
+		})
+		if reason := r.Text(t, "disabledReason"); !strings.Contains(reason, "seven days") {
+			t.Errorf("the reason is %q", reason)
+		}
+		// What waited is dead letters, not lost and with no try more. A probe may
+		// have been under way.
+		dispatchAll(t, s)
+		called := len(endpoint.Deliveries())
+		total := h.Log(t, "").Text(t, "pagination.total")
+		harness.Eventually(t, "what waited is dead letters", func() bool {
+			s.Clock.Advance(24 * time.Hour)
+			dispatchAll(t, s)
+			return h.Log(t, "?status=dead_letter").Text(t, "pagination.total") == total
+		})
+		if tries := countTries(t, h, "?limit=100"); tries != called || len(endpoint.Deliveries()) != called {
+			t.Errorf("%d tries are counted, the endpoint was called %d times and %d before", tries, len(endpoint.Deliveries()), called)
+		}
+
+		endpoint.Answers(harness.Respond(http.StatusOK))
+		patch(t, o, h.Path(""), `{"status":"enabled"}`).Want(t, http.StatusOK)
+		o.Create(t, harness.Card)
+		endpoint.Await(t, called+1)
+		letter := h.Log(t, "?status=dead_letter&limit=1").Text(t, "data.0.id")
+		o.Post(t, h.Path("/deliveries/"+letter+"/replay"), "").Want(t, http.StatusOK)
+		endpoint.Await(t, called+2)
+		onlyOne(t, endpoint, called+2)
+	})
+}
+
+// A success between failures begins the count anew.
+func TestCircuitCountsFailuresInARow(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		h := o.Hook(t, endpoint.URL, `"*"`)
+		for round := range 2 {
+			var calls atomic.Int64
+			endpoint.Answers(func(w http.ResponseWriter, _ *http.Request) {
+				if calls.Add(1) < openAfter {
+					w.WriteHeader(http.StatusBadGateway)
+				}
+			})
+			for range openAfter - 1 {
+				o.Create(t, harness.Card)
+			}
+			harness.Eventually(t, "nine tries have failed", func() bool { return calls.Load() >= openAfter-1 })
+			o.Create(t, harness.Card)
+			if d := h.Last(t, "delivered"); d.Text(t, "attempts") != "1" {
+				t.Errorf("round %d: the tenth was not taken at once: %s", round, d)
+			}
+		}
+	})
+}
+
+// However many dead endpoints there are and however much waits for them, the
+// others are told at once.
+func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		quick := s.Receive(t)
+		hold := make(chan struct{})
+		defer close(hold)
+		var slow []*harness.Receiver
+		for i := range 5 {
+			c := s.Receive(t)
+			holdTries(t, c, hold, quick)
+			o.Subscribe(t, c.URL, `"*"`)
+			slow = append(slow, c)
+			o.Subscribe(t, fmt.Sprint("http://127.0.0.1:1/refused/", i), `"*"`)
+		}
+		o.Subscribe(t, quick.URL, `"*"`)
+		const payments = 60
+		for range payments {
+			o.Create(t, harness.Card)
+		}
+		harness.Eventually(t, "the quick endpoint has them all", func() bool { return len(quick.Deliveries()) == payments })
+		for _, c := range slow {
+			if n := len(c.Deliveries()); n == 0 || n > 32 {
+				t.Errorf("a slow endpoint has %d deliveries under way, want 1 to 32", n)
+			}
+		}
+	})
+}
+
+// More waits for a slow endpoint than memory holds. Each is sent once all the
+// same, and as soon as the endpoint is quick again.
+func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		h := o.Hook(t, endpoint.URL, `"payment.completed"`)
+		hold := func() (release func()) {
+			held := make(chan struct{})
+			endpoint.Answers(func(w http.ResponseWriter, _ *http.Request) { <-held; w.WriteHeader(http.StatusOK) })
+			return sync.OnceFunc(func() { close(held) })
+		}
+		release := hold()
+		o.Create(t, harness.Card)
+		endpoint.Await(t, 1)
+		s.Clock.Advance(9 * time.Second) // which the first try takes
+		release()
+		h.Last(t, "delivered")
+
+		release = hold()
+		defer release()
+		const payments = 100 // 32 are under way at a time, about as many wait in memory
+		for range payments {
+			o.Create(t, harness.Card)
+		}
+		endpoint.Await(t, 1+32)
+		endpoint.Answers(harness.Respond(http.StatusOK))
+		release()
+		harness.Eventually(t, "everything is delivered", func() bool {
+			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == fmt.Sprint(1+payments)
+		})
+		if n := len(endpoint.Deliveries()); n != 1+payments {
+			t.Errorf("the endpoint was called %d times for %d events", n, 1+payments)
+		}
+	})
+}
+
+// holdTries lets every try wait until hold is closed, or until the service gives it up. By then
+// another endpoint, which is quick, must have had the same event: nobody waits for this one.
+func holdTries(t *testing.T, c *harness.Receiver, hold chan struct{}, quick *harness.Receiver) {
+	c.Answers(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+			event := harness.Received{Event: harness.Decode(t, body).(map[string]any)}.Text("id")
+			if !slices.ContainsFunc(quick.Deliveries(), func(d harness.Received) bool { return d.Text("id") == event }) {
+				t.Errorf("event %s waited for a slow endpoint", event)
+			}
+		}
+	})
+}

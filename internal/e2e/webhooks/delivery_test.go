@@ -1,0 +1,222 @@
+package webhooks
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+func TestEventIsSignedAndShowsThePayment(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		one, two := s.Receive(t), s.Receive(t)
+		first, second := o.Subscribe(t, one.URL+"/hooks", `"*"`), o.Subscribe(t, two.URL, `"payment.completed","payment.refunded"`)
+
+		created := o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"order-1"}`, "Idempotency-Key: key-1").Want(t, http.StatusCreated)
+		id := created.Text(t, "transactionId")
+		paid := o.Simulate(t, id, "paid")
+		asPaid := o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
+		refund := o.Simulate(t, id, "refunded")
+		asRefunded := o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
+
+		all, some := one.About(t, id, 3), two.About(t, id, 2)
+		if harness.Types(all) != "payment.completed payment.captured payment.refunded" || harness.Types(some) != "payment.completed payment.refunded" {
+			t.Fatalf("the endpoints were told %q and %q", harness.Types(all), harness.Types(some))
+		}
+		for _, d := range all {
+			d.Verify(t, s, first.Text(t, "secret"))
+		}
+		for i, d := range some {
+			d.Verify(t, s, second.Text(t, "secret"))
+			if err := webhook.Verify(d.Header.Get(webhook.SignatureHeader), d.Body, first.Text(t, "secret"), s.Clock.Now(), webhook.Tolerance); err == nil {
+				t.Error("one endpoint's secret verifies another's delivery")
+			}
+			twin := all[2*i]
+			if string(d.Body) != string(twin.Body) || d.Header.Get("X-Service-Delivery") == twin.Header.Get("X-Service-Delivery") {
+				t.Errorf("want the same event in two deliveries, got %s %s and %s %s",
+					d.Header.Get("X-Service-Delivery"), d.Body, twin.Header.Get("X-Service-Delivery"), twin.Body)
+			}
+		}
+		envelope := func(kind string, sequence int, r harness.Reply, previous string, object []byte) string {
+			return fmt.Sprintf(`{"id":"<event>","type":%q,"apiVersion":"2026-11-21","createdAt":"<time>","environment":"sandbox",
+				"merchantId":%q,"shopId":%q,"sequence":%d,"request":{"id":%q,"idempotencyKey":null},
+				"data":{"object":%s,"previous":{"status":%q}}}`,
+				kind, o.Merchant.ID, o.Shop.ID, sequence, r.Header.Get("X-Request-Id"), object, previous)
+		}
+		given := `{"refundId":"<claim>","transactionId":"` + id + `","amount":54,"amountUsd":10,"currency":"BRL","status":"<text>","reason":"requested_by_customer","createdAt":"<time>"}`
+		for i, want := range []string{
+			envelope("payment.completed", 1, paid, "pending", asPaid.Body),
+			envelope("payment.captured", 2, paid, "pending", asPaid.Body),
+			envelope("payment.refunded", 3, refund, "completed", []byte(strings.TrimSuffix(strings.TrimSpace(string(asRefunded.Body)), "}")+`,"refund":`+given+"}")),
+		} {
+			for _, difference := range harness.Compare("", harness.Decode(t, []byte(want)), harness.Decode(t, all[i].Body)) {
+				t.Errorf("%s: %s:\n%s", all[i].Text("type"), difference, all[i].Body)
+			}
+		}
+
+		// What the create call itself brings about names it and its key.
+		card := o.Post(t, "/payments", harness.Card, "Idempotency-Key: key-2").Want(t, http.StatusCreated)
+		d := one.About(t, card.Text(t, "transactionId"), 1)[0]
+		d.Verify(t, s, first.Text(t, "secret"))
+		if d.Text("request.id") != card.Header.Get("X-Request-Id") || d.Text("request.idempotencyKey") != "key-2" || d.Text("sequence") != "1" {
+			t.Errorf("want the first event, of the create call %s and key-2: %s", card.Header.Get("X-Request-Id"), d.Body)
+		}
+		declined := o.Post(t, "/payments", `{"amount":10.51,"paymentMethodId":"sbx_card"}`)
+		d = one.About(t, declined.Text(t, "error.details.transactionId"), 1)[0]
+		d.Verify(t, s, first.Text(t, "secret"))
+		if d.Text("type") != "payment.failed" || d.Text("data.object.failure.code") != "insufficient_funds" {
+			t.Errorf("want payment.failed with its failure: %s", d.Body)
+		}
+		disputed := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback")
+		for _, d := range one.About(t, disputed, 4) {
+			d.Verify(t, s, first.Text(t, "secret"))
+		}
+	})
+}
+
+func TestOnlySubscribersAreTold(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		all, failures, deleted, others := s.Receive(t), s.Receive(t), s.Receive(t), s.Receive(t)
+		o.Subscribe(t, all.URL, `"payment.completed","*"`)
+		o.Subscribe(t, failures.URL, `"payment.failed"`)
+		gone := o.Subscribe(t, deleted.URL, `"*"`).Text(t, "id")
+		stranger.Subscribe(t, others.URL, `"*"`)
+		o.Delete(t, "/webhooks/"+gone).Want(t, http.StatusOK)
+
+		completed := o.Create(t, harness.Card)
+		failed := o.Post(t, "/payments", `{"amount":10.05,"paymentMethodId":"sbx_card"}`).Text(t, "error.details.transactionId")
+		all.About(t, completed, 1)
+		all.About(t, failed, 1)
+		failures.About(t, failed, 1)
+		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		if n := len(all.Deliveries()); n != 2 {
+			t.Errorf("the endpoint for all events got %d deliveries, want 2", n)
+		}
+		if got := harness.Types(failures.Deliveries()); got != "payment.failed" {
+			t.Errorf("the endpoint for failures was told %q", got)
+		}
+		if got := harness.Types(deleted.Deliveries()) + harness.Types(others.Deliveries()); got != "" {
+			t.Errorf("the deleted endpoint or another shop's was told %q", got)
+		}
+	})
+}
+
+// delays are the pauses between tries, each give or take a fifth (HOOK-13).
+var delays = []time.Duration{
+	10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
+	12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
+}
+
+// awaitRetry moves the clock to when the failed delivery comes due, which must
+// be about the delay after now.
+func awaitRetry(t *testing.T, s *harness.Instance, delay time.Duration) {
+	t.Helper()
+	var pause time.Duration
+	harness.Eventually(t, fmt.Sprintf("a try is due in about %s", delay), func() bool {
+		pause = s.Due(t).Sub(s.Clock.Now())
+		return pause > delay*8/10-5*time.Second && pause <= delay*12/10
+	})
+	s.Clock.Advance(pause + time.Millisecond)
+}
+
+func TestDeliveryIsTriedElevenTimes(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(harness.Respond(http.StatusInternalServerError))
+		secret := o.Subscribe(t, endpoint.URL, `"payment.completed"`).Text(t, "secret")
+		o.Create(t, harness.Card)
+		for n, delay := range delays {
+			endpoint.Await(t, n+1)[n].Verify(t, s, secret)
+			awaitRetry(t, s, delay)
+		}
+		last := endpoint.Await(t, 11)
+		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		s.Clock.Advance(30 * 24 * time.Hour)
+		if n, err := s.App.Webhooks.Dispatch(ctx); n != 0 || err != nil {
+			t.Errorf("%d dead letters were sent again (error %v), want none", n, err)
+		}
+		for _, d := range last {
+			if d.Text("id") != last[0].Text("id") || d.Header.Get("X-Service-Delivery") != last[0].Header.Get("X-Service-Delivery") || string(d.Body) != string(last[0].Body) {
+				t.Errorf("a retry is another delivery: %v %s, want %v %s", d.Header, d.Body, last[0].Header, last[0].Body)
+			}
+		}
+		if n := len(endpoint.Deliveries()); n != 11 {
+			t.Errorf("the endpoint was called %d times, want 11", n)
+		}
+	})
+}
+
+func TestRetryThatIsTakenEndsTheDelivery(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"*"`).Text(t, "secret")
+		for name, answer := range map[string]http.HandlerFunc{
+			"an error": harness.Respond(http.StatusInternalServerError),
+			"a redirect": func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				before := len(endpoint.Deliveries())
+				endpoint.Answers(answer)
+				o.Create(t, harness.Card)
+				endpoint.Await(t, before+1)
+				endpoint.Answers(harness.Respond(http.StatusOK))
+				awaitRetry(t, s, delays[0])
+				list := endpoint.Await(t, before+2)
+				list[before+1].Verify(t, s, secret)
+				harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+				if n := len(endpoint.Deliveries()); n != before+2 {
+					t.Errorf("the endpoint was called %d times, want twice", n-before)
+				}
+			})
+		}
+	})
+}
+
+func TestGoneEndpointIsDisabled(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		gone, well := s.Receive(t), s.Receive(t)
+		gone.Answers(harness.Respond(http.StatusGone))
+		o.Subscribe(t, gone.URL, `"*"`)
+		o.Subscribe(t, well.URL, `"*"`)
+		well.About(t, o.Create(t, harness.Card), 1)
+		find := func() harness.Reply { return o.Get(t, "/webhooks?limit=1&offset=1") }
+		harness.Eventually(t, "the endpoint is disabled", func() bool { return find().Text(t, "data.0.status") == "disabled" })
+		if r := find(); r.Text(t, "data.0.url") != gone.URL || r.Text(t, "data.0.disabledReason") == "<nil>" {
+			t.Errorf("want %s disabled with a reason: %s", gone.URL, r)
+		}
+		well.About(t, o.Create(t, harness.Card), 1)
+		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		if n := len(gone.Deliveries()); n != 1 {
+			t.Errorf("the endpoint that is gone was called %d times, want once", n)
+		}
+	})
+}
+
+func TestSlowEndpointDelaysNobodyElse(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		slow, quick := s.Receive(t), s.Receive(t)
+		hold := make(chan struct{})
+		holdTries(t, slow, hold, quick)
+		defer close(hold)
+		o.Subscribe(t, slow.URL, `"*"`)
+		o.Subscribe(t, quick.URL, `"*"`)
+		const payments = 40 // more than go to one endpoint at a time
+		for range payments {
+			o.Create(t, harness.Card)
+		}
+		harness.Eventually(t, "the quick endpoint has them all", func() bool { return len(quick.Deliveries()) == payments })
+		harness.Eventually(t, "the slow endpoint was called", func() bool { return len(slow.Deliveries()) > 0 })
+	})
+}

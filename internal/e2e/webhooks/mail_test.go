@@ -1,0 +1,396 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// withMail runs a test on each engine with a service that sends e-mails to a server.
+func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *harness.Instance, in *mailtest.Server)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, o)
+		test(t, mailing(t, database, &harness.Clock{}, in), in)
+	})
+}
+
+// mailing starts a service that sends e-mails to a server.
+func mailing(t *testing.T, database string, c *harness.Clock, in *mailtest.Server, configure ...func(*daemon.Config)) *harness.Instance {
+	t.Helper()
+	return harness.StartWith(t, database, c, func(config *daemon.Config) {
+		config.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+		config.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		for _, change := range configure {
+			change(config)
+		}
+	})
+}
+
+// mailed waits until a server has taken so many e-mails.
+func mailed(t *testing.T, s *harness.Instance, in *mailtest.Server, n int) []mailtest.Mail {
+	t.Helper()
+	mailsUntil(t, s, fmt.Sprintf("%d e-mails have arrived", n), func() bool { return len(in.Taken()) >= n && waitingMails(t, s) == 0 })
+	return in.Taken()
+}
+
+// mailsUntil lets the loop look for e-mails that are due until done says so.
+func mailsUntil(t *testing.T, s *harness.Instance, what string, done func() bool) {
+	t.Helper()
+	harness.Eventually(t, what, func() bool {
+		_, err := s.App.Mails.SendMails(ctx)
+		harness.Must(t, err)
+		return done()
+	})
+}
+
+func waitingMails(t *testing.T, s *harness.Instance) int64 {
+	t.Helper()
+	n, err := s.App.Mails.WaitingMails(ctx)
+	harness.Must(t, err)
+	return n
+}
+
+// Who takes a key and adds a destination is noticed by the merchant, in his language.
+func TestNewWalletIsToldByEmail(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "cascada", Password: "a secret"})
+		s := mailing(t, database, &harness.Clock{}, in, func(c *daemon.Config) {
+			c.Mail.URL, c.Mail.Password, c.Mail.Roots = "smtp://cascada@"+mailtest.Host, "a secret", in.Roots
+			c.Mail.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if address != mailtest.Host+":587" {
+					t.Errorf("e-mails go to %s", address)
+				}
+				return new(net.Dialer).DialContext(ctx, network, in.Address)
+			}
+		})
+		o := mailMerchant(t, s, "Café Ñandú", "ops@acme.example", tenant.Spanish)
+		harness.Sibling(t, o) // one e-mail, however many shops there are
+		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + harness.CLABE + `"}`
+		wallet := o.Production().Post(t, "/wallets", body).Want(t, http.StatusCreated)
+		id, added := wallet.Text(t, "id"), wallet.Text(t, "createdAt")
+		o.Production().Post(t, "/wallets", body).Want(t, http.StatusConflict)
+		o.Wallet(t) // in the sandbox, where it harms nobody
+		m := mailed(t, s, in, 1)[0]
+		if m.From != "no-reply@pay.example.com" || m.To != "ops@acme.example" || !m.Encrypted || m.Login != "cascada" {
+			t.Errorf("the envelope is %s to %s, encrypted %t, by %q", m.From, m.To, m.Encrypted, m.Login)
+		}
+		if want := "Se agregó un nuevo destino de pago a Café Ñandú"; m.Subject != want {
+			t.Errorf("the subject is %q, want %q", m.Subject, want)
+		}
+		if got := m.Header.Get("Message-ID"); got != "<mail_"+strings.TrimPrefix(id, "wal_")+"@pay.example.com>" || m.Header.Get("Auto-Submitted") != "auto-generated" {
+			t.Errorf("Message-ID is %s, Auto-Submitted %s", got, m.Header.Get("Auto-Submitted"))
+		}
+		at, err := time.Parse(time.RFC3339, added)
+		harness.Must(t, err)
+		for _, want := range []string{
+			"Café Ñandú", "032****9719", "spei, MXN", "sk_live_…" + o.Live.Secret[len(o.Live.Secret)-4:], at.Format("2006-01-02 15:04 UTC"),
+			at.Add(24 * time.Hour).Format("2006-01-02 15:04 UTC"), "DELETE " + s.URL + "/api/v1/wallets/" + id, "revoque",
+		} {
+			if !strings.Contains(m.Text, want) {
+				t.Errorf("the e-mail does not tell %q:\n%s", want, m.Text)
+			}
+		}
+		if strings.Contains(m.Raw, harness.CLABE) || strings.Contains(m.Text, o.Live.Secret) || strings.Contains(m.Raw, "prize") {
+			t.Errorf("the e-mail tells too much:\n%s", m.Text)
+		}
+		// It was sent, and nothing more follows.
+		s.Clock.Advance(pay.MailLife)
+		_, err = s.App.Mails.SendMails(ctx)
+		harness.Must(t, err)
+		if n := len(in.Came()); n != 1 {
+			t.Errorf("%d e-mails came, want 1", n)
+		}
+	})
+}
+
+// mailMerchant makes a merchant with an address.
+func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language tenant.Language) harness.Client {
+	t.Helper()
+	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
+	harness.Must(t, err)
+	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
+}
+
+// mailTries asks how often a service tried to send an e-mail, by what came of it.
+func mailTries(s *harness.Instance, sent, retried, failed int64) (told string, as bool) {
+	n := s.App.Mails.MailTries()
+	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
+}
+
+func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
+		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "greylisted, try again") })
+		s.NewShop(t).Production().Wallet(t)
+		for i, pause := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
+			mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, int64(i+1), 0); return as })
+			s.Clock.Advance(pause - 10*time.Second)
+			if _, err := s.App.Mails.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
+				t.Fatalf("before %s are over %d e-mails came (%v), want %d", pause, len(in.Came()), err, i+1)
+			}
+			if i == 2 {
+				in.Answers(nil)
+			}
+			s.Clock.Advance(10 * time.Second)
+		}
+		mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 3, 0); return as })
+		if n := len(in.Came()); n != 4 || waitingMails(t, s) != 0 {
+			t.Errorf("%d e-mails came, want 4", n)
+		}
+	})
+}
+
+// What a server refuses for good is not tried again, and the operator hears of it.
+func TestRefusedEmailIsGivenUp(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
+		in.Refuses(func(string) error { return mailtest.Reply(550, "no such user ops@acme.example") })
+		s.NewShop(t).Production().Wallet(t)
+		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 0, 1); return as })
+		s.Log.Mu.Lock()
+		lines := strings.Join(s.Log.Lines, "\n")
+		s.Log.Mu.Unlock()
+		if strings.Contains(lines, "acme.example") {
+			t.Errorf("the log names the address: %s", lines)
+		}
+		s.Log.Take(t, "an e-mail is given up")
+		in.Refuses(nil)
+		s.Clock.Advance(pay.MailLife)
+		_, err := s.App.Mails.SendMails(ctx)
+		harness.Must(t, err)
+		if told, as := mailTries(s, 0, 0, 1); !as || len(in.Came()) != 0 {
+			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+		}
+	})
+}
+
+// Nobody takes it for two days.
+func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
+	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
+		s.NewShop(t).Production().Wallet(t) // the server wants a login: that is the operator's to mend, and refuses no e-mail for good
+		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		s.Clock.Advance(pay.MailLife - time.Minute)
+		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
+		s.Log.Take(t, "an e-mail is given up")
+		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
+			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+		}
+	})
+}
+
+// Of an e-mail whose answer never came nobody knows whether it is kept: it is sent again, and its
+// receiver can tell that it is the same.
+func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(in.Hang)
+		s := mailing(t, database, &harness.Clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
+		s.NewShop(t).Production().Wallet(t)
+		mailsUntil(t, s, "it was tried", func() bool {
+			told, _ := mailTries(s, 0, 0, 0)
+			return len(in.Came()) > 0 && strings.Contains(told, "retried:1")
+		})
+		in.Answers(nil)
+		s.Clock.Advance(time.Minute)
+		mailed(t, s, in, 1)
+		if came := in.Came(); len(came) != 2 || came[0].Raw != came[1].Raw {
+			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+		}
+	})
+}
+
+// A node that ends after the server has an e-mail, and before that is written, leaves it to
+// another one.
+func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(in.Hang)
+		s := mailing(t, database, &harness.Clock{}, in)
+		s.NewShop(t).Production().Wallet(t)
+		harness.Eventually(t, "the server has it", func() bool { return len(in.Came()) == 1 })
+		s.End(t)
+		if told, as := mailTries(s, 0, 0, 0); !as {
+			t.Errorf("the node noted %s, want nothing", told)
+		}
+		in.Answers(nil)
+		s.Clock.Advance(4 * time.Minute) // the lease ends
+		next := mailing(t, database, s.Clock, in)
+		mailed(t, next, in, 1)
+		if came := in.Came(); len(came) != 2 || came[0].Header.Get("Message-ID") != came[1].Header.Get("Message-ID") {
+			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+		}
+	})
+}
+
+// Nodes send an e-mail once, whoever of them wrote it.
+func TestNodesSendAnEmailOnce(t *testing.T) {
+	t.Parallel()
+	const wallets = 20 // as many as a merchant is told of in a day
+	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &harness.Clock{}
+	nodes := []*harness.Instance{mailing(t, database, c, in), mailing(t, database, c, in)}
+	o := nodes[0].NewShop(t)
+	var all sync.WaitGroup
+	for i := range wallets {
+		all.Go(func() {
+			o := o
+			o.Instance = nodes[i%2]
+			o.Production().Wallet(t, fmt.Sprintf(`{"type":"bank_account","currency":"USD","destination":"ACCOUNT%d"}`, i))
+			for _, s := range nodes {
+				_, err := s.App.Mails.SendMails(ctx)
+				harness.Must(t, err)
+			}
+		})
+	}
+	all.Wait()
+	mailed(t, nodes[0], in, wallets)
+	of := map[string]bool{}
+	for _, m := range in.Came() {
+		of[m.Header.Get("Message-ID")] = true
+	}
+	if n := len(in.Came()); n != wallets || len(of) != wallets {
+		t.Errorf("%d e-mails came, %d different ones, want %d", n, len(of), wallets)
+	}
+}
+
+// Without a mail server nothing is written for it; what waits when it is taken away is not kept.
+func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "later") })
+		silent := harness.Start(t, database, &harness.Clock{})
+		silent.NewShop(t).Production().Wallet(t)
+		if n := waitingMails(t, silent); n != 0 {
+			t.Errorf("without a server %d e-mails wait", n)
+		}
+		silent.End(t)
+		s := mailing(t, database, silent.Clock, in)
+		o := s.NewShop(t)
+		o.Production().Wallet(t)
+		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		s.End(t)
+		after := harness.Start(t, database, silent.Clock)
+		after.Clock.Advance(pay.MailLife - time.Hour)
+		if _, err := after.App.Mails.SendMails(ctx); err != nil || waitingMails(t, after) != 1 {
+			t.Errorf("an e-mail that another node may send is given up (%v)", err)
+		}
+		after.Clock.Advance(2 * time.Hour)
+		mailsUntil(t, after, "it is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
+		after.Log.Take(t, "an e-mail is given up")
+		if waiting := waitingMails(t, after); waiting != 0 || len(in.Taken()) != 0 {
+			t.Errorf("%d e-mails were taken, and %d wait", len(in.Taken()), waiting)
+		}
+	})
+}
+
+// A merchant's name and address put nothing into an e-mail but themselves.
+func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		named := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
+		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // from before it was checked
+		named.Production().Wallet(t)
+		m := mailed(t, s, in, 1)[0]
+		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
+			t.Errorf("to %s, the subject is %q, headers %v", m.To, m.Subject, m.Header)
+		}
+		if first, _, _ := strings.Cut(m.Text, "\n"); first != "Acme Bcc: all@example.com Call +1 555," {
+			t.Errorf("the text begins %q", first)
+		}
+		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
+			o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
+			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked
+			o.Production().Wallet(t)
+			mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
+		}
+		s.Log.Take(t, "an e-mail is given up")
+		if n := len(in.Came()); n != 1 {
+			t.Errorf("%d e-mails came, want 1", n)
+		}
+	})
+}
+
+// /metrics tells what came of e-mails, with labels that have an end.
+func TestMetricsTellOfEmails(t *testing.T) {
+	t.Parallel()
+	in := mailtest.Start(t, mailtest.Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	harness.Must(t, err)
+	address := l.Addr().String()
+	harness.Must(t, l.Close())
+	s := mailing(t, dbtest.SQLite(t), &harness.Clock{}, in, func(c *daemon.Config) { c.Metrics = address })
+	s.NewShop(t).Production().Wallet(t)
+	mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 0, 0); return as })
+	r, err := http.Get("http://" + address + "/metrics")
+	harness.Must(t, err)
+	defer r.Body.Close()
+	page, err := io.ReadAll(r.Body)
+	harness.Must(t, err)
+	for _, line := range []string{
+		`cascada_mails_total{outcome="sent"} 1`, `cascada_mails_total{outcome="retried"} 0`, `cascada_mails_total{outcome="failed"} 0`,
+		"cascada_mails_waiting 0", `cascada_work_oldest_due_seconds{work="mails"} 0`,
+	} {
+		if !strings.Contains(string(page), line) {
+			t.Errorf("/metrics has no %s", line)
+		}
+	}
+}
+
+// clabeOf is the nth account of a bank in Mexico.
+func clabeOf(n int) string {
+	text := fmt.Sprintf("032180%011d", n)
+	sum := 0
+	for i, d := range text {
+		sum += int(d-'0') * []int{3, 7, 1}[i%3] % 10
+	}
+	return text + fmt.Sprint((10-sum%10)%10)
+}
+
+// A tenant that adds wallets without an end is told twenty times a day, and has nobody else wait.
+func TestMerchantGetsSoManyMailsADay(t *testing.T) {
+	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
+		flood := mailMerchant(t, s, "Flood", "flood@flood.example", tenant.English).Production()
+		victim := mailMerchant(t, s, "Victim", "ops@victim.example", tenant.English).Production()
+		add := func(o harness.Client, i int) {
+			o.Post(t, "/wallets", fmt.Sprintf(`{"label":"x","type":"bank_account","currency":"MXN","destination":"%s"}`, clabeOf(i))).Want(t, http.StatusCreated)
+		}
+		for i := range 30 {
+			add(flood, i)
+		}
+		add(victim, 100)
+		count := func() (flooded, victims int) {
+			for _, m := range in.Taken() {
+				if m.To == "ops@victim.example" {
+					victims++
+				} else {
+					flooded++
+				}
+			}
+			return flooded, victims
+		}
+		harness.Eventually(t, "the victim's came", func() bool { _, n := count(); return n == 1 })
+		harness.Eventually(t, "twenty came", func() bool { n, _ := count(); return n == 20 })
+		s.Clock.Advance(25 * time.Hour)
+		add(flood, 31)
+		harness.Eventually(t, "the next day's came", func() bool { n, _ := count(); return n == 21 })
+	})
+}

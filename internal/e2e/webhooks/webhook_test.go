@@ -1,0 +1,252 @@
+package webhooks
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/webhook"
+)
+
+func patch(t *testing.T, o harness.Client, path, body string) harness.Reply {
+	t.Helper()
+	return o.Call(t, http.MethodPatch, path, body, "Content-Type: application/json")
+}
+
+// onlyOne fails the test when there are other than n deliveries once nothing is
+// due any more.
+func onlyOne(t *testing.T, c *harness.Receiver, n int) {
+	t.Helper()
+	dispatchAll(t, c.Instance)
+	if got := len(c.Deliveries()); got != n {
+		t.Errorf("the endpoint was called %d times, want %d", got, n)
+	}
+}
+
+// dispatchAll dispatches until there is nothing to do now. What is under way is
+// leased for half a minute; no retry is due then.
+func dispatchAll(t *testing.T, s *harness.Instance) {
+	t.Helper()
+	harness.Eventually(t, "there is nothing to do", func() bool {
+		n, err := s.App.Webhooks.Dispatch(ctx)
+		harness.Must(t, err)
+		due := s.Due(t)
+		wait := due.Sub(s.Clock.Now())
+		return n == 0 && (due.IsZero() || wait > 2*time.Second && wait < 13*time.Second || wait > 31*time.Second)
+	})
+}
+
+func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o, stranger := s.NewShop(t), s.NewShop(t)
+		first, second := s.Receive(t), s.Receive(t)
+		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["payment.failed"],"eventsVersion":%q,"description":"one"}`, first.URL, hook.FirstEvents)).Want(t, http.StatusCreated)
+		id, secret := made.Text(t, "id"), made.Text(t, "secret")
+		path := "/webhooks/" + id
+		shown := func(url, events, status, reason, description, last string) string {
+			return fmt.Sprintf(`{"id":%q,"url":%q,"events":%s,"eventsVersion":%q,"managed":false,"status":%q,"disabledReason":%s,"description":%s,
+				"secretPreview":%q,"previousSecretExpiresAt":null,"createdAt":%q,"updatedAt":"<time>","lastDeliveryAt":%s}`,
+				id, url, events, hook.FirstEvents, status, reason, description, made.Text(t, "secretPreview"), made.Text(t, "createdAt"), last)
+		}
+		o.Get(t, path).Is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
+
+		// Absent and null say nothing; what is named changes alone.
+		before := o.Get(t, path)
+		patch(t, o, path, `{}`).Is(t, http.StatusOK, string(before.Body))
+		patch(t, o, path, `{"url":null,"events":null,"description":null,"status":null,"secret":"whsec_mine"}`).Is(t, http.StatusOK, string(before.Body))
+		patch(t, o, path, `{"events":["payment.completed","*"]}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", `"one"`, "null"))
+		patch(t, o, path, `{"description":""}`).Is(t, http.StatusOK, shown(first.URL, `["*"]`, "enabled", "null", "null", "null"))
+		first.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, secret)
+		patch(t, o, path, fmt.Sprintf(`{"url":%q}`, second.URL)).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		second.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, secret)
+
+		// A disabled one is told nothing, also of what happened meanwhile.
+		patch(t, o, path, `{"status":"disabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "disabled", `"<text>"`, "null", `"<time>"`))
+		o.Create(t, harness.Card)
+		patch(t, o, path, `{"status":"enabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		second.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, secret)
+		onlyOne(t, second, 2)
+		onlyOne(t, first, 1)
+
+		for _, c := range []struct{ body, want string }{
+			{`{"events":[]}`, "400 missing_field invalid_request_error param=events issues=events missing=events"},
+			{`{"events":["payment.paid"]}`, "400 invalid_request invalid_request_error param=events[0] issues=events[0]"},
+			{`{"url":""}`, "400 invalid_request invalid_request_error param=url issues=url"},
+			{`{"url":"ftp://shop.example"}`, "400 invalid_request invalid_request_error param=url issues=url"},
+			{`{"url":"http://10.0.0.1/"}`, "400 invalid_request invalid_request_error param=url issues=url"},
+			{`{"url":"hooks","events":["a"]}`, "400 invalid_request invalid_request_error param=events[0] issues=events[0],url"},
+			{`{"status":"deleted"}`, "400 invalid_request invalid_request_error param=status issues=status"},
+			{`{"description":"\u0000"}`, "400 invalid_request invalid_request_error param=description issues=description"},
+			{`{"description":"` + strings.Repeat("ñ", 201) + `"}`, "400 invalid_request invalid_request_error param=description issues=description"},
+			{`[`, "400 invalid_json invalid_request_error"},
+		} {
+			patch(t, o, path, c.body).Refused(t, c.want)
+		}
+		o.Get(t, path).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
+		o.Call(t, http.MethodPatch, path, `{}`).Refused(t, "415 content_type_required invalid_request_error")
+
+		// Nobody else's exists.
+		for _, who := range []harness.Client{stranger, o.Production()} {
+			who.Get(t, path).Refused(t, "404 webhook_not_found invalid_request_error")
+			patch(t, who, path, `{"status":"disabled"}`).Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Post(t, path+"/rotate-secret", "").Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Get(t, path+"/deliveries").Refused(t, "404 webhook_not_found invalid_request_error")
+			who.Get(t, path+"/inbox").Refused(t, "404 webhook_not_found invalid_request_error")
+		}
+		o.As(o.Sandbox.Publishable).Get(t, path).Refused(t, "403 key_kind_not_allowed permission_error")
+		for _, id := range []string{"wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "wh_%00", "wh_%ff"} {
+			o.Get(t, "/webhooks/"+id).Refused(t, "404 webhook_not_found invalid_request_error")
+			patch(t, o, "/webhooks/"+id, `{}`).Refused(t, "404 webhook_not_found invalid_request_error")
+		}
+		o.Delete(t, path).Want(t, http.StatusOK)
+		patch(t, o, path, `{"status":"enabled"}`).Refused(t, "404 webhook_not_found invalid_request_error")
+	})
+}
+
+func TestManagedWebhookBecomesTheOwnersWithAURL(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		made := o.Post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).Want(t, http.StatusCreated)
+		path := "/webhooks/" + made.Text(t, "id")
+		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, made.Text(t, "url"))); r.Text(t, "managed") != "true" {
+			t.Errorf("its own address made it the owner's: %s", r)
+		}
+		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, endpoint.URL)); r.Text(t, "managed") != "false" || r.Text(t, "url") != endpoint.URL {
+			t.Errorf("want the owner's endpoint: %s", r)
+		}
+		endpoint.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, made.Text(t, "secret"))
+		if r := o.Get(t, path+"/inbox"); r.Text(t, "pagination.total") != "0" {
+			t.Errorf("the inbox got what went to the owner's endpoint: %s", r)
+		}
+	})
+}
+
+// verifyStandard does what the Standard Webhooks libraries do: the secret is base64
+// after whsec_, and any one of the signatures will do.
+func verifyStandard(t *testing.T, d harness.Received, secret string) bool {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || len(key) < 24 || len(key) > 64 {
+		t.Fatalf("%q is no secret of Standard Webhooks: %v", secret, err)
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", d.Header.Get("webhook-id"), d.Header.Get("webhook-timestamp"), d.Body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	for signature := range strings.FieldsSeq(d.Header.Get("webhook-signature")) {
+		if signature == want {
+			return true
+		}
+	}
+	return false
+}
+
+func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		made := o.Subscribe(t, endpoint.URL, `"*"`)
+		path := "/webhooks/" + made.Text(t, "id")
+		secrets := []string{made.Text(t, "secret")}
+		rotate := func() {
+			t.Helper()
+			at := s.Clock.Now()
+			r := o.Post(t, path+"/rotate-secret", "")
+			r.Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"secret":"<secret>","previousSecretExpiresAt":"<time>"}`, made.Text(t, "id")))
+			until, err := time.Parse(time.RFC3339, r.Text(t, "previousSecretExpiresAt"))
+			harness.Must(t, err)
+			if grace := until.Sub(at); grace < 24*time.Hour-time.Second || grace > 24*time.Hour+harness.Patience {
+				t.Errorf("the previous secret signs for %s, want a day", grace)
+			}
+			now := o.Get(t, path)
+			if now.Text(t, "previousSecretExpiresAt") != r.Text(t, "previousSecretExpiresAt") ||
+				!strings.HasSuffix(r.Text(t, "secret"), strings.TrimPrefix(now.Text(t, "secretPreview"), "whsec_…")) {
+				t.Errorf("after %s the webhook is %s", r, now)
+			}
+			if _, shown := now.At(t, "secret"); shown {
+				t.Errorf("a secret is shown again: %s", now)
+			}
+			secrets = append(secrets, r.Text(t, "secret"))
+		}
+		// signs says which of the secrets sign, in both schemes.
+		signs := func(want string) {
+			t.Helper()
+			d := endpoint.About(t, o.Create(t, harness.Card), 1)[0]
+			header, got, standard := d.Header.Get(webhook.SignatureHeader), "", ""
+			for i, secret := range secrets {
+				if webhook.Verify(header, d.Body, secret, s.Clock.Now(), webhook.Tolerance) == nil {
+					got += fmt.Sprint(i)
+				}
+				if verifyStandard(t, d, secret) {
+					standard += fmt.Sprint(i)
+				}
+			}
+			if got != want || standard != want {
+				t.Errorf("the secrets %s sign %q and %s sign %q, want %s", got, header, standard, d.Header.Get("webhook-signature"), want)
+			}
+			if strings.Contains(header, ",v0=") != (len(want) == 2) || strings.Count(header, "v1=") != 1 {
+				t.Errorf("the signature is %q with %d secrets", header, len(want))
+			}
+		}
+		signs("0")
+		rotate()
+		signs("01")
+		rotate()
+		signs("12")
+		s.Clock.Advance(23 * time.Hour)
+		signs("12")
+		s.Clock.Advance(time.Hour)
+		signs("2")
+		if r := o.Get(t, path); r.Text(t, "previousSecretExpiresAt") != "<nil>" {
+			t.Errorf("the grace goes on: %s", r)
+		}
+		rotate()
+		signs("23")
+		o.Post(t, "/webhooks/wh_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6/rotate-secret", "").Refused(t, "404 webhook_not_found invalid_request_error")
+	})
+}
+
+func TestStandardWebhooksLibrariesVerifyWithTheSecret(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		secret := o.Subscribe(t, endpoint.URL, `"*"`).Text(t, "secret")
+		if d := endpoint.About(t, o.Create(t, harness.Card), 1)[0]; !verifyStandard(t, d, secret) {
+			t.Errorf("%v does not verify with %s", d.Header, secret)
+		}
+	})
+}
+
+func TestChangesRotationsAndReplaysAreInTheAuditLog(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		endpoint.Answers(harness.Respond(http.StatusInternalServerError))
+		h := o.Hook(t, endpoint.URL+"/path?token=hush", `"*"`)
+		o.Create(t, harness.Card)
+		delivery := h.Last(t, "failed").Text(t, "id")
+
+		patch(t, o, h.Path(""), `{}`).Want(t, http.StatusOK) // changes nothing
+		patch(t, o, h.Path(""), `{"url":"/hooks"}`).Want(t, http.StatusBadRequest)
+		changed := patch(t, o, h.Path(""), `{"description":"mine"}`).Want(t, http.StatusOK)
+		e := harness.AuditEntry(t, o, audit.WebhookUpdated, h.ID)
+		harness.AuditByRequest(t, o, e, changed)
+		rotated := o.Post(t, h.Path("/rotate-secret"), "").Want(t, http.StatusOK)
+		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.WebhookRotated, h.ID), rotated)
+		replayed := o.Post(t, h.Path("/deliveries/"+delivery+"/replay"), "").Want(t, http.StatusOK)
+		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.DeliveryReplayed, delivery), replayed)
+		for _, e := range harness.AuditActs(t, o) {
+			if told := fmt.Sprint(e.Details); strings.Contains(told, "hush") || strings.Contains(told, "whsec_") {
+				t.Errorf("the audit log tells a secret: %+v", e)
+			}
+		}
+	})
+}
