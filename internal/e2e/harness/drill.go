@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/reconcile"
@@ -186,7 +188,14 @@ func TellsOther(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
 }
 
-// Rule is the operator's word on a payment.
+// Rule is the operator's word on a payment. The service may query its provider meanwhile: the operator reads
+// the payment again then.
 func (d *Drill) Rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
-	return d.App.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+	for {
+		p, said, err := d.App.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+		refused := (*problem.Error)(nil)
+		if !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
+			return p, said, err
+		}
+	}
 }
