@@ -105,6 +105,18 @@ func headed(next http.Handler, reference string) http.Handler {
 	})
 }
 
+// inShop gives a handler one shop's scope (call.Scope).
+//
+// Errors: shop_required if the credentials are the whole merchant's and the address names no shop.
+func inShop[I, O any](a *API, handler func(context.Context, Call, *I) (*O, error)) func(context.Context, Call, *I) (*O, error) {
+	return func(ctx context.Context, call Call, in *I) (out *O, err error) {
+		if call.Scope, err = a.app.Narrow(ctx, call.Principal, "", ""); err != nil {
+			return nil, err
+		}
+		return handler(ctx, call, in)
+	}
+}
+
 // access is which credentials an endpoint requires.
 type access string
 

@@ -46,30 +46,26 @@ type fileOut struct {
 func (a *API) claimRoutes() {
 	tags := []string{"Claims"}
 	handle(a, huma.Operation{OperationID: "listClaims", Method: http.MethodGet, Path: "/claims", Tags: tags,
-		Summary: "List refunds and claims, newest first"}, toRead, a.claims)
+		Summary: "List refunds and claims, newest first"}, toRead, inShop(a, a.claims))
 	handle(a, huma.Operation{OperationID: "getClaim", Method: http.MethodGet, Path: "/claims/{id}", Tags: tags,
-		Summary: "Read a claim"}, toRead, a.claim)
+		Summary: "Read a claim"}, toRead, inShop(a, a.claim))
 	handle(a, huma.Operation{OperationID: "submitEvidence", Method: http.MethodPost, Path: "/claims/{id}/evidence", Tags: tags,
 		Summary: "Answer a claim with a text, a file or both", DefaultStatus: http.StatusCreated,
 		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{newUploads().admit(a)},
-	}, toAnswer, a.submitEvidence)
+	}, toAnswer, inShop(a, a.submitEvidence))
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
-		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, a.acceptClaim)
+		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, inShop(a, a.acceptClaim))
 	files := map[string]*huma.MediaType{}
 	for kind := range evidenceTypes {
 		files[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	handle(a, huma.Operation{OperationID: "getEvidenceFile", Method: http.MethodGet, Path: "/claims/{id}/evidence/{evidenceId}/file", Tags: tags,
 		Summary: "Download the file of a piece of evidence", Responses: map[string]*huma.Response{"200": {Description: "The file", Content: files}},
-	}, toRead, a.evidenceFile)
+	}, toRead, inShop(a, a.evidenceFile))
 }
 
 func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Claims.List(ctx, scope, pay.ClaimFilter{
+	list, total, err := a.app.Claims.List(ctx, call.Scope, pay.ClaimFilter{
 		Status: pay.ClaimStatus(in.Status), Kind: pay.ClaimKind(in.Type), Payment: in.TransactionID, Page: in.Rows(),
 	})
 	if err != nil {
@@ -81,11 +77,7 @@ func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, 
 }
 
 func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.app.Claims.Get(ctx, scope, in.ID)
+	c, err := a.app.Claims.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +85,11 @@ func (a *API) claim(ctx context.Context, call Call, in *getIn) (*claimOut, error
 }
 
 func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*claimOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	n := claims.NewEvidence{Kind: in.Body.Kind, Text: in.Body.Text, By: call.Actor()}
 	if f := in.Body.File; f != nil {
 		n.File, n.Content = f.described(), f.content
 	}
-	c, err := a.app.Claims.SubmitEvidence(ctx, scope, in.ID, n)
+	c, err := a.app.Claims.SubmitEvidence(ctx, call.Scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +97,7 @@ func (a *API) submitEvidence(ctx context.Context, call Call, in *evidenceIn) (*c
 }
 
 func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.app.Claims.AcceptClaim(ctx, scope, in.ID, call.Actor())
+	c, err := a.app.Claims.AcceptClaim(ctx, call.Scope, in.ID, call.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +105,7 @@ func (a *API) acceptClaim(ctx context.Context, call Call, in *getIn) (*claimOut,
 }
 
 func (a *API) evidenceFile(ctx context.Context, call Call, in *fileIn) (*fileOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.app.Claims.EvidenceFile(ctx, scope, in.ID, in.EvidenceID)
+	f, err := a.app.Claims.EvidenceFile(ctx, call.Scope, in.ID, in.EvidenceID)
 	if err != nil {
 		return nil, err
 	}

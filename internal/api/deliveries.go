@@ -54,22 +54,18 @@ type inboxOut struct {
 
 func (a *API) deliveryRoutes(tags []string) {
 	handle(a, huma.Operation{OperationID: "listDeliveries", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries", Tags: tags,
-		Summary: "List deliveries, newest first"}, toRead, a.deliveries)
+		Summary: "List deliveries, newest first"}, toRead, inShop(a, a.deliveries))
 	handle(a, huma.Operation{OperationID: "getDelivery", Method: http.MethodGet, Path: "/webhooks/{id}/deliveries/{deliveryId}", Tags: tags,
-		Summary: "Read a delivery, its payload and its tries"}, toRead, a.delivery)
+		Summary: "Read a delivery, its payload and its tries"}, toRead, inShop(a, a.delivery))
 	handle(a, huma.Operation{OperationID: "replayDelivery", Method: http.MethodPost, Path: "/webhooks/{id}/deliveries/{deliveryId}/replay", Tags: tags,
-		Summary: "Send a failed delivery again"}, toNotify, a.replayDelivery)
+		Summary: "Send a failed delivery again"}, toNotify, inShop(a, a.replayDelivery))
 	handle(a, huma.Operation{OperationID: "listInbox", Method: http.MethodGet, Path: "/webhooks/{id}/inbox", Tags: tags,
-		Summary: "List what the managed inbox received, newest first"}, toRead, a.listInbox)
+		Summary: "List what the managed inbox received, newest first"}, toRead, inShop(a, a.listInbox))
 	a.mux.Handle("POST /inbox/{slug}", a.gate.Strangers(http.HandlerFunc(a.receive), a.writeError))
 }
 
 func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*deliveriesOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	log, err := a.app.Webhooks.Deliveries(ctx, scope, in.ID, in.filter())
+	log, err := a.app.Webhooks.Deliveries(ctx, call.Scope, in.ID, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -80,11 +76,7 @@ func (a *API) deliveries(ctx context.Context, call Call, in *deliveriesIn) (*del
 }
 
 func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliveryOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	sub, d, err := a.app.Webhooks.Delivery(ctx, scope, in.ID, in.DeliveryID)
+	sub, d, err := a.app.Webhooks.Delivery(ctx, call.Scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +84,7 @@ func (a *API) delivery(ctx context.Context, call Call, in *deliveryIn) (*deliver
 }
 
 func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*replayOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	r, err := a.app.Webhooks.Replay(ctx, call.Principal, scope, in.ID, in.DeliveryID)
+	r, err := a.app.Webhooks.Replay(ctx, call.Principal, call.Scope, in.ID, in.DeliveryID)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +92,7 @@ func (a *API) replayDelivery(ctx context.Context, call Call, in *deliveryIn) (*r
 }
 
 func (a *API) listInbox(ctx context.Context, call Call, in *inboxIn) (*inboxOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Webhooks.Inbox(ctx, scope, in.ID, in.Rows())
+	list, total, err := a.app.Webhooks.Inbox(ctx, call.Scope, in.ID, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}

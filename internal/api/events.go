@@ -94,25 +94,21 @@ type replayIn struct {
 func (a *API) eventRoutes() {
 	tags := []string{"Webhooks"}
 	handle(a, huma.Operation{OperationID: "listEvents", Method: http.MethodGet, Path: "/events", Tags: tags,
-		Summary: "List events, newest first"}, toRead, a.events)
+		Summary: "List events, newest first"}, toRead, inShop(a, a.events))
 	handle(a, huma.Operation{OperationID: "getEvent", Method: http.MethodGet, Path: "/events/{id}", Tags: tags,
-		Summary: "Read an event as it is sent"}, toRead, a.event)
+		Summary: "Read an event as it is sent"}, toRead, inShop(a, a.event))
 	handle(a, huma.Operation{OperationID: "replayEvents", Method: http.MethodPost, Path: "/webhooks/{id}/replay", Tags: tags,
-		Summary: "Send the events of a time again", DefaultStatus: http.StatusOK}, toNotify, a.replaySpan)
+		Summary: "Send the events of a time again", DefaultStatus: http.StatusOK}, toNotify, inShop(a, a.replaySpan))
 	handle(a, huma.Operation{OperationID: "getReplay", Method: http.MethodGet, Path: "/webhooks/{id}/replays/{replayId}", Tags: tags,
-		Summary: "Read how far a replay has come"}, toRead, a.replaying)
+		Summary: "Read how far a replay has come"}, toRead, inShop(a, a.replaying))
 	handle(a, huma.Operation{OperationID: "listReplays", Method: http.MethodGet, Path: "/webhooks/{id}/replays", Tags: tags,
-		Summary: "List the replays to a webhook, newest first"}, toRead, a.replays)
+		Summary: "List the replays to a webhook, newest first"}, toRead, inShop(a, a.replays))
 	handle(a, huma.Operation{OperationID: "stopReplay", Method: http.MethodPost, Path: "/webhooks/{id}/replays/{replayId}/stop", Tags: tags,
-		Summary: "Stop a replay", DefaultStatus: http.StatusOK}, toNotify, a.stopReplay)
+		Summary: "Stop a replay", DefaultStatus: http.StatusOK}, toNotify, inShop(a, a.stopReplay))
 }
 
 func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Events.List(ctx, scope, in.filter())
+	list, total, err := a.app.Events.List(ctx, call.Scope, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -123,11 +119,7 @@ func (a *API) events(ctx context.Context, call Call, in *eventsIn) (*eventsOut, 
 }
 
 func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	e, err := a.app.Events.Get(ctx, scope, in.ID)
+	e, err := a.app.Events.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,15 +127,11 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 }
 
 func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*replaySpanOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	n := delivery.NewReplay{Replay: in.asked}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	r, err := a.app.Replays.Begin(ctx, call.Principal, scope, in.ID, n)
+	r, err := a.app.Replays.Begin(ctx, call.Principal, call.Scope, in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +139,7 @@ func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*rep
 }
 
 func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	r, err := a.app.Replays.Get(ctx, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Get(ctx, call.Scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +147,7 @@ func (a *API) replaying(ctx context.Context, call Call, in *replayIn) (*replaySp
 }
 
 func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Replays.List(ctx, scope, in.ID, in.Rows())
+	list, total, err := a.app.Replays.List(ctx, call.Scope, in.ID, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -177,11 +157,7 @@ func (a *API) replays(ctx context.Context, call Call, in *replaysIn) (*replaysOu
 }
 
 func (a *API) stopReplay(ctx context.Context, call Call, in *replayIn) (*replaySpanOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	r, err := a.app.Replays.Stop(ctx, call.Principal, scope, in.ID, in.ReplayID)
+	r, err := a.app.Replays.Stop(ctx, call.Principal, call.Scope, in.ID, in.ReplayID)
 	if err != nil {
 		return nil, err
 	}

@@ -239,11 +239,11 @@ func (a *API) paymentRoutes() {
 		handle(a, huma.Operation{OperationID: "create" + alias.suffix, Method: http.MethodPost, Path: alias.path, Tags: tags, Deprecated: legacy,
 			Summary: "Take a payment", DefaultStatus: http.StatusCreated}, toCharge, a.createPayment)
 		handle(a, huma.Operation{OperationID: "list" + alias.suffix + "s", Method: http.MethodGet, Path: alias.path, Tags: tags, Deprecated: legacy,
-			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, a.listPayments)
+			Summary: "List payments, newest first", Responses: a.listResponses()}, toRead, inShop(a, a.listPayments))
 		handle(a, huma.Operation{OperationID: "get" + alias.suffix, Method: http.MethodGet, Path: alias.path + "/{id}", Tags: tags, Deprecated: legacy,
-			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, a.getPayment)
+			Summary: "Read a payment", Metadata: map[string]any{readKey: true}}, toRead, inShop(a, a.getPayment))
 		handle(a, huma.Operation{OperationID: "cancel" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/cancel", Tags: tags, Deprecated: legacy,
-			Summary: "Cancel a pending payment", DefaultStatus: http.StatusOK}, toCharge, a.cancelPayment)
+			Summary: "Cancel a pending payment", DefaultStatus: http.StatusOK}, toCharge, inShop(a, a.cancelPayment))
 		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
 			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, toPlay, a.simulate)
 	}
@@ -354,14 +354,10 @@ func (a *API) listResponses() map[string]*huma.Response {
 }
 
 func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.StreamResponse, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	if in.Format == "csv" {
-		return a.exportPayments(ctx, call, scope, in)
+		return a.exportPayments(ctx, call, call.Scope, in)
 	}
-	list, total, err := a.app.Payments.List(ctx, scope, in.filter)
+	list, total, err := a.app.Payments.List(ctx, call.Scope, in.filter)
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -377,11 +373,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 }
 
 func (a *API) getPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	p, err := a.app.Cascade.Payment(ctx, scope, in.ID)
+	p, err := a.app.Cascade.Payment(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -395,11 +387,7 @@ func (a *API) shown(p pay.Payment) view.Transaction {
 
 // cancelPayment cancels a pending payment (CANCEL-1).
 func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	p, err := a.app.Payments.Cancel(ctx, scope, in.ID, view.Cause{RequestID: call.RequestID})
+	p, err := a.app.Payments.Cancel(ctx, call.Scope, in.ID, view.Cause{RequestID: call.RequestID})
 	if err != nil {
 		return nil, err
 	}

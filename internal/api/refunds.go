@@ -61,16 +61,12 @@ func (a *API) refundRoutes() {
 		body := &huma.RequestBody{}
 		handle(a, huma.Operation{OperationID: "refund" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/refund",
 			Tags: []string{"Payments"}, Deprecated: alias.path == "/transactions", Summary: "Refund a payment, in full or in part",
-			DefaultStatus: http.StatusOK, RequestBody: body}, toRefund, a.refund)
+			DefaultStatus: http.StatusOK, RequestBody: body}, toRefund, inShop(a, a.refund))
 		body.Required = false // huma requires one because the handler reads it raw
 	}
 }
 
 func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	n := claims.NewRefund{Payment: in.ID, By: call.Actor()}
 	if in.Body != nil {
 		n.Amount, n.Reason = string(in.Body.Amount), in.Body.Reason
@@ -83,7 +79,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 		// The route includes the payment: a key stands for one refund of one payment, under any alias.
 		n.Idempotency = base.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
 	}
-	r, replayed, err := a.app.Claims.Refund(ctx, scope, n)
+	r, replayed, err := a.app.Claims.Refund(ctx, call.Scope, n)
 	if err != nil {
 		return nil, err
 	}

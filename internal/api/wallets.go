@@ -82,28 +82,24 @@ type deletedOut struct {
 func (a *API) walletRoutes() {
 	tags := []string{"Payouts"}
 	handle(a, huma.Operation{OperationID: "createWallet", Method: http.MethodPost, Path: "/wallets", Tags: tags,
-		Summary: "Add a wallet for withdrawals", DefaultStatus: http.StatusCreated}, toWithdraw, a.addWallet)
+		Summary: "Add a wallet for withdrawals", DefaultStatus: http.StatusCreated}, toWithdraw, inShop(a, a.addWallet))
 	handle(a, huma.Operation{OperationID: "listWallets", Method: http.MethodGet, Path: "/wallets", Tags: tags,
-		Summary: "List wallets, newest first"}, toRead, a.wallets)
+		Summary: "List wallets, newest first"}, toRead, inShop(a, a.wallets))
 	handle(a, huma.Operation{OperationID: "getWallet", Method: http.MethodGet, Path: "/wallets/{id}", Tags: tags,
-		Summary: "Read a wallet"}, toRead, a.wallet)
+		Summary: "Read a wallet"}, toRead, inShop(a, a.wallet))
 	handle(a, huma.Operation{OperationID: "deleteWallet", Method: http.MethodDelete, Path: "/wallets/{id}", Tags: tags,
-		Summary: "Disable a wallet"}, toWithdraw, a.deleteWallet)
+		Summary: "Disable a wallet"}, toWithdraw, inShop(a, a.deleteWallet))
 }
 
 func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walletOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	if in.Simulate != "" && call.Live {
 		return nil, problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, scope) // read first, so that a failure here does not look like a failed add
+	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope) // read first, so that a failure here does not look like a failed add
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallets.Add(ctx, call.Principal, scope, payouts.NewWallet{
+	w, err := a.app.Wallets.Add(ctx, call.Principal, call.Scope, payouts.NewWallet{
 		Destination: in.place, Label: in.Body.Label, Default: in.Body.IsDefault, CoolDown: in.Simulate != "",
 		Beneficiary: pay.Beneficiary{
 			Name: strings.TrimSpace(in.Body.HolderName), Document: strings.ToUpper(in.Body.HolderDocument), Email: in.Body.HolderEmail,
@@ -117,15 +113,11 @@ func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walle
 }
 
 func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Wallets.List(ctx, scope, pay.WalletStatus(in.Status), in.Rows())
+	list, total, err := a.app.Wallets.List(ctx, call.Scope, pay.WalletStatus(in.Status), in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	unpayable, err := a.app.Payouts.Payability(ctx, scope)
+	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +128,11 @@ func (a *API) wallets(ctx context.Context, call Call, in *walletsIn) (*walletsOu
 }
 
 func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
+	w, err := a.app.Wallets.Get(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	w, err := a.app.Wallets.Get(ctx, scope, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	unpayable, err := a.app.Payouts.Payability(ctx, scope)
+	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +140,7 @@ func (a *API) wallet(ctx context.Context, call Call, in *getIn) (*walletOut, err
 }
 
 func (a *API) deleteWallet(ctx context.Context, call Call, in *getIn) (*deletedOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	if err := a.app.Wallets.Delete(ctx, call.Principal, scope, in.ID); err != nil {
+	if err := a.app.Wallets.Delete(ctx, call.Principal, call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &deletedOut{}

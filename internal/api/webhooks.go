@@ -65,29 +65,25 @@ type unsubscribeOut struct {
 func (a *API) webhookRoutes() {
 	tags := []string{"Webhooks"}
 	handle(a, huma.Operation{OperationID: "createWebhook", Method: http.MethodPost, Path: "/webhooks", Tags: tags,
-		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, toNotify, a.subscribe)
+		Summary: "Subscribe an endpoint to events", DefaultStatus: http.StatusCreated}, toNotify, inShop(a, a.subscribe))
 	handle(a, huma.Operation{OperationID: "listWebhooks", Method: http.MethodGet, Path: "/webhooks", Tags: tags,
-		Summary: "List subscriptions, newest first"}, toRead, a.subscriptions)
+		Summary: "List subscriptions, newest first"}, toRead, inShop(a, a.subscriptions))
 	handle(a, huma.Operation{OperationID: "getWebhook", Method: http.MethodGet, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Read a subscription"}, toRead, a.subscription)
+		Summary: "Read a subscription"}, toRead, inShop(a, a.subscription))
 	handle(a, huma.Operation{OperationID: "updateWebhook", Method: http.MethodPatch, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Change a subscription; its secret is kept"}, toNotify, a.editSubscription)
+		Summary: "Change a subscription; its secret is kept"}, toNotify, inShop(a, a.editSubscription))
 	handle(a, huma.Operation{OperationID: "rotateWebhookSecret", Method: http.MethodPost, Path: "/webhooks/{id}/rotate-secret", Tags: tags,
-		Summary: "Give a subscription a new secret"}, toNotify, a.rotateSecret)
+		Summary: "Give a subscription a new secret"}, toNotify, inShop(a, a.rotateSecret))
 	handle(a, huma.Operation{OperationID: "deleteWebhook", Method: http.MethodDelete, Path: "/webhooks/{id}", Tags: tags,
-		Summary: "Delete a subscription"}, toNotify, a.unsubscribe)
+		Summary: "Delete a subscription"}, toNotify, inShop(a, a.unsubscribe))
 	a.deliveryRoutes(tags)
 }
 
 func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subscriptionOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, scope, delivery.NewSubscription{
+	sub, secret, err := a.app.Webhooks.Subscribe(ctx, call.Principal, call.Scope, delivery.NewSubscription{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Strict: in.strict(),
 	})
 	if err != nil {
@@ -99,11 +95,7 @@ func (a *API) subscribe(ctx context.Context, call Call, in *subscribeIn) (*subsc
 }
 
 func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn) (*subscriptionsOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Webhooks.Subscriptions(ctx, scope, in.Rows())
+	list, total, err := a.app.Webhooks.Subscriptions(ctx, call.Scope, in.Rows())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -113,11 +105,7 @@ func (a *API) subscriptions(ctx context.Context, call Call, in *subscriptionsIn)
 }
 
 func (a *API) subscription(ctx context.Context, call Call, in *getIn) (*subscriptionOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	sub, err := a.app.Webhooks.Subscription(ctx, scope, in.ID)
+	sub, err := a.app.Webhooks.Subscription(ctx, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +113,10 @@ func (a *API) subscription(ctx context.Context, call Call, in *getIn) (*subscrip
 }
 
 func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*subscriptionOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	if err := in.sandboxOnly(call); err != nil {
 		return nil, err
 	}
-	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, scope, in.ID, hook.SubscriptionEdit{
+	sub, err := a.app.Webhooks.EditSubscription(ctx, call.Principal, call.Scope, in.ID, hook.SubscriptionEdit{
 		URL: in.Body.URL, Events: in.Body.Events, EventsVersion: in.Body.EventsVersion, Description: in.Body.Description, Status: in.Body.Status,
 	}, in.strict())
 	if err != nil {
@@ -142,11 +126,7 @@ func (a *API) editSubscription(ctx context.Context, call Call, in *editIn) (*sub
 }
 
 func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	sub, secret, err := a.app.Webhooks.RotateSecret(ctx, call.Principal, scope, in.ID)
+	sub, secret, err := a.app.Webhooks.RotateSecret(ctx, call.Principal, call.Scope, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +136,7 @@ func (a *API) rotateSecret(ctx context.Context, call Call, in *getIn) (*rotateOu
 }
 
 func (a *API) unsubscribe(ctx context.Context, call Call, in *getIn) (*unsubscribeOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	if err := a.app.Webhooks.Unsubscribe(ctx, call.Principal, scope, in.ID); err != nil {
+	if err := a.app.Webhooks.Unsubscribe(ctx, call.Principal, call.Scope, in.ID); err != nil {
 		return nil, err
 	}
 	out := &unsubscribeOut{}

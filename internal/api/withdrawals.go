@@ -87,27 +87,23 @@ type withdrawalsOut struct {
 func (a *API) withdrawalRoutes() {
 	tags := []string{"Payouts"}
 	handle(a, huma.Operation{OperationID: "createWithdrawal", Method: http.MethodPost, Path: "/withdrawals", Tags: tags,
-		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, toWithdraw, a.withdraw)
+		Summary: "Withdraw from the available balance", DefaultStatus: http.StatusCreated}, toWithdraw, inShop(a, a.withdraw))
 	handle(a, huma.Operation{OperationID: "listWithdrawals", Method: http.MethodGet, Path: "/withdrawals", Tags: tags,
-		Summary: "List withdrawals, newest first"}, toRead, a.withdrawals)
+		Summary: "List withdrawals, newest first"}, toRead, inShop(a, a.withdrawals))
 	handle(a, huma.Operation{OperationID: "quoteWithdrawal", Method: http.MethodGet, Path: "/withdrawals/quote", Tags: tags,
-		Summary: "Tell what a withdrawal would come to"}, toRead, a.quoteWithdrawal)
+		Summary: "Tell what a withdrawal would come to"}, toRead, inShop(a, a.quoteWithdrawal))
 	handle(a, huma.Operation{OperationID: "getWithdrawal", Method: http.MethodGet, Path: "/withdrawals/{id}", Tags: tags,
-		Summary: "Read a withdrawal"}, toRead, a.withdrawal)
+		Summary: "Read a withdrawal"}, toRead, inShop(a, a.withdrawal))
 	handle(a, huma.Operation{OperationID: "cancelWithdrawal", Method: http.MethodPost, Path: "/withdrawals/{id}/cancel", Tags: tags,
-		Summary: "Cancel a pending withdrawal", DefaultStatus: http.StatusOK}, toWithdraw, a.cancelWithdrawal)
+		Summary: "Cancel a pending withdrawal", DefaultStatus: http.StatusOK}, toWithdraw, inShop(a, a.cancelWithdrawal))
 }
 
 func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdrawOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	n := payouts.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
 	if in.IdempotencyKey != "" {
 		n.Idempotency = base.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
 	}
-	w, replayed, err := a.app.Payouts.Withdraw(ctx, call.Principal, scope, n)
+	w, replayed, err := a.app.Payouts.Withdraw(ctx, call.Principal, call.Scope, n)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +115,11 @@ func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdra
 }
 
 func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quoteOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
 	amount, code, message := withdrawn(in.Amount)
 	if code != "" {
 		return nil, problem.Field(code, "amount", message)
 	}
-	w, err := a.app.Payouts.Quote(ctx, call.Principal, scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
+	w, err := a.app.Payouts.Quote(ctx, call.Principal, call.Scope, payouts.NewWithdrawal{Wallet: in.WalletID, Amount: amount})
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +127,7 @@ func (a *API) quoteWithdrawal(ctx context.Context, call Call, in *quoteIn) (*quo
 }
 
 func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*withdrawalsOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.app.Payouts.Withdrawals(ctx, scope, in.filter())
+	list, total, err := a.app.Payouts.Withdrawals(ctx, call.Scope, in.filter())
 	if err != nil {
 		return nil, in.Named(err)
 	}
@@ -149,19 +137,11 @@ func (a *API) withdrawals(ctx context.Context, call Call, in *withdrawalsIn) (*w
 }
 
 func (a *API) withdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	w, err := a.app.Payouts.Withdrawal(ctx, scope, in.ID)
+	w, err := a.app.Payouts.Withdrawal(ctx, call.Scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }
 
 func (a *API) cancelWithdrawal(ctx context.Context, call Call, in *getIn) (*withdrawalOut, error) {
-	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
-	if err != nil {
-		return nil, err
-	}
-	w, err := a.app.Payouts.CancelWithdrawal(ctx, call.Principal, scope, in.ID)
+	w, err := a.app.Payouts.CancelWithdrawal(ctx, call.Principal, call.Scope, in.ID)
 	return &withdrawalOut{view.NewWithdrawal(w)}, err
 }
