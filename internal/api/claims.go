@@ -126,6 +126,7 @@ func publishClaims(schemas map[string]any) {
 	refund, _ := property("RefundBody", "amount")
 	refund["amount"] = map[string]any{"type": "number", "format": "double", "description": refundAmountDoc, "exclusiveMinimum": 0, "examples": []any{25.5}}
 	_, content := property("EvidenceUpload", "content")
+	content["description"] = "Base64, at most " + pay.MaxEvidenceText + " when decoded"
 	content["contentEncoding"] = "base64" // huma would match every byte against a pattern
 	_, outcome := property("Claim", "outcome")
 	outcome["enum"] = []any{pay.ClaimApproved, pay.ClaimRejected, pay.ClaimWithdrawn, nil}

@@ -52,7 +52,7 @@ type EvidenceBody struct {
 type EvidenceUpload struct {
 	Name        string `json:"name" minLength:"1" maxLength:"200" example:"receipt.pdf" doc:"Without a path. If it has no extension, one that fits the type is added"`
 	ContentType string `json:"contentType" enum:"application/pdf,image/png,image/jpeg,text/plain" doc:"The content must be of this type"`
-	Content     string `json:"content" text:"lines" minLength:"1" doc:"Base64, at most 10 MiB when decoded"`
+	Content     string `json:"content" text:"lines" minLength:"1"`
 	content     []byte
 }
 
@@ -80,7 +80,7 @@ func (f *EvidenceUpload) check(path string) (issues []error) {
 		return append(issues, wire.Coded(problem.InvalidRequest, path+".content", "content must be base64"))
 	}
 	if len(f.content) > pay.MaxEvidenceFile {
-		return append(issues, wire.Coded(problem.PayloadTooLarge, path+".content", "the file must be at most 10 MiB"))
+		return append(issues, wire.Coded(problem.PayloadTooLarge, path+".content", "the file must be at most "+pay.MaxEvidenceText))
 	}
 	if is := evidenceTypes[f.ContentType]; is != nil && !is(f.content) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+f.ContentType))

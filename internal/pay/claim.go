@@ -395,8 +395,9 @@ type File struct {
 
 // Limits of evidence.
 const (
-	// MaxEvidenceFile is the largest file, in bytes.
+	// MaxEvidenceFile is the largest file, in bytes. MaxEvidenceText is the same for people.
 	MaxEvidenceFile = 10 << 20
+	MaxEvidenceText = "10 MiB"
 	// maxEvidence is the largest number of pieces of evidence on a claim.
 	maxEvidence = 20
 )

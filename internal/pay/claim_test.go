@@ -12,6 +12,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
+func TestTheLargestEvidenceFileIsTheSameForPeople(t *testing.T) {
+	if got := fmt.Sprintf("%d MiB", MaxEvidenceFile>>20); MaxEvidenceFile%(1<<20) != 0 || got != MaxEvidenceText {
+		t.Errorf("MaxEvidenceText is %s, want %s", MaxEvidenceText, got)
+	}
+}
+
 // paidClaim returns a completed payment with a claim of a kind on it.
 func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 	t.Helper()

@@ -94,7 +94,7 @@ var table = map[Code]Shown{
 	MissingField:        {400, KindInvalidRequest, "A required field is absent: param names it."},
 	NotFound:            {404, KindInvalidRequest, "There is no such thing here, or it is another merchant's."},
 	MethodNotAllowed:    {405, KindInvalidRequest, "The path does not take this HTTP method; the Allow header lists those it takes."},
-	PayloadTooLarge:     {413, KindInvalidRequest, "The body is larger than 1 MiB, or a file of evidence than 10 MiB."},
+	PayloadTooLarge:     {413, KindInvalidRequest, "The body is larger than 1 MiB, or a file of evidence is larger than its field allows."},
 
 	UnsupportedMethod:   {400, KindInvalidRequest, "The payment method is unknown, or not for this environment."},
 	UnsupportedCountry:  {400, KindInvalidRequest, "The payment method is not available in this country."},
