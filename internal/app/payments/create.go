@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -24,6 +25,7 @@ import (
 type Payments struct {
 	*base.Base
 	offer
+	lists atomic.Int64 // long lists so far
 }
 
 // offer is the input from which a payment is made.
@@ -36,7 +38,7 @@ type offer struct {
 
 // NewPayments returns the Intake of a service.
 func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
-	return &Payments{b, offer{rates, providers, methods, c}}
+	return &Payments{Base: b, offer: offer{rates, providers, methods, c}}
 }
 
 // NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and

@@ -2,16 +2,27 @@ package payments
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// List lists a shop's payments, newest first, with the number that the filter selects.
+// longList is the number of payments from which a list counts as long: reading it takes
+// milliseconds of a processor.
+const longList = 50
+
+// List lists a shop's payments, newest first, with the number that the filter selects. Long lists of
+// one merchant take turns, on half of the processors: they must not keep other merchants waiting.
 //
 // Errors: invalid_request for an unknown cursor.
 func (in *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
+	if f.Limit >= longList {
+		lane := in.lists.Add(1) % max(1, int64(runtime.NumCPU()/2))
+		defer in.Turns.Take(fmt.Sprintf("payments of %s %d", scope.Merchant, lane))()
+	}
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err
