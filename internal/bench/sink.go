@@ -36,6 +36,7 @@ type sink struct {
 	from, until time.Time // the measured window
 	secrets     []string  // by shop
 	verified    []bool    // by shop: its first delivery was verified
+	checking    int       // signatures that are being verified now
 	got         tally
 }
 
@@ -253,6 +254,9 @@ func (s *sink) take(d delivery) {
 	verify := s.verifyAll || !s.verified[d.shop] || len(s.got.completed)%verifyEach == 0
 	s.verified[d.shop] = true
 	secret := s.secrets[d.shop]
+	if verify {
+		s.checking++
+	}
 	s.mu.Unlock()
 	if verify {
 		s.check(d, secret, now)
@@ -264,6 +268,7 @@ func (s *sink) check(d delivery, secret string, now time.Time) {
 	err := webhook.Verify(string(d.signature), d.body, secret, now, webhook.Tolerance)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.checking--
 	s.got.checked++
 	if err != nil {
 		s.got.bad++
@@ -284,7 +289,7 @@ func (s *sink) await(ctx context.Context, m *measured) *Webhooks {
 	defer poll.Stop()
 	for {
 		missing := s.missing(made)
-		if missing == 0 || ctx.Err() != nil || time.Now().After(deadline) {
+		if missing == 0 && s.allChecked() || ctx.Err() != nil || time.Now().After(deadline) {
 			return s.report(m, missing, len(made))
 		}
 		select {
@@ -292,6 +297,13 @@ func (s *sink) await(ctx context.Context, m *measured) *Webhooks {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// allChecked reports whether no signature is being verified now.
+func (s *sink) allChecked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checking == 0
 }
 
 // told is how many payments' events have arrived. A nil sink has none.
