@@ -44,7 +44,7 @@ type Change struct {
 	Clocks        []tenant.Clock
 	Logos         []tenant.Logo   // each kept once
 	Inbox         []hook.Received // deliveries that managed inboxes received
-	Quotes        []KnownRate     // with their history
+	Rates         []KnownRate     // with their history
 	Mails         []Mail
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal

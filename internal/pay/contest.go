@@ -25,7 +25,7 @@ func (n Notice) Contest(p Payment, claims []Claim, ids [2]string, now time.Time)
 		verdict = Applied
 	}
 	next, change := d.done()
-	change.Notices = append(change.Notices, n.receipt(p.ID, verdict, now))
+	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
 }
 
@@ -57,7 +57,7 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 		if d.contest(*n, ids) == Mismatched {
 			answer := *n
 			answer.ID = fmt.Sprintf("answer/%s-%d", c.ID, c.Case.Asked+1)
-			receipt := answer.receipt(p.ID, Mismatched, now)
+			receipt := answer.kept(p.ID, Mismatched, now)
 			told = &receipt
 		}
 	}

@@ -248,7 +248,7 @@ func (o Outcome) Denies(p Payment, order int, now time.Time) (Change, bool) {
 		ID: fmt.Sprintf("answer/%s %s", p.Reference(order), o.Kind), Account: p.Attempts[order-1].Provider,
 		Body: fmt.Appendf(nil, "the provider says that charge %s is %s; the operator resolved it as paid", p.Reference(order), o.Kind),
 	}
-	return Change{Notices: []KeptNotice{told.receipt(p.ID, Mismatched, now)}}, true
+	return Change{Notices: []KeptNotice{told.kept(p.ID, Mismatched, now)}}, true
 }
 
 // Ended applies the operator's decision on an inquiry whose refund is under way and whose provider

@@ -91,7 +91,7 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change)
 		next, change = c.Called(p, n.Outcome.Asked(), now)
 		verdict = Applied
 	}
-	change.Notices = []KeptNotice{n.receipt(p.ID, verdict, now)}
+	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
 	return next, change
 }
 
@@ -104,11 +104,11 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	}
 	p.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
-	change.Notices = []KeptNotice{n.receipt(p.ID, verdict, now)}
+	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
 	return next, change
 }
 
-func (n Notice) receipt(payment string, verdict Verdict, now time.Time) KeptNotice {
+func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
 	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
 }
 
@@ -295,5 +295,5 @@ func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.
 	if verdict == Mismatched {
 		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
 	}
-	return told.receipt(p.ID, verdict, now)
+	return told.kept(p.ID, verdict, now)
 }

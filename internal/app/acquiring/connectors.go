@@ -76,7 +76,7 @@ type Rules struct {
 // NewRules returns the Rules of a service. providers learns of changes.
 func NewRules(providers *Providers) *Rules { return &Rules{providers.Base, providers} }
 
-// Connector is a connector: a provider account with its client on this node.
+// Connector is a provider account with its client on this node.
 type Connector struct {
 	Account acquirer.Account
 	client  provider.Provider // nil if it cannot be opened, or pays out

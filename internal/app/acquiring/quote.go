@@ -30,8 +30,8 @@ type Quote struct {
 
 // Quote prices an order over the method that it names.
 //
-// Errors: those of AskedRate, Worth and Choose; service_unavailable if there is no reliable rate of
-// the shopper's currency.
+// Errors: those of AskedRate and pay.Worth; missing_field, unsupported_method, unsupported_country;
+// service_unavailable if there is no reliable rate of the shopper's currency.
 func (ms *Methods) Quote(scope tenant.Scope, w Wanted) (q Quote, err error) {
 	if w.Rate.Rate.IsZero() {
 		if w.Rate, err = ms.AskedRate(scope.Live, w.Amount.Currency); err != nil {

@@ -177,7 +177,7 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, o
 			}
 			if next.Version != q.Version {
 				next.By = rs.Operator
-				change.Quotes = append(change.Quotes, next)
+				change.Rates = append(change.Rates, next)
 				if operators {
 					change.Audit = append(change.Audit, rs.auditRate(q, r, force)...)
 				}
@@ -188,7 +188,7 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, o
 			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
 				strings.Join(jumps, ", "), rs.FX.Terms.MaxJumpBps/100)
 		}
-		if len(change.Quotes) == 0 {
+		if len(change.Rates) == 0 {
 			return nil
 		}
 		return rs.Store.Commit(ctx, change)

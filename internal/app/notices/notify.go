@@ -33,7 +33,7 @@ type Notices struct {
 	payouts   *payouts.Payouts
 }
 
-// NewNotices returns a Listener that passes notices to the cascade, refunds and payouts.
+// NewNotices returns a Notices that passes notices to the cascade, refunds and payouts.
 func NewNotices(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade, refunds *claims.Claims, po *payouts.Payouts) *Notices {
 	return &Notices{b, providers, c, refunds, po}
 }

@@ -36,7 +36,7 @@ type offer struct {
 	cascade   *cascade.Cascade
 }
 
-// NewPayments returns the Intake of a service.
+// NewPayments returns the Payments of a service.
 func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
 	return &Payments{Base: b, offer: offer{rates, providers, methods, c}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RuleWithdrawal is payments.Intake.Rule for a withdrawal.
+// RuleWithdrawal is payments.Payments.Rule for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {

@@ -25,7 +25,7 @@ type Wallets struct {
 	coolDown time.Duration // of a new production wallet, during which it cannot be paid to
 }
 
-// NewWallets returns the Destinations of a service; coolDown 0 means pay.WalletCoolDown.
+// NewWallets returns the Wallets of a service; coolDown 0 means pay.WalletCoolDown.
 func NewWallets(b *base.Base, letters *mails.Mails, coolDown time.Duration) *Wallets {
 	if coolDown == 0 {
 		coolDown = pay.WalletCoolDown

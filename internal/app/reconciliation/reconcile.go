@@ -29,7 +29,7 @@ type Reconciliation struct {
 	adapters  []provider.Adapter
 }
 
-// NewReconciliation returns a Reconciler for accounts at these adapters.
+// NewReconciliation returns a Reconciliation for accounts at these adapters.
 func NewReconciliation(b *base.Base, providers *acquiring.Providers, catalog *acquiring.Catalog, adapters []provider.Adapter) *Reconciliation {
 	return &Reconciliation{b, providers, catalog, adapters}
 }

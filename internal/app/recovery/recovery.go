@@ -50,7 +50,7 @@ type Recovery struct {
 	payouts *payouts.Payouts
 }
 
-// NewRecovery returns the Restore of a service.
+// NewRecovery returns the Recovery of a service.
 func NewRecovery(b *base.Base, refunds *claims.Claims, po *payouts.Payouts) *Recovery {
 	return &Recovery{b, refunds, po}
 }

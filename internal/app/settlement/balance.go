@@ -22,7 +22,7 @@ type Settlements struct {
 	payouts *payouts.Payouts
 }
 
-// NewSettlements returns the Earnings of a service.
+// NewSettlements returns the Settlements of a service.
 func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements { return &Settlements{b, po} }
 
 const (

@@ -16,7 +16,7 @@ import (
 // RatesTable is the table rates.
 var RatesTable = table.Describe(table.Table[pay.KnownRate]{
 	Name:    "rates",
-	Of:      func(c *pay.Change) []pay.KnownRate { return c.Quotes },
+	Of:      func(c *pay.Change) []pay.KnownRate { return c.Rates },
 	ID:      func(q *pay.KnownRate) string { return string(q.Currency) },
 	Version: func(q *pay.KnownRate) int64 { return q.Version },
 	Met:     table.Stale,
@@ -36,7 +36,7 @@ var RatesTable = table.Describe(table.Table[pay.KnownRate]{
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
 var RateHistoryTable = table.Describe(table.Table[pay.KnownRate]{
 	Name: "rate_history",
-	Of:   func(c *pay.Change) []pay.KnownRate { return c.Quotes },
+	Of:   func(c *pay.Change) []pay.KnownRate { return c.Rates },
 	ID:   readingID,
 	Fields: func(f *table.Fields, q *pay.KnownRate) {
 		f.Written("id!", readingID(q))
