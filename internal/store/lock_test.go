@@ -115,3 +115,41 @@ func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
 		t.Errorf("the node %s is %q now, %v; %d leases waited for a shorter time", before.Node, now.Node, err, told.Load())
 	}
 }
+
+// A deadlock with somebody else's transaction is not the change's fault, whichever statement meets it: the
+// change runs again.
+func TestDeadlockIsNotTheChangesFault(t *testing.T) {
+	t.Parallel()
+	database := dbtest.Postgres(t)
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	payments, held := heldDay(t, s, "P0")
+	have, err := s.Books.Balances(ctx, acme)
+	must(t, err)
+	_, _, change, err := payments[0].Refund(pay.NewRefund{ID: "CLM-0"}, have, held.ReleaseAt.Add(-time.Hour))
+	must(t, err)
+
+	watch := newVandal(t, database)
+	tx, err := newVandal(t, database).db.Begin()
+	must(t, err)
+	defer func() { _ = tx.Rollback() }() // if the test fails
+	_, err = tx.ExecContext(ctx, "SET LOCAL deadlock_timeout = '1min'; LOCK TABLE events IN SHARE MODE") // so that the refund loses
+	must(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.Commit(ctx, payload(change)) }()
+	for waits := 0; waits == 0; { // it has the payment's row, and waits for the events
+		select {
+		case err := <-done:
+			t.Fatalf("the refund did not wait: %v", err)
+		default:
+		}
+		must(t, watch.db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waits))
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE payments SET version = version WHERE id = $1", payments[0].ID)
+	must(t, err)
+	must(t, tx.Rollback())
+	if err := <-done; err != nil {
+		t.Errorf("a refund that met a deadlock: %v", err)
+	}
+}

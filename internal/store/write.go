@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -66,7 +67,11 @@ func (w *write) run(ctx context.Context) error {
 		w.kept = nil
 	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
-	return w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
+	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
+	if errors.Is(err, engine.ErrLost) { // its rows are locked: only a deadlock with somebody else's transaction loses them
+		err = fmt.Errorf("%w: %w", engine.ErrBusy, err)
+	}
+	return err
 }
 
 // guardedIDs lists the rows whose guard a change must win.
