@@ -77,6 +77,10 @@ type Once struct {
 	At     time.Time
 }
 
+// OnceKept is the shortest time that the key of a request is kept: repeated within it, the request is
+// not executed again (IDEM-8).
+const OnceKept = 7 * 24 * time.Hour
+
 // Event is something that happened to an object. It is sent to the merchant's endpoints. Its id is
 // made from the object's id and the sequence, so the same event never gets two ids.
 type Event struct {

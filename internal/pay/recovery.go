@@ -111,9 +111,6 @@ func (r Recovery) Cover(account, how string) (Recovery, Change, error) {
 	return r, Change{Recoveries: []Recovery{r}}, nil
 }
 
-// guardFor is how long after the window its keys may still be repeated: as long as keys are kept.
-const guardFor = 7 * 24 * time.Hour
-
 // End opens the service again. accounts are all accounts that may have been used in the window, and
 // found are all found entries. With waiting, found refunds and payouts without an object may wait
 // until their requests are repeated.
@@ -134,7 +131,7 @@ func (r Recovery) End(accounts []string, found []Found, waiting bool) (Recovery,
 		return r, Change{}, fmt.Errorf("%s %s was found, and the books have nothing for it: the merchant has its money twice. Close it, or let it wait until its request is repeated (--waiting)", found[i].Kind, found[i].ID())
 	}
 	r.Version++
-	r.State, r.Until = RecoveryGuarded, r.To.Add(guardFor)
+	r.State, r.Until = RecoveryGuarded, r.To.Add(OnceKept) // until then a key of the window may be repeated
 	return r, Change{Recoveries: []Recovery{r}}, nil
 }
 

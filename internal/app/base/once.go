@@ -71,17 +71,13 @@ func (i Idempotency) Reused(hash string) error {
 	}
 }
 
-const (
-	// keyRetention is the shortest time that an Idempotency-Key is kept (IDEM-8).
-	keyRetention = 7 * 24 * time.Hour
-	// keyPage is how many keys are read in one transaction.
-	keyPage = 5000
-)
+// keyPage is how many keys are read in one transaction.
+const keyPage = 5000
 
 // PurgeKeys deletes the keys of requests after their retention: a request with such a key is a new
 // request.
 func (b *Base) PurgeKeys(ctx context.Context) error {
-	before := b.Now().Add(-keyRetention)
+	before := b.Now().Add(-pay.OnceKept)
 	for last := ""; ; {
 		var err error
 		if last, err = b.Store.Idempotency.Purge(ctx, last, before, keyPage); err != nil || last == "" {
