@@ -133,7 +133,7 @@ func TestDeadlockIsNotTheChangesFault(t *testing.T) {
 	watch := newVandal(t, database)
 	tx, err := newVandal(t, database).db.Begin()
 	must(t, err)
-	defer func() { _ = tx.Rollback() }() // if the test fails
+	defer func() { _ = tx.Rollback() }()                                                                 // if the test fails
 	_, err = tx.ExecContext(ctx, "SET LOCAL deadlock_timeout = '1min'; LOCK TABLE events IN SHARE MODE") // so that the refund loses
 	must(t, err)
 	done := make(chan error, 1)
