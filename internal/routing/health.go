@@ -105,7 +105,11 @@ func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rai
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))
 	}
-	routes, failing := Decide(rule, candidates, p.ID, rail, p.Price.Amount, now)
+	explores := p.ID // a first try may
+	if len(p.Attempts) > 0 {
+		explores = ""
+	}
+	routes, failing := Decide(rule, candidates, explores, rail, p.Price.Amount, now)
 	passed = append(append(passed, small...), failing...)
 	for i := range routes {
 		routes[i].Passed = passed

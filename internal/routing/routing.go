@@ -51,7 +51,7 @@ type Candidate struct {
 // a payment without a try is certainly lost.
 //
 // Which payments explore follows from their ids, so that a decision can be repeated and
-// explained.
+// explained. Only a first try explores: payment is "" for a later one.
 func Decide(rule Rule, candidates []Candidate, payment string, rail acquirer.Rail, usd money.Amount, now time.Time) (routes []pay.Route, passed []string) {
 	var fit []Candidate
 	for _, c := range candidates {
@@ -99,7 +99,7 @@ func compare(rule Rule, a, b Candidate, rail acquirer.Rail, usd money.Amount) in
 
 // explore returns which account goes first: 0 is the best one.
 func explore(rule Rule, n int, payment string) int {
-	if rule.Order != SuccessRate || n < 2 {
+	if rule.Order != SuccessRate || n < 2 || payment == "" {
 		return 0
 	}
 	h := fnv.New64a()

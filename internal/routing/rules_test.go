@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +103,28 @@ func TestRulesThatCannotBeAreRefused(t *testing.T) {
 	}
 	if err := (Rules{Order: SuccessRate, Explored: new(10), Budget: DefaultBudget, Rails: map[string]Rule{"pix.BRA": {Explored: new(0)}}}).Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A payment explores once: if the explored account declines, the best one is next, also in a cascade that is
+// planned anew.
+func TestOnlyTheFirstTryExplores(t *testing.T) {
+	rules := Rules{Order: SuccessRate, Explored: new(50)}
+	explored := 0
+	for i := range 200 {
+		p := pay.Payment{ID: fmt.Sprint("TXN-", i), Price: pay.Price{Amount: ten, Local: ten}}
+		first := NewHealth().Plan(rules, serving("a", "b", "c"), p, pix, noon).Routes[0]
+		if !strings.HasPrefix(first.Why, "explored") {
+			continue
+		}
+		explored++
+		p.Attempts = pay.Attempts{{Order: 1, Provider: first.Provider}}
+		second := NewHealth().Plan(rules, serving("a", "b", "c"), p, pix, noon).Routes[0]
+		if strings.HasPrefix(second.Why, "explored") || second.Provider != "c" { // of the highest priority
+			t.Fatalf("after %s the payment is tried at %s: %s", first.Provider, second.Provider, second.Why)
+		}
+	}
+	if explored == 0 {
+		t.Error("no payment explored")
 	}
 }
