@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -57,6 +58,10 @@ type Change struct {
 	Documents     []Document // new ones only
 	Accounts      []acquirer.Account
 	Operators     []tenant.Operator
+	Users         []people.User       // ErrStale if the address of a new one is taken
+	Memberships   []people.Membership // ErrStale if there is one of a new one's user and merchant
+	SignIns       []people.SignIn
+	Links         []people.Link
 	Sealed        []tenant.Sealed         // ErrStale if the id of a new one is taken
 	KeyUses       []tenant.KeyUse         // ErrStale if the id of a new one is taken
 	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken

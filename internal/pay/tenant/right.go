@@ -29,6 +29,16 @@ func Rights() []Right {
 	return []Right{RightRead, RightPayments, RightRefunds, RightClaims, RightWebhooks, RightWithdrawals, RightSandbox}
 }
 
+// Rights that only people have, by their role; no key has them.
+const (
+	RightKeys Right = "keys" // create, rotate and revoke keys
+	RightShop Right = "shop" // change shops, their look and their settings
+	RightTeam Right = "team" // invite and remove users, change their roles, read the audit log
+)
+
+// PeopleRights lists the rights that a role can have.
+func PeopleRights() []Right { return append(Rights(), RightKeys, RightShop, RightTeam) }
+
 // ParseRights reads rights that are separated by commas. It returns them in the order of Rights.
 //
 // Errors: invalid_request.

@@ -1,0 +1,42 @@
+// Package frame is what all pages of the dashboard stand in: the layout, the parts that pages are made of,
+// the texts, and what a request has to pass before its page.
+package frame
+
+import (
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Visit is a request to the dashboard: who makes it, and what it may see. Pages of one shop have Principal's
+// scope; pages of the user alone (profile) and of the operator's console have an empty one.
+type Visit struct {
+	base.Principal
+	User     people.User
+	SignIn   people.SignIn
+	Role     people.Role     // at the merchant; "" for an operator, who only looks
+	Merchant tenant.Merchant // of the page; its ID is "" where the page is no merchant's
+	Shop     tenant.Shop     // of the page
+	Shops    []tenant.Shop   // of the merchant
+	Others   []Tenancy       // the user's other merchants
+	Path     string          // of the page below its shop: "payments", "webhooks/we_1"
+}
+
+// Tenancy is a merchant to which the user may change.
+type Tenancy struct {
+	Merchant tenant.Merchant
+	Shop     tenant.Shop // its first one
+}
+
+// Language is that of the pages.
+func (v *Visit) Language() tenant.Language {
+	if v.User.Language == "" {
+		return tenant.English
+	}
+	return v.User.Language
+}
+
+// Home is the address of the shop's pages, without a trailing slash: /dashboard/shp_1/sandbox.
+func (v *Visit) Home() string {
+	return "/dashboard/" + v.Shop.ID + "/" + string(v.Environment())
+}

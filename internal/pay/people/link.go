@@ -1,0 +1,75 @@
+package people
+
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// LinkPrefix begins the id of a link.
+const LinkPrefix = "lnk_"
+
+// LinkKind is what a one-time link does.
+type LinkKind string
+
+// The kinds.
+const (
+	Invitation    LinkKind = "invitation"     // makes its reader a user with a role
+	PasswordReset LinkKind = "password_reset" // lets its user choose a password
+	SignInLink    LinkKind = "sign_in"        // signs its user in
+)
+
+// How long a link works (PEOPLE-4).
+const (
+	InvitationLife = 7 * 24 * time.Hour
+	ResetLife      = time.Hour
+	SignInLinkLife = 24 * time.Hour
+)
+
+// Life is how long a link of the kind works.
+func (k LinkKind) Life() time.Duration {
+	switch k {
+	case Invitation:
+		return InvitationLife
+	case PasswordReset:
+		return ResetLife
+	}
+	return SignInLinkLife
+}
+
+// Link is a one-time link. Whoever has it may use it once.
+type Link struct {
+	ID        string // lnk_…
+	Version   int64
+	Kind      LinkKind
+	Hash      string // keyed hash of the token in the link; "" once it was used or withdrawn
+	User      string // of a password reset or a sign-in link
+	Email     string // of an invitation
+	Merchant  string // that an invitation is to; "": to the operator's console
+	Role      Role   // that an invitation gives
+	Operator  bool   // an invitation to the operator's console
+	By        string // who made it: a user's id, or an operator as in the audit log
+	CreatedAt time.Time
+	EndsAt    time.Time
+	UsedAt    time.Time // when it was used or withdrawn
+}
+
+// Good reports whether the link works.
+func (l Link) Good(now time.Time) bool { return l.Hash != "" && now.Before(l.EndsAt) }
+
+// Use uses the link up, or withdraws it.
+//
+// Errors: not_found if it does not work any more.
+func (l Link) Use(now time.Time) (Link, error) {
+	if !l.Good(now) {
+		return l, NoLink()
+	}
+	l.Version++
+	l.Hash, l.UsedAt = "", now
+	return l, nil
+}
+
+// NoLink is the error for a link that does not work.
+func NoLink() error {
+	return problem.New(problem.NotFound, "this link does not work any more: it works once, and for a limited time; ask for a new one")
+}

@@ -1,0 +1,92 @@
+package people
+
+import (
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Role is what a user is at a merchant. It decides the user's rights (PEOPLE-3).
+type Role string
+
+// The roles, those with most rights first.
+const (
+	Owner     Role = "owner"
+	Admin     Role = "admin"
+	Developer Role = "developer"
+	Support   Role = "support"
+	Finance   Role = "finance"
+	Viewer    Role = "viewer"
+)
+
+// Roles lists them all.
+func Roles() []Role { return []Role{Owner, Admin, Developer, Support, Finance, Viewer} }
+
+// rightsOf are the rights of each role, in production and in the sandbox. docs/DASHBOARD.md has the table.
+var rightsOf = map[Role][]tenant.Right{
+	Owner: tenant.PeopleRights(),
+	Admin: {
+		tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightWebhooks, tenant.RightSandbox,
+		tenant.RightKeys, tenant.RightShop, tenant.RightTeam,
+	},
+	Developer: {tenant.RightRead, tenant.RightPayments, tenant.RightWebhooks, tenant.RightSandbox, tenant.RightKeys},
+	Support:   {tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightSandbox},
+	Finance:   {tenant.RightRead, tenant.RightRefunds, tenant.RightClaims, tenant.RightWithdrawals},
+	Viewer:    {tenant.RightRead},
+}
+
+// played are the rights that every role but Viewer's also has in the sandbox, where no money is moved.
+var played = []tenant.Right{
+	tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightSandbox,
+}
+
+// Rights lists the role's rights in an environment. An unknown role has none.
+func (r Role) Rights(live bool) []tenant.Right {
+	rights := rightsOf[r]
+	if live || r == Viewer || rights == nil {
+		return slices.Clone(rights)
+	}
+	var all []tenant.Right
+	for _, right := range tenant.PeopleRights() {
+		if slices.Contains(rights, right) || slices.Contains(played, right) {
+			all = append(all, right)
+		}
+	}
+	return all
+}
+
+// May reports whether the role has a right in an environment.
+func (r Role) May(right tenant.Right, live bool) bool { return slices.Contains(r.Rights(live), right) }
+
+// MayGive reports whether a user with this role may give another one to somebody, or take it away: nobody
+// gives rights that they do not have.
+func (r Role) MayGive(other Role) bool {
+	if !r.May(tenant.RightTeam, true) {
+		return false
+	}
+	for _, right := range other.Rights(true) {
+		if !r.May(right, true) {
+			return false
+		}
+	}
+	return slices.Contains(Roles(), other)
+}
+
+// CheckRole returns an error for a role that does not exist.
+//
+// Errors: invalid_request.
+func CheckRole(r Role) error {
+	if !slices.Contains(Roles(), r) {
+		return problem.Field(problem.InvalidRequest, "role", "a role is one of owner, admin, developer, support, finance and viewer")
+	}
+	return nil
+}
+
+// NoRight is the error for something that a user's role does not allow.
+func NoRight(r tenant.Right) error {
+	return &problem.Error{
+		Code: problem.Forbidden, Message: "your role does not allow this: it needs the right " + string(r) + "; an owner or admin of the merchant can change your role",
+		Details: problem.Details{Right: string(r)},
+	}
+}

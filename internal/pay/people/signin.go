@@ -1,0 +1,78 @@
+package people
+
+import "time"
+
+// SignInPrefix begins the id of a sign-in.
+const SignInPrefix = "sgn_"
+
+const (
+	// SignInLife is how long a sign-in lasts, whatever is done with it (PEOPLE-5).
+	SignInLife = 14 * 24 * time.Hour
+	// SignInIdle is how long a sign-in lasts that nobody uses (PEOPLE-5).
+	SignInIdle = 12 * time.Hour
+	// seenEvery is how often the use of a sign-in is recorded.
+	seenEvery = 5 * time.Minute
+	// FactorFresh is how long a second factor counts as just given: what moves money out asks for one
+	// (PEOPLE-6).
+	FactorFresh = 10 * time.Minute
+)
+
+// SignIn is a browser in which a user is signed in.
+type SignIn struct {
+	ID        string // sgn_…
+	Version   int64
+	User      string
+	Hash      string    // keyed hash of the token in the browser's cookie
+	Address   string    // of the request that signed in
+	Agent     string    // the browser, as it calls itself
+	Waiting   bool      // the password was right, and the second factor is not given yet
+	ProvenAt  time.Time // when the second factor was given last; zero: never
+	CreatedAt time.Time
+	SeenAt    time.Time // last use, to seenEvery
+	EndsAt    time.Time
+	EndedAt   time.Time
+	// Visits is the merchant that an operator looks at, "" for none (PEOPLE-7).
+	Visits string
+}
+
+// Good reports whether the sign-in is valid.
+func (s SignIn) Good(now time.Time) bool {
+	return s.EndedAt.IsZero() && now.Before(s.EndsAt) && now.Before(s.SeenAt.Add(SignInIdle))
+}
+
+// Fresh reports whether the second factor was given just now.
+func (s SignIn) Fresh(now time.Time) bool {
+	return !s.ProvenAt.IsZero() && now.Before(s.ProvenAt.Add(FactorFresh))
+}
+
+// Seen records a use; changed is false if one was recorded shortly before.
+func (s SignIn) Seen(now time.Time) (_ SignIn, changed bool) {
+	if now.Before(s.SeenAt.Add(seenEvery)) {
+		return s, false
+	}
+	s.Version++
+	s.SeenAt = now
+	return s, true
+}
+
+// Prove records that the second factor was given. hash is that of a new token: the one from before the
+// factor is not valid any more.
+func (s SignIn) Prove(hash string, now time.Time) SignIn {
+	s.Version++
+	s.Hash, s.Waiting, s.ProvenAt, s.SeenAt = hash, false, now, now
+	return s
+}
+
+// Visit begins, or with "" ends, an operator's look at a merchant.
+func (s SignIn) Visit(merchant string) SignIn {
+	s.Version++
+	s.Visits = merchant
+	return s
+}
+
+// End ends the sign-in.
+func (s SignIn) End(now time.Time) SignIn {
+	s.Version++
+	s.EndedAt = now
+	return s
+}

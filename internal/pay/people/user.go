@@ -1,0 +1,217 @@
+package people
+
+import (
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// UserPrefix begins the id of a user.
+const UserPrefix = "usr_"
+
+// User is a person who signs in to the dashboard.
+type User struct {
+	ID        string // usr_…
+	Version   int64
+	Email     string // in lower case; no two users have the same; "" once the user was removed
+	Operator  bool   // may use the operator's console
+	CreatedAt time.Time
+	RemovedAt time.Time
+	Name      string
+	Language  tenant.Language
+	Password  string   // its hash, as argon2id writes it; "": the user has none
+	TOTP      TOTP     // the app that shows codes
+	Recovery  []string // keyed hashes of the recovery codes that are left
+	Passkeys  []Passkey
+	Subject   string // issuer and subject at the company's identity provider; "": none
+}
+
+// TOTP is an app that shows a code every 30 seconds (RFC 6238).
+type TOTP struct {
+	Secret string // in base 32; "": the user has none
+	Step   int64  // the last one whose code was used: a code works once
+}
+
+// Passkey is a key that a user's device or browser holds (WebAuthn).
+type Passkey struct {
+	Name       string
+	Credential []byte // what the library keeps of it, in JSON
+	CreatedAt  time.Time
+	UsedAt     time.Time
+}
+
+// ParseEmail reads the e-mail address of a user.
+//
+// Errors: invalid_request.
+func ParseEmail(text string) (string, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	at, err := mail.ParseAddress(text)
+	if err != nil || at.Address != text || len(text) > 254 {
+		return "", problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
+	}
+	return text, nil
+}
+
+// MaxName is the longest name of a user, in characters.
+const MaxName = 80
+
+// ParseName reads the name of a user.
+//
+// Errors: invalid_request.
+func ParseName(text string) (string, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" || len([]rune(text)) > MaxName {
+		return "", problem.Field(problem.InvalidRequest, "name", "a name has 1 to 80 characters")
+	}
+	return text, nil
+}
+
+// The length of a password, in characters. The longest bounds the work of hashing it.
+const (
+	LeastPassword = 10
+	MostPassword  = 200
+)
+
+// CheckPassword returns an error for a password that is too easy to guess (PEOPLE-1): too short, too long,
+// one character repeated, or the user's own e-mail address.
+//
+// Errors: invalid_request.
+func CheckPassword(password, email string) error {
+	n := len([]rune(password))
+	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "password", why) }
+	user, _, _ := strings.Cut(email, "@")
+	lower := strings.ToLower(password)
+	switch {
+	case n < LeastPassword:
+		return refuse("the password is too short: use at least 10 characters; four words are easy to remember and hard to guess")
+	case n > MostPassword:
+		return refuse("the password is too long: use at most 200 characters")
+	case len(slices.Compact(slices.Sorted(slices.Values([]rune(password))))) < 4:
+		return refuse("the password repeats a few characters: use more different ones")
+	case lower == email || len(user) > 3 && strings.HasPrefix(lower, user) && len(lower) < len(user)+4:
+		return refuse("the password is your e-mail address: choose another one")
+	}
+	return nil
+}
+
+// Active reports whether the user may sign in.
+func (u User) Active() bool { return u.RemovedAt.IsZero() }
+
+// HasFactor reports whether the user has a second factor.
+func (u User) HasFactor() bool { return u.TOTP.Secret != "" || len(u.Passkeys) > 0 }
+
+// SetPassword replaces the password by a hash.
+func (u User) SetPassword(hash string) User {
+	u.Version++
+	u.Password = hash
+	return u
+}
+
+// Introduce changes what the user is called and which language the pages are in.
+func (u User) Introduce(name string, language tenant.Language) User {
+	u.Version++
+	u.Name, u.Language = name, language
+	return u
+}
+
+// AddTOTP gives the user an app for codes, and new recovery codes. step is the time step of the code that
+// proved it.
+func (u User) AddTOTP(secret string, step int64, recovery []string) User {
+	u.Version++
+	u.TOTP, u.Recovery = TOTP{secret, step}, recovery
+	return u
+}
+
+// DropTOTP takes the app for codes away. Without another second factor the recovery codes go too.
+func (u User) DropTOTP() User {
+	u.Version++
+	u.TOTP = TOTP{}
+	if !u.HasFactor() {
+		u.Recovery = nil
+	}
+	return u
+}
+
+// UseStep records that the code of a time step was used. ok is false if it, or a later one, was used before.
+func (u User) UseStep(step int64) (_ User, ok bool) {
+	if step <= u.TOTP.Step {
+		return u, false
+	}
+	u.Version++
+	u.TOTP.Step = step
+	return u, true
+}
+
+// UseRecovery uses a recovery code up, by its keyed hash. ok is false if there is no such code.
+func (u User) UseRecovery(hash string) (_ User, ok bool) {
+	at := slices.Index(u.Recovery, hash)
+	if at < 0 {
+		return u, false
+	}
+	u.Version++
+	u.Recovery = slices.Delete(slices.Clone(u.Recovery), at, at+1)
+	return u, true
+}
+
+// NewRecovery replaces the recovery codes.
+func (u User) NewRecovery(hashes []string) User {
+	u.Version++
+	u.Recovery = hashes
+	return u
+}
+
+// SetPasskeys replaces the passkeys. Without a second factor the recovery codes go.
+func (u User) SetPasskeys(list []Passkey) User {
+	u.Version++
+	u.Passkeys = list
+	if !u.HasFactor() {
+		u.Recovery = nil
+	}
+	return u
+}
+
+// Operate lets the user use the operator's console, or no longer.
+func (u User) Operate(on bool) User {
+	u.Version++
+	u.Operator = on
+	return u
+}
+
+// Know ties the user to a subject at the company's identity provider.
+func (u User) Know(subject string) User {
+	u.Version++
+	u.Subject = subject
+	return u
+}
+
+// Remove ends the user. What could sign in is deleted, with the name and the address.
+func (u User) Remove(now time.Time) User {
+	return User{ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language}
+}
+
+// Membership is a user's role at a merchant. Its id is MembershipID's, so a user has one role at a merchant.
+type Membership struct {
+	Version   int64
+	User      string
+	Merchant  string
+	Role      Role // "" once the user was removed from the merchant
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// MembershipID is the id of a membership.
+func MembershipID(user, merchant string) string { return user + "/" + merchant }
+
+// Give changes the role; "" removes the user from the merchant.
+func (m Membership) Give(r Role, now time.Time) Membership {
+	m.Version++
+	m.Role, m.UpdatedAt = r, now
+	if m.Version == 1 {
+		m.CreatedAt = now
+	}
+	return m
+}
