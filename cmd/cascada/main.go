@@ -33,6 +33,7 @@ type commands struct {
 	Notices    providers.Notification `cmd:"" name:"notification" help:"List notifications from providers, and close those that need your attention."`
 	Route      providers.Route        `cmd:"" help:"Show and change routing rules, which choose the accounts of payments; replay past payments with other rules."`
 	MasterKey  people.MasterKey       `cmd:"" name:"master-key" help:"List, add, rotate and remove the keys that encrypt secrets in the database."`
+	User       people.User            `cmd:"" help:"Manage who signs in to the dashboard."`
 	Operator   people.Operator        `cmd:"" help:"Manage who may use the admin API."`
 	FX         funds.FX               `cmd:"" name:"fx" help:"List, set and import exchange rates."`
 	KYC        people.KYC             `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -161,6 +162,9 @@ func demo(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create a demo merchant: %w", err)
 	}
+	if err := demoUser(ctx, s, out); err != nil {
+		return err
+	}
 	if !made {
 		return nil
 	}
@@ -183,5 +187,23 @@ Or open this page and pay as a shopper does:
   %[4]s/demo
 
 `, o.Sandbox.Publishable, o.Sandbox.Secret, api, s.URL)
+	return err
+}
+
+// demoUser prints a link that signs the user of the demo merchant in. A database without that merchant has no such
+// user.
+func demoUser(ctx context.Context, s *daemon.Service, out io.Writer) error {
+	scope, err := s.App.Onboarding.Demo(ctx)
+	if base.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	address, err := s.App.People.Demo(ctx, scope.Merchant)
+	if err != nil {
+		return fmt.Errorf("make a link to sign in: %w", err)
+	}
+	_, err = fmt.Fprintf(out, "\nSign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
 	return err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
@@ -127,6 +128,7 @@ type App struct {
 	Recovery       *recovery.Recovery
 	Privacy        *privacy.Privacy
 	Mails          *mails.Mails
+	People         *people.People
 	Sandbox        *sandbox.Sandbox
 
 	Config  Config
@@ -194,6 +196,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
 		return nil, err
 	}
+	a.People = people.NewPeople(a.Base, a.Mails)
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.Webhooks.Written, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
@@ -353,6 +356,7 @@ func (a *App) Loops() []work.Loop {
 		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.Accounts.ForgetCredentials)),
 		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),
 		base.TableByTable(work.Loop{Name: "sessions", Every: max(time.Hour, a.Look), Do: a.Sessions.PurgeSessions}),
+		base.TableByTable(work.Loop{Name: "sign-ins", Every: max(time.Hour, a.Look), Do: a.People.Purge}),
 		base.TableByTable(work.Loop{Name: "personal data that is kept no longer", Every: max(time.Hour, a.Look), Do: a.Privacy.Forget}),
 	}
 	if a.Config.FX.Feed != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -66,6 +67,24 @@ func (d *Writer) NewWallet(n pay.WalletNotice) Letter {
 		text.WriteString(values.Replace(texts[key]) + "\n")
 	}
 	return Letter{Subject: values.Replace(texts["wallet_subject"]), Text: text.String()}
+}
+
+// Link is the letter with a one-time link.
+func (d *Writer) Link(n pay.LinkNotice) Letter {
+	texts, known := d.texts[n.Language]
+	if !known {
+		texts = d.texts[tenant.English]
+	}
+	kind := string(n.Kind)
+	if n.Kind == people.Invitation && n.Merchant == "" {
+		kind = "console"
+	}
+	values := strings.NewReplacer("{merchant}", plain(n.Merchant), "{address}", n.Address, "{ends}", moment(n.EndsAt), "{service}", d.service)
+	var text strings.Builder
+	for _, key := range []string{kind + "_what", "", "link_address", "", "link_ends", kind + "_not_you", "", "wallet_automatic"} {
+		text.WriteString(values.Replace(texts[key]) + "\n")
+	}
+	return Letter{Subject: values.Replace(texts[kind+"_subject"]), Text: text.String()}
 }
 
 // maxValue bounds a value in a letter, in characters.

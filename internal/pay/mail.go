@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -27,19 +28,46 @@ const MailLife = 48 * time.Hour
 // mailPauses are the pauses between tries; the last one repeats.
 var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 
-// Mail is an e-mail to a merchant about a new wallet, written with the wallet in one Change. It is
-// sent at least once; a second copy does no harm.
+// Mail is an e-mail to a merchant about a new wallet, or to a user with a one-time link. It is written in
+// one Change with what it is about, and sent at least once; a second copy does no harm.
 type Mail struct {
 	ID string // mail_…, with the suffix of the wallet's id
 	tenant.Scope
 	Version   int64
-	Object    string // id of the wallet
+	Object    string // id of the wallet or the link
 	Status    MailStatus
 	Tries     int
 	DueAt     time.Time // next try; while leased, the end of the lease; zero once it has ended
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	About     WalletNotice // empty once it has ended
+	About     WalletNotice // of a wallet; empty once it has ended
+	Link      LinkNotice   // of a link; empty once it has ended
+}
+
+// LinkNotice is the content of an e-mail with a one-time link.
+type LinkNotice struct {
+	To       string
+	Language tenant.Language
+	Kind     people.LinkKind
+	Merchant string // name of the one that an invitation is to; "": the operator's console
+	Address  string // of the link's page
+	EndsAt   time.Time
+}
+
+// To is the address that the e-mail goes to.
+func (m Mail) To() string {
+	if m.Link.To != "" {
+		return m.Link.To
+	}
+	return m.About.To
+}
+
+// LinkMail returns the e-mail with a one-time link.
+func LinkMail(l people.Link, n LinkNotice) Mail {
+	return Mail{
+		ID: MailPrefix + strings.TrimPrefix(l.ID, people.LinkPrefix), Scope: tenant.Scope{Merchant: l.Merchant, Live: true}, Version: 1, Object: l.ID,
+		Status: MailWaiting, DueAt: l.CreatedAt, CreatedAt: l.CreatedAt, UpdatedAt: l.CreatedAt, Link: n,
+	}
 }
 
 // WalletNotice is the content of an e-mail about a new wallet. It has no text that the thief of a
@@ -99,6 +127,6 @@ func (m Mail) Retry(now time.Time) (Mail, Change) {
 func (m Mail) over(s MailStatus, now time.Time) (Mail, Change) {
 	m.Version++
 	m.Tries++
-	m.Status, m.DueAt, m.UpdatedAt, m.About = s, time.Time{}, now, WalletNotice{}
+	m.Status, m.DueAt, m.UpdatedAt, m.About, m.Link = s, time.Time{}, now, WalletNotice{}, LinkNotice{}
 	return m, Change{Mails: []Mail{m}}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/people"
 	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -19,6 +20,7 @@ type Store struct {
 	webhooks.OfWebhooks
 	books.OfBooks
 	tenants.OfTenants
+	people.OfPeople
 }
 
 func newStore(c *core) *Store {
@@ -28,12 +30,15 @@ func newStore(c *core) *Store {
 		OfWebhooks: webhooks.NewWebhooks(c.b),
 		OfBooks:    books.NewBooks(c.b),
 		OfTenants:  tenants.NewTenants(c.b),
+		OfPeople:   people.NewPeople(c.b),
 	}
 }
 
 // Arguments and results of reads; each is documented at its definition.
 type (
 	KeyUsage     = tenants.KeyUsage
+	Member       = people.Member
+	Tenancy      = people.Tenancy
 	PastReading  = tenants.PastReading
 	Booking      = books.Booking
 	Drifted      = books.Drifted

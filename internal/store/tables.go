@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/people"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
@@ -37,6 +38,7 @@ var written = []kind{
 	of(webhooks.ReplaysTable), of(tenants.MerchantsTable), of(tenants.ShopsTable), of(tenants.KeysTable), of(tenants.LoginsTable), of(tenants.ClocksTable), of(tenants.RatesTable), of(tenants.AccountsTable), of(tenants.OperatorsTable),
 	of(tenants.SecretsTable), of(tenants.KeyUsesTable), of(tenants.RetentionTable), of(tenants.RulesTable), of(books.WalletsTable), of(tenants.MailsTable), of(books.WithdrawalsTable), of(books.ControlsTable), of(books.BatchesTable),
 	of(tenants.VerificationsTable), of(books.SettlementsTable), of(books.ReservesTable), of(books.DriftsTable), of(tenants.RecoveriesTable), of(tenants.FoundTable),
+	of(people.UsersTable), of(people.MembershipsTable), of(people.SignInsTable), of(people.LinksTable),
 	// Insert-only tables.
 	of(tenants.LogosTable), of(tenants.AuditTable), of(tenants.AddressesTable), of(tenants.NotesTable), of(tenants.RateHistoryTable), of(books.LinesTable), of(books.DocumentsTable), of(books.ReconciliationsTable),
 	of(webhooks.InboxTable), of(payments.FilesTable), of(books.TransfersTable), of(webhooks.EventsTable),

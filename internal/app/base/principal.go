@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -13,12 +14,16 @@ import (
 
 // Actor is the principal in the audit log.
 func (p Principal) Actor() audit.Actor {
+	if p.User != "" {
+		return audit.Actor{Kind: audit.ByUser, ID: p.User, IP: p.Address, Request: p.RequestID}
+	}
 	return audit.Actor{Kind: audit.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
 }
 
 // Principal is who makes a request, and with which credentials.
 type Principal struct {
-	tenant.Scope // Shop is empty for a key of the whole merchant
+	tenant.Scope        // Shop is empty for a key of the whole merchant
+	User         string // usr_…, "" if a program makes the request; then the fields of keys are empty
 	KeyID        string
 	Login        string // lgn_…, "" if the request uses the key itself
 	Kind         tenant.KeyKind
@@ -28,8 +33,13 @@ type Principal struct {
 	Address      string // the request's address, as far as it is trusted
 }
 
-// May reports whether the principal's key has a right.
-func (p Principal) May(r tenant.Right) bool { return tenant.Key{Kind: p.Kind, Rights: p.Rights}.May(r) }
+// May reports whether the principal's key, or role, has a right.
+func (p Principal) May(r tenant.Right) bool {
+	if p.User != "" {
+		return slices.Contains(p.Rights, r)
+	}
+	return tenant.Key{Kind: p.Kind, Rights: p.Rights}.May(r)
+}
 
 // Tenancy is a shop with its merchant.
 type Tenancy struct {

@@ -1,4 +1,4 @@
-// Package mails sends e-mails to merchants. Each e-mail is a row, and is tried until a server
+// Package mails sends e-mails to merchants and to users of the dashboard. Each e-mail is a row, and is tried until a server
 // accepts it.
 package mails
 
@@ -14,6 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
@@ -43,7 +45,7 @@ const (
 // mailTally counts the outcomes since this node started. The map is never changed.
 type mailTally map[MailOutcome]*atomic.Int64
 
-// Mails sends e-mails to merchants.
+// Mails sends e-mails.
 type Mails struct {
 	*base.Base
 	mailer  *mail.Sender // nil: no e-mails are sent
@@ -110,6 +112,19 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	return nil
 }
 
+// Sends reports whether this node sends e-mails.
+func (ms *Mails) Sends() bool { return ms.mailer != nil }
+
+// AddLink adds the e-mail with a one-time link to the Change that makes the link, and reports whether it did:
+// a node without a mail server sends none. merchant is the name of the one that an invitation is to.
+func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language tenant.Language, merchant, address string) bool {
+	if ms.mailer == nil {
+		return false
+	}
+	change.Mails = append(change.Mails, pay.LinkMail(l, pay.LinkNotice{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}))
+	return true
+}
+
 // SendMails sends due e-mails, some at a time, and waits for the server's answers. It returns how
 // many it leased. If no node sends e-mails any more, waiting ones are given up when their time is
 // over.
@@ -140,7 +155,10 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	text := ms.letters.NewWallet(m.About)
-	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.About.To, Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
+	if m.Link.To != "" {
+		text = ms.letters.Link(m.Link)
+	}
+	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.To(), Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
 	var failure *mail.Failure
 	switch {
 	case sent == nil:
@@ -175,7 +193,7 @@ func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, o
 	case MailRetried:
 		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself", "mail", m.ID, "merchant", m.Merchant, "wallet", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself, or make a new link", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)
 	return nil

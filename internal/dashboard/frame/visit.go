@@ -3,9 +3,13 @@
 package frame
 
 import (
+	"net/http"
+
 	"github.com/cascadapay/cascada/internal/app/base"
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Visit is a request to the dashboard: who makes it, and what it may see. Pages of one shop have Principal's
@@ -18,14 +22,13 @@ type Visit struct {
 	Merchant tenant.Merchant // of the page; its ID is "" where the page is no merchant's
 	Shop     tenant.Shop     // of the page
 	Shops    []tenant.Shop   // of the merchant
-	Others   []Tenancy       // the user's other merchants
-	Path     string          // of the page below its shop: "payments", "webhooks/we_1"
+	Others   []store.Tenancy // the user's merchants, this one among them
+	Path     string          // of the page below its shop: "payments", "webhooks/wh_1"
 }
 
-// Tenancy is a merchant to which the user may change.
-type Tenancy struct {
-	Merchant tenant.Merchant
-	Shop     tenant.Shop // its first one
+// From is where the request comes from.
+func (v *Visit) From(r *http.Request) users.From {
+	return users.From{Address: v.Address, Agent: r.UserAgent(), Request: v.RequestID}
 }
 
 // Language is that of the pages.

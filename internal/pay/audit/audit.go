@@ -33,7 +33,7 @@ type Entry struct {
 // Actor is who did something, and from where.
 type Actor struct {
 	Kind    ActorKind
-	ID      string // the key's id, the operator's user@host or name, the provider account's id
+	ID      string // the key's or the user's id, the operator's user@host or name, the provider account's id
 	IP      string // of the request; "" if there is none
 	Request string // req_…; "" if there is none
 }
@@ -44,6 +44,7 @@ type ActorKind string
 // Kinds of actors.
 const (
 	ByKey      ActorKind = "key"      // a merchant's program with an API key
+	ByUser     ActorKind = "user"     // a person who is signed in to the dashboard
 	ByOperator ActorKind = "operator" // a person at the command line or with an admin API token
 	BySystem   ActorKind = "system"   // the service itself
 	ByProvider ActorKind = "provider" // a provider's notification or answer
@@ -128,6 +129,19 @@ const (
 	RecoveryCovered Act = "recovery.covered" // an account's activity in the window is known
 	FoundClosed     Act = "found.closed"     // the operator closed a found entry that has no object in the books
 	RecoveryEnded   Act = "recovery.ended"
+
+	UserCreated         Act = "user.created"
+	UserRemoved         Act = "user.removed" // from the merchant, or altogether
+	UserRoleChanged     Act = "user.role_changed"
+	UserPasswordChanged Act = "user.password_changed"
+	UserFactorAdded     Act = "user.factor_added" // a second factor: an app for codes, a passkey
+	UserFactorRemoved   Act = "user.factor_removed"
+	UserSignedIn        Act = "user.signed_in"
+	UserSignInRefused   Act = "user.sign_in_refused" // the user is known, but what was sent is wrong
+	UserSignInEnded     Act = "user.sign_in_ended"   // signed out, by the user or by somebody who may
+	LinkCreated         Act = "link.created"         // an invitation, or a link to sign in or to choose a password
+	LinkWithdrawn       Act = "link.withdrawn"
+	MerchantVisited     Act = "merchant.visited" // an operator looks at the merchant's pages
 
 	MasterKeyRotated Act = "master_key.rotated" // a new master key is in use; its fingerprint is logged
 )

@@ -19,7 +19,7 @@ const (
 	SignInLink    LinkKind = "sign_in"        // signs its user in
 )
 
-// How long a link works (PEOPLE-4).
+// How long a link works (DASH-4).
 const (
 	InvitationLife = 7 * 24 * time.Hour
 	ResetLife      = time.Hour

@@ -7,7 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Role is what a user is at a merchant. It decides the user's rights (PEOPLE-3).
+// Role is what a user is at a merchant. It decides the user's rights (DASH-3).
 type Role string
 
 // The roles, those with most rights first.

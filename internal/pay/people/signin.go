@@ -6,14 +6,14 @@ import "time"
 const SignInPrefix = "sgn_"
 
 const (
-	// SignInLife is how long a sign-in lasts, whatever is done with it (PEOPLE-5).
+	// SignInLife is how long a sign-in lasts, whatever is done with it (DASH-5).
 	SignInLife = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts that nobody uses (PEOPLE-5).
+	// SignInIdle is how long a sign-in lasts that nobody uses (DASH-5).
 	SignInIdle = 12 * time.Hour
 	// seenEvery is how often the use of a sign-in is recorded.
 	seenEvery = 5 * time.Minute
 	// FactorFresh is how long a second factor counts as just given: what moves money out asks for one
-	// (PEOPLE-6).
+	// (DASH-6).
 	FactorFresh = 10 * time.Minute
 )
 
@@ -31,7 +31,7 @@ type SignIn struct {
 	SeenAt    time.Time // last use, to seenEvery
 	EndsAt    time.Time
 	EndedAt   time.Time
-	// Visits is the merchant that an operator looks at, "" for none (PEOPLE-7).
+	// Visits is the merchant that an operator looks at, "" for none (DASH-7).
 	Visits string
 }
 

@@ -27,7 +27,9 @@ type User struct {
 	TOTP      TOTP     // the app that shows codes
 	Recovery  []string // keyed hashes of the recovery codes that are left
 	Passkeys  []Passkey
-	Subject   string // issuer and subject at the company's identity provider; "": none
+	Failures  int       // wrong passwords and codes since the last right one
+	LockedTo  time.Time // until then none is accepted; zero: it is not locked
+	Subject   string    // issuer and subject at the company's identity provider; "": none
 }
 
 // TOTP is an app that shows a code every 30 seconds (RFC 6238).
@@ -76,7 +78,7 @@ const (
 	MostPassword  = 200
 )
 
-// CheckPassword returns an error for a password that is too easy to guess (PEOPLE-1): too short, too long,
+// CheckPassword returns an error for a password that is too easy to guess (DASH-1): too short, too long,
 // one character repeated, or the user's own e-mail address.
 //
 // Errors: invalid_request.
@@ -104,10 +106,45 @@ func (u User) Active() bool { return u.RemovedAt.IsZero() }
 // HasFactor reports whether the user has a second factor.
 func (u User) HasFactor() bool { return u.TOTP.Secret != "" || len(u.Passkeys) > 0 }
 
+// The lock after wrong passwords and codes (DASH-2). A link to choose a new password still works.
+const (
+	MostFailures = 10
+	LockFor      = 15 * time.Minute
+)
+
+// Locked reports whether no password and no code is accepted.
+func (u User) Locked(now time.Time) bool { return now.Before(u.LockedTo) }
+
+// Failed records a wrong password or code. After MostFailures in a row the user is locked.
+func (u User) Failed(now time.Time) User {
+	u.Version++
+	if u.Failures++; u.Failures >= MostFailures {
+		u.Failures, u.LockedTo = 0, now.Add(LockFor)
+	}
+	return u
+}
+
+// Succeeded forgets what was wrong before. changed is false if there was nothing.
+func (u User) Succeeded() (_ User, changed bool) {
+	if u.Failures == 0 && u.LockedTo.IsZero() {
+		return u, false
+	}
+	u.Version++
+	u.Failures, u.LockedTo = 0, time.Time{}
+	return u, true
+}
+
+// Unlock opens the lock and takes all second factors away.
+func (u User) Unlock() User {
+	u.Version++
+	u.Failures, u.LockedTo, u.TOTP, u.Passkeys, u.Recovery = 0, time.Time{}, TOTP{}, nil, nil
+	return u
+}
+
 // SetPassword replaces the password by a hash.
 func (u User) SetPassword(hash string) User {
 	u.Version++
-	u.Password = hash
+	u.Password, u.Failures, u.LockedTo = hash, 0, time.Time{}
 	return u
 }
 
@@ -142,7 +179,7 @@ func (u User) UseStep(step int64) (_ User, ok bool) {
 		return u, false
 	}
 	u.Version++
-	u.TOTP.Step = step
+	u.TOTP.Step, u.Failures, u.LockedTo = step, 0, time.Time{}
 	return u, true
 }
 
@@ -154,6 +191,7 @@ func (u User) UseRecovery(hash string) (_ User, ok bool) {
 	}
 	u.Version++
 	u.Recovery = slices.Delete(slices.Clone(u.Recovery), at, at+1)
+	u.Failures, u.LockedTo = 0, time.Time{}
 	return u, true
 }
 

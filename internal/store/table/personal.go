@@ -80,6 +80,8 @@ const (
 	InboxBody    Place = "inbox.body"
 	EventPayload Place = "events.payload"
 	ClaimDoc     Place = "claims.doc"
+	UserDoc      Place = "users.doc"
+	MailLink     Place = "mails.doc"
 )
 
 // About names the place in the row with an id.

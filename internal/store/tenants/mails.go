@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -30,7 +31,7 @@ var MailsTable = table.Describe(table.Table[pay.Mail]{
 		f.Time("due_at", &m.DueAt)
 		f.Time("created_at!", &m.CreatedAt)
 		f.Time("updated_at", &m.UpdatedAt)
-		f.Converted("doc", func() string { return writeNotice(m.About) }, func(text string) error { return readNotice(text, &m.About) })
+		f.Converted("doc", func() string { return writeMail(f.Personal, m) }, func(text string) error { return readMail(f.Personal, text, m) })
 	},
 })
 
@@ -55,7 +56,52 @@ type noticeDoc struct {
 	ActiveAt    int64           `json:"activeAt"`
 }
 
-// writeNotice is an e-mail's content as stored; {} once it is removed.
+type linkDoc struct {
+	To       string          `json:"to"`
+	Language tenant.Language `json:"language"`
+	Kind     people.LinkKind `json:"kind"`
+	Merchant string          `json:"merchant"`
+	Address  string          `json:"address"`
+	EndsAt   int64           `json:"endsAt"`
+}
+
+// mailDoc is what tells an e-mail with a link from one about a wallet.
+type mailDoc struct {
+	Link string `json:"link,omitempty"` // encrypted: whoever has the link is let in
+}
+
+// writeMail is an e-mail's content as stored; {} once it is removed.
+func writeMail(p table.Personal, m *pay.Mail) string {
+	if m.Link == (pay.LinkNotice{}) {
+		return writeNotice(m.About)
+	}
+	n := m.Link
+	text := table.Encode(linkDoc{n.To, n.Language, n.Kind, n.Merchant, n.Address, table.Micros(n.EndsAt)})
+	return table.Encode(mailDoc{p.Seal(table.MailLink.About(m.ID), []byte(text))})
+}
+
+func readMail(p table.Personal, text string, m *pay.Mail) error {
+	var d mailDoc
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return err
+	}
+	m.About, m.Link = pay.WalletNotice{}, pay.LinkNotice{}
+	if d.Link == "" {
+		return readNotice(text, &m.About)
+	}
+	plain, err := p.Open(table.MailLink.About(m.ID), d.Link)
+	if err != nil {
+		return err
+	}
+	var l linkDoc
+	if err := json.Unmarshal(plain, &l); err != nil {
+		return err
+	}
+	m.Link = pay.LinkNotice{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
+	return nil
+}
+
+// writeNotice is the content of an e-mail about a wallet.
 func writeNotice(n pay.WalletNotice) string {
 	if n == (pay.WalletNotice{}) {
 		return "{}"
@@ -90,5 +136,5 @@ func (s *Mails) Waiting(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, waitingMails, base.ScanInt)
 }
 
-// Mails are e-mails to merchants.
+// Mails are e-mails to merchants and users.
 type Mails struct{ b *base.Base }

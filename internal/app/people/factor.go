@@ -1,0 +1,204 @@
+package people
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/pquerna/otp/totp"
+)
+
+const (
+	// step is how long a code of an app is shown, and apart how many steps an app's clock may be wrong.
+	step  = 30 * time.Second
+	apart = 1
+	// recoveryCodes is how many a user gets.
+	recoveryCodes = 10
+	// recoveryLength is the length of a recovery code, in letters and digits of base 32: 50 bits.
+	recoveryLength = 10
+	// secretLength is that of an app's secret, in base 32: 160 bits.
+	secretLength = 32
+)
+
+func badCode() error {
+	return problem.Field(problem.InvalidToken, "code", "this code is wrong, or was used: type the one that the app shows now, or one of your recovery codes")
+}
+
+// stepOf finds the time step whose code a user typed.
+func stepOf(secret, code string, now time.Time) (int64, bool) {
+	present := now.Unix() / int64(step/time.Second)
+	for _, at := range []int64{present, present - apart, present + apart} {
+		want, err := totp.GenerateCode(secret, time.Unix(at*int64(step/time.Second), 0))
+		if err == nil && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// typed is a code without what people type around it.
+func typed(code string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(strings.TrimSpace(code)))
+}
+
+func (pl *People) recoveryHash(user, code string) string {
+	return pl.Vault.Hash("recovery code " + user + " " + typed(code))
+}
+
+// useCode uses a code of the user's app up, or a recovery code. It returns the user to be written.
+//
+// Errors: invalid_token.
+func (pl *People) useCode(u people.User, code string, now time.Time) (people.User, error) {
+	if u.Locked(now) {
+		return u, badCode()
+	}
+	if at, ok := stepOf(u.TOTP.Secret, typed(code), now); ok && u.TOTP.Secret != "" {
+		if next, ok := u.UseStep(at); ok {
+			return next, nil
+		}
+		return u, badCode()
+	}
+	if next, ok := u.UseRecovery(pl.recoveryHash(u.ID, code)); ok {
+		return next, nil
+	}
+	return u, badCode()
+}
+
+// Prove gives the second factor of a sign-in: a code of the user's app, or a recovery code. The sign-in gets a
+// new token. It is also how a user who is signed in proves again who it is (DASH-6).
+//
+// Errors: ErrSignedOut, invalid_token.
+func (pl *People) Prove(ctx context.Context, from From, token, code string) (Entered, error) {
+	var u people.User
+	done, err := base.Decide(func() (e Entered, err error) {
+		if e.SignIn, e.User, err = pl.Known(ctx, token); err != nil {
+			return e, err
+		}
+		u = e.User
+		now := pl.Now()
+		if e.User, err = pl.useCode(e.User, code, now); err != nil {
+			return e, err
+		}
+		return pl.proven(ctx, from, e, pay.Change{Users: []people.User{e.User}})
+	})
+	if wrong(err) {
+		err = errors.Join(err, pl.failed(ctx, from, u, "code"))
+	}
+	return done, err
+}
+
+// proven writes that the second factor of a sign-in was given, with a change that belongs to it.
+func (pl *People) proven(ctx context.Context, from From, e Entered, change pay.Change) (Entered, error) {
+	if e.SignIn.Waiting {
+		entries, err := pl.ofMerchants(ctx, from.user(e.User.ID), e.User.ID, audit.UserSignedIn, e.SignIn.ID)
+		if err != nil {
+			return e, err
+		}
+		change.Audit = append(change.Audit, entries...)
+	}
+	e.Token = id.Secret(tokenPrefix)
+	e.SignIn = e.SignIn.Prove(pl.Vault.Hash(e.Token), pl.Now())
+	change.SignIns = append(change.SignIns, e.SignIn)
+	return e, pl.Store.Commit(ctx, change)
+}
+
+// NewTOTP returns a secret for an app, in base 32. Nothing is written before AddTOTP.
+func (pl *People) NewTOTP() (string, error) {
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: issuer})
+	if err != nil {
+		return "", err
+	}
+	return key.Secret(), nil
+}
+
+// issuer names us in a user's app.
+const issuer = "Cascada"
+
+// TOTPAddress is what the QR code of a secret says to an app.
+func (pl *People) TOTPAddress(u people.User, secret string) string {
+	address := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + u.Email, RawQuery: url.Values{"secret": {secret}, "issuer": {issuer}}.Encode()}
+	return address.String()
+}
+
+// AddTOTP gives a user an app for codes: code proves that it has the secret. The recovery codes are returned
+// once and cannot be read again.
+//
+// Errors: invalid_token for a wrong code, conflict_state if the user has an app.
+func (pl *People) AddTOTP(ctx context.Context, from From, user, secret, code string) (recovery []string, err error) {
+	err = base.Again(func() error {
+		u, err := pl.Store.Users.Get(ctx, user)
+		if err != nil {
+			return err
+		}
+		if u.TOTP.Secret != "" {
+			return problem.Conflict("has_app", "there is an app for codes already: remove it first")
+		}
+		at, ok := stepOf(secret, typed(code), pl.Now())
+		if !ok || len(secret) != secretLength {
+			return badCode()
+		}
+		codes, hashes := pl.newRecovery(u.ID)
+		recovery = codes
+		return pl.changed(ctx, from, u.AddTOTP(secret, at, hashes), audit.UserFactorAdded)
+	})
+	return recovery, err
+}
+
+// newRecovery makes recovery codes and their keyed hashes.
+func (pl *People) newRecovery(user string) (codes, hashes []string) {
+	for range recoveryCodes {
+		code := strings.ToLower(rand.Text()[:recoveryLength])
+		code = code[:recoveryLength/2] + "-" + code[recoveryLength/2:]
+		codes, hashes = append(codes, code), append(hashes, pl.recoveryHash(user, code))
+	}
+	return codes, hashes
+}
+
+// NewRecovery replaces a user's recovery codes. They are returned once.
+//
+// Errors: conflict_state if the user has no second factor.
+func (pl *People) NewRecovery(ctx context.Context, from From, user string) (codes []string, err error) {
+	err = base.Again(func() error {
+		u, err := pl.Store.Users.Get(ctx, user)
+		if err != nil {
+			return err
+		}
+		if !u.HasFactor() {
+			return problem.Conflict("no_factor", "recovery codes stand in for a second factor: add one first")
+		}
+		var hashes []string
+		codes, hashes = pl.newRecovery(u.ID)
+		return pl.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded)
+	})
+	return codes, err
+}
+
+// DropTOTP takes a user's app for codes away.
+func (pl *People) DropTOTP(ctx context.Context, from From, user string) error {
+	return base.Again(func() error {
+		u, err := pl.Store.Users.Get(ctx, user)
+		if err != nil || u.TOTP.Secret == "" {
+			return err
+		}
+		return pl.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved)
+	})
+}
+
+// changed writes a user who changed the own account.
+func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act) error {
+	entries, err := pl.ofMerchants(ctx, from.user(u.ID), u.ID, act, u.ID)
+	if err != nil {
+		return err
+	}
+	return pl.Store.Commit(ctx, pay.Change{Users: []people.User{u}, Audit: entries})
+}

@@ -1,0 +1,380 @@
+// Package people is the use cases of the dashboard's users: signing in, second factors, invitations, roles.
+// What users do at merchants is in the other packages.
+package people
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// tokenPrefix begins the token in a browser's cookie, and linkPrefix that of a one-time link.
+	tokenPrefix = "si_"
+	linkPrefix  = "ln_"
+	// maxToken is longer than any token: longer ones are not looked up.
+	maxToken = 128
+	// hashers is how many passwords are hashed at a time: it takes much memory, and payments come first.
+	hashers = 2
+	// maxAgent is how much of a browser's name is kept.
+	maxAgent = 200
+)
+
+// cost is what hashing a password takes: 19 MiB and two passes, the least that OWASP recommends.
+var cost = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+
+// People has the users of the dashboard. It is safe for use by many goroutines.
+type People struct {
+	*base.Base
+	mails   *mails.Mails
+	hashing *semaphore.Weighted
+	decoy   func() string
+}
+
+// NewPeople returns the users of a service. mails sends them links.
+func NewPeople(b *base.Base, m *mails.Mails) *People {
+	return &People{
+		Base: b, mails: m, hashing: semaphore.NewWeighted(hashers),
+		decoy: sync.OnceValue(func() string {
+			hash, err := argon2id.CreateHash(id.Secret(""), cost)
+			if err != nil {
+				b.Log.Error("a password cannot be hashed", "error", err)
+			}
+			return hash
+		}),
+	}
+}
+
+// hash hashes a password.
+func (pl *People) hash(ctx context.Context, password string) (string, error) {
+	if err := pl.hashing.Acquire(ctx, 1); err != nil {
+		return "", err
+	}
+	defer pl.hashing.Release(1)
+	return argon2id.CreateHash(password, cost)
+}
+
+// matches reports whether a password has the hash. It takes the same time without a hash: nobody learns which
+// addresses have a user.
+func (pl *People) matches(ctx context.Context, password, hash string) (bool, error) {
+	known := hash != ""
+	if !known {
+		hash = pl.decoy()
+	}
+	if len(password) > people.MostPassword*4 {
+		password = ""
+	}
+	if err := pl.hashing.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer pl.hashing.Release(1)
+	same, err := argon2id.ComparePasswordAndHash(password, hash)
+	return same && known, err
+}
+
+// From is where a request of a browser comes from.
+type From struct {
+	Address string // as far as it is trusted
+	Agent   string // the browser, as it calls itself
+	Request string // req_…
+}
+
+func (f From) agent() string {
+	if len(f.Agent) > maxAgent {
+		return f.Agent[:maxAgent]
+	}
+	return f.Agent
+}
+
+// user is the actor of what a user does.
+func (f From) user(id string) audit.Actor {
+	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request}
+}
+
+// system is the actor of what the service does to a request.
+func (f From) system() audit.Actor {
+	return audit.Actor{Kind: audit.BySystem, IP: f.Address, Request: f.Request}
+}
+
+// Entered is a sign-in with its token for the browser's cookie, which cannot be read again.
+type Entered struct {
+	Token  string
+	SignIn people.SignIn
+	User   people.User
+}
+
+// badPair is the same whatever is wrong.
+func badPair() error {
+	return problem.New(problem.InvalidToken, "the e-mail address or the password is wrong; after 10 wrong passwords an account is locked for 15 minutes")
+}
+
+// Enter signs a user in with a password. If the user has a second factor, the sign-in waits for it.
+//
+// Errors: invalid_token.
+func (pl *People) Enter(ctx context.Context, from From, email, password string) (Entered, error) {
+	var u people.User
+	address, err := people.ParseEmail(email)
+	if err == nil {
+		if u, err = pl.Store.Users.ByEmail(ctx, address); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return Entered{}, err
+		}
+	}
+	same, err := pl.matches(ctx, password, u.Password)
+	if err != nil {
+		return Entered{}, err
+	}
+	if !same || u.Locked(pl.Now()) {
+		return Entered{}, errors.Join(badPair(), pl.failed(ctx, from, u, "password"))
+	}
+	hash := u.Password
+	return base.Decide(func() (Entered, error) {
+		u, err := pl.Store.Users.Get(ctx, u.ID)
+		if err != nil || u.Password != hash {
+			return Entered{}, base.OrRefuse(err, badPair())
+		}
+		var change pay.Change
+		if next, changed := u.Succeeded(); changed && !u.HasFactor() { // with one, codes may still be guessed
+			u, change.Users = next, []people.User{next}
+		}
+		return pl.begin(ctx, from, u, u.HasFactor(), change)
+	})
+}
+
+// failed records that a user's password or code was wrong.
+func (pl *People) failed(ctx context.Context, from From, u people.User, what string) error {
+	pl.refused(ctx, from, u, what)
+	if u.ID == "" {
+		return nil
+	}
+	return base.Again(func() error {
+		now := pl.Now()
+		present, err := pl.Store.Users.Get(ctx, u.ID)
+		if err != nil || present.Locked(now) {
+			return err
+		}
+		return pl.Store.Commit(ctx, pay.Change{Users: []people.User{present.Failed(now)}})
+	})
+}
+
+// begin writes a new sign-in of a user, with a change that belongs to it.
+func (pl *People) begin(ctx context.Context, from From, u people.User, waiting bool, change pay.Change) (Entered, error) {
+	now := pl.Now()
+	token := id.Secret(tokenPrefix)
+	s := people.SignIn{
+		ID: pl.NewID(people.SignInPrefix, now), Version: 1, User: u.ID, Hash: pl.Vault.Hash(token), Address: from.Address, Agent: from.agent(),
+		Waiting: waiting, CreatedAt: now, SeenAt: now, EndsAt: now.Add(people.SignInLife),
+	}
+	change.SignIns = append(change.SignIns, s)
+	if !waiting {
+		entries, err := pl.ofMerchants(ctx, from.user(u.ID), u.ID, audit.UserSignedIn, s.ID)
+		if err != nil {
+			return Entered{}, err
+		}
+		change.Audit = append(change.Audit, entries...)
+	}
+	return Entered{token, s, u}, pl.Store.Commit(ctx, change)
+}
+
+// mostMerchants bounds the audit logs that hear of what a user does to the own account.
+const mostMerchants = 50
+
+// ofMerchants returns entries about a user for the audit log of each merchant, or of the operator if the user
+// is none's.
+func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, act audit.Act, object string) ([]audit.Entry, error) {
+	list, err := pl.Store.Memberships.Of(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	var entries []audit.Entry
+	for i, m := range list {
+		if i == mostMerchants {
+			break
+		}
+		entries = append(entries, pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, object, map[string]string{"user": user})...)
+	}
+	if len(entries) == 0 {
+		entries = pl.Audited(by, tenant.Scope{Live: true}, act, object, map[string]string{"user": user})
+	}
+	return entries, nil
+}
+
+// refusalsEvery is how often refused sign-ins of one user are audited. The log has the others.
+const refusalsEvery = 10 * time.Second
+
+// refused logs a refused sign-in, and audits it if the user is known.
+func (pl *People) refused(ctx context.Context, from From, u people.User, what string) {
+	pl.Quiet.WarnSometimes(ctx, "a sign-in to the dashboard was refused", "", "address", from.Address, "user", u.ID, "wrong", what)
+	if u.ID == "" {
+		return
+	}
+	if _, may := pl.Quiet.Say("sign-in "+u.ID, refusalsEvery); !may {
+		return
+	}
+	entries, err := pl.ofMerchants(ctx, from.system(), u.ID, audit.UserSignInRefused, u.ID)
+	if err == nil {
+		err = pl.Store.Commit(ctx, pay.Change{Audit: entries})
+	}
+	if err != nil {
+		pl.Log.ErrorContext(ctx, "a refused sign-in is not in the audit log", "user", u.ID, "error", err)
+	}
+}
+
+// ErrSignedOut says that a browser is not signed in, or not any more.
+var ErrSignedOut = problem.New(problem.MissingCredentials, "you are signed out: sign in again")
+
+// Known finds the sign-in and the user of a cookie's token. It reads the database each time, so that one that
+// was ended is refused at once. A sign-in that waits for the second factor is returned too.
+//
+// Errors: ErrSignedOut.
+func (pl *People) Known(ctx context.Context, token string) (people.SignIn, people.User, error) {
+	if token == "" || len(token) > maxToken {
+		return people.SignIn{}, people.User{}, ErrSignedOut
+	}
+	s, err := pl.Store.SignIns.ByHash(ctx, pl.Vault.Hash(token))
+	if err != nil {
+		return s, people.User{}, base.OrRefuse(err, ErrSignedOut)
+	}
+	now := pl.Now()
+	if !s.Good(now) {
+		return people.SignIn{}, people.User{}, ErrSignedOut
+	}
+	u, err := pl.Store.Users.Get(ctx, s.User)
+	if err != nil {
+		return s, u, base.OrRefuse(err, ErrSignedOut)
+	}
+	if !u.Active() {
+		return people.SignIn{}, people.User{}, ErrSignedOut
+	}
+	if next, changed := s.Seen(now); changed {
+		err := pl.Store.Commit(ctx, pay.Change{SignIns: []people.SignIn{next}})
+		switch {
+		case err == nil:
+			s = next
+		case errors.Is(err, store.ErrStale): // another request recorded it, or ended the sign-in
+			return pl.Known(ctx, token)
+		default: // the page may still be read
+			pl.Quiet.WarnSometimes(ctx, "the use of a sign-in was not recorded", "", "error", err)
+		}
+	}
+	return s, u, nil
+}
+
+// Leave ends a sign-in: its browser is signed out. One that has ended stays as it is.
+func (pl *People) Leave(ctx context.Context, from From, token string) error {
+	return base.Again(func() error {
+		s, u, err := pl.Known(ctx, token)
+		if errors.Is(err, ErrSignedOut) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return pl.end(ctx, from.user(u.ID), []people.SignIn{s})
+	})
+}
+
+// end writes that sign-ins of one user have ended.
+func (pl *People) end(ctx context.Context, by audit.Actor, list []people.SignIn) error {
+	change, err := pl.ended(ctx, by, list)
+	if err != nil {
+		return err
+	}
+	return pl.Store.Commit(ctx, change)
+}
+
+func (pl *People) ended(ctx context.Context, by audit.Actor, list []people.SignIn) (change pay.Change, err error) {
+	now := pl.Now()
+	for _, s := range list {
+		change.SignIns = append(change.SignIns, s.End(now))
+		entries, err := pl.ofMerchants(ctx, by, s.User, audit.UserSignInEnded, s.ID)
+		if err != nil {
+			return change, err
+		}
+		change.Audit = append(change.Audit, entries...)
+	}
+	return change, nil
+}
+
+// SignIns lists where a user is signed in, newest first.
+func (pl *People) SignIns(ctx context.Context, user string) ([]people.SignIn, error) {
+	return pl.Store.SignIns.Of(ctx, user, pl.Now())
+}
+
+// EndSignIns ends sign-ins of a user: the one with an id, or with "" all but the one in except.
+//
+// Errors: store.ErrNotFound.
+func (pl *People) EndSignIns(ctx context.Context, by audit.Actor, user, id, except string) error {
+	return base.Again(func() error {
+		list, err := pl.SignIns(ctx, user)
+		if err != nil {
+			return err
+		}
+		var over []people.SignIn
+		for _, s := range list {
+			if s.ID == id || id == "" && s.ID != except {
+				over = append(over, s)
+			}
+		}
+		if len(over) == 0 {
+			if id != "" {
+				return store.ErrNotFound
+			}
+			return nil
+		}
+		return pl.end(ctx, by, over)
+	})
+}
+
+// purged is how many rows are deleted at a time, and keptFor how long a sign-in or a link is kept after its
+// beginning.
+const (
+	purged  = 500
+	keptFor = 90 * 24 * time.Hour
+)
+
+// Purge deletes sign-ins and links from long ago. again is not zero if more are left.
+func (pl *People) Purge(ctx context.Context) (again int, err error) {
+	before := pl.Now().Add(-keptFor)
+	signIns, err := pl.Store.SignIns.Purge(ctx, id.From(people.SignInPrefix, before), purged)
+	if err != nil {
+		return 0, err
+	}
+	links, err := pl.Store.Links.Purge(ctx, id.From(people.LinkPrefix, before), purged)
+	return signIns + links, err
+}
+
+// demoUser is the user of the demo merchant.
+const demoUser = "demo@example.com"
+
+// Demo returns a sign-in link for the user of the demo merchant, who is an operator too. It makes the user if there
+// is none yet. The link from before does not work any more.
+func (pl *People) Demo(ctx context.Context, merchant string) (address string, err error) {
+	by := audit.Actor{Kind: audit.BySystem}
+	if _, err := pl.byEmail(ctx, demoUser); errors.Is(err, store.ErrNotFound) {
+		now := pl.Now()
+		u := people.User{ID: pl.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: true, CreatedAt: now}
+		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
+		err := pl.Store.Commit(ctx, pay.Change{
+			Users: []people.User{u}, Memberships: []people.Membership{m},
+			Audit: pl.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
+		})
+		if err != nil && !errors.Is(err, store.ErrStale) { // another node made it
+			return "", err
+		}
+	}
+	told, err := pl.LinkTo(ctx, by, demoUser, people.SignInLink)
+	return told.Address, err
+}

@@ -1,0 +1,399 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// resetsEvery is how often a user gets an e-mail with a link to choose a password.
+const resetsEvery = time.Minute
+
+// NewUser is what an invited person says of themselves.
+type NewUser struct {
+	Name     string
+	Password string
+	Language tenant.Language
+}
+
+// Accept accepts an invitation. Who is not a user yet becomes one, with a name and a password. Who is one already
+// must be signed in as that user: current is the user of the browser, "" for none.
+//
+// Errors: not_found for the link, invalid_request, conflict_state if it is another user's.
+func (pl *People) Accept(ctx context.Context, from From, token, current string, n NewUser) (Entered, error) {
+	l, known, err := pl.Link(ctx, token)
+	if err != nil || l.Kind != people.Invitation {
+		return Entered{}, orNoLink(err)
+	}
+	var fresh people.User
+	if known.ID == "" {
+		if fresh, err = pl.newUser(ctx, l.Email, n); err != nil {
+			return Entered{}, err
+		}
+	}
+	return base.Decide(func() (Entered, error) {
+		l, u, err := pl.Link(ctx, token)
+		if err != nil {
+			return Entered{}, err
+		}
+		if l, err = l.Use(pl.Now()); err != nil {
+			return Entered{}, err
+		}
+		change := pay.Change{Links: []people.Link{l}}
+		switch {
+		case u.ID != "" && u.ID != current:
+			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
+		case u.ID == "":
+			u = fresh
+			u.Operator = l.Operator
+			change.Users = []people.User{u}
+		case l.Operator:
+			u = u.Operate(true)
+			change.Users = []people.User{u}
+		}
+		if err := pl.join(ctx, from.user(u.ID), &change, u, l); err != nil {
+			return Entered{}, err
+		}
+		if current != "" { // the browser is signed in already
+			return Entered{User: u}, pl.Store.Commit(ctx, change)
+		}
+		return pl.begin(ctx, from, u, false, change)
+	})
+}
+
+// newUser checks what a new user says, and hashes the password.
+func (pl *People) newUser(ctx context.Context, email string, n NewUser) (people.User, error) {
+	name, err := people.ParseName(n.Name)
+	if err == nil {
+		err = people.CheckPassword(n.Password, email)
+	}
+	if err != nil {
+		return people.User{}, err
+	}
+	hash, err := pl.hash(ctx, n.Password)
+	if err != nil {
+		return people.User{}, err
+	}
+	now := pl.Now()
+	return people.User{ID: pl.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
+}
+
+// join adds to a change that a user gets the role of an invitation.
+func (pl *People) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
+	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
+	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
+	if l.Merchant != "" {
+		m, err := pl.Store.Memberships.Get(ctx, u.ID, l.Merchant)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		m.User, m.Merchant = u.ID, l.Merchant
+		change.Memberships = append(change.Memberships, m.Give(l.Role, pl.Now()))
+		details["role"] = string(l.Role)
+	}
+	change.Audit = append(change.Audit, pl.Audited(by, scope, audit.UserCreated, u.ID, details)...)
+	return nil
+}
+
+// Team lists the users of a merchant, oldest first, and the invitations that wait.
+func (pl *People) Team(ctx context.Context, merchant string) ([]store.Member, []people.Link, error) {
+	list, err := pl.Store.Users.Members(ctx, merchant)
+	if err != nil {
+		return nil, nil, err
+	}
+	invited, err := pl.Store.Links.Invitations(ctx, merchant, pl.Now())
+	return list, invited, err
+}
+
+// Operators lists the users of the operator's console, and the invitations that wait.
+func (pl *People) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
+	list, err := pl.Store.Users.Operators(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	invited, err := pl.Store.Links.Invitations(ctx, "", pl.Now())
+	return list, invited, err
+}
+
+// SetRole changes the role of a user at a merchant; "" removes the user from it. The next request counts.
+// giver is the role of the user who does it, "" for an operator.
+//
+// Errors: store.ErrNotFound, invalid_request, forbidden for a role with rights that the giver lacks,
+// conflict_state for the last owner.
+func (pl *People) SetRole(ctx context.Context, by audit.Actor, giver people.Role, merchant, user string, role people.Role) error {
+	if role != "" {
+		if err := people.CheckRole(role); err != nil {
+			return err
+		}
+	}
+	err := base.Again(func() error {
+		m, err := pl.Store.Memberships.Get(ctx, user, merchant)
+		if err != nil || m.Role == "" {
+			return base.OrRefuse(err, fmt.Errorf("user %s: %w", user, store.ErrNotFound))
+		}
+		if m.Role == role {
+			return nil
+		}
+		if giver != "" && (!giver.MayGive(m.Role) || role != "" && !giver.MayGive(role)) {
+			return tooMuch()
+		}
+		change, err := pl.roleChange(ctx, by, m, role)
+		if err != nil {
+			return err
+		}
+		return pl.Store.Commit(ctx, change)
+	})
+	return err
+}
+
+// roleChange is the change that gives a member another role, or removes it. The merchant is written too: of two
+// owners who remove each other at once, one must decide again.
+func (pl *People) roleChange(ctx context.Context, by audit.Actor, m people.Membership, role people.Role) (change pay.Change, err error) {
+	if m.Role == people.Owner {
+		merchant, err := pl.AnyMerchant(ctx, m.Merchant)
+		if err != nil {
+			return change, err
+		}
+		owners, err := pl.Store.Memberships.Owners(ctx, m.Merchant)
+		if err != nil {
+			return change, err
+		}
+		if owners < 2 {
+			return change, problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
+		}
+		change.Merchants = []tenant.Merchant{merchant.Next()}
+	}
+	act, details := audit.UserRoleChanged, map[string]string{"before": string(m.Role), "role": string(role)}
+	if role == "" {
+		act, details = audit.UserRemoved, map[string]string{"before": string(m.Role)}
+	}
+	change.Memberships = []people.Membership{m.Give(role, pl.Now())}
+	change.Audit = pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)
+	return change, nil
+}
+
+// Tenancies lists the merchants at which a user has a role, by name.
+func (pl *People) Tenancies(ctx context.Context, user string) ([]store.Tenancy, error) {
+	return pl.Store.Memberships.Tenancies(ctx, user)
+}
+
+// Place is a shop's pages in an environment, as a user may see them.
+type Place struct {
+	Role     people.Role // "" for an operator who looks at them
+	Scope    tenant.Scope
+	Rights   []tenant.Right
+	Merchant tenant.Merchant
+	Shop     tenant.Shop
+	Shops    []tenant.Shop   // of the merchant
+	Others   []store.Tenancy // the user's merchants, this one among them
+}
+
+// Enters finds a shop's pages for a user. An operator who visits the merchant may read.
+//
+// Errors: store.ErrNotFound, also if the user has no role there: nobody learns which shops exist.
+func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, shop string, live bool) (p Place, err error) {
+	if p.Shop, err = pl.Store.Merchants.Shop(ctx, shop); err != nil {
+		return p, err
+	}
+	if p.Others, err = pl.Tenancies(ctx, u.ID); err != nil {
+		return p, err
+	}
+	p.Scope = tenant.Scope{Merchant: p.Shop.Merchant, Shop: shop, Live: live}
+	for _, t := range p.Others {
+		if t.Merchant.ID == p.Shop.Merchant {
+			p.Role = t.Role
+		}
+	}
+	switch {
+	case p.Role != "":
+		p.Rights = p.Role.Rights(live)
+	case u.Operator && s.Visits == p.Shop.Merchant:
+		p.Rights = []tenant.Right{tenant.RightRead}
+	default:
+		return Place{}, store.ErrNotFound
+	}
+	if p.Merchant, err = pl.AnyMerchant(ctx, p.Shop.Merchant); err != nil {
+		return p, err
+	}
+	p.Shops, err = pl.Store.Merchants.Shops(ctx, p.Shop.Merchant)
+	return p, err
+}
+
+// Visit lets an operator look at a merchant's pages, without changing anything there; "" ends it.
+//
+// Errors: ErrSignedOut, forbidden for a user who is no operator, store.ErrNotFound for the merchant.
+func (pl *People) Visit(ctx context.Context, from From, token, merchant string) error {
+	return base.Again(func() error {
+		s, u, err := pl.Known(ctx, token)
+		if err != nil {
+			return err
+		}
+		if !u.Operator || s.Waiting {
+			return problem.New(problem.Forbidden, "only operators look at other merchants' pages")
+		}
+		if s.Visits == merchant {
+			return nil
+		}
+		change := pay.Change{SignIns: []people.SignIn{s.Visit(merchant)}}
+		if merchant != "" {
+			if _, err := pl.AnyMerchant(ctx, merchant); err != nil {
+				return err
+			}
+			change.Audit = pl.Audited(from.user(u.ID), tenant.Scope{Merchant: merchant, Live: true}, audit.MerchantVisited, merchant, nil)
+		}
+		return pl.Store.Commit(ctx, change)
+	})
+}
+
+// Remove removes a user from every merchant, and ends all sign-ins. It is for operators.
+//
+// Errors: store.ErrNotFound, conflict_state for a merchant's last owner.
+func (pl *People) Remove(ctx context.Context, by audit.Actor, email string) error {
+	u, err := pl.byEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	list, err := pl.Store.Memberships.Of(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if err := pl.SetRole(ctx, by, "", m.Merchant, u.ID, ""); err != nil {
+			return fmt.Errorf("merchant %s: %w", m.Merchant, err)
+		}
+	}
+	return base.Again(func() error {
+		present, err := pl.Store.Users.Get(ctx, u.ID)
+		if err != nil || !present.Active() {
+			return err
+		}
+		signIns, err := pl.SignIns(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		change, err := pl.ended(ctx, by, signIns)
+		if err != nil {
+			return err
+		}
+		change.Users = []people.User{present.Remove(pl.Now())}
+		change.Audit = append(change.Audit, pl.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
+		return pl.Store.Commit(ctx, change)
+	})
+}
+
+// Unlock opens a user's lock, and takes away all second factors: it is for operators, for users who lost them.
+//
+// Errors: store.ErrNotFound.
+func (pl *People) Unlock(ctx context.Context, by audit.Actor, email string) error {
+	u, err := pl.byEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	return base.Again(func() error {
+		present, err := pl.Store.Users.Get(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		entries, err := pl.ofMerchants(ctx, by, u.ID, audit.UserFactorRemoved, u.ID)
+		if err != nil {
+			return err
+		}
+		return pl.Store.Commit(ctx, pay.Change{Users: []people.User{present.Unlock()}, Audit: entries})
+	})
+}
+
+// byEmail reads a user by an e-mail address.
+//
+// Errors: invalid_request, store.ErrNotFound.
+func (pl *People) byEmail(ctx context.Context, email string) (people.User, error) {
+	address, err := people.ParseEmail(email)
+	if err != nil {
+		return people.User{}, err
+	}
+	u, err := pl.Store.Users.ByEmail(ctx, address)
+	if err != nil {
+		err = fmt.Errorf("user %s: %w", address, err)
+	}
+	return u, err
+}
+
+// SetRoleOf is SetRole by an e-mail address, for operators.
+func (pl *People) SetRoleOf(ctx context.Context, by audit.Actor, merchant, email string, role people.Role) error {
+	u, err := pl.byEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	return pl.SetRole(ctx, by, "", merchant, u.ID, role)
+}
+
+// wrong reports whether an error says that a credential is wrong.
+func wrong(err error) bool {
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && shown.Code == problem.InvalidToken
+}
+
+// SetPassword replaces a user's password. The other sign-ins end.
+//
+// Errors: invalid_token for the old password, invalid_request for the new one.
+func (pl *People) SetPassword(ctx context.Context, from From, signIn people.SignIn, old, password string) error {
+	u, err := pl.Store.Users.Get(ctx, signIn.User)
+	if err != nil {
+		return err
+	}
+	if u.Password != "" {
+		same, err := pl.matches(ctx, old, u.Password)
+		if err != nil {
+			return err
+		}
+		if !same || u.Locked(pl.Now()) {
+			return errors.Join(problem.Field(problem.InvalidToken, "old", "this is not your present password"), pl.failed(ctx, from, u, "old password"))
+		}
+	}
+	if err := people.CheckPassword(password, u.Email); err != nil {
+		return err
+	}
+	hash, err := pl.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return base.Again(func() error {
+		present, err := pl.Store.Users.Get(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if present.Password != u.Password {
+			return problem.Conflict("password_changed", "the password was changed meanwhile")
+		}
+		change, err := pl.newPassword(ctx, from, present, hash, signIn.ID)
+		if err != nil {
+			return err
+		}
+		return pl.Store.Commit(ctx, change)
+	})
+}
+
+// Introduce changes a user's name and language.
+//
+// Errors: invalid_request.
+func (pl *People) Introduce(ctx context.Context, user, name string, language tenant.Language) error {
+	name, err := people.ParseName(name)
+	if err != nil {
+		return err
+	}
+	return base.Again(func() error {
+		u, err := pl.Store.Users.Get(ctx, user)
+		if err != nil {
+			return err
+		}
+		return pl.Store.Commit(ctx, pay.Change{Users: []people.User{u.Introduce(name, language)}})
+	})
+}

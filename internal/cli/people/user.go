@@ -1,0 +1,245 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cascadapay/cascada/internal/app"
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// User is cascada user.
+type User struct {
+	Invite userInviteCmd `cmd:"" help:"Invite a person to a merchant or to the operator's console. It prints a link that works once, for seven days."`
+	List   userListCmd   `cmd:"" help:"List the users of a merchant, or of the operator's console, and the invitations that wait."`
+	Link   userLinkCmd   `cmd:"" help:"Print a link for a user: to sign in, or to choose a new password. It works once."`
+	Role   userRoleCmd   `cmd:"" help:"Change the role of a user at a merchant."`
+	Unlock userUnlockCmd `cmd:"" help:"Open the lock after wrong passwords, and remove all second factors, for a user who lost them."`
+	Remove userRemoveCmd `cmd:"" help:"Remove a user from a merchant, or altogether. Sign-ins of a removed user end at once."`
+}
+
+// linkFlags are the flags of commands that print a link.
+type linkFlags struct {
+	cli.DatabaseFlags
+	PublicURL cli.PublicURL `default:"http://127.0.0.1:8080" env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, with which the link begins (${env}, default ${default})."`
+}
+
+func (f linkFlags) open(ctx context.Context, log *slog.Logger) (*app.App, error) {
+	c := f.OperatorConfig(log)
+	c.PublicURL = strings.TrimSuffix(string(f.PublicURL), "/")
+	return daemon.Open(ctx, c)
+}
+
+func printLink(told users.Told) error {
+	_, err := fmt.Fprintf(cli.Stdout, "%s\nThe link works once, until %s. Give it to nobody else.\n", told.Address, told.Link.EndsAt.Format(cli.TimeForm))
+	return err
+}
+
+type userInviteCmd struct {
+	linkFlags
+	Email    string `arg:"" help:"E-mail address of the person."`
+	Merchant string `placeholder:"ID" help:"Merchant, mer_…"`
+	Role     string `default:"owner" help:"Role at the merchant: owner, admin, developer, support, finance or viewer."`
+	Operator bool   `help:"Invite to the operator's console."`
+	Language string `default:"en" enum:"en,es,pt" help:"Language of the e-mail: en, es or pt."`
+}
+
+func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger) error {
+	if (c.Merchant == "") != c.Operator {
+		return errors.New("give exactly one of these: --merchant or --operator")
+	}
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	n := users.Invitee{Email: c.Email, Merchant: c.Merchant, Role: people.Role(c.Role), Operator: c.Operator, Language: tenant.Language(c.Language)}
+	if c.Operator {
+		n.Role = ""
+	}
+	told, err := a.People.Invite(ctx, a.Self(), "", n)
+	if err != nil {
+		return err
+	}
+	return printLink(told)
+}
+
+type userLinkCmd struct {
+	linkFlags
+	Email    string `arg:"" help:"E-mail address of the user."`
+	Password bool   `help:"Let the user choose a new password; the link works for an hour."`
+}
+
+func (c *userLinkCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.open(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	kind := people.SignInLink
+	if c.Password {
+		kind = people.PasswordReset
+	}
+	told, err := a.People.LinkTo(ctx, a.Self(), c.Email, kind)
+	if err != nil {
+		return err
+	}
+	return printLink(told)
+}
+
+type userListCmd struct {
+	cli.DatabaseFlags
+	Merchant string `placeholder:"ID" help:"Merchant, mer_…; without it the users of the operator's console are listed."`
+	JSON     bool   `name:"json" help:"Print one JSON object per line."`
+}
+
+// userJSON is the shape of a user in --json.
+type userJSON struct {
+	ID        string      `json:"id"`
+	Email     string      `json:"email"`
+	Name      string      `json:"name,omitempty"`
+	Role      people.Role `json:"role,omitempty"`
+	Factor    bool        `json:"secondFactor"`
+	Invited   bool        `json:"invited"` // and not accepted yet
+	CreatedAt string      `json:"createdAt"`
+}
+
+func (c *userListCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	list, err := c.read(ctx, a)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
+	if !c.JSON {
+		fmt.Fprintln(table, "USER\tEMAIL\tNAME\tROLE\tSECOND FACTOR\tSINCE")
+	}
+	for _, u := range list {
+		if c.JSON {
+			if err := json.NewEncoder(cli.Stdout).Encode(u); err != nil {
+				return err
+			}
+			continue
+		}
+		id, factor := u.ID, "no"
+		if u.Factor {
+			factor = "yes"
+		}
+		if u.Invited {
+			id, factor = "invited", ""
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", id, u.Email, u.Name, u.Role, factor, u.CreatedAt)
+	}
+	return table.Flush()
+}
+
+func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, err error) {
+	add := func(u people.User, role people.Role) {
+		list = append(list, userJSON{u.ID, u.Email, u.Name, role, u.HasFactor(), false, u.CreatedAt.Format(cli.TimeForm)})
+	}
+	var invited []people.Link
+	if c.Merchant == "" {
+		operators, links, err := a.People.Operators(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range operators {
+			add(u, "operator")
+		}
+		invited = links
+	} else {
+		if _, err := a.AnyMerchant(ctx, c.Merchant); err != nil {
+			return nil, err
+		}
+		members, links, err := a.People.Team(ctx, c.Merchant)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range members {
+			add(m.User, m.Role)
+		}
+		invited = links
+	}
+	for _, l := range invited {
+		list = append(list, userJSON{l.ID, l.Email, "", l.Role, false, true, l.CreatedAt.Format(cli.TimeForm)})
+	}
+	return list, nil
+}
+
+type userRoleCmd struct {
+	cli.DatabaseFlags
+	Email    string `arg:"" help:"E-mail address of the user."`
+	Role     string `arg:"" help:"New role: owner, admin, developer, support, finance or viewer."`
+	Merchant string `required:"" placeholder:"ID" help:"Merchant, mer_…"`
+}
+
+func (c *userRoleCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := people.CheckRole(people.Role(c.Role)); err != nil {
+		return err
+	}
+	if err := a.People.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, people.Role(c.Role)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s is %s of %s\n", c.Email, c.Role, c.Merchant)
+	return err
+}
+
+type userUnlockCmd struct {
+	cli.DatabaseFlags
+	Email string `arg:"" help:"E-mail address of the user."`
+}
+
+func (c *userUnlockCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := a.People.Unlock(ctx, a.Self(), c.Email); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s signs in with the password alone now\n", c.Email)
+	return err
+}
+
+type userRemoveCmd struct {
+	cli.DatabaseFlags
+	Email    string `arg:"" help:"E-mail address of the user."`
+	Merchant string `placeholder:"ID" help:"Only from this merchant, mer_…"`
+}
+
+func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if c.Merchant != "" {
+		err = a.People.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, "")
+	} else {
+		err = a.People.Remove(ctx, a.Self(), c.Email)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s was removed\n", c.Email)
+	return err
+}

@@ -1,0 +1,297 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/web"
+
+	users "github.com/cascadapay/cascada/internal/app/people"
+)
+
+// Base is where the dashboard's pages are.
+const Base = "/dashboard"
+
+// Handler serves a page. An error that it returns is shown as a page.
+type Handler func(w http.ResponseWriter, r *http.Request, v *Visit) error
+
+// Kind says who may open a page.
+type Kind string
+
+// The kinds of pages.
+const (
+	Open       Kind = "open"     // everybody
+	Own        Kind = "own"      // every user: what is the user's own
+	OfShop     Kind = "shop"     // users with a right at the shop's merchant
+	OfOperator Kind = "operator" // operators
+)
+
+// Route is a page or an action, for the tests that walk all of them.
+type Route struct {
+	Method, Path string // of the shop's pages: the path below the shop and environment
+	Kind         Kind
+	Right        tenant.Right // that pages of a shop require
+}
+
+// Gate limits requests. It is the one of the API.
+type Gate interface {
+	Peer(r *http.Request) string
+	Try(reply http.Header, r *http.Request, who string, attempt func() error) error
+}
+
+// Site is where rooms register their pages. It lets nobody in who may not open them.
+type Site struct {
+	*Frame
+	App    *app.App
+	gate   Gate
+	log    *slog.Logger
+	secure bool // the public URL is https
+	root   string
+	shops  *http.ServeMux // pages of a shop
+	rest   *http.ServeMux
+	routes []Route
+	cross  *http.CrossOriginProtection
+}
+
+// NewSite returns a site without pages. base is the service's public URL.
+func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*Site, error) {
+	public, err := url.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{
+		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
+		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+	}
+	f.Assets(s.rest)
+	return s, nil
+}
+
+// Routes lists all pages and actions.
+func (s *Site) Routes() []Route { return s.routes }
+
+// maxForm bounds the body of a request; actions that take files have their own bound.
+const maxForm = 1 << 20
+
+// Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
+// shop and the environment. Every user with the right at the shop's merchant may open it.
+func (s *Site) Handle(pattern string, right tenant.Right, h Handler) {
+	method, path, _ := strings.Cut(pattern, " ")
+	s.routes = append(s.routes, Route{method, path, OfShop, right})
+	below := path
+	if below == "/" {
+		below = ""
+	}
+	s.shops.Handle(method+" "+Base+"/{shop}/{environment}"+below, s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+		if err := s.enter(r, v, strings.TrimPrefix(path, "/")); err != nil {
+			return err
+		}
+		if !v.May(right) {
+			return people.NoRight(right)
+		}
+		return h(w, r, v)
+	}))
+}
+
+// HandleOwn registers a page of what is the user's own, such as "GET /profile".
+func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, h) }
+
+// HandleOperator registers a page of the operator's console: "GET /console/accounts".
+func (s *Site) HandleOperator(pattern string, h Handler) {
+	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+		if !v.User.Operator { // it is not told that there is a console
+			return problem.New(problem.NotFound, "there is no such page")
+		}
+		return h(w, r, v)
+	})
+}
+
+func (s *Site) handle(pattern string, kind Kind, h Handler) {
+	method, path, _ := strings.Cut(pattern, " ")
+	s.routes = append(s.routes, Route{method, path, kind, ""})
+	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h))
+}
+
+// HandleOpen registers a page for everybody, such as the sign-in. v has no user.
+func (s *Site) HandleOpen(pattern string, h Handler) {
+	method, path, _ := strings.Cut(pattern, " ")
+	s.routes = append(s.routes, Route{method, path, Open, ""})
+	s.rest.Handle(method+" "+Base+path, s.guard(func(w http.ResponseWriter, r *http.Request) error {
+		return h(w, r, s.stranger(r))
+	}))
+}
+
+// stranger is the visit of somebody who is not signed in.
+func (s *Site) stranger(r *http.Request) *Visit {
+	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r)}, Path: r.URL.Path}
+}
+
+// page lets users in who are signed in.
+func (s *Site) page(h Handler) http.Handler {
+	return s.guard(func(w http.ResponseWriter, r *http.Request) error {
+		v := s.stranger(r)
+		var err error
+		v.SignIn, v.User, err = s.App.People.Known(r.Context(), s.Token(r))
+		switch {
+		case errors.Is(err, users.ErrSignedOut):
+			return s.ask(w, r, "/sign-in")
+		case err != nil:
+			return err
+		case v.SignIn.Waiting:
+			return s.ask(w, r, "/sign-in/code")
+		}
+		v.Principal.User = v.User.ID
+		v.Preview = v.User.Email
+		return s.shown(w, r, v, h(w, r, v))
+	})
+}
+
+// shown shows an error with the layout of the page.
+func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error) error {
+	if err == nil {
+		return nil
+	}
+	if base.Absent(err) || errors.Is(err, store.ErrNotFound) {
+		err = problem.New(problem.NotFound, "there is no such page")
+	}
+	s.Problem(w, r, v, err)
+	return nil
+}
+
+// ask sends a browser to a page that asks who it is. It comes back to the page it wanted.
+func (s *Site) ask(w http.ResponseWriter, r *http.Request, path string) error {
+	to := s.root + Base + path
+	if wanted := r.URL.RequestURI(); r.Method == http.MethodGet && wanted != Base {
+		to += "?next=" + url.QueryEscape(wanted)
+	}
+	s.Go(w, r, to)
+	return nil
+}
+
+// Go sends a browser to another page, also if htmx asked.
+func (s *Site) Go(w http.ResponseWriter, r *http.Request, to string) {
+	if r.Header.Get("HX-Request") != "" {
+		w.Header().Set("HX-Redirect", to)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// Next is the page to which a sign-in leads: the one that was wanted, if it is one of ours.
+func (s *Site) Next(r *http.Request) string {
+	wanted := r.FormValue("next")
+	to, err := url.Parse(wanted)
+	if err != nil || to.IsAbs() || to.Host != "" || !strings.HasPrefix(wanted, Base+"/") || strings.Contains(wanted, "\\") {
+		return s.root + Base
+	}
+	return s.root + wanted
+}
+
+// enter completes a visit with the shop of its page.
+//
+// Errors: not_found if the user has no role there.
+func (s *Site) enter(r *http.Request, v *Visit, path string) error {
+	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
+	environment := tenant.Environment(r.PathValue("environment"))
+	if environment != tenant.Sandbox && environment != tenant.Production {
+		return missing
+	}
+	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == tenant.Production)
+	if err != nil {
+		return base.OrRefuse(err, missing)
+	}
+	web.Owned(r.Context(), place.Merchant.ID)
+	v.Scope, v.Rights, v.Role = place.Scope, place.Rights, place.Role
+	v.Merchant, v.Shop, v.Shops, v.Others = place.Merchant, place.Shop, place.Shops, place.Others
+	v.Path = strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, v.Home()), "/")
+	return nil
+}
+
+// guard sets the headers of every page, refuses what other sites' pages post, and shows errors as pages.
+func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.cross.Check(r); err != nil {
+			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := serve(w, r); err != nil && r.Context().Err() == nil {
+			s.Problem(w, r, nil, err)
+		}
+	}), s.log, func(w http.ResponseWriter, r *http.Request) { s.Problem(w, r, nil, errors.New("panic")) })
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	mux := s.rest
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, "shp_") {
+		mux = s.shops
+	}
+	if _, pattern := mux.Handler(r); pattern == "" {
+		s.lost(w, r, mux)
+		return
+	}
+	web.Routed(mux).ServeHTTP(w, r)
+}
+
+// lost answers a request that no page matches. Nobody who is signed out learns which pages there are.
+func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+		web.Unrouted(mux, func(w http.ResponseWriter, r *http.Request) {
+			s.Problem(w, r, v, problem.New(problem.NotFound, "there is no such page"))
+		}, func(w http.ResponseWriter, r *http.Request) {
+			s.Problem(w, r, v, problem.New(problem.MethodNotAllowed, "this page cannot be used in this way: go back and try again"))
+		}).ServeHTTP(w, r)
+		return nil
+	}).ServeHTTP(w, r)
+}
+
+// cookie is the name of the cookie with the token of a sign-in. On https no other site of the domain can set it.
+func (s *Site) cookie() string {
+	if s.secure {
+		return "__Host-cascada"
+	}
+	return "cascada"
+}
+
+// Token is the token of the browser's sign-in, "" for none.
+func (s *Site) Token(r *http.Request) string {
+	c, err := r.Cookie(s.cookie())
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// SignedIn keeps a sign-in's token in the browser.
+func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered, now time.Time) {
+	s.set(w, e.Token, int(e.SignIn.EndsAt.Sub(now).Seconds()))
+}
+
+// SignedOut removes the token.
+func (s *Site) SignedOut(w http.ResponseWriter) { s.set(w, "", -1) }
+
+func (s *Site) set(w http.ResponseWriter, token string, age int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookie(), Value: token, Path: "/", MaxAge: age, Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// Try makes an attempt to sign in. Failures are counted by address and by who, as those of keys are.
+//
+// Errors: the attempt's, rate_limited.
+func (s *Site) Try(w http.ResponseWriter, r *http.Request, who string, attempt func(context.Context) error) error {
+	return s.gate.Try(w.Header(), r, "dashboard "+who, func() error { return attempt(r.Context()) })
+}

@@ -1,0 +1,18 @@
+// Package people reads the users of the dashboard, their roles at merchants, their sign-ins and the links
+// that were sent to them. It describes their tables.
+package people
+
+import "github.com/cascadapay/cascada/internal/store/base"
+
+// OfPeople are the nouns of the package. A Store embeds them.
+type OfPeople struct {
+	Users       *Users
+	Memberships *Memberships
+	SignIns     *SignIns
+	Links       *Links
+}
+
+// NewPeople returns the nouns of a database.
+func NewPeople(b *base.Base) OfPeople {
+	return OfPeople{Users: &Users{b}, Memberships: &Memberships{b}, SignIns: &SignIns{b}, Links: &Links{b}}
+}

@@ -1,0 +1,187 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// UsersTable is the table users. Of two new users with one e-mail address, one loses. A replaced user that
+// takes another one's address or subject is an error of the database: use cases check first.
+var UsersTable = table.Describe(table.Table[people.User]{
+	Name:    "users",
+	Of:      func(c *pay.Change) []people.User { return c.Users },
+	ID:      func(u *people.User) string { return u.ID },
+	Version: func(u *people.User) int64 { return u.Version },
+	Met:     table.StaleAnyhow,
+	Fields: func(f *table.Fields, u *people.User) {
+		f.Text("id!", &u.ID)
+		f.Number("version", &u.Version)
+		f.Text("email", &u.Email)
+		f.Flag("operator", &u.Operator)
+		f.Text("subject", &u.Subject)
+		f.Time("created_at!", &u.CreatedAt)
+		f.Time("removed_at", &u.RemovedAt)
+		f.Converted("doc", func() string { return writeUser(f.Personal, u) }, func(text string) error { return readUser(f.Personal, text, u) })
+	},
+})
+
+type userDoc struct {
+	Name     string          `json:"name,omitempty"`
+	Language tenant.Language `json:"language,omitempty"`
+	Password string          `json:"password,omitempty"`
+	Secret   string          `json:"totp,omitempty"`
+	Step     int64           `json:"totpStep,omitempty"`
+	Recovery []string        `json:"recovery,omitempty"`
+	Passkeys []passkeyDoc    `json:"passkeys,omitempty"`
+	Failures int             `json:"failures,omitempty"`
+	LockedTo int64           `json:"lockedTo,omitempty"`
+}
+
+type passkeyDoc struct {
+	Name       string `json:"name"`
+	Credential []byte `json:"credential"`
+	CreatedAt  int64  `json:"createdAt"`
+	UsedAt     int64  `json:"usedAt,omitempty"`
+}
+
+func writeUser(p table.Personal, u *people.User) string {
+	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo)}
+	for _, k := range u.Passkeys {
+		d.Passkeys = append(d.Passkeys, passkeyDoc{k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
+	}
+	return p.Seal(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
+}
+
+func readUser(p table.Personal, text string, u *people.User) error {
+	plain, err := p.Open(table.UserDoc.About(u.ID), text)
+	if err != nil {
+		return err
+	}
+	var d userDoc
+	if err := json.Unmarshal(plain, &d); err != nil {
+		return err
+	}
+	u.Name, u.Language, u.Password, u.TOTP, u.Recovery = d.Name, d.Language, d.Password, people.TOTP{Secret: d.Secret, Step: d.Step}, d.Recovery
+	u.Passkeys, u.Failures, u.LockedTo = nil, d.Failures, table.FromMicros(d.LockedTo)
+	for _, k := range d.Passkeys {
+		u.Passkeys = append(u.Passkeys, people.Passkey{Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})
+	}
+	return nil
+}
+
+var (
+	selectUser          = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE id = $1`)
+	selectUserByEmail   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE email = $1 AND email <> ''`)
+	selectUserBySubject = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE subject = $1 AND subject <> ''`)
+	listOperatorUsers   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE operator ORDER BY id`)
+	listMembers         = engine.Statement(`
+SELECT ` + UsersTable.ListOf("u") + `, m.role FROM memberships AS m JOIN users AS u ON u.id = m.user_id
+WHERE m.merchant = $1 AND m.role <> '' AND u.removed_at = 0 ORDER BY m.id`)
+)
+
+// Get reads a user.
+func (s *Users) Get(ctx context.Context, id string) (people.User, error) {
+	return base.One(ctx, s.b, selectUser, UsersTable.Scan(s.b.Personal), id)
+}
+
+// ByEmail reads the user with an e-mail address, in lower case.
+func (s *Users) ByEmail(ctx context.Context, email string) (people.User, error) {
+	return base.One(ctx, s.b, selectUserByEmail, UsersTable.Scan(s.b.Personal), email)
+}
+
+// BySubject reads the user of a subject at the identity provider, by its keyed hash.
+func (s *Users) BySubject(ctx context.Context, hash string) (people.User, error) {
+	return base.One(ctx, s.b, selectUserBySubject, UsersTable.Scan(s.b.Personal), hash)
+}
+
+// Operators lists the users of the operator's console, oldest first.
+func (s *Users) Operators(ctx context.Context) ([]people.User, error) {
+	return base.Many(ctx, s.b, listOperatorUsers, UsersTable.Scan(s.b.Personal))
+}
+
+// Member is a user with the role at a merchant.
+type Member struct {
+	people.User
+	Role people.Role
+}
+
+// Members lists the users of a merchant, oldest first.
+func (s *Users) Members(ctx context.Context, merchant string) ([]Member, error) {
+	scan := UsersTable.Scan(s.b.Personal)
+	return base.Many(ctx, s.b, listMembers, func(r engine.Row) (m Member, err error) {
+		m.User, err = scan(table.With(r, &m.Role))
+		return m, err
+	}, merchant)
+}
+
+// Users are the people who sign in to the dashboard.
+type Users struct{ b *base.Base }
+
+// MembershipsTable is the table memberships. Of two new memberships of one user at one merchant, one loses.
+var MembershipsTable = table.Describe(table.Table[people.Membership]{
+	Name:    "memberships",
+	Of:      func(c *pay.Change) []people.Membership { return c.Memberships },
+	ID:      func(m *people.Membership) string { return people.MembershipID(m.User, m.Merchant) },
+	Version: func(m *people.Membership) int64 { return m.Version },
+	Met:     table.Stale,
+	Fields: func(f *table.Fields, m *people.Membership) {
+		f.Written("id!", people.MembershipID(m.User, m.Merchant))
+		f.Number("version", &m.Version)
+		f.Text("user_id!", &m.User)
+		f.Text("merchant!", &m.Merchant)
+		table.Word(f, "role", &m.Role)
+		f.Time("created_at!", &m.CreatedAt)
+		f.Time("updated_at", &m.UpdatedAt)
+	},
+})
+
+var (
+	selectMembership = engine.Statement(`SELECT ` + MembershipsTable.List + ` FROM memberships WHERE id = $1`)
+	listMemberships  = engine.Statement(`SELECT ` + MembershipsTable.List + ` FROM memberships WHERE user_id = $1 AND role <> '' ORDER BY created_at, id`)
+	listTenancies    = engine.Statement(`
+SELECT m.role, t.id, t.name, s.id, s.name FROM memberships AS m JOIN merchants AS t ON t.id = m.merchant
+JOIN shops AS s ON s.id = (SELECT f.id FROM shops AS f WHERE f.merchant = m.merchant ORDER BY f.id LIMIT 1)
+WHERE m.user_id = $1 AND m.role <> '' ORDER BY t.name, t.id LIMIT 200`)
+	countOwners = engine.Statement(`SELECT count(*) FROM memberships WHERE merchant = $1 AND role = 'owner'`)
+)
+
+// Get reads the membership of a user at a merchant, also a former one.
+func (s *Memberships) Get(ctx context.Context, user, merchant string) (people.Membership, error) {
+	return base.One(ctx, s.b, selectMembership, MembershipsTable.Scan(s.b.Personal), people.MembershipID(user, merchant))
+}
+
+// Of lists the memberships of a user, oldest first, without former ones.
+func (s *Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
+	return base.Many(ctx, s.b, listMemberships, MembershipsTable.Scan(s.b.Personal), user)
+}
+
+// Tenancy is a merchant at which a user has a role.
+type Tenancy struct {
+	Role     people.Role
+	Merchant tenant.Merchant // its id and name
+	Shop     tenant.Shop     // id and name of its first shop
+}
+
+// Tenancies lists the merchants of a user by name, at most 200.
+func (s *Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, error) {
+	return base.Many(ctx, s.b, listTenancies, func(r engine.Row) (t Tenancy, err error) {
+		err = r.Scan(&t.Role, &t.Merchant.ID, &t.Merchant.Name, &t.Shop.ID, &t.Shop.Name)
+		t.Shop.Merchant = t.Merchant.ID
+		return t, err
+	}, user)
+}
+
+// Owners counts the owners of a merchant.
+func (s *Memberships) Owners(ctx context.Context, merchant string) (int64, error) {
+	return base.One(ctx, s.b, countOwners, base.ScanInt, merchant)
+}
+
+// Memberships are the roles of users at merchants.
+type Memberships struct{ b *base.Base }
