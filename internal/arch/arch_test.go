@@ -48,7 +48,7 @@ var dependencies = map[string]string{
 	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth",
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
 	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/api internal/daemon",
-	"golang.org/x/text":                     "internal/checkout internal/bankfile",
+	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/dashboard/frame",
 	"github.com/redis/go-redis":             "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",

@@ -1,0 +1,123 @@
+package frame
+
+import (
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+const (
+	// csvFlush is after how many rows a file's beginning is sent on.
+	csvFlush = 500
+	// csvPatience is how long a browser may take for as many rows.
+	csvPatience = time.Minute
+)
+
+// CSV writes a file of rows, as long as it may be. Nothing is sent before the first row, so that an error
+// until then can be shown as a page. After it, panic with http.ErrAbortHandler: the browser then sees that
+// the file is not whole.
+type CSV struct {
+	w      http.ResponseWriter
+	rows   *csv.Writer
+	name   string
+	header []string
+	n      int
+}
+
+// NewCSV returns a file with a name, without its ending, and the heads of its columns.
+func NewCSV(w http.ResponseWriter, name string, header ...string) *CSV {
+	return &CSV{w: w, rows: csv.NewWriter(w), name: name, header: header}
+}
+
+// begin sends the headers and the heads of the columns.
+func (c *CSV) begin() error {
+	h := c.w.Header()
+	Secure(h)
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+fileName(c.name)+`.csv"`)
+	web.Allow(c.w, csvPatience)
+	if _, err := c.w.Write([]byte("\xef\xbb\xbf")); err != nil { // without it Excel does not read UTF-8
+		return err
+	}
+	var cells []any
+	for _, head := range c.header {
+		cells = append(cells, head)
+	}
+	return c.rows.Write(cellsOf(cells))
+}
+
+// Row writes a row: strings, numbers, amounts (without their currency), times and bools.
+func (c *CSV) Row(cells ...any) error {
+	if c.n == 0 {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
+	c.n++
+	if err := c.rows.Write(cellsOf(cells)); err != nil {
+		return err
+	}
+	if c.n%csvFlush > 0 {
+		return nil
+	}
+	web.Allow(c.w, csvPatience)
+	c.rows.Flush()
+	_ = http.NewResponseController(c.w).Flush() // not every writer can
+	return c.rows.Error()
+}
+
+// End writes what is left. A file without rows has the heads alone.
+func (c *CSV) End() error {
+	if c.n == 0 {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
+	c.rows.Flush()
+	return c.rows.Error()
+}
+
+func cellsOf(values []any) []string {
+	list := make([]string, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case money.Amount:
+			if v.Currency.Valid() {
+				list[i] = v.Decimal()
+			}
+		case time.Time:
+			if !v.IsZero() {
+				list[i] = v.UTC().Format(time.RFC3339)
+			}
+		case int, int64, bool:
+			list[i] = fmt.Sprint(v)
+		case nil:
+		default:
+			list[i] = harmless(fmt.Sprint(v))
+		}
+	}
+	return list
+}
+
+// harmless is a text that no spreadsheet runs as a formula: those begin with one of these characters.
+func harmless(text string) string {
+	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@\t\r\n") == 0 {
+		return "'" + text
+	}
+	return text
+}
+
+// fileName is a name that every system takes.
+func fileName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' {
+			return c
+		}
+		return '-'
+	}, name)
+}

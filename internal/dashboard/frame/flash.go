@@ -1,0 +1,77 @@
+package frame
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+)
+
+// flashCookie is the cookie of a message for the next page.
+const (
+	flashCookie  = "cascada_flash"
+	flashSeconds = 60
+	flashLimit   = 2048 // bytes
+)
+
+// flash is a message for the next page.
+type flash struct {
+	Key  string        `json:"k"`
+	Args []string      `json:"a,omitempty"`
+	Text template.HTML `json:"-"`
+}
+
+// Flash shows a message on the next page, once: {{T key args…}}. Call it before a redirect. Args are pairs
+// of names and values; who shows the page escapes them.
+func Flash(w http.ResponseWriter, key string, args ...any) {
+	m := flash{Key: key}
+	for _, arg := range args {
+		m.Args = append(m.Args, fmt.Sprint(arg))
+	}
+	text, err := json.Marshal(m)
+	if err != nil || len(text) > flashLimit { // a message that is too long is not worth an error
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: flashCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: flashSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// flash takes the message for this page, if there is one.
+func (r *Room) flash(w http.ResponseWriter, req *http.Request) *flash {
+	c, err := req.Cookie(flashCookie)
+	if err != nil || len(c.Value) > 2*flashLimit {
+		return nil
+	}
+	http.SetCookie(w, &http.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	text, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil {
+		return nil
+	}
+	var m flash
+	if json.Unmarshal(text, &m) != nil {
+		return nil
+	}
+	return &m
+}
+
+// say finds the sentence of a message: in the texts of the page's room, else of any room.
+func (p *Page) say(m *flash) *flash {
+	if m == nil {
+		return nil
+	}
+	sentence, known := p.room.texts[p.lang][m.Key]
+	if !known {
+		sentence, known = p.room.frame.all[p.lang][m.Key]
+	}
+	if !known { // not a message of ours
+		return nil
+	}
+	var args []any
+	for _, arg := range m.Args {
+		args = append(args, arg)
+	}
+	m.Text = fill(p.lang, sentence, args)
+	return m
+}

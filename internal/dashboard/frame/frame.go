@@ -1,0 +1,83 @@
+package frame
+
+import (
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed own
+var ownFiles embed.FS
+
+// Config is what a Frame is made with.
+type Config struct {
+	Log     *slog.Logger
+	Now     func() time.Time // the clock; ages such as "5 minutes ago" are told by it
+	Root    string           // path prefix of the public URL, usually ""
+	Docs    string           // where the docs are, such as "/docs"
+	Version string           // of the program
+	Items   []Item           // the navigation of a shop's pages; nil: Items()
+	Console []Item           // the navigation of the operator's console; nil: ConsoleItems()
+}
+
+// Frame makes the pages of all rooms.
+type Frame struct {
+	Config
+	texts   map[string]texts   // the frame's own, by language
+	all     map[string]texts   // of all rooms, by language: a flash may come from another room
+	base    *template.Template // layouts and parts; it is cloned for each page, and never executed
+	parts   *template.Template // the same, for what the function part writes
+	known   map[string]map[string]bool
+	assets  map[string]*asset
+	build   string // changes with any asset: a page of another build is loaded whole
+	own     *Room  // the frame's own pages
+	items   []item
+	console []item
+}
+
+// New returns a frame.
+func New(c Config) (*Frame, error) {
+	if c.Log == nil || c.Now == nil {
+		return nil, errors.New("dashboard: a frame needs a log and a clock")
+	}
+	c.Root = strings.TrimSuffix(c.Root, "/")
+	f := &Frame{Config: c, all: map[string]texts{}}
+	var err error
+	if f.texts, err = readTexts(textFiles); err != nil {
+		return nil, err
+	}
+	for lang, t := range f.texts {
+		f.all[lang] = t.clone()
+	}
+	if f.assets, f.build, err = readAssets(); err != nil {
+		return nil, err
+	}
+	if err := f.parse(); err != nil {
+		return nil, err
+	}
+	if c.Items == nil {
+		c.Items = Items()
+	}
+	if c.Console == nil {
+		c.Console = ConsoleItems()
+	}
+	if f.items, err = f.label(c.Items, f.texts); err != nil {
+		return nil, err
+	}
+	if f.console, err = f.label(c.Console, f.texts); err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(ownFiles, "own")
+	if err != nil {
+		return nil, err
+	}
+	f.own, err = f.Room(files)
+	return f, err
+}

@@ -1,0 +1,137 @@
+package frame
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Item is a line of the navigation.
+type Item struct {
+	Key   string       // its text is nav_<Key>; the icon has the same name
+	Path  string       // below the shop, or below /dashboard/console: "payments"; "" is the first page
+	Group string       // its heading is group_<Group>; "" has none
+	Right tenant.Right // whoever lacks it does not see the item; "" is for everybody
+}
+
+// Items are the pages of a shop.
+func Items() []Item {
+	return []Item{
+		{"home", "", "", tenant.RightRead},
+		{"payments", "payments", "sales", tenant.RightRead},
+		{"refunds", "refunds", "sales", tenant.RightRead},
+		{"disputes", "disputes", "sales", tenant.RightRead},
+		{"balance", "balance", "money", tenant.RightRead},
+		{"settlements", "settlements", "money", tenant.RightRead},
+		{"withdrawals", "withdrawals", "money", tenant.RightRead},
+		{"analytics", "analytics", "money", tenant.RightRead},
+		{"keys", "keys", "developers", tenant.RightKeys},
+		{"webhooks", "webhooks", "developers", tenant.RightRead},
+		{"events", "events", "developers", tenant.RightRead},
+		{"requests", "requests", "developers", tenant.RightRead},
+		{"shop", "shop", "settings", tenant.RightRead},
+		{"team", "team", "settings", tenant.RightTeam},
+	}
+}
+
+// ConsoleItems are the pages of the operator's console.
+func ConsoleItems() []Item {
+	return []Item{
+		{"overview", "", "", ""},
+		{"merchants", "merchants", "", ""},
+		{"attention", "attention", "", ""},
+		{"providers", "providers", "routing", ""},
+		{"rules", "rules", "routing", ""},
+		{"rates", "rates", "routing", ""},
+		{"payouts", "payouts", "money", ""},
+		{"reconciliation", "reconciliation", "money", ""},
+		{"health", "health", "service", ""},
+		{"audit", "audit", "service", ""},
+		{"operators", "operators", "service", ""},
+	}
+}
+
+// item is an Item with its words, by language.
+type item struct {
+	Item
+	label, group map[string]string
+}
+
+// label finds the words of items.
+func (f *Frame) label(items []Item, all map[string]texts) ([]item, error) {
+	var list []item
+	for _, i := range items {
+		words := item{i, map[string]string{}, map[string]string{}}
+		for _, lang := range languages {
+			label, known := all[lang]["nav_"+i.Key]
+			group, grouped := all[lang]["group_"+i.Group]
+			if !known || i.Group != "" && !grouped {
+				return nil, fmt.Errorf("dashboard: the item %q needs texts nav_%s and group_%s in %s", i.Key, i.Key, i.Group, lang)
+			}
+			words.label[lang], words.group[lang] = label, group
+		}
+		list = append(list, words)
+	}
+	return list, nil
+}
+
+// NavGroup is a part of the navigation, as the layout shows it.
+type NavGroup struct {
+	Label string
+	Links []NavLink
+}
+
+// NavLink is a line of the navigation, as the layout shows it.
+type NavLink struct {
+	Key, Label, URL string
+	Current         bool
+}
+
+// nav is the navigation for a page.
+func (p *Page) nav() []NavGroup {
+	var groups []NavGroup
+	items := p.room.frame.items
+	switch {
+	case p.Visit == nil:
+		return nil
+	case p.Frame.Console:
+		items = p.room.frame.console
+	case p.Visit.Shop.ID == "": // the profile of somebody who has no shop open
+		return nil
+	}
+	at, path := -1, strings.Trim(p.Visit.Path, "/")
+	for i, item := range items { // the longest path that the page's begins with
+		if item.Path == path || item.Path != "" && strings.HasPrefix(path, item.Path+"/") {
+			if at < 0 || len(item.Path) > len(items[at].Path) {
+				at = i
+			}
+		}
+	}
+	lang := p.Lang()
+	for i, item := range items {
+		if item.Right != "" && !p.Visit.May(item.Right) {
+			continue
+		}
+		label := item.group[lang]
+		in := slices.IndexFunc(groups, func(g NavGroup) bool { return g.Label == label })
+		if in < 0 {
+			groups, in = append(groups, NavGroup{Label: label}), len(groups)
+		}
+		groups[in].Links = append(groups[in].Links, NavLink{item.Key, item.label[lang], p.Link(item.Path), i == at})
+	}
+	return groups
+}
+
+// section is a path without what belongs to one object: it exists in other shops and environments too.
+func section(path string) string {
+	var kept []string
+	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
+		if strings.ContainsFunc(part, func(c rune) bool { return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' }) {
+			break
+		}
+		kept = append(kept, part)
+	}
+	return strings.Join(kept, "/")
+}
