@@ -22,6 +22,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/checkout"
+	"github.com/cascadapay/cascada/internal/dashboard"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/payout/simulated"
@@ -338,6 +340,10 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		return err
 	}
 	s.endStreams = pages.End
+	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version})
+	if err != nil {
+		return err
+	}
 	if l.pprof != nil {
 		s.serve(l.pprof, profiles())
 		s.warnIfPublic(c.Pprof, "profiles hold parts of the memory")
@@ -357,7 +363,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		s.loops.Go(func() { loop.Run(running, c.Log) })
 	}
 	s.loops.Go(func() { s.feel(running, c.StuckAfter) })
-	s.front.open(eye.see(s.handler(jsonAPI, page, home, pages, gate)))
+	s.front.open(eye.see(s.handler(jsonAPI, page, home, staff, pages, gate)))
 	return nil
 }
 
@@ -397,13 +403,15 @@ func (l listeners) close() (err error) {
 }
 
 // handler serves everything on the public listener.
-func (s *Service) handler(jsonAPI, page, home http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
+func (s *Service) handler(jsonAPI, page, home, staff http.Handler, pages *checkout.Pages, gate *gate.Gate) http.Handler {
 	mux := http.NewServeMux()
 	pages.Register(mux, gate.Pages)
 	s.tellHealth(mux)
-	page, home, verification := gate.Pages(page), gate.Pages(home), gate.Pages(s.verification)
+	page, home, staff, verification := gate.Pages(page), gate.Pages(home), gate.Pages(staff), gate.Pages(s.verification)
 	mux.Handle("GET /{$}", home)
 	mux.Handle("/demo", home)
+	mux.Handle(frame.Base, staff)
+	mux.Handle(frame.Base+"/", staff)
 	mux.Handle("/docs", page)
 	mux.Handle("/docs/", page)
 	mux.Handle("/kyc", verification)

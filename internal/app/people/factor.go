@@ -100,7 +100,7 @@ func (pl *People) Prove(ctx context.Context, from From, token, code string) (Ent
 // proven writes that the second factor of a sign-in was given, with a change that belongs to it.
 func (pl *People) proven(ctx context.Context, from From, e Entered, change pay.Change) (Entered, error) {
 	if e.SignIn.Waiting {
-		entries, err := pl.ofMerchants(ctx, from.user(e.User.ID), e.User.ID, audit.UserSignedIn, e.SignIn.ID)
+		entries, err := pl.ofMerchants(ctx, from.User(e.User.ID), e.User.ID, audit.UserSignedIn, e.SignIn.ID)
 		if err != nil {
 			return e, err
 		}
@@ -196,7 +196,7 @@ func (pl *People) DropTOTP(ctx context.Context, from From, user string) error {
 
 // changed writes a user who changed the own account.
 func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act) error {
-	entries, err := pl.ofMerchants(ctx, from.user(u.ID), u.ID, act, u.ID)
+	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, act, u.ID)
 	if err != nil {
 		return err
 	}

@@ -264,10 +264,10 @@ func (pl *People) Link(ctx context.Context, token string) (people.Link, people.U
 			return l, people.User{}, nil
 		}
 	}
-	if err == nil && !u.Active() {
-		err = people.NoLink()
+	if err != nil || !u.Active() {
+		return l, u, base.OrRefuse(err, people.NoLink())
 	}
-	return l, u, base.OrRefuse(err, people.NoLink())
+	return l, u, nil
 }
 
 // SignInBy signs a user in with a link. A second factor is asked for as usual.
@@ -338,6 +338,6 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 		}
 	}
 	change.Users = []people.User{u.SetPassword(hash)}
-	change.Audit, err = pl.ofMerchants(ctx, from.user(u.ID), u.ID, audit.UserPasswordChanged, u.ID)
+	change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID)
 	return change, err
 }

@@ -99,8 +99,8 @@ func (f From) agent() string {
 	return f.Agent
 }
 
-// user is the actor of what a user does.
-func (f From) user(id string) audit.Actor {
+// User is the actor of what a user does.
+func (f From) User(id string) audit.Actor {
 	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request}
 }
 
@@ -179,7 +179,7 @@ func (pl *People) begin(ctx context.Context, from From, u people.User, waiting b
 	}
 	change.SignIns = append(change.SignIns, s)
 	if !waiting {
-		entries, err := pl.ofMerchants(ctx, from.user(u.ID), u.ID, audit.UserSignedIn, s.ID)
+		entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserSignedIn, s.ID)
 		if err != nil {
 			return Entered{}, err
 		}
@@ -282,7 +282,7 @@ func (pl *People) Leave(ctx context.Context, from From, token string) error {
 		if err != nil {
 			return err
 		}
-		return pl.end(ctx, from.user(u.ID), []people.SignIn{s})
+		return pl.end(ctx, from.User(u.ID), []people.SignIn{s})
 	})
 }
 

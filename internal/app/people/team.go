@@ -60,7 +60,7 @@ func (pl *People) Accept(ctx context.Context, from From, token, current string, 
 			u = u.Operate(true)
 			change.Users = []people.User{u}
 		}
-		if err := pl.join(ctx, from.user(u.ID), &change, u, l); err != nil {
+		if err := pl.join(ctx, from.User(u.ID), &change, u, l); err != nil {
 			return Entered{}, err
 		}
 		if current != "" { // the browser is signed in already
@@ -248,7 +248,7 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 			if _, err := pl.AnyMerchant(ctx, merchant); err != nil {
 				return err
 			}
-			change.Audit = pl.Audited(from.user(u.ID), tenant.Scope{Merchant: merchant, Live: true}, audit.MerchantVisited, merchant, nil)
+			change.Audit = pl.Audited(from.User(u.ID), tenant.Scope{Merchant: merchant, Live: true}, audit.MerchantVisited, merchant, nil)
 		}
 		return pl.Store.Commit(ctx, change)
 	})

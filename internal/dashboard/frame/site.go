@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -94,7 +94,7 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler) {
 		below = ""
 	}
 	s.shops.Handle(method+" "+Base+"/{shop}/{environment}"+below, s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
-		if err := s.enter(r, v, strings.TrimPrefix(path, "/")); err != nil {
+		if err := s.enter(r, v); err != nil {
 			return err
 		}
 		if !v.May(right) {
@@ -189,6 +189,23 @@ func (s *Site) Go(w http.ResponseWriter, r *http.Request, to string) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
+// At is the address of a page below the dashboard, "" for its first one.
+func (s *Site) At(path string) string { return s.root + Base + path }
+
+// Secure reports whether the service is on https, and not on a developer's machine.
+func (s *Site) Secure() bool { return s.secure }
+
+// Carry is the query that takes the wanted page on to another page of the sign-in.
+func (s *Site) Carry(r *http.Request) string {
+	if wanted := r.FormValue("next"); wanted != "" {
+		return "?next=" + url.QueryEscape(wanted)
+	}
+	return ""
+}
+
+// Language is the language of somebody who is not signed in.
+func (s *Site) Language(r *http.Request) tenant.Language { return tenant.Language(languageOf(r)) }
+
 // Next is the page to which a sign-in leads: the one that was wanted, if it is one of ours.
 func (s *Site) Next(r *http.Request) string {
 	wanted := r.FormValue("next")
@@ -202,7 +219,7 @@ func (s *Site) Next(r *http.Request) string {
 // enter completes a visit with the shop of its page.
 //
 // Errors: not_found if the user has no role there.
-func (s *Site) enter(r *http.Request, v *Visit, path string) error {
+func (s *Site) enter(r *http.Request, v *Visit) error {
 	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
 	environment := tenant.Environment(r.PathValue("environment"))
 	if environment != tenant.Sandbox && environment != tenant.Production {
@@ -214,7 +231,7 @@ func (s *Site) enter(r *http.Request, v *Visit, path string) error {
 	}
 	web.Owned(r.Context(), place.Merchant.ID)
 	v.Scope, v.Rights, v.Role = place.Scope, place.Rights, place.Role
-	v.Merchant, v.Shop, v.Shops, v.Others = place.Merchant, place.Shop, place.Shops, place.Others
+	v.Merchant, v.Shop, v.Shops, v.Others = place.Merchant, place.Shop, place.Shops, slices.DeleteFunc(place.Others, func(t store.Tenancy) bool { return t.Merchant.ID == place.Merchant.ID })
 	v.Path = strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, v.Home()), "/")
 	return nil
 }
@@ -276,8 +293,8 @@ func (s *Site) Token(r *http.Request) string {
 }
 
 // SignedIn keeps a sign-in's token in the browser.
-func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered, now time.Time) {
-	s.set(w, e.Token, int(e.SignIn.EndsAt.Sub(now).Seconds()))
+func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered) {
+	s.set(w, e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()))
 }
 
 // SignedOut removes the token.

@@ -22,7 +22,7 @@ type Visit struct {
 	Merchant tenant.Merchant // of the page; its ID is "" where the page is no merchant's
 	Shop     tenant.Shop     // of the page
 	Shops    []tenant.Shop   // of the merchant
-	Others   []store.Tenancy // the user's merchants, this one among them
+	Others   []store.Tenancy // the user's other merchants
 	Path     string          // of the page below its shop: "payments", "webhooks/wh_1"
 }
 

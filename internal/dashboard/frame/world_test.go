@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // noon is the time of all tests.
@@ -37,7 +38,7 @@ func visit(path string, live bool, language tenant.Language) *Visit {
 		Principal: base.Principal{Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: live}, Kind: tenant.Restricted, Rights: people.Owner.Rights(true)},
 		User:      people.User{ID: "usr_1", Name: "Ana Pérez", Email: "ana@cafe.example", Language: language},
 		Role:      people.Owner, Merchant: tenant.Merchant{ID: "mer_1", Name: "Café Central S.A."}, Shop: shops[0], Shops: shops,
-		Others: []Tenancy{{Merchant: tenant.Merchant{ID: "mer_2", Name: "Libros del Sur"}, Shop: tenant.Shop{ID: "shp_9", Name: "Librería"}}}, Path: path,
+		Others: []store.Tenancy{{Merchant: tenant.Merchant{ID: "mer_2", Name: "Libros del Sur"}, Shop: tenant.Shop{ID: "shp_9", Name: "Librería"}}}, Path: path,
 	}
 }
 

@@ -1,0 +1,200 @@
+// Package account is the dashboard's pages about the user: to sign in and out, to accept an invitation, the
+// profile with its second factors and sign-ins.
+package account
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type account struct {
+	*frame.Site
+	room *frame.Room
+}
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	room, err := site.Room(files)
+	if err != nil {
+		return err
+	}
+	a := &account{site, room}
+	site.HandleOwn("GET /", a.start)
+	site.HandleOpen("GET /sign-in", a.signIn)
+	site.HandleOpen("POST /sign-in", a.enter)
+	site.HandleOpen("GET /sign-in/code", a.code)
+	site.HandleOpen("POST /sign-in/code", a.prove)
+	site.HandleOpen("GET /forgot", a.forgot)
+	site.HandleOpen("POST /forgot", a.send)
+	site.HandleOpen("GET /link/{token}", a.link)
+	site.HandleOpen("POST /link/{token}", a.follow)
+	site.HandleOpen("POST /sign-out", a.signOut)
+	site.HandleOwn("GET /profile", a.profile)
+	site.HandleOwn("POST /profile", a.introduce)
+	site.HandleOwn("POST /profile/password", a.password)
+	site.HandleOwn("GET /profile/app", a.newApp)
+	site.HandleOwn("POST /profile/app", a.addApp)
+	site.HandleOwn("POST /profile/app/remove", a.dropApp)
+	site.HandleOwn("POST /profile/recovery", a.recovery)
+	site.HandleOwn("POST /profile/sign-ins/end", a.endSignIn)
+	site.HandleOwn("GET /again", a.again)
+	site.HandleOwn("POST /again", a.proveAgain)
+	return nil
+}
+
+// start leads to the user's first shop, or to the operator's console.
+func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, err := a.App.People.Tenancies(r.Context(), v.User.ID)
+	switch {
+	case err != nil:
+		return err
+	case len(list) > 0:
+		a.Go(w, r, a.At("/"+list[0].Shop.ID+"/"+string(a.usual(list[0].Role))))
+	case v.User.Operator:
+		a.Go(w, r, a.At("/console"))
+	default:
+		return a.room.Show(w, r, v, "nothing", nil)
+	}
+	return nil
+}
+
+// usual is the environment that a role opens first.
+func (a *account) usual(r people.Role) tenant.Environment {
+	if r == people.Developer || !a.Secure() {
+		return tenant.Sandbox
+	}
+	return tenant.Production
+}
+
+// form is what a page with a form shows.
+type form struct {
+	Next  string
+	Email string
+	Name  string
+	Wrong map[string]string // by field
+	Error string            // of the whole form
+}
+
+// failed shows a form again, with what was wrong, or returns an error that is not the visitor's.
+func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit, page string, err error, f form) error {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok || shown.Code == problem.ServiceUnavailable {
+		return err
+	}
+	status := shown.Code.Shown().Status
+	if f.Wrong = frame.FieldErrors(err); f.Wrong == nil {
+		f.Error = shown.Message
+	}
+	return a.room.ShowStatus(w, r, v, status, page, f)
+}
+
+func (a *account) signIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	_, _, err := a.App.People.Known(r.Context(), a.Token(r))
+	if err == nil {
+		a.Go(w, r, a.Next(r))
+		return nil
+	}
+	if !errors.Is(err, users.ErrSignedOut) {
+		return err
+	}
+	return a.room.Show(w, r, nil, "signin", form{Next: r.FormValue("next")})
+}
+
+func (a *account) enter(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	email := r.FormValue("email")
+	var e users.Entered
+	err := a.Try(w, r, email, func(ctx context.Context) (err error) {
+		e, err = a.App.People.Enter(ctx, v.From(r), email, r.FormValue("password"))
+		return err
+	})
+	if err != nil {
+		return a.failed(w, r, nil, "signin", err, form{Next: r.FormValue("next"), Email: email})
+	}
+	a.entered(w, r, e)
+	return nil
+}
+
+// entered keeps a new sign-in and leads on: to the second factor if it waits for one.
+func (a *account) entered(w http.ResponseWriter, r *http.Request, e users.Entered) {
+	a.SignedIn(w, e)
+	if e.SignIn.Waiting {
+		a.Go(w, r, a.At("/sign-in/code")+a.Carry(r))
+		return
+	}
+	a.Go(w, r, a.Next(r))
+}
+
+// waiting is the visit of a browser whose sign-in waits for the second factor.
+func (a *account) waiting(r *http.Request) (people.User, error) {
+	s, u, err := a.App.People.Known(r.Context(), a.Token(r))
+	if err == nil && !s.Waiting {
+		err = users.ErrSignedOut
+	}
+	return u, err
+}
+
+func (a *account) code(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	u, err := a.waiting(r)
+	if errors.Is(err, users.ErrSignedOut) {
+		a.Go(w, r, a.At("/sign-in")+a.Carry(r))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.room.Show(w, r, nil, "code", form{Next: r.FormValue("next"), Email: u.Email})
+}
+
+func (a *account) prove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	u, err := a.waiting(r)
+	if errors.Is(err, users.ErrSignedOut) {
+		a.Go(w, r, a.At("/sign-in")+a.Carry(r))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var e users.Entered
+	err = a.Try(w, r, u.ID, func(ctx context.Context) (err error) {
+		e, err = a.App.People.Prove(ctx, v.From(r), a.Token(r), r.FormValue("code"))
+		return err
+	})
+	if err != nil {
+		return a.failed(w, r, nil, "code", err, form{Next: r.FormValue("next"), Email: u.Email})
+	}
+	a.entered(w, r, e)
+	return nil
+}
+
+func (a *account) signOut(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := a.App.People.Leave(r.Context(), v.From(r), a.Token(r)); err != nil {
+		return err
+	}
+	a.SignedOut(w)
+	a.Go(w, r, a.At("/sign-in"))
+	return nil
+}
+
+func (a *account) forgot(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	return a.room.Show(w, r, nil, "forgot", form{Email: r.FormValue("email")})
+}
+
+// send answers in the same way whether there is such a user or not.
+func (a *account) send(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	email := r.FormValue("email")
+	if err := a.App.People.Forgot(r.Context(), v.From(r), email); err != nil {
+		return a.failed(w, r, nil, "forgot", err, form{Email: email})
+	}
+	return a.room.Show(w, r, nil, "sent", form{Email: email})
+}

@@ -1,0 +1,196 @@
+package account
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"rsc.io/qr"
+)
+
+// profileView is the page of the user's own account.
+type profileView struct {
+	form
+	User    people.User
+	SignIns []people.SignIn
+	Codes   []string // new recovery codes, shown once
+}
+
+func (a *account) profile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.showProfile(w, r, v, http.StatusOK, form{Name: v.User.Name}, nil)
+}
+
+func (a *account) showProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form, codes []string) error {
+	list, err := a.App.People.SignIns(r.Context(), v.User.ID)
+	if err != nil {
+		return err
+	}
+	return a.room.ShowStatus(w, r, v, status, "profile", profileView{f, v.User, list, codes})
+}
+
+// wrongProfile shows the profile with what was wrong in one of its forms.
+func (a *account) wrongProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, name string) error {
+	wrong := frame.FieldErrors(err)
+	if wrong == nil {
+		return err
+	}
+	return a.showProfile(w, r, v, http.StatusBadRequest, form{Name: name, Wrong: wrong}, nil)
+}
+
+func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	name, language := r.FormValue("name"), tenant.Language(r.FormValue("language"))
+	if !slices.Contains(tenant.Languages(), language) {
+		return problem.Field(problem.InvalidRequest, "language", "the language is one of en, es and pt")
+	}
+	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
+		return a.wrongProfile(w, r, v, err, name)
+	}
+	frame.Flash(w, "saved")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
+
+func (a *account) password(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	err := a.Try(w, r, v.User.ID, func(ctx context.Context) error {
+		return a.App.People.SetPassword(ctx, v.From(r), v.SignIn, r.FormValue("old"), r.FormValue("password"))
+	})
+	if err != nil {
+		return a.wrongProfile(w, r, v, err, v.User.Name)
+	}
+	frame.Flash(w, "password_saved")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
+
+// appView is the page to add an app for codes.
+type appView struct {
+	form
+	Secret string
+	QR     template.HTML
+}
+
+func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	secret, err := a.App.People.NewTOTP()
+	if err != nil {
+		return err
+	}
+	return a.showApp(w, r, v, http.StatusOK, secret, nil)
+}
+
+func (a *account) showApp(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, secret string, wrong map[string]string) error {
+	code, err := qr.Encode(a.App.People.TOTPAddress(v.User, secret), qr.M)
+	if err != nil {
+		return err
+	}
+	return a.room.ShowStatus(w, r, v, status, "app", appView{form{Wrong: wrong}, secret, drawn(code)})
+}
+
+// drawn is a QR code as SVG. The quiet zone is four modules wide.
+func drawn(code *qr.Code) template.HTML {
+	const quiet = 4
+	var path strings.Builder
+	for y := range code.Size {
+		for x := range code.Size {
+			if code.Black(x, y) {
+				path.WriteString("M" + strconv.Itoa(x+quiet) + " " + strconv.Itoa(y+quiet) + "h1v1h-1z")
+			}
+		}
+	}
+	side := strconv.Itoa(code.Size + 2*quiet)
+	return template.HTML(`<svg class="qr" viewBox="0 0 ` + side + ` ` + side + `" role="img" aria-label="QR"><rect width="100%" height="100%" fill="#fff"/><path d="` + path.String() + `" fill="#000"/></svg>`) //nolint:gosec // made of numbers
+}
+
+func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	secret := r.FormValue("secret")
+	var codes []string
+	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
+		codes, err = a.App.People.AddTOTP(ctx, v.From(r), v.User.ID, secret, r.FormValue("code"))
+		return err
+	})
+	if wrong := frame.FieldErrors(err); wrong != nil {
+		return a.showApp(w, r, v, http.StatusBadRequest, secret, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return a.showCodes(w, r, v, codes)
+}
+
+// showCodes shows new recovery codes. They are shown once, so this is the answer to the POST itself.
+func (a *account) showCodes(w http.ResponseWriter, r *http.Request, v *frame.Visit, codes []string) error {
+	return a.room.Show(w, r, v, "codes", strings.Join(codes, "\n"))
+}
+
+// fresh reports whether the user may change second factors now: who has one must have given it just now.
+func (a *account) fresh(w http.ResponseWriter, r *http.Request, v *frame.Visit) bool {
+	if !v.User.HasFactor() || v.SignIn.Fresh(a.App.Now()) {
+		return true
+	}
+	a.Go(w, r, a.At("/again?next=/dashboard/profile"))
+	return false
+}
+
+func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.fresh(w, r, v) {
+		return nil
+	}
+	if err := a.App.People.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
+		return err
+	}
+	frame.Flash(w, "app_removed")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
+
+func (a *account) recovery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.fresh(w, r, v) {
+		return nil
+	}
+	codes, err := a.App.People.NewRecovery(r.Context(), v.From(r), v.User.ID)
+	if err != nil {
+		return err
+	}
+	return a.showCodes(w, r, v, codes)
+}
+
+func (a *account) endSignIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := a.App.People.EndSignIns(r.Context(), v.From(r).User(v.User.ID), v.User.ID, r.FormValue("id"), v.SignIn.ID); err != nil {
+		return err
+	}
+	frame.Flash(w, "sign_in_ended")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
+
+// again asks a user for the second factor once more, before something that moves money out.
+func (a *account) again(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !v.User.HasFactor() {
+		return a.room.Show(w, r, v, "nofactor", form{Next: r.FormValue("next")})
+	}
+	return a.room.Show(w, r, v, "again", form{Next: r.FormValue("next"), Email: v.User.Email})
+}
+
+func (a *account) proveAgain(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	err := a.Try(w, r, v.User.ID, func(ctx context.Context) error {
+		e, err := a.App.People.Prove(ctx, v.From(r), a.Token(r), r.FormValue("code"))
+		if err == nil {
+			a.SignedIn(w, e)
+		}
+		return err
+	})
+	if wrong := frame.FieldErrors(err); wrong != nil {
+		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", form{Next: r.FormValue("next"), Email: v.User.Email, Wrong: wrong})
+	}
+	if err != nil {
+		return err
+	}
+	a.Go(w, r, a.Next(r))
+	return nil
+}

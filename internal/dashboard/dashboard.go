@@ -1,0 +1,48 @@
+// Package dashboard is the web interface of merchants' staff and operators, at /dashboard. Its pages are made on
+// the server; scripts make them faster and live. It decides nothing: pages call the use cases of internal/app.
+//
+// frame is what all pages stand in. Every other package is a room: the pages of one part, with their templates
+// and texts.
+package dashboard
+
+import (
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/dashboard/account"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+)
+
+// Config is what the dashboard needs.
+type Config struct {
+	App     *app.App
+	Gate    frame.Gate
+	Log     *slog.Logger
+	Now     func() time.Time
+	URL     string // the public URL of the service
+	Version string
+}
+
+// New returns the dashboard with all its rooms. Serve it at /dashboard and below.
+func New(c Config) (*frame.Site, error) {
+	public, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	f, err := frame.New(frame.Config{Log: c.Log, Now: c.Now, Root: public.Path, Docs: public.Path + "/docs", Version: c.Version})
+	if err != nil {
+		return nil, err
+	}
+	site, err := frame.NewSite(f, c.App, c.Gate, c.Log, c.URL)
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range []func(*frame.Site) error{account.Register} {
+		if err := room(site); err != nil {
+			return nil, err
+		}
+	}
+	return site, nil
+}
