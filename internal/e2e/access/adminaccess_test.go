@@ -32,17 +32,17 @@ func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
 			op.Ask(t, http.MethodPost, "/accounts/bank/enable", "", c.header).Refused(t, c.want)
 		}
 		op.Get(t, "/accounts").Want(t, http.StatusOK)
-		o.As(op.Token).Get(t, "/me").Refused(t, wrong) // nor is an operator a merchant
+		o.As(op.Token).Get(t, "/me").Refused(t, wrong) // an operator's token is no merchant's either
 		for _, path := range []string{"/admin/v1/accounts", "/admin/v1/openapi.json", "/admin"} {
 			r := op.Send(t, harness.Request{Method: http.MethodGet, Path: path, Header: http.Header{"Authorization": {"Bearer " + op.Token}}})
 			if r.Status != http.StatusNotFound {
-				t.Errorf("the public listener has %s", r)
+				t.Errorf("the public listener serves the admin API: %s", r)
 			}
 		}
 		harness.Must(t, op.App.Operators.Remove(ctx, op.App.Self(), "ana"))
 		op.Get(t, "/accounts").Refused(t, wrong) // at once
 		if text := op.Log.String(); !strings.Contains(text, "the admin API refused a token") || strings.Contains(text, op.Token) || strings.Contains(text, o.Live.Secret) {
-			t.Errorf("the log should tell of refused tokens without them:\n%s", text)
+			t.Errorf("want lines about refused tokens, without the tokens:\n%s", text)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		for body, want := range map[string]string{
 			`{"priority":1}`: "400 missing_field invalid_request_error param=version issues=version missing=version",
 			`{"version":1,"baseUrl":"https://elsewhere.example"}`:      bad + "baseUrl issues=baseUrl",   // where the credentials would go
-			`{"version":1,"priority":1e30}`:                            bad + "priority issues=priority", // no int can hold it
+			`{"version":1,"priority":1e30}`:                            bad + "priority issues=priority", // larger than an int
 			`{"version":1,"adapter":"plain"}`:                          bad + "adapter issues=adapter",
 			`{"version":1,"terms":[{"rail":"card.BRA","price":"1%"}]}`: bad + "terms[0].rail issues=terms[0].rail",
 		} {
@@ -100,7 +100,7 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		op.Get(t, "/accounts/%00").Refused(t, bad+"id issues=id")
 		op.Get(t, "/payments/%00/explanation").Refused(t, bad+"id issues=id")
 		if r := op.Get(t, "/accounts").Want(t, http.StatusOK); strings.Count(string(r.Body), `"id"`) != 1 || r.Text(t, "data.0.version") != "1" {
-			t.Errorf("what was refused was done: %s", r)
+			t.Errorf("a refused request changed the accounts: %s", r)
 		}
 
 		const missing = "404 not_found invalid_request_error"
@@ -120,7 +120,7 @@ func TestAdminAPINamesWhatIsWrong(t *testing.T) {
 		list, err := op.App.Audit(ctx, "", "", op.Clock.Now().Add(-harness.Century), 1000)
 		harness.Must(t, err)
 		if n := len(slices.DeleteFunc(list, func(e audit.Entry) bool { return !strings.HasPrefix(string(e.Act), "provider.") })); n != 1 {
-			t.Errorf("%d entries of provider accounts, and one act was done", n)
+			t.Errorf("the audit log has %d entries of provider accounts, want 1", n)
 		}
 	})
 }
@@ -130,14 +130,14 @@ func TestAdminDocumentListsEveryEndpoint(t *testing.T) {
 		doc, err := openapi3.NewLoader().LoadFromData(harness.PublishedForOperators.Text)
 		harness.Must(t, err)
 		if err := doc.Validate(ctx); err != nil || doc.OpenAPI != "3.1.0" {
-			t.Errorf("the document is OpenAPI %s, and not valid: %v", doc.OpenAPI, err)
+			t.Errorf("the document is OpenAPI %s with the error %v, want a valid 3.1.0", doc.OpenAPI, err)
 		}
 		var endpoints []string
 		for path, item := range doc.Paths.Map() {
 			for method, operation := range item.Operations() {
 				endpoints = append(endpoints, method+" "+path)
 				if operation.Security == nil || len(*operation.Security) != 1 {
-					t.Errorf("%s %s asks for no token", method, path)
+					t.Errorf("%s %s requires no token", method, path)
 				}
 			}
 		}
@@ -160,7 +160,7 @@ POST /accounts/{id}/enable
 POST /claims/{id}/resolution
 POST /payments/{id}/resolution
 POST /withdrawals/{id}/resolution` {
-			t.Errorf("the document has\n%s", got)
+			t.Errorf("the document has other endpoints:\n%s", got)
 		}
 	})
 }

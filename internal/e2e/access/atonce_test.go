@@ -19,7 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// atOnce sends requests on a connection each, whose last bytes leave together.
+// atOnce sends each request on its own connection. It holds the last byte of each back, and then
+// sends these bytes together.
 func atOnce(t *testing.T, s *harness.Instance, requests []string) {
 	t.Helper()
 	var conns []net.Conn
@@ -31,23 +32,23 @@ func atOnce(t *testing.T, s *harness.Instance, requests []string) {
 		harness.Must(t, err)
 		conns = append(conns, c)
 	}
-	time.Sleep(100 * time.Millisecond) // they are read so far
+	time.Sleep(100 * time.Millisecond) // the service reads all but the last bytes
 	var all sync.WaitGroup
 	for i, c := range conns {
 		all.Go(func() {
 			if _, err := io.WriteString(c, requests[i][len(requests[i])-1:]); err != nil {
 				t.Error(err)
 			}
-			_, _ = io.ReadAll(c) // what is looked at is counted
+			_, _ = io.ReadAll(c) // the tests count what the service did, not the replies
 		})
 	}
 	all.Wait()
 }
 
-// Who guesses many secrets at once learns no more than who guesses in turn.
+// Guesses of secrets are limited in the same way at once as one after another.
 func TestGuessesAtOnceAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
-		s := harness.StartLimited(t, database, func(l *daemon.Limits) { l.Refused = 2 }) // 10 at once; the clock stands
+		s := harness.StartLimited(t, database, func(l *daemon.Limits) { l.Refused = 2 }) // 10 at once; the clock is frozen
 		o := merchantOf(t, s, tenant.Starter)
 		var logins, keys []string
 		for i := range 60 {
@@ -56,22 +57,22 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 			keys = append(keys, fmt.Sprintf("GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer sk_test_%043d\r\n\r\n", i))
 		}
 		var good sync.WaitGroup
-		for range 20 { // they are not in each other's way
+		for range 20 { // logins that succeed do not count
 			good.Go(func() { login(t, o) })
 		}
 		good.Wait()
 		atOnce(t, s, logins)
 		if n := s.App.Access.AuthEvents()[auth.AuthLoginRefused]; n != 10 {
-			t.Errorf("%d guesses of one address were judged, want 10", n)
+			t.Errorf("%d guesses from one address were checked, want 10", n)
 		}
 		atOnce(t, s, keys)
 		if n := s.App.Access.AuthEvents()[auth.AuthRefused]; n != 10 {
-			t.Errorf("%d bad keys of one address were looked up, want 10", n)
+			t.Errorf("%d bad keys from one address were looked up, want 10", n)
 		}
 	})
 }
 
-// A refresh token that was used once is not told as used twice.
+// A refresh during a logout is not counted as a second use of the refresh token.
 func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.Start(t, database, &harness.Clock{})
@@ -84,12 +85,13 @@ func TestLogoutBesideRefreshIsNoTheft(t *testing.T) {
 			all.Wait()
 		}
 		if n := s.App.Access.AuthEvents()[auth.AuthRefreshReused]; n > 0 {
-			t.Errorf("%d of 20 logins are told as used twice", n)
+			t.Errorf("%d of 20 refresh tokens count as used twice, want 0", n)
 		}
 	})
 }
 
-// A shopper who chooses a method while he is looked for is found as a checkout or as a payment.
+// An export or an erasure finds a shopper who selects a method at the same time: as a session or as
+// a payment.
 func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.Start(t, database, &harness.Clock{})
@@ -107,16 +109,16 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 			harness.Must(t, err)
 			if len(found.Payments)+len(found.Sessions) == 0 {
-				t.Error("an export finds nothing of a shopper whose data is there before and after")
+				t.Error("the export finds neither a payment nor a session of the shopper")
 			}
 			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, who, false)
 			harness.Must(t, err)
 			all.Wait()
 			if chosen == http.StatusCreated && len(done.Kept) == 0 {
-				t.Errorf("an erasure tells %+v, and there is an open payment with all of the shopper", done)
+				t.Errorf("the erasure reports %+v, want the open payment as kept", done)
 			}
 			if chosen != http.StatusCreated && len(done.Sessions) != 1 {
-				t.Errorf("the choice is refused (%d), and the erasure tells %+v", chosen, done)
+				t.Errorf("the selection is refused (%d) and the erasure reports %+v, want one session erased", chosen, done)
 			}
 		}
 	})

@@ -19,10 +19,10 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
 
-		// A merchant is made with four keys.
+		// A new merchant has four keys.
 		made := harness.AuditEntry(t, o, audit.MerchantCreated, o.Merchant.ID)
 		if made.By.Kind != audit.BySystem || made.Shop != "" || !made.Live || made.Details["name"] != "Acme" {
-			t.Errorf("the merchant was made by %+v", made)
+			t.Errorf("the entry of the merchant's creation is %+v", made)
 		}
 		keys := 0
 		for _, e := range harness.AuditActs(t, o) {
@@ -31,7 +31,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			}
 		}
 		if keys != 4 {
-			t.Errorf("%d keys were made, want 4", keys)
+			t.Errorf("%d entries of new keys, want 4", keys)
 		}
 
 		endpoint := s.Receive(t)
@@ -41,7 +41,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 		deleted := o.Delete(t, "/webhooks/"+id).Want(t, http.StatusOK)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.WebhookDeleted, id), deleted)
 
-		// An endpoint that is gone is disabled by the service.
+		// The service disables an endpoint that answers 410.
 		gone := s.Receive(t)
 		gone.Answers(harness.Respond(http.StatusGone))
 		second := o.Post(t, "/webhooks", `{"url":"`+gone.URL+`","events":["*"]}`).Want(t, http.StatusCreated)
@@ -50,7 +50,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			return strings.Contains(string(o.Get(t, "/webhooks").Body), "410 Gone")
 		})
 		if e := harness.AuditEntry(t, o, audit.WebhookDisabled, second.Text(t, "id")); e.By != (audit.Actor{Kind: audit.BySystem}) || !strings.Contains(e.Details["reason"], "410") {
-			t.Errorf("disabled: %+v", e)
+			t.Errorf("the entry of the disabled endpoint is %+v, want the system and 410", e)
 		}
 
 		shop, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
@@ -58,10 +58,10 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 		_, err = s.App.Onboarding.Rebrand(ctx, shop.Shop.ID, func(b tenant.Brand) tenant.Brand { b.Color = "#1a2b3c"; return b }, nil)
 		harness.Must(t, err)
 		if e := harness.AuditEntry(t, o, audit.ShopCreated, shop.Shop.ID); e.Details["name"] != "Second" {
-			t.Errorf("a shop was made: %+v", e)
+			t.Errorf("the entry of the new shop is %+v", e)
 		}
 		if e := harness.AuditEntry(t, o, audit.ShopRebranded, shop.Shop.ID); e.Details["color"] != "#1a2b3c" {
-			t.Errorf("a shop was given a colour: %+v", e)
+			t.Errorf("the entry of the shop's new colour is %+v", e)
 		}
 
 		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
@@ -74,25 +74,25 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			}
 		}
 		if slices.Sort(told); !slices.Equal(told, []audit.Act{audit.KeyCreated, audit.KeyRevoked}) {
-			t.Errorf("a key was made and revoked, the log says %v", told)
+			t.Errorf("the entries of a key are %v, want created and revoked", told)
 		}
 
 		for _, e := range harness.AuditActs(t, other) {
 			if e.Merchant != other.Merchant.ID {
-				t.Errorf("another merchant sees %+v", e)
+				t.Errorf("another merchant sees the entry %+v", e)
 			}
 		}
 		log, err := json.Marshal(harness.AuditActs(t, o))
 		harness.Must(t, err)
 		for _, secret := range []string{hook.Text(t, "secret"), o.Sandbox.Secret, o.Sandbox.Publishable, o.Live.Secret, raw, "hush"} {
 			if strings.Contains(string(log), secret) {
-				t.Errorf("the audit log tells the secret %s", secret)
+				t.Errorf("the audit log has the secret %s", secret)
 			}
 		}
 	})
 }
 
-// What was refused was not done.
+// The audit log has only what was done.
 func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
@@ -102,15 +102,16 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.Post(t, "/webhooks", `{"events":["nonsense"]}`).Want(t, http.StatusBadRequest)
 		o.As(o.Sandbox.Publishable).Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusForbidden)
 		if _, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: tenant.Secret}); err == nil {
-			t.Error("a key of another's shop was made")
+			t.Error("a key for another merchant's shop was made")
 		}
 		if after := len(harness.AuditActs(t, o)) + len(harness.AuditActs(t, other)); after != before {
-			t.Errorf("%d entries, %d before", after, before)
+			t.Errorf("refused acts left %d entries in the audit log", after-before)
 		}
 	})
 }
 
-// A stolen refresh token ends its login, and the log says from where it came.
+// A refresh token that is used twice ends its login. The audit log has the address of the second
+// use.
 func TestRefreshTokenUsedTwiceIsInTheAuditLog(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -124,13 +125,13 @@ func TestRefreshTokenUsedTwiceIsInTheAuditLog(t *testing.T) {
 			}
 		}
 		if len(found) != 1 || found[0].By.Kind != audit.BySystem || found[0].By.Request != r.Header.Get("X-Request-Id") || found[0].By.IP != "127.0.0.1" {
-			t.Errorf("the log has %+v, want one entry of request %s", found, r.Header.Get("X-Request-Id"))
+			t.Errorf("the audit log has %+v, want one entry of the request %s", found, r.Header.Get("X-Request-Id"))
 		}
 	})
 }
 
-// A test clock moves payments, not the audit log, and what it moved is sealed
-// like everything else.
+// A test clock moves payments, but not the audit log. Payments that it moved are sealed like all
+// others.
 func TestTestClockDoesNotMoveTheAuditLogNorKeepRowsFromTheirSeal(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -151,8 +152,8 @@ func TestTestClockDoesNotMoveTheAuditLogNorKeepRowsFromTheirSeal(t *testing.T) {
 		harness.Must(t, err)
 		defer books.Close()
 		harness.Must(t, books.Heads(ctx, func(string) error { heads++; return nil }))
-		if heads != 3 { // the sandbox's, the production's with its keys, and that of no merchant with the rates
-			t.Errorf("%d chains, want 3", heads)
+		if heads != 3 { // the sandbox, production (its keys), and what belongs to no merchant (the rates)
+			t.Errorf("%d hash chains, want 3", heads)
 		}
 	})
 }

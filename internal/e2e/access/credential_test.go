@@ -27,8 +27,8 @@ func altered(token string, n int) string {
 	return strings.Join(parts, ".")
 }
 
-// respelled returns a token whose last character holds the same bits of the
-// signature and different ones of the padding.
+// respelled changes only the padding bits in a token's last character: its signature decodes to the
+// same bytes.
 func respelled(token string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := strings.IndexByte(alphabet, token[len(token)-1])
@@ -109,12 +109,12 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 			s.Send(t, r).Want(t, http.StatusOK)
 		})
 		if n := o.Total(t, nil); n != "1" {
-			t.Errorf("the shop has %s payments, want the 1 it made", n)
+			t.Errorf("the shop has %s payments, want 1: refused requests make none", n)
 		}
 
 		// Last, because the clock does not go back.
 		t.Run("an expired token", func(t *testing.T) {
-			token := harness.Pair(t, o).Text(t, "accessToken") // the one above may be seconds old
+			token := harness.Pair(t, o).Text(t, "accessToken") // the first token may be seconds old already
 			s.Clock.Advance(15*time.Minute - 10*time.Second)
 			o.As(token).Get(t, "/ping").Want(t, http.StatusOK)
 			s.Clock.Advance(10 * time.Second)
@@ -162,7 +162,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 			switch r := whole.Call(t, e.Method, e.Path, e.Body); e.Path {
 			case "/ping", "/me", "/me/balance":
 				r.Want(t, http.StatusOK)
-			case "/kyc/init": // the merchant is verified, not a shop
+			case "/kyc/init": // a verification is of the merchant, not of a shop
 				r.Want(t, http.StatusCreated)
 			case "/kyc/kyc_1", "/sandbox/kyc/kyc_1":
 				r.Refused(t, "404 not_found invalid_request_error")
@@ -181,7 +181,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) { whole.Post(t, "/payments", harness.With(c.fields)).Refused(t, c.want) })
 		}
 		if n := o.Total(t, nil); n != "3" {
-			t.Errorf("the shop has %s payments, want 3: its own, and two by the merchant's key", n)
+			t.Errorf("the shop has %s payments, want 3: its own and two by the merchant's key", n)
 		}
 		if n := stranger.Total(t, nil); n != "0" {
 			t.Errorf("the other shop has %s payments, want none", n)
@@ -189,7 +189,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 	})
 }
 
-// What no database stores is nobody's shop, and no parameter's value.
+// A text that a database cannot store is refused as the id of a shop.
 func TestUnstorableShopIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -205,8 +205,8 @@ func TestUnstorableShopIsRefused(t *testing.T) {
 	})
 }
 
-// A key that was rotated is not rotated again: another one took its place. And no grace is
-// shorter than other nodes need to learn of its end.
+// A rotated key cannot be rotated again: it has a successor. A grace must be long enough for other
+// nodes to learn of the key's end.
 func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -215,22 +215,22 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
 		s.Clock.Advance(10 * day)
 		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
-			t.Errorf("a grace of nearly nothing: %v", err)
+			t.Errorf("a rotation with too short a grace returns %v", err)
 		}
 		_, first, err := s.App.Keys.Rotate(ctx, old.ID, day)
 		harness.Must(t, err)
 		if _, _, err = s.App.Keys.Rotate(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
-			t.Errorf("a key that was rotated: %v", err)
+			t.Errorf("a second rotation returns %v, want an error that names the successor", err)
 		}
 		_, second, err := s.App.Keys.Rotate(ctx, first.ID, 0)
 		harness.Must(t, err)
 		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
-			t.Errorf("the old key had no end, the new ones end %v and %v", first.EndsAt, second.EndsAt)
+			t.Errorf("the new keys end at %v and %v, want no end, as the old key had", first.EndsAt, second.EndsAt)
 		}
 	})
 }
 
-// revoke ends a key that somebody has.
+// revoke revokes a key by its full text.
 func revoke(t *testing.T, a *app.App, raw string) {
 	t.Helper()
 	_, err := a.Keys.RevokeRaw(ctx, raw)

@@ -19,7 +19,7 @@ import (
 
 const day = 24 * time.Hour
 
-// forgetAll erases what is kept no longer, as the loop does before it rests.
+// forgetAll erases everything whose retention has ended, as the loop does before it rests.
 func forgetAll(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	for {
@@ -56,7 +56,7 @@ func countPlain(t *testing.T, s *harness.Instance, words ...string) (found map[s
 	return found
 }
 
-// What was erased in rounds before does not use up the pages of the next one.
+// Rows that earlier rounds erased do not fill the pages of the next round.
 func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -65,7 +65,7 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 		defer s.Log.Mute()
 		body := `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"ines@mail.example"}`
 		var shoppers sync.WaitGroup
-		for range 10 { // a page, of which commits carry many
+		for range 10 { // 500 payments are a full page
 			shoppers.Go(func() {
 				for range 50 {
 					o.Create(t, body)
@@ -76,18 +76,19 @@ func TestRetentionGoesOnBehindWhatIsErased(t *testing.T) {
 		s.Clock.Advance(101 * day)
 		forgetAll(t, s)
 		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
-			t.Fatalf("the first round left %v", left)
+			t.Fatalf("after the first round these tables still have the shopper: %v", left)
 		}
 		o.Create(t, body)
 		s.Clock.Advance(101 * day) // a new round begins
 		forgetAll(t, s)
 		if left := countPlain(t, s, "ines@mail.example"); left["payments"] != 0 {
-			t.Errorf("a payment is 101 days old, its shopper is kept 100, the loop went to rest: %v", left)
+			t.Errorf("the loop rests, but a shopper is kept 101 days, want 100 at most: %v", left)
 		}
 	})
 }
 
-// Words that are also words of the event's own stay where they are such.
+// A shopper's words may equal words of an event's form, such as a status. Erasing them must not
+// erase the form.
 func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -104,7 +105,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 			o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+w+`"}`).Want(t, http.StatusCreated)
 		}
 		harness.RuleClaim(t, o, d, "won")
-		harness.Eventually(t, "all is told", func() bool { return strings.Count(harness.Types(in.Deliveries()), "claim.resolved") == 2 })
+		harness.Eventually(t, "both claim.resolved events are delivered", func() bool { return strings.Count(harness.Types(in.Deliveries()), "claim.resolved") == 2 })
 		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "ines@mail.example"}, false)
 		harness.Must(t, err)
 		for _, event := range []string{"payment.refunded", "claim.resolved"} {
@@ -117,7 +118,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 				payload := string(o.Get(t, fmt.Sprintf("/webhooks/%s/deliveries/%v", hook, v)).Want(t, http.StatusOK).Body)
 				for _, field := range []string{"type", "status", "id", "transactionId"} {
 					if strings.Contains(payload, `"`+field+`":"[erased]"`) {
-						t.Errorf("an event %s has %s [erased]", event, field)
+						t.Errorf("the field %s of an event %s is erased", field, event)
 					}
 				}
 			}
@@ -126,7 +127,7 @@ func TestErasingLeavesTheFormOfEvents(t *testing.T) {
 	})
 }
 
-// A dispute that comes after the shopper was erased has words again, which go, too.
+// A dispute after an erasure brings new words of the shopper. A second erasure removes them too.
 func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -142,20 +143,21 @@ func TestWhatComesAfterAnErasureIsErased(t *testing.T) {
 		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: d}, false)
 		harness.Must(t, err)
 		if c := o.Get(t, "/claims/"+claim).Text(t, "evidence.0.text"); c != "[erased]" {
-			t.Errorf("the command says erased %v, kept %v; the evidence is %q", done.Payments, done.Kept, c)
+			t.Errorf("the evidence is %q, want [erased]; the erasure reports erased %v, kept %v", c, done.Payments, done.Kept)
 		}
 		list, err := s.App.Notices.Notifications(ctx, d, 100)
 		harness.Must(t, err)
 		for _, n := range list {
 			if strings.Contains(string(n.Body), "Ines") {
-				t.Errorf("notification %s has %s", n.ID, n.Body)
+				t.Errorf("the notification %s still names the shopper: %s", n.ID, n.Body)
 			}
 		}
 		s.Clean(t)
 	})
 }
 
-// Every table after an erasure of everything: also what operators wrote, and what endpoints said.
+// After everything of a shopper is erased, no table has anything of him: neither what operators
+// wrote nor what endpoints answered.
 func TestNothingOfAShopperIsLeft(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		echo := s.Receive(t)
@@ -166,40 +168,40 @@ func TestNothingOfAShopperIsLeft(t *testing.T) {
 			_, _ = w.Write(echo.Deliveries()[len(echo.Deliveries())-1].Body)
 		})
 		p.Subscribe(t, echo.URL, `"*"`)
-		// another dispute, ended by the operator with a note
+		// The operator's note on this dispute names the shopper.
 		d := p.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`","userName":"`+inesName+`","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?who=ines"}`)
 		s.Notify(t, "sandbox-1", harness.Note(d, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
 		claim := p.Get(t, "/claims?transactionId="+d).Text(t, "data.0.id")
 		p.Post(t, "/claims/"+claim+"/evidence", `{"kind":"note","text":"`+inesName+`"}`).Want(t, http.StatusCreated)
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "spoke with "+inesName)
 		harness.Must(t, err)
-		harness.Eventually(t, "delivered", func() bool { return strings.Contains(fmt.Sprint(harness.Types(echo.Deliveries())), "claim.resolved") })
+		harness.Eventually(t, "claim.resolved is delivered", func() bool { return strings.Contains(fmt.Sprint(harness.Types(echo.Deliveries())), "claim.resolved") })
 		p.Simulate(t, p.pending, "expired").Want(t, http.StatusOK)
 		awaitLetGo(t, s, p.pending)
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		harness.Must(t, err)
 		if len(done.Kept) > 0 {
-			t.Errorf("kept: %v", done.Kept)
+			t.Errorf("the erasure keeps %v, want nothing", done.Kept)
 		}
 		if left := countPlain(t, s, inesMail, inesName, inesWords, "who=ines", "who%3Dines", "529.982", "52998224725"); len(left) > 0 {
-			t.Errorf("left in the clear: %v", left)
+			t.Errorf("these tables have the shopper in plain text: %v", left)
 		}
 		left := traces(t, s, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982")
 		if len(left) > 0 {
-			t.Errorf("left sealed: %v", left)
+			t.Errorf("the shopper is still found, also after decryption, in %v", left)
 		}
 		for _, id := range []string{p.paid, p.disputed, p.refunded, p.pending, d} {
 			story, err := s.App.Story(ctx, id)
 			harness.Must(t, err)
 			if strings.Contains(story, inesName) {
-				t.Errorf("the story of %s:\n%s", id, story)
+				t.Errorf("the story of %s names the shopper:\n%s", id, story)
 			}
 		}
 		s.Clean(t)
 	})
 }
 
-// A text that nobody can open does not keep a shopper from being erased.
+// A text that cannot be decrypted does not stop an erasure.
 func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		p := sells(t, s)
@@ -209,12 +211,12 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		if err != nil {
-			t.Errorf("erased %v of 3, then: %v", done.Payments, err)
+			t.Errorf("the erasure stops after %v, want 3 payments: %v", done.Payments, err)
 		}
 	})
 }
 
-// Operators erase at once while money moves.
+// Several erasures of a shopper run at once, while a refund and a dispute change the payment.
 func TestErasuresRaceWithMoney(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -232,7 +234,7 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 			all.Go(func() { o.Refund(t, p, `{"amount":5,"reason":"`+inesWhy+`"}`) })
 			all.Go(func() { s.Notify(t, "sandbox-1", harness.Note(p, `"status":"disputed","reason":"fraudulent"`)) })
 			all.Wait()
-			harness.Eventually(t, "erased", func() bool {
+			harness.Eventually(t, "the shopper is erased", func() bool {
 				done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 				harness.Must(t, err)
 				if len(done.Kept) > 0 {
@@ -245,7 +247,8 @@ func TestErasuresRaceWithMoney(t *testing.T) {
 	})
 }
 
-// What is asked again after an erasure brings nothing back, and fails nowhere.
+// Repeated requests, notifications and page loads after an erasure succeed, and bring no personal
+// data back.
 func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -266,18 +269,18 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 		harness.Must(t, err)
 		for _, r := range list {
 			if strings.Contains(string(r.Body), inesName) {
-				t.Errorf("the repeated notification brought it back: %s", r.Body)
+				t.Errorf("the repeated notification brought the name back: %s", r.Body)
 			}
 		}
 		again := o.Post(t, "/payments", body, "Idempotency-Key: k1").Want(t, http.StatusCreated)
 		if again.Text(t, "transactionId") != p {
-			t.Errorf("the repeat made another payment: %s", again)
+			t.Errorf("the repeated request made another payment: %s", again)
 		}
 		for _, id := range []string{p, failing} {
 			for _, path := range []string{"/c/", "/pay/", "/checkout/"} {
 				r := s.Send(t, harness.Request{Method: http.MethodGet, Path: path + id})
 				if r.Status >= 500 {
-					t.Errorf("%s%s: %d", path, id, r.Status)
+					t.Errorf("GET %s%s returns %d", path, id, r.Status)
 				}
 			}
 			if _, err := s.App.Providers.Explain(ctx, id); err != nil {
@@ -293,7 +296,7 @@ func TestWhatIsAskedAgainAfterAnErasure(t *testing.T) {
 	})
 }
 
-// Two nodes forget at once.
+// Two nodes erase old rows at the same time, without an error.
 func TestTwoNodesForgetAtOnce(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -323,7 +326,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// Money that comes after an erasure is found and given back.
+// Late money after an erasure still gets an inquiry, and can be given back.
 func TestLateMoneyAfterAnErasure(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -336,19 +339,19 @@ func TestLateMoneyAfterAnErasure(t *testing.T) {
 		done, err := s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p}, false)
 		harness.Must(t, err)
 		if len(done.Payments) != 1 {
-			t.Fatalf("%+v", done)
+			t.Fatalf("the erasure reports %+v, want one payment", done)
 		}
 		s.Notify(t, "sandbox-1", harness.Note(p, `"status":"paid","amount":"550.5","currency":"MXN"`)).Want(t, http.StatusOK)
 		s.Clean(t)
 		claim := o.Get(t, "/claims?transactionId="+p).Text(t, "data.0.id")
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
 		harness.Must(t, err)
-		harness.Eventually(t, "it is over", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
+		harness.Eventually(t, "the inquiry is approved", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
 		s.Clean(t)
 	})
 }
 
-// One row that cannot be read does not end retention for everybody.
+// A row that cannot be read does not stop the erasure of other shoppers.
 func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -368,13 +371,14 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		s.Clock.Advance(101 * day)
 		_, err := s.App.Privacy.Forget(ctx)
 		if left := countPlain(t, s, inesMail); len(left) > 0 {
-			t.Errorf("another merchant's shopper is not erased (%v): %v", left, err)
+			t.Errorf("another merchant's shopper is still in %v: %v", left, err)
 		}
-		// Whose it is nobody knows: whoever asks about a shopper is told so, and gets the rest.
+		// An unreadable row may belong to any shopper. So every export and erasure of the merchant
+		// reports it, and handles the other rows.
 		again := bad.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		who := privacy.Shopper{Merchant: bad.Merchant.ID, Email: inesMail}
 		if found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who); !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), p) || len(found.Payments) != 1 {
-			t.Errorf("the export has %+v, %v", found.Payments, err)
+			t.Errorf("the export has %+v with the error %v, want one payment and the unreadable id", found.Payments, err)
 		}
 		bad.Post(t, "/payments/"+again+"/refund", `{"reason":"x"}`).Want(t, http.StatusOK)
 		query, closeQuery = s.Open(t)
@@ -383,11 +387,11 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
 		found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
-			t.Errorf("what was told cannot be read, and the export has %+v, %v", found.Payments, err)
+			t.Errorf("beside an unreadable claim the export has %+v with the error %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)
 		if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false); !errors.Is(err, privacy.ErrUnread) || len(done.Payments) != 1 || done.Payments[0] != again {
-			t.Errorf("erased are %v, %v", done.Payments, err)
+			t.Errorf("the erasure reports %v with the error %v, want %s and the unreadable id", done.Payments, err, again)
 		}
 	})
 }
@@ -410,13 +414,14 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 		for _, n := range list {
 			if n.Verdict == pay.Mismatched && len(n.Body) == 0 {
 				_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, privacy.Shopper{Payment: p}, true)
-				t.Errorf("notification %s waits for the operator and has no body any more (erase: %v)", n.ID, err)
+				t.Errorf("the notification %s waits for the operator, but its body is gone (erase: %v)", n.ID, err)
 			}
 		}
 	})
 }
 
-// A dormant key is used by a thief after its uses were forgotten.
+// The addresses of a key that sleeps are erased after a time. A use from a new address is reported
+// all the same: it may be a thief.
 func TestDormantKeyIsToldOf(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -440,12 +445,13 @@ func TestDormantKeyIsToldOf(t *testing.T) {
 			told = told || e.Act == audit.KeyUsedAnew
 		}
 		if !told {
-			t.Error("a key that slept for 21 days was used from an address that it was never used from, and nobody is told")
+			t.Error("after 21 days without use, a key's use from a new address is not in the audit log")
 		}
 	})
 }
 
-// Who types it twice ends no other key that is shown alike.
+// A key may be revoked by its preview. To type the preview again must not revoke another key with
+// the same preview.
 func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		mine, other := s.NewShop(t), s.NewShop(t)
@@ -454,11 +460,11 @@ func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
 		preview := "sk_test_…" + mine.Sandbox.Secret[len(mine.Sandbox.Secret)-4:]
 		_, err := s.App.Keys.Revoke(ctx, preview)
 		harness.Must(t, err)
-		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // chance: 1 in 16 million a pair
+		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // by chance: 1 in 16 million pairs
 		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
 		_, err = s.App.Keys.Revoke(ctx, preview) // typed again
 		if err == nil {
-			t.Error("typed twice, the second one revoked another merchant's key")
+			t.Error("the second revocation by the same preview revoked another merchant's key")
 		}
 	})
 }

@@ -33,19 +33,19 @@ func TestLoopsThatDoNotGoOnAreTold(t *testing.T) {
 		return r.Status, string(r.Body)
 	}
 	if status, body := healthy(); status != http.StatusOK {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("before it is stuck, /healthz returns %d %s", status, body)
 	}
 	hangs.Store(true)
 	select {
 	case err := <-s.Failed():
 		if !errors.Is(err, daemon.ErrStuck) {
-			t.Errorf("the process ends with %v", err)
+			t.Errorf("the service fails with %v, want ErrStuck", err)
 		}
 	case <-time.After(time.Minute):
-		t.Error("the stuck loops are not found")
+		t.Error("after a minute the service does not report that its loops are stuck")
 	}
 	if status, body := healthy(); status != http.StatusServiceUnavailable || !strings.Contains(body, "stuck: ") {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("while it is stuck, /healthz returns %d %s, want 503", status, body)
 	}
 	s.Log.Take(t, "loops are stuck")
 	hangs.Store(false)

@@ -26,8 +26,8 @@ func merchantOf(t *testing.T, s *harness.Instance, tier tenant.Tier) harness.Cli
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
 
-// stands fails the test unless the reply has the status and says so of the
-// limit: limit, remaining, reset, and Retry-After where there is one.
+// stands fails the test unless the reply has the status, and want are its rate limit headers: limit,
+// remaining, reset, and Retry-After if there is one.
 func stands(t *testing.T, r harness.Reply, status int, want string) {
 	t.Helper()
 	var got []string
@@ -68,14 +68,14 @@ func TestTiersEnvironmentsAndMerchantsAreLimitedApart(t *testing.T) {
 			live, test int
 		}{{tenant.Starter, 2, 6}, {tenant.Standard, 4, 6}, {tenant.Premium, 8, 8}, {tenant.Trusted, 16, 16}} {
 			o := merchantOf(t, s, c.tier)
-			for range 2 { // another merchant of the tier has its own
+			for range 2 { // another merchant of the tier has its own limits
 				for i, who := range []harness.Client{o, o.Production()} {
 					taken, want := 0, []int{c.test, c.live}[i]
 					for who.Get(t, "/me").Status == http.StatusOK {
 						taken++
 					}
 					if taken != want {
-						t.Errorf("%s, %.7s…: %d requests at once, want %d", c.tier, who.Credential, taken, want)
+						t.Errorf("%s, %.7s…: %d requests at once are accepted, want %d", c.tier, who.Credential, taken, want)
 					}
 				}
 				o = merchantOf(t, s, c.tier)
@@ -97,8 +97,8 @@ func TestDefaultLimitsAreTheDocumentedOnes(t *testing.T) {
 	})
 }
 
-// Everything a merchant sends is counted, however it is answered, and every
-// answer tells so. A refused request does nothing.
+// Every request of a merchant counts, whatever its reply is, and every reply has the limit's
+// headers. A request over the limit does nothing.
 func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 	harness.Limited(t, harness.Few, func(t *testing.T, s *harness.Instance) {
 		o := merchantOf(t, s, tenant.Trusted) // 16 at once
@@ -134,7 +134,7 @@ func TestEveryAnswerToAMerchantTellsItsLimit(t *testing.T) {
 		}
 		stands(t, o.Post(t, "/payments", harness.Card, "Idempotency-Key: limited"), http.StatusTooManyRequests, "16 0 2 1")
 		s.Clock.Advance(time.Minute)
-		o.Post(t, "/payments", harness.Card, "Idempotency-Key: limited").Want(t, http.StatusCreated) // nothing was kept of the refusal
+		o.Post(t, "/payments", harness.Card, "Idempotency-Key: limited").Want(t, http.StatusCreated) // the refusal did not use the key up
 		if n := o.Total(t, nil); n != "2" {
 			t.Errorf("there are %s payments, want 2", n)
 		}
@@ -145,7 +145,7 @@ func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
 	harness.Limited(t, func(*daemon.Limits) {}, func(t *testing.T, s *harness.Instance) {
 		o, stranger := merchantOf(t, s, tenant.Standard), merchantOf(t, s, tenant.Standard)
 		hot, cold := o.Create(t, harness.Card), o.Create(t, harness.Card)
-		for i := range 5 { // by either name
+		for i := range 5 { // both paths share the limit
 			path := []string{"/payments/", "/transactions/"}[i%2]
 			o.Get(t, path+hot).Want(t, http.StatusOK)
 		}
@@ -155,15 +155,15 @@ func TestHotPollingOfOnePaymentIsLimited(t *testing.T) {
 		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 21 1")
 		o.Get(t, "/payments/"+cold).Want(t, http.StatusOK)
 		o.Get(t, "/payments").Want(t, http.StatusOK)
-		// The same id is another bucket for another merchant and environment.
+		// Other merchants and environments have their own bucket for the same id.
 		stranger.Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
 		o.Production().Get(t, "/payments/"+hot).Refused(t, "404 transaction_not_found invalid_request_error")
 		s.Clock.Advance(1)
 		o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
 		stands(t, o.Get(t, "/payments/"+hot), http.StatusTooManyRequests, "5 0 25 5")
-		// Writing is not polling.
+		// A POST does not count.
 		o.Simulate(t, hot, "refunded").Want(t, http.StatusOK)
-		// Once every 30 seconds is safe for ever.
+		// A read every 30 seconds is never limited.
 		for range 10 {
 			s.Clock.Advance(30 * time.Second)
 			o.Get(t, "/payments/"+hot).Want(t, http.StatusOK)
@@ -175,15 +175,15 @@ func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { l.Open = 1000 }, func(t *testing.T, s *harness.Instance) {
 		o := merchantOf(t, s, tenant.Starter)
 		good := harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret)
-		for range 30 { // successes do not count
+		for range 30 { // logins that succeed do not count
 			o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
 		}
-		for i := range 10 { // of any key
+		for i := range 10 { // failed logins count, whatever the key
 			o.Post(t, "/auth/token", harness.LoginBody(fmt.Sprint("pk_test_", i), "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
 		}
 		stands(t, o.Post(t, "/auth/token", harness.LoginBody("pk_test_x", "sk_test_x")), http.StatusTooManyRequests, "10 0 60 6")
 		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
-		// Another X-Forwarded-For is not another address, unless a trusted proxy says so.
+		// A client cannot name another address in a header: only a trusted proxy can.
 		for _, header := range []string{"X-Forwarded-For: 198.51.100.7", "X-Real-Ip: 198.51.100.7", "Forwarded: for=198.51.100.7"} {
 			stands(t, o.Post(t, "/auth/token", good, header), http.StatusTooManyRequests, "10 0 60 6")
 		}
@@ -193,7 +193,7 @@ func TestFailedLoginsOfAnAddressAreLimited(t *testing.T) {
 		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
 		o.Post(t, "/auth/token", harness.LoginBody("pk_test_x", "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
 		stands(t, o.Post(t, "/auth/token", good), http.StatusTooManyRequests, "10 0 60 6")
-		o.Get(t, "/ping").Want(t, http.StatusOK) // credentials that are good already are another matter
+		o.Get(t, "/ping").Want(t, http.StatusOK) // the limit is for logins only
 	})
 }
 
@@ -210,7 +210,7 @@ func TestFailedLoginsOfAKeyAreLimitedAndDoNotLockItsOwnerOut(t *testing.T) {
 		}
 		o.Post(t, "/auth/token", harness.LoginBody(o.Sandbox.Publishable, o.Sandbox.Secret), from(200)).Want(t, http.StatusOK)
 		o.Post(t, "/auth/token", harness.LoginBody(o.Live.Publishable, "sk_live_guess"), from(201)).Refused(t, "401 invalid_api_key authentication_error")
-		// IPv6: the 64 bits of a subscriber are one address.
+		// IPv6: addresses with the same first 64 bits count as one.
 		for i := range 10 {
 			o.Post(t, "/auth/token", harness.LoginBody(fmt.Sprint("pk_", i), "x"), fmt.Sprintf("X-Forwarded-For: 2001:db8::%d", i)).Refused(t, "401 invalid_api_key authentication_error")
 		}
@@ -235,7 +235,7 @@ func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 			stands(t, o.As(bad).Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
 		}
 		stands(t, refreshLogin(t, o, "rt_nonsense"), http.StatusTooManyRequests, "10 0 5 1")
-		// Whoever shares the address is let in: tokens, and keys that were seen good.
+		// Good clients at the same address are served: tokens, and keys that this node has seen before.
 		o.Get(t, "/me").Want(t, http.StatusOK)
 		o.As(token).Get(t, "/me").Want(t, http.StatusOK)
 		stands(t, unseen.Get(t, "/me"), http.StatusTooManyRequests, "10 0 5 1")
@@ -246,7 +246,8 @@ func TestFloodOfBadCredentialsIsLimited(t *testing.T) {
 	})
 }
 
-// A provider is always heard: its confirmations are money.
+// The limits for merchants and for addresses do not refuse a provider's notifications: these report
+// money.
 func TestNotificationsAreNotLimited(t *testing.T) {
 	harness.Limited(t, func(l *daemon.Limits) { harness.Few(l); l.Open, l.Refused, l.Logins = 1, 1, 1 }, func(t *testing.T, s *harness.Instance) {
 		o := merchantOf(t, s, tenant.Trusted)
@@ -257,7 +258,7 @@ func TestNotificationsAreNotLimited(t *testing.T) {
 		}
 		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
 		if got := o.Status(t, id); got != "completed" {
-			t.Errorf("the payment is %s", got)
+			t.Errorf("the payment is %s, want completed", got)
 		}
 	})
 }
@@ -274,18 +275,18 @@ func TestOpenRoutesAreLimitedByAddress(t *testing.T) {
 		o.Get(t, "/ping").Want(t, http.StatusOK)
 		s.Clock.Advance(500 * time.Millisecond)
 		o.Post(t, "/auth/token", good).Want(t, http.StatusOK)
-		// A session's token is no name to be counted under, and its pages have more.
+		// Requests with a session's token count under the address. Pages have a larger limit.
 		token := o.Session(t, harness.CheckoutBody)
 		nobody := harness.Client{Instance: s}
 		stands(t, nobody.Get(t, "/checkout/sessions/"+token), http.StatusTooManyRequests, "10 0 5 1")
 		stands(t, nobody.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_card"}`), http.StatusTooManyRequests, "10 0 5 1")
 		for range 50 {
 			if res, _ := harness.Raw(t, s, http.MethodGet, "/checkout/"+token, "", nil); res.StatusCode != http.StatusOK {
-				t.Errorf("the page answers %d", res.StatusCode)
+				t.Errorf("the page returns %d, want 200", res.StatusCode)
 			}
 		}
 		if res, _ := harness.Raw(t, s, http.MethodPost, "/checkout/"+token, "", nil); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
-			t.Errorf("the page answers %d %v, want 429", res.StatusCode, res.Header)
+			t.Errorf("the page returns %d %v, want 429", res.StatusCode, res.Header)
 		}
 		if n := o.Total(t, nil); n != "0" {
 			t.Errorf("%s payments were made, want none", n)
@@ -310,7 +311,7 @@ func TestRaceTakesNoMoreThanTheLimit(t *testing.T) {
 		all.Wait()
 		s.Clock.Advance(time.Minute)
 		if n := o.Total(t, nil); created.Load() != 16 || n != "16" {
-			t.Errorf("%d payments were replied and %s written, want 16", created.Load(), n)
+			t.Errorf("%d replies are 201 and %s payments are listed, want 16", created.Load(), n)
 		}
 	})
 }
@@ -330,7 +331,7 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
 	redis := dbtest.Redis(t)
-	slow := func(l *daemon.Limits) { l.Redis, l.Poll = redis.URL, time.Hour } // nothing comes back while the test runs
+	slow := func(l *daemon.Limits) { l.Redis, l.Poll = redis.URL, time.Hour } // no reads are allowed again while the test runs
 	a, b := harness.StartLimited(t, database, slow), harness.StartLimited(t, database, slow)
 	o := a.NewShop(t)
 	id := o.Create(t, harness.Card)
@@ -354,7 +355,7 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 		t.Errorf("without Redis two nodes allowed %d reads, want 5 each", n)
 	}
 	redis.Start(t) // empty, as after a failover
-	harness.Eventually(t, "a node has found Redis again", func() bool { return o.Get(t, "/payments/"+id).Status == http.StatusOK })
+	harness.Eventually(t, "a node uses Redis again", func() bool { return o.Get(t, "/payments/"+id).Status == http.StatusOK })
 	harness.Eventually(t, "the nodes share their limits again", func() bool {
 		other := o.Create(t, harness.Card)
 		id = other
@@ -362,7 +363,7 @@ func TestNodesShareTheirLimitsInRedis(t *testing.T) {
 	})
 }
 
-// Who goes on over a limit is in the log, once a second.
+// The log has one line a second about an address that goes on over a limit.
 func TestRequestsOverALimitAreTold(t *testing.T) {
 	t.Parallel()
 	log, c, l := &lines{}, &harness.Clock{}, daemon.DefaultLimits()
@@ -377,11 +378,11 @@ func TestRequestsOverALimitAreTold(t *testing.T) {
 	}
 	over()
 	if n := log.told("requests are over a limit"); n != 1 || log.told("address=127.0.0.1") == 0 {
-		t.Errorf("%d lines tell of 16 requests over the limit, want one with the address", n)
+		t.Errorf("%d lines about 16 requests over the limit, want one with the address", n)
 	}
 	c.Advance(time.Second)
 	over()
 	if n := log.told("more_of_them=15"); n != 1 {
-		t.Errorf("a second later %d lines tell of 15 more, want one", n)
+		t.Errorf("a second later %d lines about 15 more, want one", n)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// login is the tokens of one.
+// login logs in. access is the shop with the access token.
 func login(t *testing.T, o harness.Client) (access harness.Client, refresh string) {
 	t.Helper()
 	r := harness.Pair(t, o)
@@ -48,7 +48,7 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 
 		fourth, used := login(t, o)
 		refreshLogin(t, o, used).Want(t, http.StatusOK)
-		logout(t, s, used).Refused(t, badRefresh) // not its owner, who has the next one
+		logout(t, s, used).Refused(t, badRefresh) // a used token: its owner has the next one, so this may be a thief
 		fourth.Get(t, "/me").Refused(t, ended)
 		o.Get(t, "/me").Want(t, http.StatusOK)
 		var told []audit.Entry
@@ -58,25 +58,25 @@ func TestLogoutEndsBothTokensOfALogin(t *testing.T) {
 			}
 		}
 		if len(told) != 3 || told[0].By.Kind != audit.ByKey || told[0].By.IP != "127.0.0.1" || told[0].Details["reason"] != "logged out" {
-			t.Errorf("the audit log tells of the logout: %+v", told)
+			t.Errorf("the entries of ended logins are %+v, want three; the first is a logout by a key", told)
 		}
 	})
 }
 
-// logout ends the login of a refresh token, which is all that it shows.
+// logout ends a login with nothing but its refresh token.
 func logout(t *testing.T, s *harness.Instance, refresh string) harness.Reply {
 	t.Helper()
 	return bare(t, s, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
 }
 
-// bare posts without credentials.
+// bare makes a POST request without credentials.
 func bare(t *testing.T, s *harness.Instance, path, body string) harness.Reply {
 	t.Helper()
 	return s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + path, Body: body, Header: http.Header{"Content-Type": {"application/json"}}})
 }
 
-// What is revoked at one node is refused at the others within two seconds, with no question
-// to the database in a request; and where a refresh token was stolen, the access token ends too.
+// When a node ends a login or revokes a key, the other nodes refuse it soon, although they remember
+// it as good. If a refresh token is used twice, the access token ends too.
 func TestRevocationReachesEveryNode(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -95,10 +95,10 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	c, _ := login(t, o)
 	d, _ := login(t, o)
 	for _, in := range []harness.Client{a, b, c, d} {
-		there.As(in.Credential).Get(t, "/me").Want(t, http.StatusOK) // and is remembered
+		there.As(in.Credential).Get(t, "/me").Want(t, http.StatusOK) // from now on this node remembers the login
 	}
 	a.Post(t, "/auth/logout", "").Want(t, http.StatusOK)
-	gone("a login that was left", a)
+	gone("a login that was logged out", a)
 
 	refreshLogin(t, o, refresh).Want(t, http.StatusOK)
 	refreshLogin(t, o, refresh).Refused(t, ended)
@@ -107,11 +107,11 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	key := harness.AuditEntry(t, o, audit.LoginCreated, loginOf(t, one, o)).By.ID
 	n, err := one.App.Access.RevokeLogins(ctx, one.App.Self(), "", key, "a test")
 	harness.Must(t, err)
-	if n != 2 { // c and d: the others have ended
+	if n != 2 { // c and d; the others had ended before
 		t.Errorf("%d logins of the key were ended, want 2", n)
 	}
 	gone("a login of a key whose logins were ended", c)
-	gone("another one", d)
+	gone("another login of that key", d)
 	e, _ := login(t, o)
 	n, err = one.App.Access.RevokeLogins(ctx, one.App.Self(), o.Merchant.ID, "", "a test")
 	harness.Must(t, err)
@@ -120,20 +120,19 @@ func TestRevocationReachesEveryNode(t *testing.T) {
 	}
 	gone("a login of a merchant whose logins were ended", e)
 
-	// A key that is revoked goes the same way.
+	// The same is true of a revoked key.
 	revoke(t, one.App, o.Sandbox.Secret)
 	harness.Eventually(t, "the key is refused at the other node", func() bool { return there.Get(t, "/me").Status == http.StatusUnauthorized })
 }
 
-// Clocks differ. What one node revokes is refused at the others all the same, whichever runs
-// ahead; and a key that is revoked is refused whatever the clock says.
+// A revocation reaches the other nodes even if the nodes' clocks differ.
 func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 	t.Parallel()
 	for name, apart := range map[string]time.Duration{"ahead": 3 * time.Minute, "behind": -3 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := dbtest.Postgres(t)
-			quiet := func(c *daemon.Config) { c.Log = slog.New(slog.DiscardHandler) } // a lease is counted in these clocks here
+			quiet := func(c *daemon.Config) { c.Log = slog.New(slog.DiscardHandler) } // leases use these clocks too, so their errors are expected
 			one, two := harness.StartWith(t, database, &harness.Clock{}, quiet), harness.StartWith(t, database, &harness.Clock{}, quiet)
 			o := one.NewShop(t)
 			in, _ := login(t, o)
@@ -149,7 +148,7 @@ func TestRevocationDoesNotTrustTheClocks(t *testing.T) {
 	}
 }
 
-// loginOf is a shop's newest login.
+// loginOf returns the id of a merchant's newest login.
 func loginOf(t *testing.T, s *harness.Instance, o harness.Client) (id string) {
 	t.Helper()
 	for _, e := range harness.AuditActs(t, o) {
@@ -160,7 +159,7 @@ func loginOf(t *testing.T, s *harness.Instance, o harness.Client) (id string) {
 	return id
 }
 
-// Logins leave a trace, those that are refused a bounded one.
+// Logins are in the audit log, the log and the metrics. Refused logins are bounded in the logs.
 func TestLoginsLeaveATrace(t *testing.T) {
 	log := &lines{}
 	c := &harness.Clock{}
@@ -181,7 +180,7 @@ func TestLoginsLeaveATrace(t *testing.T) {
 	}
 	if n, e := count(audit.LoginCreated); n != 1 || e.By.Kind != audit.ByKey || !strings.HasPrefix(e.By.ID, "key_") || e.By.IP != "127.0.0.1" ||
 		e.By.Request != r.Header.Get("X-Request-Id") || !strings.HasPrefix(e.Object, "lgn_") {
-		t.Errorf("a login is told by %d entries, %+v", n, e)
+		t.Errorf("a login has %d entries, the last is %+v; want one with its key, address and request", n, e)
 	}
 	guess := func(times int) {
 		for range times {
@@ -190,21 +189,21 @@ func TestLoginsLeaveATrace(t *testing.T) {
 	}
 	guess(20)
 	if n, e := count(audit.LoginRefused); n != 1 || e.By.IP != "127.0.0.1" || e.Shop != o.Shop.ID || strings.Contains(fmt.Sprint(e), "guess") {
-		t.Errorf("20 refused logins in a moment are told by %d entries, %+v", n, e)
+		t.Errorf("20 refused logins at once have %d entries, the last is %+v; want one without the secret", n, e)
 	}
 	c.Advance(11 * time.Second)
 	guess(1)
 	if n, e := count(audit.LoginRefused); n != 2 || e.Details["more"] != "19" {
-		t.Errorf("%d entries of refused logins, the last is %+v; want two, which tells of 19 more", n, e)
+		t.Errorf("%d entries of refused logins, the last is %+v; want two, and the last counts 19 more", n, e)
 	}
 	o.Post(t, "/auth/token", harness.LoginBody("pk_test_unknown", "sk_test_x")).Refused(t, "401 invalid_api_key authentication_error")
 	refreshLogin(t, o, "rt_lgn_1.1.00").Refused(t, ended)
 	o.As("sk_test_unknown").Get(t, "/me").Want(t, http.StatusUnauthorized)
 	if n := log.told("a login was refused"); n != 2 {
-		t.Errorf("%d lines tell of refused logins, want 2: one a second", n)
+		t.Errorf("%d lines about refused logins, want 2: one a second", n)
 	}
 	if n := log.told("credentials were refused"); n != 1 || log.told("address=127.0.0.1") == 0 {
-		t.Errorf("%d lines tell of refused credentials, want one with the address", n)
+		t.Errorf("%d lines about refused credentials, want one with the address", n)
 	}
 	page, err := http.Get("http://" + metrics + "/metrics")
 	harness.Must(t, err)
@@ -218,7 +217,7 @@ func TestLoginsLeaveATrace(t *testing.T) {
 	}
 }
 
-// Who logs out when his access token has just ended sends both, as clients do.
+// A client that logs out with an expired access token and a good refresh token is logged out.
 func TestLogoutWithAnEndedAccessToken(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -226,7 +225,7 @@ func TestLogoutWithAnEndedAccessToken(t *testing.T) {
 		s.Clock.Advance(20 * time.Minute)
 		r := in.Post(t, "/auth/logout", fmt.Sprintf(`{"refreshToken":%q}`, refresh))
 		if after := refreshLogin(t, o, refresh); after.Status == http.StatusOK {
-			t.Errorf("logout with an ended access token and a good refresh token: %d %s; the refresh token is good yet", r.Status, r.Body)
+			t.Errorf("the refresh token is still good after a logout with an expired access token: %d %s", r.Status, r.Body)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// masterKeys is a configuration with keys that are made of a byte each.
+// masterKeys configures a service with these master keys. Each key is one byte, repeated.
 func masterKeys(seeds ...byte) func(*daemon.Config) {
 	var keys []string
 	for _, seed := range seeds {
@@ -35,8 +35,8 @@ func masterKeys(seeds ...byte) func(*daemon.Config) {
 	}
 }
 
-// A master key is rotated while the service runs. What merchants and the operator have, works
-// before, meanwhile and after, when the old key is thrown away.
+// A master key is rotated while the service runs. Keys, tokens, webhooks and accounts work before,
+// during and after the rotation, also without the old key.
 func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -63,7 +63,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 				d.Verify(t, s, secret)
 			}
 			if id := o.Production().Create(t, pix); o.Production().Status(t, id) != "pending" {
-				t.Errorf("%s: the account takes no payment", when)
+				t.Errorf("%s: the account accepts no payment", when)
 			}
 		}
 		works("before")
@@ -74,36 +74,36 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 		keys, current, _, err := s.App.Secrets.MasterKeys(ctx)
 		harness.Must(t, err)
 		if len(keys) != 2 || current != keys[0] {
-			t.Fatalf("%s seals of %v, want the first one still", current, keys)
+			t.Fatalf("the current key of %v is %s, want the first one until the rotation", keys, current)
 		}
-		// The command of an operator, in a process of its own.
+		// An operator's command runs in its own process.
 		config := daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true, Operator: "ana@desk"}
 		masterKeys(1, 2)(&config)
 		command, err := daemon.Open(ctx, config)
 		harness.Must(t, err)
 		harness.Must(t, command.Secrets.RotateMasterKey(ctx, command.Self()))
 		if err := command.Secrets.RotateMasterKey(ctx, command.Self()); err == nil {
-			t.Error("the same key took over twice")
+			t.Error("a second rotation to the same key succeeds")
 		}
-		works("while the service has not heard of it")
-		harness.Eventually(t, "the service has heard of it", func() bool {
+		works("before the service knows of the rotation")
+		harness.Eventually(t, "the service knows of the rotation", func() bool {
 			_, current, _, err := s.App.Secrets.MasterKeys(ctx)
 			harness.Must(t, err)
 			return current == keys[1]
 		})
-		works("while half is sealed again")
+		works("before everything is encrypted again")
 		again, err := command.Secrets.Reseal(ctx)
 		harness.Must(t, err)
 		command.Close()
 		if again < 4 { // a signing key, an account, a wallet, a webhook
-			t.Errorf("%d secrets were encrypted again", again)
+			t.Errorf("%d secrets were encrypted again, want at least 4", again)
 		}
 		_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
 		harness.Must(t, err)
 		if sealed[keys[0]] != 0 || sealed[""] != 0 || sealed[keys[1]] < again {
-			t.Errorf("sealed under each key: %v, want all under %s", sealed, keys[1])
+			t.Errorf("secrets under each key: %v, want all under %s", sealed, keys[1])
 		}
-		works("after all was sealed again")
+		works("after everything is encrypted again")
 		s.End(t)
 
 		s = harness.StartWith(t, database, c, masterKeys(2))
@@ -119,20 +119,20 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 			}
 		}
 		if told.Object != keys[1] || told.By.ID != "ana@desk" || told.Details["before"] != keys[0] {
-			t.Errorf("the audit log tells of the rotation: %+v", told)
+			t.Errorf("the entry of the rotation is %+v", told)
 		}
 		s.End(t)
 
 		config = daemon.Config{Database: database, Now: c.Now, Log: slog.New(&harness.Faults{}), Existing: true}
 		masterKeys(1)(&config)
 		if _, err := daemon.Open(ctx, config); err == nil || !strings.Contains(err.Error(), "does not fit") {
-			t.Errorf("a start with the old key alone: %v", err)
+			t.Errorf("a start with only the old key returns %v, want that it does not fit", err)
 		}
 	})
 }
 
-// In a database from before there was a root, the master key is the root: what merchants have
-// is recognised.
+// In an old database that has no root, the master key becomes the root, so that merchants' keys and
+// tokens stay valid.
 func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -148,7 +148,7 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		s := harness.StartWith(t, database, c, masterKeys(1))
 		o := s.NewShop(t)
 		if s.Vault.Hash(o.Credential) != old.Hash(o.Credential) || !bytes.Equal(s.Vault.Key("blocks"), old.Key("blocks")) {
-			t.Error("the root is not the master key that it was")
+			t.Error("the root is not the old master key")
 		}
 		in, _ := login(t, o)
 		in.Get(t, "/me").Want(t, http.StatusOK)
@@ -165,14 +165,14 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 	})
 }
 
-// A node that does not have the key that took over says so, and gets no more traffic.
+// A node that lacks the new master key is not ready, so that it gets no more traffic.
 func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	t.Parallel()
 	database, c := dbtest.Postgres(t), &harness.Clock{}
 	one := harness.StartWith(t, database, c, masterKeys(1))
 	two := harness.StartWith(t, database, c, masterKeys(1, 2))
 	harness.Must(t, two.App.Secrets.RotateMasterKey(ctx, two.App.Self()))
-	harness.Eventually(t, "the node that lacks it is not ready", func() bool { return one.App.Ready(ctx) != nil })
+	harness.Eventually(t, "the node without the new key is not ready", func() bool { return one.App.Ready(ctx) != nil })
 	harness.Must(t, two.App.Ready(ctx))
 	one.Log.Take(t, "a work loop failed")
 	defer one.Log.Mute()
@@ -180,11 +180,11 @@ func TestNodeWithoutTheNewMasterKeyIsNotReady(t *testing.T) {
 	harness.Must(t, err)
 	r.Body.Close()
 	if r.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("/readyz: %s, want 503", r.Status)
+		t.Errorf("/readyz returns %s, want 503", r.Status)
 	}
 }
 
-// Keys of access tokens change by themselves, once a month. Nobody's token ends by that.
+// The keys that sign access tokens are rotated once a month. No token ends early because of that.
 func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -199,17 +199,17 @@ func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 		s.Clock.Advance(month)
 		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
 		before := login()
-		harness.Eventually(t, "the service knows another key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
+		harness.Eventually(t, "the service has a second signing key", func() bool { return s.App.Secrets.SigningKeys() == 2 })
 		if login(); len(kids) != 1 {
-			t.Error("a key signs before all nodes can know it")
+			t.Error("the new key signs before all nodes can know it")
 		}
 		s.Clock.Advance(2 * time.Minute)
-		harness.Eventually(t, "it signs", func() bool { login(); return len(kids) == 2 })
+		harness.Eventually(t, "the new key signs", func() bool { login(); return len(kids) == 2 })
 		before.Get(t, "/me").Want(t, http.StatusOK)
 		first.Get(t, "/me").Refused(t, "401 token_expired authentication_error")
 		after := login()
 		s.Clock.Advance(month)
-		before.Get(t, "/me").Refused(t, "401 token_expired authentication_error") // its client asks for another one
+		before.Get(t, "/me").Refused(t, "401 token_expired authentication_error") // it ended by its age, not by the rotation
 		harness.Must(t, s.App.Secrets.RotateSigningKey(ctx))
 		harness.Eventually(t, "the first key is gone", func() bool { return s.App.Secrets.SigningKeys() == 2 && !signedBy(t, s, first) })
 		login().Get(t, "/me").Want(t, http.StatusOK)
@@ -217,13 +217,13 @@ func TestSigningKeysOfTokensAreRotated(t *testing.T) {
 	})
 }
 
-// signedBy reports whether the service knows the key that signed a token.
+// signedBy reports whether the service still knows the key that signed an expired token.
 func signedBy(t *testing.T, s *harness.Instance, o harness.Client) bool {
 	t.Helper()
 	return o.Get(t, "/me").Problem(t) == "401 token_expired authentication_error"
 }
 
-// kid names the key that signed a token.
+// kid returns the id of the key that signed a token.
 func kid(t *testing.T, token string) string {
 	t.Helper()
 	head, _, _ := strings.Cut(token, ".")

@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// The access log has one line for each request, with its id, and nothing that opens a door: no
-// path, query, body or credential.
+// The access log has one line for each request, with the request's id. It has no path, query, body
+// or credential, because these may be secrets.
 func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 	t.Parallel()
 	access := &harness.Diary{}
@@ -44,16 +44,16 @@ func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 	l := told["POST /api/v1/payments"]
 	if l.Status != http.StatusCreated || l.Bytes != len(made.Body) || l.Request != made.Header.Get("X-Request-Id") || l.Caller != "theirs-1" ||
 		l.Merchant != o.Merchant.ID || l.Address != "127.0.0.1" || l.Seconds <= 0 {
-		t.Errorf("the payment's line is %+v", l)
+		t.Errorf("the line of the payment's request is %+v", l)
 	}
 	if l := told["GET /checkout/{token}"]; l.Status != http.StatusNotFound || l.Request == "" || l.Merchant != "" {
-		t.Errorf("the page's line is %+v", l)
+		t.Errorf("the line of the page's request is %+v", l)
 	}
 	if l := told["GET other"]; l.Status != http.StatusNotFound {
-		t.Errorf("the line of what has no route is %+v", l)
+		t.Errorf("the line of the request without a route is %+v", l)
 	}
 	if l := told["GET /api/v1/me"]; l.Status != http.StatusUnauthorized || l.Merchant != "" {
-		t.Errorf("the refused request's line is %+v", l)
+		t.Errorf("the line of the refused request is %+v", l)
 	}
 	for _, secret := range []string{"s3cr3t", "order-hush", "cs_no-such-token", "sk_test", o.Credential, "no/such"} {
 		if strings.Contains(access.String(), secret) {
@@ -62,7 +62,7 @@ func TestAccessLogTellsOfEachRequestAndOfNoSecret(t *testing.T) {
 	}
 }
 
-// A line of the log that a request causes has the request's id, as the reply has it.
+// A line that a request causes in the log has the id that the reply has in X-Request-Id.
 func TestLinesOfTheLogHaveTheRequestsID(t *testing.T) {
 	t.Parallel()
 	log := &harness.Diary{}
@@ -75,6 +75,6 @@ func TestLinesOfTheLogHaveTheRequestsID(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("the refusal's line has no id:\n%s", log)
+		t.Errorf("the line about the refusal lacks the request's id:\n%s", log)
 	}
 }

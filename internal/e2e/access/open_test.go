@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Each thing that is open has an age, until somebody ends it.
+// The service reports the age of the oldest open thing of each kind, until somebody ends it.
 func TestOldestOfEachKindHasAnAge(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		age := func(kind string) time.Duration {
@@ -18,7 +18,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 			harness.Must(t, err)
 			at, known := oldest[kind]
 			if !known {
-				t.Fatalf("there is no kind %q of %v", kind, oldest)
+				t.Fatalf("the kind %q is not in %v", kind, oldest)
 			}
 			if at.IsZero() {
 				return 0
@@ -58,7 +58,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		id := d.IDs[1]
 		d.Clock.Advance(d.Expires(t, id).Sub(d.Clock.Now()))
 		d.Pass(t, time.Minute)
-		harness.Eventually(t, "it is expired", func() bool { return d.Live.Status(t, id) == "expired" })
+		harness.Eventually(t, "the payment is expired", func() bool { return d.Live.Status(t, id) == "expired" })
 		d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		d.Pass(t, 7*time.Hour)
 		is("late money", 7*time.Hour)

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// The words of persons, which nobody finds in a copy of the database.
+// Personal data that must not be readable in a copy of the database.
 const (
 	saidWords = "Ana Clarity of 12 Rose Lane signed for it"
 	fileName  = "passport of Ana Clarity.txt"
@@ -26,14 +26,14 @@ const (
 	noteWords = "Benedita Clarity was paid back by hand"
 )
 
-// persons is a shop whose shoppers are known by name.
+// persons is a shop whose evidence, notifications and events name shoppers.
 type persons struct {
 	harness.Client
 	claim, evidence, cash, receipt string
 	hook                           harness.Subscribed
 }
 
-// told writes evidence, notifications and events with names of shoppers.
+// told makes evidence, notifications and events that name shoppers.
 func told(t *testing.T, s *harness.Instance) persons {
 	t.Helper()
 	o := s.NewShop(t)
@@ -43,7 +43,7 @@ func told(t *testing.T, s *harness.Instance) persons {
 	o.Post(t, path, `{"kind":"note","text":"`+saidWords+`"}`).Want(t, http.StatusCreated)
 	p.claim = claim
 	p.evidence = o.Post(t, path, harness.EvidenceFile("text/plain", fileName, []byte(fileWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
-	harness.RuleClaim(t, o, payment, "won") // claim.resolved tells the evidence
+	harness.RuleClaim(t, o, payment, "won") // the event claim.resolved has the evidence
 	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
 		Want(t, http.StatusOK)
@@ -51,13 +51,13 @@ func told(t *testing.T, s *harness.Instance) persons {
 	harness.Must(t, err)
 	p.cash, p.receipt = id, waiting[0].ID
 	harness.Must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
-	harness.Eventually(t, "the inbox has the claim's end", func() bool {
+	harness.Eventually(t, "the inbox has claim.resolved with the evidence", func() bool {
 		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), saidWords)
 	})
 	return p
 }
 
-// shows fails where what a merchant or the operator is shown lacks the words.
+// shows fails the test unless the merchant and the operator can read the personal data.
 func (p persons) shows(t *testing.T, s *harness.Instance, when string) {
 	t.Helper()
 	p.Instance, p.hook.Instance = s, s
@@ -87,7 +87,7 @@ func (p persons) shows(t *testing.T, s *harness.Instance, when string) {
 	}
 }
 
-// needles are the words, as they are and in base64.
+// needles returns the personal data in plain text and in base64, each with its name.
 func needles() map[string]string {
 	needles := map[string]string{}
 	for _, word := range []string{saidWords, fileName, fileWords, payerName + `","email`, payerMail} {
@@ -100,8 +100,8 @@ func needles() map[string]string {
 	return needles
 }
 
-// secret lists what of the words is found in the rows of the database, as it is or in base64.
-// The note on a notification is the operator's word, and is in the audit log too.
+// secret lists the personal data that the rows of the database have in plain text or in base64. It
+// does not look for the operator's note, which is in the audit log in plain text.
 func secret(t *testing.T, s *harness.Instance) (found []string) {
 	t.Helper()
 	needles := needles()
@@ -118,7 +118,7 @@ func secret(t *testing.T, s *harness.Instance) (found []string) {
 	return slices.Compact(found)
 }
 
-// noWordInFiles fails where a word is in the files of a database that has files.
+// noWordInFiles fails the test if the files of a SQLite database have personal data.
 func noWordInFiles(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	path, ok := strings.CutPrefix(s.Database, "sqlite:")
@@ -160,8 +160,8 @@ func dump(t *testing.T, s *harness.Instance) map[string][]string {
 	return tables
 }
 
-// Who has a copy of the database and no master key, reads neither evidence nor what providers
-// told; merchants and the operator do, also after the master key was rotated.
+// A copy of the database without the master key shows neither evidence nor notifications. Merchants
+// and the operator can read them, also after a rotation of the master key.
 func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -171,7 +171,7 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 		p := told(t, s)
 		p.shows(t, s, "at once")
 		if found := secret(t, s); len(found) > 0 {
-			t.Errorf("found in the database: %q", found)
+			t.Errorf("the database has in plain text: %q", found)
 		}
 		s.End(t)
 
@@ -181,19 +181,19 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 		_, err := s.App.Secrets.Reseal(ctx)
 		harness.Must(t, err)
 		if !slices.Equal(before, dump(t, s)["receipts"]) {
-			t.Error("a rotation of the master key writes notifications anew")
+			t.Error("a rotation of the master key changes the kept notifications, want only the root encrypted again")
 		}
 		s.End(t)
 		s = harness.StartWith(t, database, c, masterKeys(2))
 		p.shows(t, s, "after a rotation")
 		if found := secret(t, s); len(found) > 0 {
-			t.Errorf("found in the database after a rotation: %q", found)
+			t.Errorf("after a rotation the database has in plain text: %q", found)
 		}
 		noWordInFiles(t, s)
 	})
 }
 
-// A notification that comes twice is applied once, whatever its ciphertext is.
+// A repeated notification is kept once, although it is encrypted to another text each time.
 func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -205,12 +205,12 @@ func TestNotificationThatComesTwiceIsKeptOnce(t *testing.T) {
 		list, err := s.App.Notices.Notifications(ctx, id, 10)
 		harness.Must(t, err)
 		if len(list) != 1 || string(list[0].Body) != body {
-			t.Errorf("kept are %+v", list)
+			t.Errorf("the kept notifications are %+v, want one", list)
 		}
 	})
 }
 
-// unseal puts the texts back as they were stored before they were encrypted.
+// unseal stores the texts in plain text, as old versions of the service did.
 func unseal(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	query, closeDB := s.Open(t)
@@ -255,8 +255,8 @@ func unseal(t *testing.T, s *harness.Instance) {
 	exec("DELETE FROM secrets WHERE id = 'resealed/personal'")
 }
 
-// A database from before evidence and notifications were encrypted is read as it is, and
-// encrypted while the service runs.
+// The service reads an old database whose evidence and notifications are not encrypted, and
+// encrypts it while it runs.
 func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -266,16 +266,16 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 		s.End(t)
 		unseal(t, s)
 		if found := secret(t, s); len(found) < 8 {
-			t.Fatalf("the database is not from before: only %q is in it", found)
+			t.Fatalf("the database is not like an old one: it has in plain text only %q", found)
 		}
 		s = harness.Start(t, database, c)
 		p.shows(t, s, "before it is encrypted")
 		_, err := s.App.Privacy.SealPersonal(ctx)
 		harness.Must(t, err)
-		harness.Eventually(t, "nothing is found", func() bool { return len(secret(t, s)) == 0 })
+		harness.Eventually(t, "the database has no personal data in plain text", func() bool { return len(secret(t, s)) == 0 })
 		p.shows(t, s, "after it was encrypted")
 		if n, err := s.App.Privacy.SealPersonal(ctx); n != 0 || err != nil {
-			t.Errorf("encrypted again: %d, %v", n, err)
+			t.Errorf("the second run encrypts %d texts with the error %v, want none", n, err)
 		}
 		s.End(t)
 		if exec, closeDB := s.Exec(t); strings.HasPrefix(database, "sqlite:") {
@@ -286,20 +286,20 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 	})
 }
 
-// What cannot be opened is named, and holds up nothing else.
+// A text that cannot be decrypted is named in the log, and does not affect other texts.
 func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		p, other := told(t, s), told(t, s)
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
-		// Moved from another row, and damaged.
+		// The first text is copied from another row, the others are damaged.
 		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
 		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
 		defer s.Log.Mute()
 
 		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
-			t.Errorf("notification %s reads as %q, %v", p.receipt, n.Body, err)
+			t.Errorf("the notification %s reads as %q with the error %v, want an error that names it", p.receipt, n.Body, err)
 		}
 		list, err := s.App.Notices.Notifications(ctx, p.cash, 10)
 		harness.Must(t, err)
@@ -316,16 +316,16 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		damaged, err := http.NewRequest(http.MethodGet, s.URL+harness.APIPath+"/claims/"+p.claim+"/evidence/"+p.evidence+"/file", nil)
 		harness.Must(t, err)
 		damaged.Header.Set("Authorization", "Bearer "+p.Credential)
-		res, err := http.DefaultTransport.RoundTrip(damaged) // not as what the document promises
+		res, err := http.DefaultTransport.RoundTrip(damaged) // without the check against the document, which has no 500
 		harness.Must(t, err)
 		res.Body.Close()
 		if res.StatusCode != http.StatusInternalServerError {
-			t.Errorf("the damaged file is %d", res.StatusCode)
+			t.Errorf("the damaged file returns %d, want 500", res.StatusCode)
 		}
 		s.Log.Take(t, "files.content "+p.evidence)
 		other.shows(t, s, "beside damaged rows")
 
-		// What was written is kept, also where the claim is written again.
+		// A write of the claim must not overwrite the text that cannot be decrypted.
 		_, claim := p.Dispute(t, true)
 		p.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", claim)
@@ -333,13 +333,13 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:AAAA', 'sealed:1:') WHERE id = $1", claim)
 		r = p.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
 		if r.Text(t, "evidence.0.text") != "it was signed for" || r.Text(t, "evidence.1.text") != "it was signed for" {
-			t.Errorf("the mended claim shows %s", r)
+			t.Errorf("the repaired claim shows %s, want both texts", r)
 		}
 	})
 }
 
-// The finished work is not looked at again but once, a day later: nodes of the version before
-// may have written meanwhile.
+// When all personal data is encrypted, the service looks once more, a day later: nodes of an older
+// version may have written plain text since then.
 func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		p := told(t, s)
@@ -351,11 +351,11 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); harness.Must(t, err) }
 		seal()
 		if done() != "1" {
-			t.Fatalf("a first look left %q", done())
+			t.Fatalf("after the first run the mark has version %q, want 1", done())
 		}
 		seal()
 		if done() != "1" {
-			t.Errorf("a second look at once left %q", done())
+			t.Errorf("after a second run at once the mark has version %q, want 1", done())
 		}
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
@@ -364,16 +364,16 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 		seal()
 		seal()
 		if done() != "2" {
-			t.Errorf("a look a day later left %q", done())
+			t.Errorf("after a run a day later the mark has version %q, want 2", done())
 		}
 		n, err := s.App.Notices.Notification(ctx, p.receipt)
 		harness.Must(t, err)
 		if !bytes.Equal(n.Body, []byte("name=Ana")) {
-			t.Errorf("the notification is %q", n.Body)
+			t.Errorf("the notification reads as %q, want name=Ana", n.Body)
 		}
 		for _, row := range dump(t, s)["receipts"] {
 			if strings.Contains(row, "name=Ana") {
-				t.Errorf("in plain text: %s", row)
+				t.Errorf("a row is still in plain text: %s", row)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// The shopper of these tests, and words of hers.
+// The shopper of these tests, and texts with her name.
 const (
 	inesMail  = "ines.valadares@mail.example"
 	inesName  = "Ines Valadares"
@@ -27,7 +27,7 @@ const (
 		`"lineItems":[{"name":"Cup of Ines Valadares","quantity":2,"unitAmount":5,"sku":"Ines Valadares 1"}]`
 )
 
-// ines is a shop with payments of one shopper, and one of another.
+// ines is a shop with payments of the shopper Ines, and one payment of another shopper.
 type ines struct {
 	harness.Client
 	paid, disputed, refunded, pending, others string
@@ -58,13 +58,14 @@ func sells(t *testing.T, s *harness.Instance) ines {
 	p.pending = o.Create(t, strings.Replace(with("30", "sbx_cash", inesMail), "{", `{"hostedCheckout":true,`, 1))
 	p.others = o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"other@mail.example","userName":"Other Person"}`)
 	p.session = o.Session(t, `{"amount":10,"customer":{"firstName":"Ines","lastName":"Valadares","email":"`+inesMail+`","phone":"+5511999990000"},`+inesGift+`}`)
-	harness.Eventually(t, "the inbox has the claim's end", func() bool {
+	harness.Eventually(t, "the inbox has claim.resolved with the evidence", func() bool {
 		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), inesWords)
 	})
 	return p
 }
 
-// traces counts the rows in which somebody finds the shopper, by table. Texts at rest are opened.
+// traces counts the rows and replies that have one of the words, by table. It reads encrypted texts
+// through the service, which decrypts them.
 func traces(t *testing.T, s *harness.Instance, p ines, words ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -101,11 +102,11 @@ func traces(t *testing.T, s *harness.Instance, p ines, words ...string) map[stri
 	return found
 }
 
-// A shopper asks for all that is kept, and then that it goes. The books stay as they are.
+// A shopper's data is exported and then erased. The books do not change.
 func TestShopperIsExportedAndErased(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		p := sells(t, s)
-		defer s.Log.Mute() // deliveries that the clock outran
+		defer s.Log.Mute() // the clock's jumps make deliveries fail
 		who := privacy.Shopper{Merchant: p.Merchant.ID, Email: " " + inesMail, Document: "52998224725"}
 		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		found, err := s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
@@ -119,7 +120,7 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 			}
 		}
 		if len(found.Payments) != 4 || len(found.Sessions) != 1 || strings.Contains(all, "other@mail.example") || files != inesWords {
-			t.Errorf("%d payments and %d sessions are exported, with files %q", len(found.Payments), len(found.Sessions), files)
+			t.Errorf("the export has %d payments, %d sessions and the files %q, want 4, 1 and only those of the shopper", len(found.Payments), len(found.Sessions), files)
 		}
 		for _, want := range []string{inesMail, inesWhy, inesWords, "198.51.100.7", "529.982.247-25", "who=ines", "A gift from Ines", "Cup of Ines", "Ines Valadares 1"} {
 			if !strings.Contains(all, want) {
@@ -132,27 +133,27 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		for _, path := range []string{"/me", "/payments/" + p.paid, "/payments/" + p.disputed, "/payments/" + p.refunded, "/payments/" + p.others, "/me/balance"} {
 			before[path] = withoutPerson(t, p.Get(t, path).Want(t, http.StatusOK))
 			if whose := strings.Contains(before[path], "Ines"); whose {
-				t.Fatalf("the books tell of the shopper: %s", before[path])
+				t.Fatalf("%s has the shopper's name beside the personal fields: %s", path, before[path])
 			}
 		}
 		dry, err := s.App.Privacy.EraseShopper(ctx, by, who, true)
 		harness.Must(t, err)
 		if len(dry.Payments) != 3 || traces(t, s, p, inesMail)["payments"] < 4 {
-			t.Errorf("a look at what would be erased: %+v", dry)
+			t.Errorf("a dry run reports %+v or erases, want 3 payments and no change", dry)
 		}
 		done, err := s.App.Privacy.EraseShopper(ctx, by, who, false)
 		harness.Must(t, err)
 		if fmt.Sprint(done) != fmt.Sprint(dry) || len(done.Kept) != 1 || done.Kept[p.pending] == "" || len(done.Sessions) != 0 {
-			t.Errorf("erased: %+v, said before: %+v; only the pending payment is kept", done, dry)
+			t.Errorf("the erasure reports %+v, the dry run reported %+v; want the same, with only the pending payment kept", done, dry)
 		}
 		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		harness.Must(t, err)
 		if len(done.Payments) != 0 || len(done.Sessions) != 1 || len(done.Kept) != 1 {
-			t.Errorf("erased the second time: %+v, want the checkout alone", done)
+			t.Errorf("the second erasure reports %+v, want only the session", done)
 		}
 		for path, was := range before {
 			if is := withoutPerson(t, p.Get(t, path).Want(t, http.StatusOK)); is != was {
-				t.Errorf("%s was\n%s\nand is\n%s", path, was, is)
+				t.Errorf("the erasure changed %s from\n%s\nto\n%s", path, was, is)
 			}
 		}
 		harness.AuditEntry(t, p.Client, audit.ShopperErased, p.disputed)
@@ -167,27 +168,27 @@ func TestShopperIsExportedAndErased(t *testing.T) {
 		done, err = s.App.Privacy.EraseShopper(ctx, by, privacy.Shopper{Payment: p.pending}, false)
 		harness.Must(t, err)
 		if len(done.Payments) != 1 {
-			t.Errorf("the payment that is over now: %+v", done)
+			t.Errorf("the erasure of the expired payment reports %+v, want one payment", done)
 		}
 		if found := traces(t, s, p, inesMail, inesName, inesWords, "who=ines", "198.51.100.7", "529.982"); len(found) > 0 {
 			t.Errorf("the shopper is still in %v", found)
 		}
 		if found := traces(t, s, p, "other@mail.example"); found["payments"] != 1 {
-			t.Errorf("another shopper is in %v", found)
+			t.Errorf("the other shopper is in %v, want one payment", found)
 		}
-		// Money goes on to move.
+		// An erased payment can still be refunded.
 		p.Refund(t, p.refunded, `{"amount":5}`).Want(t, http.StatusOK)
 		harness.Eventually(t, "the second refund is made", func() bool { return p.Claims(t, p.refunded) == "approved approved" })
 		found, err = s.App.Privacy.ExportShopper(ctx, by, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail})
 		harness.Must(t, err)
 		if len(found.Payments)+len(found.Sessions) != 0 {
-			t.Errorf("after all was erased the export has %+v", found)
+			t.Errorf("after the erasure the export has %+v, want nothing", found)
 		}
 		s.Clean(t)
 	})
 }
 
-// withoutPerson is a body without what it tells of the shopper and the purchase.
+// withoutPerson returns a reply's body without the fields of the shopper and the purchase.
 func withoutPerson(t *testing.T, r harness.Reply) string {
 	t.Helper()
 	var body map[string]any
@@ -200,7 +201,8 @@ func withoutPerson(t *testing.T, r harness.Reply) string {
 	return string(text)
 }
 
-// awaitLetGo waits until nobody asks any more whether a payment that expired was paid.
+// awaitLetGo moves the clock, and waits until an expired payment is no longer queried. Only then may
+// it be erased.
 func awaitLetGo(t *testing.T, s *harness.Instance, payment string) {
 	t.Helper()
 	is := func(that func(pay.Payment) bool) func() bool {
@@ -212,10 +214,10 @@ func awaitLetGo(t *testing.T, s *harness.Instance, payment string) {
 	}
 	harness.Eventually(t, "the payment has expired", is(func(p pay.Payment) bool { return !p.Status.Open() }))
 	s.Clock.Advance(31 * 24 * time.Hour)
-	harness.Eventually(t, "nobody asks about the payment", is(func(p pay.Payment) bool { return p.DueAt.IsZero() }))
+	harness.Eventually(t, "the payment is no longer queried", is(func(p pay.Payment) bool { return p.DueAt.IsZero() }))
 }
 
-// Whoever asks about a shopper says which merchant's, and who.
+// An erasure must name the shopper and the merchant. It does not erase other shoppers.
 func TestShopperOfNobodyIsNotErased(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		p := sells(t, s)
@@ -230,7 +232,7 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			"no such merchant":           {Merchant: "mer_none", Email: inesMail},
 		} {
 			if done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false); err == nil {
-				t.Errorf("%s: %+v", name, done)
+				t.Errorf("%s: the erasure reports %+v, want an error", name, done)
 			}
 		}
 		for name, who := range map[string]privacy.Shopper{
@@ -241,13 +243,13 @@ func TestShopperOfNobodyIsNotErased(t *testing.T) {
 			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{}, who, false)
 			harness.Must(t, err)
 			if len(done.Payments)+len(done.Sessions)+len(done.Kept) != 0 {
-				t.Errorf("%s: %+v", name, done)
+				t.Errorf("%s: the erasure reports %+v, want nothing", name, done)
 			}
 		}
 	})
 }
 
-// Each kind of data is kept as long as the operator says, and no longer.
+// Each kind of personal data is erased when its retention ends, and not earlier.
 func TestPersonalDataEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -255,7 +257,7 @@ func TestPersonalDataEnds(t *testing.T) {
 			c.Retention = privacy.Retention{Shoppers: 100 * day, Evidence: 40 * day, Notifications: 10 * day, Addresses: 20 * day}
 		})
 		p := sells(t, s)
-		defer s.Log.Mute() // deliveries that the clock outran
+		defer s.Log.Mute() // the clock's jumps make deliveries fail
 		harness.Must(t, s.App.Access.WriteKeyUses(ctx))
 		addresses := func() (n int) {
 			for _, e := range harness.AuditActs(t, p.Client) {
@@ -274,7 +276,7 @@ func TestPersonalDataEnds(t *testing.T) {
 			for _, where := range want {
 				name, gone := strings.CutPrefix(where, "no ")
 				if gone == (found[name] > 0) {
-					t.Errorf("%s: %s in %v", when, where, found)
+					t.Errorf("%s: want %s, found the shopper in %v", when, where, found)
 				}
 			}
 			s.Clean(t)
@@ -285,26 +287,26 @@ func TestPersonalDataEnds(t *testing.T) {
 		at("at once", 0, "payments", "claims", "files", "notifications")
 		at("after 11 days", 11*day, "payments", "claims", "files", "no notifications")
 		if addresses() == 0 {
-			t.Error("after 11 days the addresses are gone")
+			t.Error("after 11 days the audit log has no address, want them for 20 days")
 		}
 		at("after 21 days", 10*day, "payments", "claims", "files")
 		if n := addresses(); n != 0 {
-			t.Errorf("after 21 days %d entries have an address", n)
+			t.Errorf("after 21 days %d entries have an address, want none", n)
 		}
 		at("after 41 days", 20*day, "payments", "no files", "no claims")
 		awaitLetGo(t, s, p.pending)
 		at("after 132 days", 60*day, "no payments", "no claims")
-		// A round that is over begins anew after a month.
+		// Later payments are erased in a later round.
 		fresh := p.Create(t, `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"`+inesMail+`"}`)
 		at("a new payment", 99*day, "payments")
 		at("a new payment a day later", 2*day, "no payments")
 		if got := p.Status(t, fresh); got != "completed" {
-			t.Errorf("the new payment is %s", got)
+			t.Errorf("the new payment is %s, want completed", got)
 		}
 	})
 }
 
-// An address that somebody changes is found out; one that has gone is not missed.
+// The check finds an address of the audit log that was changed. An erased address is no error.
 func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -320,18 +322,18 @@ func TestAddressOfTheAuditLogIsProved(t *testing.T) {
 		broken, err := s.App.Check(ctx)
 		harness.Must(t, err)
 		if len(broken) != 1 || !strings.Contains(fmt.Sprint(broken), entry.ID) {
-			t.Errorf("a check finds %v", broken)
+			t.Errorf("the check finds %v, want the entry %s", broken, entry.ID)
 		}
 		exec("DELETE FROM audit_addresses WHERE id = $1", entry.ID)
 		s.Clean(t)
 		if got := harness.AuditEntry(t, o, audit.LoginCreated, loginOf(t, s, o)); got.By.IP != "" {
-			t.Errorf("the entry has the address %q", got.By.IP)
+			t.Errorf("the entry still has the address %q", got.By.IP)
 		}
 	})
 }
 
-// The checkout in which a shopper chose anew has his address, and not his name: it goes with the
-// payment before it.
+// When a shopper chooses another method, the new session has the shopper's IP address and no name.
+// It is exported and erased with the payment before it.
 func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -353,7 +355,7 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 			harness.Must(t, err)
 			if len(found.Sessions) != 1 || found.Sessions[0].IP != "198.51.100.123" {
-				t.Errorf("of %+v the export has the checkouts %+v", who, found.Sessions)
+				t.Errorf("the export of %+v has the sessions %+v, want one with the address", who, found.Sessions)
 			}
 		}
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
@@ -361,7 +363,7 @@ func TestCheckoutOfTheSecondChoiceIsErased(t *testing.T) {
 		query, end := s.Open(t)
 		defer end()
 		if left := query("SELECT doc FROM sessions WHERE doc LIKE '%198.51.100.123%' OR doc LIKE '%ines%'"); len(left) > 0 || len(done.Sessions) != 1 || len(done.Payments) != 1 {
-			t.Errorf("erased are %+v, and left is %v", done, left)
+			t.Errorf("the erasure reports %+v and leaves %v, want one session, one payment and nothing left", done, left)
 		}
 	})
 }

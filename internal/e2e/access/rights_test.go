@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// A restricted key does what it has a right to, as it is and as the secret half of a login.
+// A restricted key may do only what it has a right to. So may the tokens of a login with it.
 func TestRestrictedKeyHasItsRights(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -45,7 +45,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 		for _, right := range tenant.Rights() {
 			key := o.NewKey(t, auth.NewKey{Kind: tenant.Restricted, Rights: []tenant.Right{right}})
 			if !strings.HasPrefix(key.Credential, "rk_test_") {
-				t.Errorf("a restricted key begins %.8s", key.Credential)
+				t.Errorf("a restricted key begins with %.8s, want rk_test_", key.Credential)
 			}
 			pair := o.Post(t, "/auth/token", harness.LoginBody(o.Sandbox.Publishable, key.Credential)).Want(t, http.StatusOK)
 			for name, who := range map[string]harness.Client{"key": key, "token": o.As(pair.Text(t, "accessToken"))} {
@@ -54,12 +54,12 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 					if use.right != right {
 						r.Refused(t, "403 forbidden permission_error")
 						if got := r.Text(t, "error.details.right"); got != string(use.right) {
-							t.Errorf("%s %s by a %s for %s: the right that it lacks is %s, want %s", use.method, use.path, name, right, got, use.right)
+							t.Errorf("%s %s with a %s for %s: the error names the right %s, want %s", use.method, use.path, name, right, got, use.right)
 						}
 						continue
 					}
 					if name == "key" && r.Status >= 300 {
-						t.Errorf("%s %s with a right to it: %s", use.method, use.path, r)
+						t.Errorf("%s %s is refused to a key with the right %s: %s", use.method, use.path, right, r)
 					}
 				}
 				who.Get(t, "/ping").Want(t, http.StatusOK)
@@ -85,7 +85,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 	})
 }
 
-// The merchant's money is for his first shop and for whom he gave the right to it.
+// Only the merchant's first shop may withdraw, and keys of other shops that have the right to.
 func TestFurtherShopsDoNotWithdraw(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -111,8 +111,8 @@ func TestFurtherShopsDoNotWithdraw(t *testing.T) {
 	})
 }
 
-// A shop sees what is its own; credentials of the whole merchant see everything, and name the
-// shop where a request is about one.
+// A shop sees only what is its own. A key of the whole merchant sees everything, and must name the
+// shop in requests about one shop.
 func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -140,7 +140,7 @@ func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 			}
 			for _, id := range unwanted {
 				if strings.Contains(text, id) {
-					t.Errorf("GET %s shows %s, of a sibling", path, id)
+					t.Errorf("GET %s shows %s of another shop", path, id)
 				}
 			}
 		}
@@ -156,7 +156,7 @@ func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 		}
 		all, of, other := n(whole), n(o), n(second)
 		if all == of || all == other || of == other {
-			t.Errorf("%s movements in all, %s and %s of the shops", all, of, other)
+			t.Errorf("%s movements of the merchant, %s and %s of the shops, want three different numbers", all, of, other)
 		}
 		second.Get(t, "/me/balance/movements?limit=1&offset=1").Want(t, http.StatusOK)
 
@@ -175,10 +175,10 @@ func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 		}
 		second.Get(t, "/settlements/"+id+"/report").Refused(t, "403 forbidden permission_error")
 		if _, pdf := harness.ReportFile(t, whole, "/settlements/"+id+"/report"); !bytes.HasPrefix(pdf, []byte("%PDF")) {
-			t.Errorf("the receipt begins %.20q", pdf)
+			t.Errorf("the receipt begins with %.20q, want a PDF", pdf)
 		}
 
-		// Where a request is about a shop, the query names it.
+		// A request about one shop names it in the query.
 		whole.Get(t, "/payments/"+mine).Refused(t, "401 shop_required authentication_error")
 		whole.Get(t, "/payments/"+mine+"?shopId="+o.Shop.ID).Want(t, http.StatusOK)
 		whole.Get(t, "/payments/"+mine+"?shopId="+second.Shop.ID).Refused(t, "404 transaction_not_found invalid_request_error")
@@ -191,7 +191,7 @@ func TestSiblingShopsSeeNothingOfEachOther(t *testing.T) {
 	})
 }
 
-// A key that somebody took is used from elsewhere: its owner and the operator can see that.
+// The merchant and the operator can see that a key is used from a new address: it may be stolen.
 func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -202,7 +202,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 			_, err := fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: cascada\r\nAuthorization: Bearer %s\r\n\r\n", harness.APIPath, o.Credential)
 			harness.Must(t, err)
 			if got := status(t, c); got != http.StatusOK {
-				t.Fatalf("GET /ping from %s: %d", address, got)
+				t.Fatalf("GET /ping from %s returns %d", address, got)
 			}
 		}
 		told := func() (addresses []string) {
@@ -217,20 +217,20 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 		}
 		from("127.0.0.1")
 		if got := told(); len(got) != 0 {
-			t.Errorf("the first address of a key is told of: %v", got)
+			t.Errorf("the first address of a key is reported as new: %v", got)
 		}
 		for range 3 {
 			from("127.0.0.1")
 			from("127.0.0.2")
 		}
 		if got := told(); !slices.Equal(got, []string{"127.0.0.2"}) {
-			t.Errorf("told of %v, want 127.0.0.2", got)
+			t.Errorf("the new addresses are %v, want 127.0.0.2", got)
 		}
-		for i := range 20 { // at once: a few are in the audit log, the others are counted
+		for i := range 20 { // of many at once, the audit log has a few and counts the others
 			from(fmt.Sprint("127.0.1.", i+1))
 		}
 		if got := told(); len(got) > 2 {
-			t.Errorf("%d entries of one moment", len(got))
+			t.Errorf("the audit log has %d new addresses of one moment, want 2 at most", len(got))
 		}
 		s.Clock.Advance(2 * time.Hour)
 		from("127.0.0.2")
@@ -244,7 +244,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 				continue
 			}
 			if used++; u.Addresses != 22 || s.Clock.Now().Sub(u.Last) > time.Minute {
-				t.Errorf("the key %s was used from %d addresses, last at %s", k.ID, u.Addresses, u.Last)
+				t.Errorf("the key %s was used from %d addresses, last at %s; want 22, just now", k.ID, u.Addresses, u.Last)
 			}
 		}
 		if used != 1 {
@@ -253,7 +253,7 @@ func TestKeyUsedFromElsewhereIsTold(t *testing.T) {
 	})
 }
 
-// Tokens of the admin API end by themselves.
+// Tokens of the admin API can expire. Then the operator can get another one.
 func TestOperatorsTokenEnds(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		token, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", s.Clock.Now().Add(time.Hour))
@@ -262,21 +262,22 @@ func TestOperatorsTokenEnds(t *testing.T) {
 			t.Errorf("a new token is refused: %v", err)
 		}
 		if _, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{}); err == nil {
-			t.Error("an operator with a good token was given another one")
+			t.Error("an operator with a valid token got another one")
 		}
 		s.Clock.Advance(time.Hour)
 		if _, err := s.App.Operators.Authenticate(ctx, token); err == nil {
-			t.Error("a token that has ended is taken")
+			t.Error("an expired token is accepted")
 		}
 		again, _, err := s.App.Operators.Add(ctx, s.App.Self(), "ana", time.Time{})
 		harness.Must(t, err)
 		if o, err := s.App.Operators.Authenticate(ctx, again); err != nil || o.Name != "ana" {
-			t.Errorf("the token in its place: %v, %v", o.Name, err)
+			t.Errorf("the second token belongs to %q with the error %v, want ana", o.Name, err)
 		}
 	})
 }
 
-// Who took a key of one shop adds no wallet unseen: the endpoints of all shops are told.
+// Endpoints of all the merchant's shops get wallet.created, so that a thief with one shop's key
+// cannot add a wallet unseen.
 func TestNewWalletIsToldToEveryShop(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -290,17 +291,17 @@ func TestNewWalletIsToldToEveryShop(t *testing.T) {
 		for _, endpoint := range []*harness.Receiver{first, other} {
 			got := endpoint.Await(t, 1)
 			if len(got) != 1 || got[0].Text("type") != "wallet.created" || got[0].Text("data.object.id") != id || strings.Contains(string(got[0].Body), harness.CLABE) {
-				t.Errorf("told of a wallet: %d events, %s", len(got), got[0].Body)
+				t.Errorf("the endpoint has %d events, the first is %s; want wallet.created without the bank account", len(got), got[0].Body)
 			}
 		}
 		first.Deliveries()[0].Verify(t, s, secret)
 		if first.Deliveries()[0].Text("shopId") != o.Shop.ID || other.Deliveries()[0].Text("shopId") != second.Shop.ID {
-			t.Error("an event names another shop than its endpoint's")
+			t.Error("an event does not name the shop of its endpoint")
 		}
 		stranger.Wallet(t)
 		foreign.Await(t, 1)
 		if n := len(first.Deliveries()) + len(other.Deliveries()) + len(foreign.Deliveries()); n != 3 {
-			t.Errorf("%d events in all, want 3", n)
+			t.Errorf("the endpoints have %d events in all, want 3", n)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 		harness.Soon(t, "the provider to be asked", asked)
 		_, err := s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"apiKey": "key-2", "webhookSecret": "bank-new"})
 		harness.Must(t, err)
-		_, err = s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // the one before it still counts
+		_, err = s.App.Accounts.Rotate(ctx, s.App.Self(), "bank", map[string]string{"merchantNumber": "77"}) // key-1's grace goes on after a second rotation
 		harness.Must(t, err)
 		release()
 		during := harness.Soon(t, "the payment to be answered", held).Want(t, http.StatusCreated).Text(t, "transactionId")
@@ -37,12 +37,12 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 			return len(a.Before) > 0
 		}
 		if !kept() {
-			t.Error("the credentials of before were forgotten while they count")
+			t.Error("the old credentials were deleted during their grace")
 		}
 		s.TellUpstream(t, u, after, 1, "paid", "bank-other").Refused(t, "401 invalid_token authentication_error")
 		s.Clock.Advance(acquirer.AccountGrace)
 		if kept() {
-			t.Error("the credentials of before are kept though they count no more")
+			t.Error("the old credentials are kept after their grace")
 		}
 		s.TellUpstream(t, u, after, 1, "paid", "bank-hush").Refused(t, "401 invalid_token authentication_error")
 		s.TellUpstream(t, u, after, 1, "paid", "bank-new").Is(t, http.StatusOK, `{"ok":true}`)
@@ -52,7 +52,7 @@ func TestRotationKeepsWhatIsUnderWay(t *testing.T) {
 			}
 		}
 		if id := live.Create(t, o.PixOrder(t)); live.Status(t, id) != "pending" {
-			t.Errorf("the new key takes no payment")
+			t.Errorf("a payment with the new key is not pending")
 		}
 	})
 }

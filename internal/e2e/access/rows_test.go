@@ -7,11 +7,11 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// rows returns every sandbox row of a shop, and those of its merchant that are
-// no shop's, each as a text, straight from the database.
+// rows returns from the database, as texts, every sandbox row of a shop, and of its merchant in
+// tables without a shop.
 func rows(t *testing.T, s *harness.Instance, o harness.Client) map[string]bool {
 	t.Helper()
-	harness.Eventually(t, "nothing of the tests' is on its way", func() bool {
+	harness.Eventually(t, "no delivery waits", func() bool {
 		_, err := s.App.Webhooks.Dispatch(ctx)
 		harness.Must(t, err)
 		return s.Due(t).IsZero()
@@ -28,10 +28,10 @@ func rows(t *testing.T, s *harness.Instance, o harness.Client) map[string]bool {
 		columns[table][column] = true
 	}
 	if len(columns) < 10 {
-		t.Fatalf("found only the tables %v", columns)
+		t.Fatalf("the database has only the tables %v", columns)
 	}
 	for table, has := range columns {
-		if !has["merchant"] || table == "blocks" || table == "unsealed" { // seals go on by themselves
+		if !has["merchant"] || table == "blocks" || table == "unsealed" { // the service seals rows at any time
 			continue
 		}
 		where := "merchant = '" + o.Merchant.ID + "'"
@@ -46,12 +46,13 @@ func rows(t *testing.T, s *harness.Instance, o harness.Client) map[string]bool {
 		}
 	}
 	if len(all) == 0 {
-		t.Fatalf("%s has no rows", o.Shop.ID)
+		t.Fatalf("the database has no rows of the shop %s", o.Shop.ID)
 	}
 	return all
 }
 
-// columnsOf lists tables and their columns; true is PostgreSQL.
+// columnsOf has the query for all tables and their columns. The key true is PostgreSQL, false is
+// SQLite.
 var columnsOf = map[bool]string{
 	true:  "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'",
 	false: "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'",

@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// A label is kept for good: what a stranger makes up is none.
+// A label of a metric stays in memory for ever. So strangers must not be able to make labels.
 func TestStrangersMakeNoLabels(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,14 +45,14 @@ func TestStrangersMakeNoLabels(t *testing.T) {
 		told[string(label[1])] = true
 	}
 	if !told["other"] || len(told) > 8 {
-		t.Errorf("%d strangers made the labels %v, want them together as other", strangers, told)
+		t.Errorf("%d unknown methods made the labels %v, want them all as other", strangers, told)
 	}
 	if counted := regexp.MustCompile(`cascada_http_requests_total\{method="other",route="other",status="\d+"\} ` + fmt.Sprint(strangers)); !counted.Match(page) {
-		t.Error("/metrics does not count their requests")
+		t.Error("/metrics does not count the requests with unknown methods")
 	}
 }
 
-// What a client writes into a header is its own affair: only a trusted proxy is believed.
+// The audit log has the address from X-Forwarded-For only if a trusted proxy sent it.
 func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted []netip.Prefix
@@ -83,7 +83,7 @@ func TestAuditLogHasTheAddressThatCanBeTrusted(t *testing.T) {
 	}
 }
 
-// No reply of the API is kept by a cache, or taken for a page by a browser.
+// The API's replies forbid caches to store them, and browsers to guess their type.
 func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -102,7 +102,7 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 			for header, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 				"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Strict-Transport-Security": ""} {
 				if got := r.Header.Values(header); strings.Join(got, " and ") != want {
-					t.Errorf("%s (%d): %s is %q, want %s alone", name, r.Status, header, got, want)
+					t.Errorf("%s (%d): %s is %q, want only %q", name, r.Status, header, got, want)
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func TestRepliesAreNeitherKeptNorGuessedAt(t *testing.T) {
 	})
 }
 
-// A service whose address is https tells browsers to come back so, on pages and replies alike.
+// A service whose public URL is https sends Strict-Transport-Security with pages and replies.
 func TestBrowsersComeBackByHTTPS(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,7 +134,7 @@ func TestBrowsersComeBackByHTTPS(t *testing.T) {
 		harness.Must(t, err)
 		r.Body.Close()
 		if got := r.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
-			t.Errorf("%s: Strict-Transport-Security is %q", path, got)
+			t.Errorf("%s: Strict-Transport-Security is %q, want a year", path, got)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (l *lines) told(text string) (n int) {
 	return n
 }
 
-// What asks for no credentials is bounded too, by the address that asks.
+// Requests that need no credentials are limited by their address.
 func TestStrangersAreBounded(t *testing.T) {
 	log := &lines{}
 	c := &harness.Clock{}
@@ -181,7 +181,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		if signature != "" {
 			r.Header.Set("X-Sandbox-Signature", signature)
 		}
-		reply, err := http.DefaultTransport.RoundTrip(r) // which follows no redirect
+		reply, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
 		harness.Must(t, err)
 		reply.Body.Close()
 		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
@@ -199,28 +199,28 @@ func TestStrangersAreBounded(t *testing.T) {
 		}
 		for n := range 8 {
 			if got := from(address, method, path, "{}", ""); (got == http.StatusTooManyRequests) != (n >= 5) {
-				t.Errorf("request %d of %s: %d", n+1, path, got)
+				t.Errorf("request %d of %s returns %d, want 429 from the sixth on", n+1, path, got)
 			}
 		}
 	}
-	for i, path := range []string{"/docs", "/kyc/nobody"} { // pages: five times as many
+	for i, path := range []string{"/docs", "/kyc/nobody"} { // pages have five times the limit
 		for n := range 30 {
 			if got := from(fmt.Sprint("203.0.113.", i), http.MethodGet, path, "", ""); (got == http.StatusTooManyRequests) != (n >= 25) {
-				t.Errorf("request %d of %s: %d", n+1, path, got)
+				t.Errorf("request %d of %s returns %d, want 429 from the 26th on", n+1, path, got)
 			}
 		}
 	}
-	// Notifications have wide bounds, and bad ones keep no good one out.
+	// Notifications have a high limit, and bad ones do not block a good one.
 	const notice = "/api/v1/providers/sandbox-1/notifications"
 	payment := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
 	body := harness.Note(payment, harness.Paid50)
 	for n := range 10 {
 		if got := from("192.0.2.1", http.MethodPost, notice, body, "00"); got != http.StatusUnauthorized {
-			t.Errorf("notification %d with a bad signature: %d, want 401", n+1, got)
+			t.Errorf("notification %d with a bad signature returns %d, want 401", n+1, got)
 		}
 	}
 	if got := from("192.0.2.1", http.MethodPost, notice, body, s.Sign("sandbox-1", body)); got != http.StatusOK {
-		t.Errorf("a signed one from there: %d, want 200", got)
+		t.Errorf("a signed notification from the same address returns %d, want 200", got)
 	}
 	heard := 0
 	for range 150 {
@@ -229,24 +229,24 @@ func TestStrangersAreBounded(t *testing.T) {
 		}
 	}
 	if heard != 125 {
-		t.Errorf("%d of 150 notifications of an address in a moment were read, want 125", heard)
+		t.Errorf("%d of 150 notifications at once from one address were read, want 125", heard)
 	}
 	if n := log.told("a notification was refused"); n != 1 {
-		t.Errorf("ten refused notifications in a moment made %d lines of the log, want one", n)
+		t.Errorf("ten refused notifications at once made %d lines in the log, want one", n)
 	}
 	c.Advance(10 * time.Second)
 	from("192.0.2.1", http.MethodPost, notice, body, "00")
 	if n := log.told("more_of_them=9"); n != 1 {
-		t.Errorf("the log does not tell of the nine that it left out")
+		t.Errorf("%d lines in the log count the nine other refused notifications, want one", n)
 	}
 	for range 200 {
-		if got := from("192.0.2.3", http.MethodGet, "/readyz", "", ""); got != http.StatusOK { // balancers ask often
-			t.Fatalf("readyz: %d", got)
+		if got := from("192.0.2.3", http.MethodGet, "/readyz", "", ""); got != http.StatusOK { // load balancers poll it, so it has no limit
+			t.Fatalf("/readyz returns %d, want 200", got)
 		}
 	}
 }
 
-// Pages that watch have a place each: so many of a payment, and of an address.
+// The number of pages that watch a payment live is limited for each payment and for each address.
 func TestWatchersAreBounded(t *testing.T) {
 	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	o := s.NewShop(t)
@@ -265,21 +265,21 @@ func TestWatchersAreBounded(t *testing.T) {
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 		for range ofPayment {
 			if got := watch(id, "198.51.100.1"); got != http.StatusOK {
-				t.Fatalf("page %d is told %d", n, got)
+				t.Fatalf("a page that watches payment %d gets %d, want 200", n+1, got)
 			}
 		}
 		if got := watch(id, "198.51.100.2"); got != http.StatusServiceUnavailable {
-			t.Errorf("one more page of a payment is told %d, want 503", got)
+			t.Errorf("the 11th page of a payment gets %d, want 503", got)
 		}
 	}
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
 	if got := watch(id, "198.51.100.1"); got != http.StatusServiceUnavailable {
-		t.Errorf("one more page of an address is told %d, want 503", got)
+		t.Errorf("the 101st page of an address gets %d, want 503", got)
 	}
 	if got := watch(id, "198.51.100.2"); got != http.StatusOK {
-		t.Errorf("a page of another address is told %d, want 200", got)
+		t.Errorf("a page of another address gets %d, want 200", got)
 	}
 	if got := watch("TXN-NONE", "198.51.100.1"); got != http.StatusNotFound {
-		t.Errorf("a page of no payment is told %d, want 404", got)
+		t.Errorf("a page of a payment that does not exist gets %d, want 404", got)
 	}
 }

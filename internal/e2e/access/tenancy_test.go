@@ -15,20 +15,18 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// anyKey and noKey are the operations that a secret key is not asked for
-// (AUTH-24).
+// anyKey are the operations that a publishable key may use. noKey need no key (AUTH-24).
 var (
 	anyKey = []string{"GET /ping", "GET /payment-methods"}
 	noKey  = []string{"POST /auth/token", "POST /auth/refresh", "GET /checkout/sessions/{token}", "POST /checkout/sessions/{token}/select"}
 )
 
-// merchantWide are the lists of what the shops of a merchant share: the balance
-// and what becomes of it.
+// merchantWide are the lists of what a merchant's shops share: the balance and settlements.
 var merchantWide = []string{"GET /me/balance", "GET /me/balance/movements", "GET /settlements"}
 
-// ownIDs are properties of bodies that name nothing of a tenant's; those in
-// bodyIDs name what the fixture of a path makes, and what names anything else
-// fails the walk.
+// ownIDs are ids in bodies that the walk does not replace with the victim's: they name nothing that
+// a fixture makes. bodyIDs are ids of objects that the fixture of a path makes. Any other id in a
+// body fails the walk.
 var (
 	ownIDs  = []string{"paymentMethodId", "merchantOrderId", "documentId", "merchantId", "shopId"}
 	bodyIDs = map[string]string{"walletId": "/wallets/{id}", "transactionId": "/payments/{id}"}
@@ -42,7 +40,7 @@ type step struct {
 	params   []string // the fixtures of its path
 	bodyIDs  []string // the fixtures that its body names
 	body     map[string]any
-	search   string // the query
+	search   string // the query, with its "?"
 }
 
 // steps lists every operation of the document, with its example as the body.
@@ -67,10 +65,10 @@ func steps(t *testing.T, s *harness.Spec) (all []step) {
 					case known:
 						p.bodyIDs = append(p.bodyIDs, property)
 						if _, ok := harness.Fixtures[fixture]; !ok {
-							t.Errorf("%s names %s in its body, and fixtures has no line for %s", p.name, property, fixture)
+							t.Errorf("%s has %s in its body, but harness.Fixtures has no line for %s", p.name, property, fixture)
 						}
 					case strings.HasSuffix(property, "Id") && !slices.Contains(ownIDs, property):
-						t.Errorf("%s names %s in its body: say in bodyIDs or ownIDs what that is", p.name, property)
+						t.Errorf("%s has %s in its body: add it to bodyIDs or ownIDs", p.name, property)
 					}
 				}
 			}
@@ -90,7 +88,7 @@ func properties(s *harness.Spec, schema any) []string {
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// queryOf asks a list for what is the victim's.
+// queryOf returns the query that filters a list by the victim's ids, or "".
 func queryOf(s *harness.Spec, p step, ids map[string]string, o harness.Client) string {
 	node, _ := s.Node([]string{"paths", p.template, strings.ToLower(p.method)})
 	values := url.Values{}
@@ -136,13 +134,13 @@ func (p step) text(t *testing.T) string {
 	return string(text)
 }
 
-// walk is the victim, what is the victim's, and who tries to reach it.
+// walk is a victim and its objects, which the tests try to reach with other credentials.
 type walk struct {
 	service *harness.Instance
 	victim  harness.Client
 	ids     map[string]string
 	secrets []string // texts that nobody else may see
-	expired string   // an access token of the victim's
+	expired string   // an expired access token of the victim
 }
 
 func newWalk(t *testing.T, s *harness.Instance) *walk {
@@ -159,15 +157,15 @@ func newWalk(t *testing.T, s *harness.Instance) *walk {
 	for _, p := range steps(t, s.Spec) {
 		for _, fixture := range p.params {
 			if _, ok := harness.Fixtures[fixture]; !ok && !slices.Contains(noKey, p.name) {
-				t.Errorf("%s has an id that fixtures knows nothing of: add a line for %s, so that another tenant's is tried", p.name, fixture)
+				t.Errorf("%s has an id without a fixture: add a line for %s to harness.Fixtures, so that the walk tries another tenant's id", p.name, fixture)
 			}
 		}
 	}
 	return w
 }
 
-// try makes one call and fails the test unless the reply is the error, where
-// one is wanted, and tells nothing of the victim.
+// try makes a call. It fails the test if the reply has one of the victim's secrets, or is not the
+// error want. want "" allows any reply.
 func (w *walk) try(t *testing.T, who string, caller harness.Client, p step, ids map[string]string, want string) {
 	t.Helper()
 	path, body := p.path(ids)+p.search, p.text(t)
@@ -184,12 +182,12 @@ func (w *walk) try(t *testing.T, who string, caller harness.Client, p step, ids 
 	}
 	for _, secret := range w.secrets {
 		if strings.Contains(string(r.Body), secret) {
-			t.Errorf("%s by %s tells of %q: %s", p.name, who, secret, r)
+			t.Errorf("%s by %s shows %q: %s", p.name, who, secret, r)
 		}
 	}
 }
 
-// notFound is the error of a step whose first id is not the caller's.
+// notFound returns the error of a step whose id number at, from 0, is not the caller's.
 func (p step) notFound(at int) string { return "404 " + harness.Fixtures[p.params[at]].Code }
 
 func TestWalkWithAnotherTenantsIDs(t *testing.T) {
@@ -223,7 +221,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 				case len(p.params) > 0 && !(wide && harness.Fixtures[p.params[0]].Wide):
 					want := p.notFound(0)
 					if isLive(by.caller) && refusesProduction(s.Spec, p) {
-						want = "" // either refusal will do
+						want = "" // not found and production_key_refused are both right
 					}
 					w.try(t, by.who, by.caller, p, w.ids, want)
 					if len(p.params) == 2 && len(own) > 0 {
@@ -242,7 +240,7 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 						p.body[property] = w.ids[bodyIDs[property]]
 						want := "404 " + fixture.Code
 						if isLive(by.caller) {
-							want = "" // production may ask for more before it looks
+							want = "" // production may refuse the request for another reason first
 						}
 						w.try(t, by.who, by.caller, p, w.ids, want)
 					}
@@ -257,8 +255,8 @@ func TestWalkWithAnotherTenantsIDs(t *testing.T) {
 	})
 }
 
-// tryList reads a list. Who is of the same merchant may see the merchant, not
-// what is the shop's.
+// tryList reads a list. A caller of the same merchant may see the merchant's names, but nothing
+// that belongs to the shop.
 func (w *walk) tryList(t *testing.T, who string, caller harness.Client, p step, merchant bool) {
 	t.Helper()
 	kept := w.secrets
@@ -276,7 +274,7 @@ func (w *walk) tryList(t *testing.T, who string, caller harness.Client, p step, 
 
 func isLive(o harness.Client) bool { return strings.Contains(o.Credential, "_live_") }
 
-// refusesProduction reports whether an operation is the sandbox's alone.
+// refusesProduction reports whether an operation is only for the sandbox.
 func refusesProduction(s *harness.Spec, p step) bool {
 	response, _ := s.Node([]string{"paths", p.template, strings.ToLower(p.method), "responses", "400"})
 	if ref, ok := response["$ref"].(string); ok {
@@ -316,7 +314,7 @@ func TestWalkWithEveryKindOfCredential(t *testing.T) {
 	})
 }
 
-// A key of the whole merchant reaches a shop only where it names it.
+// A key of the whole merchant reaches a shop only if the request names the shop.
 func TestWalkWithAWholeMerchantsKey(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		w := newWalk(t, s)
@@ -352,16 +350,16 @@ func bodySchema(s *harness.Spec, p step) any {
 	return node["schema"]
 }
 
-// changed lists the rows that are not in both.
+// changed lists the rows that differ: those that are gone and those that are new.
 func changed(before, after map[string]bool) (list []string) {
 	for row := range before {
 		if !after[row] {
-			list = append(list, fmt.Sprintf("row, which was %s", row))
+			list = append(list, fmt.Sprintf("data: this row is gone: %s", row))
 		}
 	}
 	for row := range after {
 		if !before[row] {
-			list = append(list, fmt.Sprintf("row, which is %s now", row))
+			list = append(list, fmt.Sprintf("data: this row is new: %s", row))
 		}
 	}
 	return list

@@ -86,7 +86,7 @@ func TestLoginGivesTokens(t *testing.T) {
 					whole = keys.publishable
 				}
 				if !strings.HasPrefix(whole, shown) || strings.Contains(string(r.Body), whole) || !strings.HasSuffix(r.Text(t, "keyId"), whole[len(whole)-4:]) {
-					t.Errorf("the masked key does not stand for %s: %s", whole, r)
+					t.Errorf("keyId is not the masked form of %s: %s", whole, r)
 				}
 			}
 		}
@@ -146,7 +146,7 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 				r.Refused(t, badRefresh)
 			}
 			if good > 1 {
-				t.Errorf("%d of 8 got new tokens for one refresh token, want at most 1", good)
+				t.Errorf("%d of 8 requests got new tokens for one refresh token, want 1 at most", good)
 			}
 		})
 		t.Run("for thirty days", func(t *testing.T) {
@@ -155,13 +155,13 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			fresh := refreshLogin(t, o, early).Want(t, http.StatusOK)
 			s.Clock.Advance(2 * time.Minute)
 			refreshLogin(t, o, late).Refused(t, badRefresh)
-			// Each rotation has thirty days of its own.
+			// A new refresh token has its own thirty days.
 			refreshLogin(t, o, fresh.Text(t, "refreshToken")).Want(t, http.StatusOK)
 		})
 	})
 }
 
-// A program that goes on refreshing logs in anew after a year.
+// A login ends after a year, even if a program goes on refreshing it.
 func TestLoginEndsAfterAYear(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -176,7 +176,7 @@ func TestLoginEndsAfterAYear(t *testing.T) {
 		left, err := time.ParseDuration(r.Text(t, "refreshExpiresIn") + "s")
 		harness.Must(t, err)
 		if left.Round(time.Hour) != 17*24*time.Hour {
-			t.Errorf("on day 348 the last refresh token lives %s, want 17 days", left)
+			t.Errorf("on day 348 the refresh token has %s left, want 17 days", left)
 		}
 		s.Clock.Advance(month)
 		refreshLogin(t, o, token).Refused(t, badRefresh)

@@ -19,12 +19,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// spans is a collector of OpenTelemetry, which keeps what it is sent.
+// spans is an OpenTelemetry collector that keeps the spans that it gets.
 type spans struct {
 	*httptest.Server
 	mu  sync.Mutex // owns what follows
 	got []*tracepb.Span
-	by  []string // services
+	by  []string // names and versions of the senders
 }
 
 func collect(t *testing.T) *spans {
@@ -37,7 +37,7 @@ func collect(t *testing.T) *spans {
 			err = proto.Unmarshal(body, &sent)
 		}
 		if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" {
-			t.Errorf("a collector got %s %s of %s: %v", r.Method, r.URL.Path, r.Header.Get("Content-Type"), err)
+			t.Errorf("the collector got %s %s of the type %s with the error %v", r.Method, r.URL.Path, r.Header.Get("Content-Type"), err)
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
@@ -58,7 +58,8 @@ func collect(t *testing.T) *spans {
 	return c
 }
 
-// where returns the spans with a name that have an attribute, "" for any.
+// where returns the spans with a name whose attribute key has the value. If key is "", it returns
+// all spans with the name.
 func (c *spans) where(name, key, value string) (list []*tracepb.Span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +84,8 @@ func within(child, parent *tracepb.Span) bool {
 	return string(child.TraceId) == string(parent.TraceId) && string(child.ParentSpanId) == string(parent.SpanId)
 }
 
-// A collector gets one payment's way through the API, its commits, its provider and the delivery
-// of its event, as one trace; nobody else gets any of it.
+// A payment's request, commits, provider call and delivery are one trace. The endpoint does not get
+// the trace's id.
 func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -100,25 +101,25 @@ func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`, "traceparent: 00-"+theirs+"-b7ad6b7169203331-01")
 		sent := c.Awaits(t, 1)[0]
 		if got := sent.Header.Get("Traceparent"); got != "" {
-			t.Errorf("the endpoint was told of the trace %s", got)
+			t.Errorf("the endpoint got the trace %s, want none", got)
 		}
 		event := sent.Text("id")
-		s.End(t) // which sends what waits
+		s.End(t) // sends the spans that wait
 
 		requests := to.where("POST /api/v1/payments", "http.route", "/api/v1/payments")
 		if len(requests) != 1 {
-			t.Fatalf("%d spans of the request, want 1", len(requests))
+			t.Fatalf("the request has %d spans, want 1", len(requests))
 		}
 		request := requests[0]
 		if request.Kind != tracepb.Span_SPAN_KIND_SERVER || len(request.ParentSpanId) != 0 || !strings.HasPrefix(attribute(request, "cascada.request.id"), "req_") {
 			t.Errorf("the request's span is %v, want a root with the request's id", request)
 		}
 		if len(request.Links) != 1 || hex.EncodeToString(request.Links[0].TraceId) != theirs {
-			t.Errorf("the request is linked with %v, want the caller's trace", request.Links)
+			t.Errorf("the request's links are %v, want the caller's trace", request.Links)
 		}
 		commits := to.where("commit", "cascada.payment.id", id)
 		if len(commits) < 2 || slices.ContainsFunc(commits, func(s *tracepb.Span) bool { return !within(s, request) }) {
-			t.Fatalf("%d commits of the payment, want the intent and the outcome within the request", len(commits))
+			t.Fatalf("the payment has %d commits, want the intent and the outcome, all within the request", len(commits))
 		}
 		calls := to.where("charge at a provider", "cascada.outcome", "approved")
 		if len(calls) != 1 || !within(calls[0], request) || calls[0].Kind != tracepb.Span_SPAN_KIND_CLIENT {
@@ -126,7 +127,7 @@ func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 		}
 		for _, commit := range commits {
 			if len(commit.Links) != 1 {
-				t.Fatalf("a commit is linked with %v, want its transaction", commit.Links)
+				t.Fatalf("a commit's links are %v, want its transaction", commit.Links)
 			}
 			found := slices.ContainsFunc(to.where("transaction", "", ""), func(tx *tracepb.Span) bool {
 				return string(tx.SpanId) == string(commit.Links[0].SpanId) && attribute(tx, "db.system.name") != ""
@@ -143,12 +144,12 @@ func TestATraceHasAPaymentsWayThroughTheService(t *testing.T) {
 			t.Errorf("the commit of the delivery's outcome is %v, want one within it", outcome)
 		}
 		if !slices.Contains(to.by, "cascada") || !slices.Contains(to.by, "v-test") {
-			t.Errorf("the spans are of %v", to.by)
+			t.Errorf("the senders of the spans are %v, want cascada and v-test", to.by)
 		}
 	})
 }
 
-// A collector that is not there costs a warning, and no payment.
+// A collector that cannot be reached costs one warning, and no payment.
 func TestPaymentsAreMadeWithoutTheCollector(t *testing.T) {
 	t.Parallel()
 	dead := httptest.NewServer(nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// dialFrom connects from an address of this machine, any of 127.0.0.0/8.
+// dialFrom connects to the service from an address of 127.0.0.0/8.
 func dialFrom(t *testing.T, s *harness.Instance, address string) net.Conn {
 	t.Helper()
 	c, err := tryDial(t, s, address)
@@ -33,15 +33,15 @@ func tryDial(t *testing.T, s *harness.Instance, address string) (net.Conn, error
 	return c, c.SetDeadline(time.Now().Add(harness.Patience))
 }
 
-// begin sends the head of a POST and what has come of its body; false where that was not taken
-// to its end, and the reply says why.
+// begin sends the headers of a POST request whose body is length bytes, and the first come bytes of
+// the body. It returns false if the service closed the connection before it read them.
 func begin(c net.Conn, path string, length, come int, headers ...string) bool {
 	_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: cascada\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
 		path, length, strings.Join(append(headers, ""), "\r\n"), strings.Repeat(" ", come))
 	return err == nil
 }
 
-// upload begins to send evidence: the reply, where one comes at once, is read by the test.
+// upload begins to send evidence and returns the connection, on which the test may read a reply.
 func upload(t *testing.T, o harness.Client, claim string, length, come int) net.Conn {
 	t.Helper()
 	c := dialFrom(t, o.Instance, "127.0.0.1")
@@ -57,19 +57,19 @@ func status(t *testing.T, c net.Conn) int {
 	return r.StatusCode
 }
 
-// A deadline that is missed costs the money: who sends nothing to the end keeps nobody else
-// from sending evidence.
+// Uploads that never end do not keep others from sending evidence: who misses the deadline of a
+// claim loses the money.
 func TestSlowUploadsKeepNobodyElseOut(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
 		_, claim := o.Dispute(t, false)
 		_, theirs := other.Dispute(t, false)
-		for range 3 { // against claims that there are not, or not here
+		for range 3 { // claims that do not exist, or are another merchant's
 			if got := status(t, upload(t, o, "CLM-none", 1000, 1)); got != http.StatusNotFound {
-				t.Errorf("evidence against nothing: %d, want 404 at once", got)
+				t.Errorf("evidence for a claim that does not exist returns %d, want 404 at once", got)
 			}
 			if got := status(t, upload(t, o, theirs, 1000, 1)); got != http.StatusNotFound {
-				t.Errorf("evidence against another's claim: %d, want 404 at once", got)
+				t.Errorf("evidence for another merchant's claim returns %d, want 404 at once", got)
 			}
 		}
 		for range 30 {
@@ -80,8 +80,8 @@ func TestSlowUploadsKeepNobodyElseOut(t *testing.T) {
 	})
 }
 
-// What has come of bodies takes memory until they are answered. A merchant has half of it at
-// most, and strangers have their own.
+// Bodies take memory until their requests are answered. One merchant gets half of that memory at
+// most.
 func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
@@ -95,26 +95,26 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 				break
 			}
 			if hanging = append(hanging, c); len(hanging) == most {
-				t.Fatalf("%d bodies of %d MiB wait, and more are taken", most, large>>20)
+				t.Fatalf("%d bodies of %d MiB wait, and the service still accepts more", most, large>>20)
 			}
-			time.Sleep(100 * time.Millisecond) // the kernel took it; a busy service reads it later
+			time.Sleep(100 * time.Millisecond) // the kernel has the bytes; a busy service reads them later
 		}
 		if len(hanging) < 4 {
-			t.Errorf("%d of the largest pieces of evidence took all of a merchant's share", len(hanging))
+			t.Errorf("a merchant's share is full after %d of the largest pieces of evidence, want 4 or more", len(hanging))
 		}
 		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		full := `{"kind":"delivery_proof","text":"it was signed for","note":"` + strings.Repeat("x", large) + `"}`
-		harness.Eventually(t, "the refusal is read", func() bool {
+		harness.Eventually(t, "the client can read the refusal", func() bool {
 			c := dialFrom(t, o.Instance, "127.0.0.1")
 			defer c.Close()
 			begin(c, harness.APIPath+"/claims/"+claim+"/evidence", large+1, large, "Authorization: Bearer "+o.Credential)
 			r, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
-				return false // the connection was reset under what was still being sent
+				return false // the service closed the connection while the client was sending
 			}
 			defer r.Body.Close()
 			if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "1" {
-				t.Fatalf("one more is answered with %s and Retry-After %q, want 429 and 1", r.Status, r.Header.Get("Retry-After"))
+				t.Fatalf("one more body gets %s and Retry-After %q, want 429 and 1", r.Status, r.Header.Get("Retry-After"))
 			}
 			return true
 		})
@@ -122,13 +122,13 @@ func TestLargeBodiesLeaveRoomForOthers(t *testing.T) {
 		for _, c := range hanging {
 			c.Close()
 		}
-		harness.Eventually(t, "there is room again", func() bool {
+		harness.Eventually(t, "the merchant can send evidence again", func() bool {
 			return o.Post(t, "/claims/"+claim+"/evidence", full).Status == http.StatusCreated
 		})
 	})
 }
 
-// The same of notifications, by the address that they come from.
+// One address gets a part of the memory for notifications at most.
 func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		const body, most = 1 << 20, 40
@@ -141,22 +141,22 @@ func TestLargeNotificationsLeaveRoomForOthers(t *testing.T) {
 		var hanging []net.Conn
 		for notify("127.0.0.2", body) != http.StatusTooManyRequests {
 			if len(hanging) == most {
-				t.Fatalf("%d notifications of 1 MiB wait, and more are taken", most)
+				t.Fatalf("%d notifications of 1 MiB wait, and the service still accepts more", most)
 			}
 			c := dialFrom(t, s, "127.0.0.2")
 			begin(c, harness.APIPath+"/providers/sandbox-1/notifications", body, body-1)
 			hanging = append(hanging, c)
 		}
 		if got := notify("127.0.0.2", 2000); got != http.StatusUnauthorized {
-			t.Errorf("a small one from that address: %d, want that it is read and its signature refused", got)
+			t.Errorf("a small notification from the same address returns %d, want 401: it is read and has no signature", got)
 		}
 		if got := notify("127.0.0.3", body); got != http.StatusUnauthorized {
-			t.Errorf("a large one from another address: %d, want that it is read and its signature refused", got)
+			t.Errorf("a large notification from another address returns %d, want 401: it is read and has no signature", got)
 		}
 	})
 }
 
-// Who opens as many connections as he can leaves half of them to others.
+// One address gets half of the connections at most.
 func TestConnectionsOfOneAddressLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.Connections = 40 })
@@ -181,17 +181,17 @@ func TestConnectionsOfOneAddressLeaveRoomForOthers(t *testing.T) {
 			break
 		}
 		if open = append(open, c); len(open) > 20 {
-			t.Fatal("one address has more than half of the connections")
+			t.Fatal("one address got more than half of the connections")
 		}
 	}
 	if len(open) < 15 {
-		t.Errorf("one address has %d of 40 connections, want about half", len(open))
+		t.Errorf("one address got %d of 40 connections, want about half", len(open))
 	}
 	if _, ok := answered("127.0.0.3"); !ok {
-		t.Error("another address finds no place")
+		t.Error("another address gets no connection")
 	}
-	for _, c := range open[:5] { // the other one's takes from what he may have
+	for _, c := range open[:5] { // more than one, because the other address's connection counts too
 		c.Close()
 	}
-	harness.Eventually(t, "a place is free again", func() bool { _, ok := answered("127.0.0.2"); return ok })
+	harness.Eventually(t, "the address gets a connection again", func() bool { _, ok := answered("127.0.0.2"); return ok })
 }

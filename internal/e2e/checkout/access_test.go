@@ -17,18 +17,18 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// axe is Deque's accessibility engine, which make spec installs.
+// axe is the script of Deque's accessibility checker. make spec installs it.
 var axe = sync.OnceValues(func() (string, error) {
 	text, err := os.ReadFile("../../../bin/spec/node_modules/axe-core/axe.min.js")
 	return string(text), err
 })
 
-// runAxe returns what is wrong, a line for each element.
+// runAxe returns one line for each element that breaks a rule.
 const runAxe = `axe.run(document, {resultTypes: ['violations'], runOnly: [%s]}).then((found) => found.violations.flatMap(
   (v) => v.nodes.map((n) => v.id + ' (' + v.help + '): ' + n.html + ': ' + n.failureSummary)).join('\n'))`
 
-// accessible proves that axe finds nothing wrong with the page, in light and in
-// dark colours, of which the contrast is all that differs.
+// accessible fails the test if axe finds an error on the page, in light or dark colours. For dark
+// colours it checks only the contrast, because nothing else differs.
 func accessible(t *testing.T, tab context.Context, what string) {
 	t.Helper()
 	script, err := axe()
@@ -50,8 +50,7 @@ func accessible(t *testing.T, tab context.Context, what string) {
 	}
 }
 
-// Everything that a shopper may see, at every ending, is for everybody (WCAG
-// 2.2 AA).
+// Every page that a shopper may see is accessible (WCAG 2.2 AA).
 func TestPagesAreForEverybody(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -120,7 +119,7 @@ func TestPagesAreForEverybody(t *testing.T) {
 	accessible(t, tab, "a wrong document")
 }
 
-// focus presses a key until the element that a selector names has the focus.
+// focus presses a key until an element that matches the selector has the focus.
 func focus(t *testing.T, tab context.Context, key, selector string) {
 	t.Helper()
 	for range 40 {
@@ -131,10 +130,10 @@ func focus(t *testing.T, tab context.Context, key, selector string) {
 		}
 		harness.Must(t, chromedp.Do(tab, chromedp.KeyEvent(key)))
 	}
-	t.Fatalf("%q never has the focus", selector)
+	t.Fatalf("after 40 presses of the key, %q does not have the focus", selector)
 }
 
-// From the choice to the thanks with nothing but a keyboard.
+// A shopper can pay with only a keyboard.
 func TestShopperPaysByKeyboard(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chromium is the one browser of the tests; every test has tabs of its own.
+// chromium is the browser of all tests. Each test opens its own tabs.
 var chromium struct {
 	once sync.Once
 	ctx  context.Context
@@ -26,15 +26,15 @@ var chromium struct {
 	err  error
 }
 
-// endBrowser closes it, if any test has opened it.
+// endBrowser closes the browser if a test opened it.
 func endBrowser() {
 	if chromium.end != nil {
 		chromium.end()
 	}
 }
 
-// browser returns a new tab with nothing in it from others. Outside hosts do
-// not resolve there.
+// browser returns a new tab that shares nothing with other tabs. In it, no host but 127.0.0.1
+// resolves.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	chromium.once.Do(func() {
@@ -60,7 +60,7 @@ func browser(t *testing.T) context.Context {
 	return tab
 }
 
-// screen is a device that shoppers have.
+// screen is the screen of a shopper's device.
 type screen struct {
 	name          string
 	width, height int64
@@ -70,8 +70,7 @@ type screen struct {
 
 var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
 
-// shoot keeps a picture of the whole page where ARTIFACTS names a directory to keep
-// them in for people to look at.
+// shoot saves a picture of the whole page, for people to look at, if ARTIFACTS names a directory.
 func shoot(t *testing.T, tab context.Context, name string) {
 	t.Helper()
 	if dir := os.Getenv("ARTIFACTS"); dir != "" {
@@ -80,7 +79,7 @@ func shoot(t *testing.T, tab context.Context, name string) {
 	}
 }
 
-// picture takes a picture of the whole page.
+// picture saves a picture of the whole page.
 func picture(t *testing.T, tab context.Context, path string) {
 	t.Helper()
 	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
@@ -88,18 +87,18 @@ func picture(t *testing.T, tab context.Context, path string) {
 	harness.Must(t, os.WriteFile(path, png, 0o644))
 }
 
-// scan reads the codes in a picture as a till or a phone does.
+// scan reads the codes in a picture, as a till or a phone does.
 func scan(t *testing.T, picture string) string {
 	t.Helper()
 	out, err := exec.Command("zbarimg", "--quiet", "--raw", picture).Output()
 	if err != nil {
-		t.Fatalf("zbarimg reads nothing in %s (make test installs it): %v", picture, err)
+		t.Fatalf("zbarimg reads no code in %s (make test installs zbarimg): %v", picture, err)
 	}
 	return strings.TrimSpace(string(out))
 }
 
-// A shopper pays by every method to the end, in every language, on a phone and
-// at a desk; what the page shows as a code is what the payment says.
+// A shopper can pay with every method, in every language, on a phone and a desktop. The code in the
+// picture is the payment's code.
 func TestShopperPaysInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -113,7 +112,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 	} {
 		for j, in := range []struct{ lang, paid string }{{"en", "Payment received"}, {"es", "Pago recibido"}, {"pt", "Pagamento recebido"}} {
 			for _, sc := range screens {
-				if !sc.phone && i%3 != j { // words do not fit on narrow screens, if anywhere
+				if !sc.phone && i%3 != j { // on desktops one language for each method is enough: long words fail on phones first
 					continue
 				}
 				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.name), func(t *testing.T) {
@@ -123,7 +122,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					if r.Status == http.StatusCreated {
 						id = r.Text(t, "transactionId")
 					} else {
-						id = r.Text(t, "error.details.transactionId") // the issuer's challenge
+						id = r.Text(t, "error.details.transactionId") // the card's issuer asks for a challenge
 					}
 					tab := browser(t)
 					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
@@ -140,7 +139,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					harness.Must(t, chromedp.Do(tab, chromedp.Click(`a[href*="/sandbox/bank/"]`), chromedp.WaitVisible(`button[value="pay"]`),
 						chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`)))
 					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, in.paid) {
-						t.Errorf("at the end the page says %q (%v), want %q", text, err, in.paid)
+						t.Errorf("after the payment the page says %q (%v), want %q", text, err, in.paid)
 					}
 					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
 					if got := o.Status(t, id); got != "completed" {
@@ -152,7 +151,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 	}
 }
 
-// noOverflow proves that nobody has to scroll sideways.
+// noOverflow fails the test if the page scrolls sideways.
 func noOverflow(t *testing.T, tab context.Context) {
 	t.Helper()
 	wider, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > document.documentElement.clientWidth`))
@@ -161,11 +160,11 @@ func noOverflow(t *testing.T, tab context.Context) {
 	}
 }
 
-// painted is when the browser first paints what a page has, in milliseconds.
+// painted loads a page and returns its first contentful paint in milliseconds.
 func painted(t *testing.T, s *harness.Instance, tab context.Context, path string) (ms int) {
 	t.Helper()
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+path)))
-	harness.Eventually(t, "the browser has painted", func() bool {
+	harness.Eventually(t, "the browser has painted the page", func() bool {
 		at, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`))
 		harness.Must(t, err)
 		ms = int(at)
@@ -174,7 +173,7 @@ func painted(t *testing.T, s *harness.Instance, tab context.Context, path string
 	return ms
 }
 
-// The page that waits shows the end by itself, and works without a script.
+// The waiting page shows the outcome without a reload. It also works without scripts.
 func TestPageShowsTheEndByItself(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -185,7 +184,7 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 	o.Simulate(t, id, "paid").Want(t, 200)
 	harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
 
-	// How soon the shopper sees something, beside a page that has next to nothing.
+	// This only logs how soon the shopper sees the choice, next to a page that is almost empty.
 	tab = browser(t)
 	for range 6 {
 		t.Logf("first contentful paint: the choice after %d ms, a bare page after %d ms",
@@ -200,8 +199,8 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 		chromedp.Click(`a.primary`), chromedp.WaitVisible(`button[value="decline"]`), chromedp.Click(`button[value="decline"]`), chromedp.WaitVisible(".failed")))
 }
 
-// From the link that the shop hands out to the thanks: choose, give the
-// document, pay, and go back.
+// A shopper opens the shop's link, chooses a method, gives a document, pays, and goes back to the
+// shop.
 func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -222,6 +221,6 @@ func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
 		}
 	}
 	if n := o.Total(t, nil); n != "6" {
-		t.Errorf("six shoppers made %s payments", n)
+		t.Errorf("six shoppers made %s payments, want 6", n)
 	}
 }

@@ -19,25 +19,25 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// The link that a shop hands out leads to the page, on the service's own host
-// whatever the request says (CHK-3, CHK-13).
+// A payment's link leads to its page on the service's own host, whatever host the request names
+// (CHK-3, CHK-13).
 func TestCheckoutLinkLeadsToTheForm(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","hostedCheckout":true,"returnUrl":"https://shop.example/thanks?a=1"}`)
 		status, _, h := s.Visit(t, "/c/"+id, "Host: evil.example", "X-Forwarded-Host: evil.example")
 		if want := s.URL + "/pay/" + id; status != http.StatusTemporaryRedirect || h.Get("Location") != want {
-			t.Errorf("/c/ answers %d to %q, want 307 to %q", status, h.Get("Location"), want)
+			t.Errorf("/c/ returns %d to %q, want 307 to %q", status, h.Get("Location"), want)
 		}
 		for _, path := range []string{"/c/TXN-NONE", "/pay/TXN-NONE", "/pay/%00", "/pay/%ff", "/pay/TXN-NONE/qr.svg", "/pay/TXN-NONE/live", "/sandbox/bank/TXN-NONE"} {
 			if status, page, _ := s.Visit(t, path, "Accept-Language: pt-BR"); status != http.StatusNotFound || !strings.Contains(page, "Não encontramos este pagamento") {
-				t.Errorf("GET %s answers %d %.200s", path, status, page)
+				t.Errorf("GET %s returns %d %.200s, want 404 and a page", path, status, page)
 			}
 		}
 	})
 }
 
-// Each method's page has what its shopper needs, in the shopper's language.
+// The page of each method has what the shopper needs to pay, in the shopper's language.
 func TestPagesTellHowToPay(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -55,19 +55,19 @@ func TestPagesTellHowToPay(t *testing.T) {
 				status, page, _ := s.Visit(t, "/pay/"+id, "Accept-Language: "+lang)
 				for _, want := range sentences {
 					if status != http.StatusOK || !strings.Contains(page, want) {
-						t.Errorf("%s in %s: %d without %q: %s", body, lang, status, want, page)
+						t.Errorf("%s in %s: the page returns %d, without %q: %s", body, lang, status, want, page)
 					}
 				}
 			}
-			// Without a browser's word, the country decides.
+			// If the browser names no language, the payment's country decides.
 			if _, page, _ := s.Visit(t, "/pay/"+id); !strings.Contains(page, `<html lang="`) || strings.Contains(page, `<html lang="en"`) {
-				t.Errorf("%s: a Latin American payment's page is in English by default", body)
+				t.Errorf("%s: the page of a Latin American payment is in English by default", body)
 			}
 		}
 	})
 }
 
-// What a shop or a shopper sends is shown as text.
+// Pages escape what a shop or a shopper sends.
 func TestPagesEscapeWhatTheyShow(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -78,12 +78,13 @@ func TestPagesEscapeWhatTheyShow(t *testing.T) {
 		page, err := io.ReadAll(res.Body)
 		harness.Must(t, err)
 		if strings.Contains(string(page), "<script>alert") || strings.Contains(string(page), `"><script>`) {
-			t.Errorf("the page runs what the shop sent: %s", page)
+			t.Errorf("the page has the shop's script without escapes: %s", page)
 		}
 	})
 }
 
-// A tester plays each ending by hand, and the page tells it.
+// A tester can end a payment in every way at the simulated bank, and the payment's page says how it
+// ended.
 func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -100,14 +101,14 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 			}
 			status, _, h := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode())
 			if status != http.StatusSeeOther || !strings.HasPrefix(h.Get("Location"), "/pay/"+id) {
-				t.Errorf("%s answers %d to %q, want 303 to the payment", action, status, h.Get("Location"))
+				t.Errorf("%s returns %d to %q, want 303 to the payment", action, status, h.Get("Location"))
 			}
 			if got := o.Status(t, id); got != want.status {
 				t.Errorf("after %s the payment is %s, want %s", action, got, want.status)
 			}
 			_, page, _ := s.Visit(t, "/pay/"+id+"?lang=en")
 			if back := "https://shop.example/thanks?a=1&status=" + want.status + "&transactionId=" + id; !strings.Contains(page, want.sentence) || !strings.Contains(page, back) {
-				t.Errorf("after %s the page has no %q or no way back to %s: %s", action, want.sentence, back, page)
+				t.Errorf("after %s the page lacks %q or the link back to %s: %s", action, want.sentence, back, page)
 			}
 		}
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
@@ -116,17 +117,17 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 				continue
 			}
 			if status, _, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, form); status != want {
-				t.Errorf("the form %q answers %d, want %d", form, status, want)
+				t.Errorf("the form %q returns %d, want %d", form, status, want)
 			}
 		}
 		s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
 		if status, page, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=decline"); status != http.StatusSeeOther || o.Status(t, id) != "completed" {
-			t.Errorf("declining a paid payment answers %d %s", status, page)
+			t.Errorf("to decline a paid payment returns %d and the payment is %s, want 303 and completed: %s", status, o.Status(t, id), page)
 		}
 	})
 }
 
-// A page that waits is told when the payment moves.
+// A waiting page gets an event when the payment's status changes.
 func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -143,12 +144,12 @@ func TestWatchedPaymentTellsWhenItMoves(t *testing.T) {
 			told += lines.Text() + "\n"
 		}
 		if !strings.Contains(told, "event: status\ndata: completed\n") {
-			t.Errorf("the page was told %q, want the status completed", told)
+			t.Errorf("the page got %q, want the status completed", told)
 		}
 	})
 }
 
-// A shop's pages look like the shop, and only its own site may embed them.
+// A shop's pages have its colour and logo, and only the shop's own site may embed them.
 func TestPagesLookLikeTheShop(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
@@ -169,11 +170,11 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		page, err := io.ReadAll(res.Body)
 		harness.Must(t, err)
 		if policy := res.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors https://shop.example") || res.Header.Get("X-Frame-Options") != "" {
-			t.Errorf("the shop cannot embed its page: %s", policy)
+			t.Errorf("the shop's site cannot embed the page: %s", policy)
 		}
 		for _, want := range []string{"/checkout/brand/ffd700.css", "/checkout/logos/" + logo.ID} {
 			if !strings.Contains(string(page), want) {
-				t.Errorf("the page has no %s: %s", want, page)
+				t.Errorf("the page lacks %s: %s", want, page)
 			}
 		}
 		for path, want := range map[string]string{
@@ -186,26 +187,26 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 			harness.Must(t, err)
 			res.Body.Close()
 			if res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-				t.Errorf("GET %s answers %d %q, want %q in it", path, res.StatusCode, body, want)
+				t.Errorf("GET %s returns %d %q, want %q in it", path, res.StatusCode, body, want)
 			}
 		}
 		for _, path := range []string{"/checkout/brand/red.css", "/checkout/brand/ffd700", "/checkout/brand/ffd7%3B0.css", "/checkout/logos/0", "/checkout/logos/%00"} {
 			if status, _, _ := s.Visit(t, path); status != http.StatusNotFound {
-				t.Errorf("GET %s answers %d, want 404", path, status)
+				t.Errorf("GET %s returns %d, want 404", path, status)
 			}
 		}
-		s.Visit(t, "/pay/"+other.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // proves that nobody may frame another's
+		s.Visit(t, "/pay/"+other.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)) // Visit proves that no site may embed this page
 
 		if _, err := onboarding.ReadLogo([]byte("<svg onload=alert(1)>")); err == nil {
-			t.Error("a drawing with a script is taken as a logo")
+			t.Error("an SVG with a script is accepted as a logo")
 		}
 		if _, err := onboarding.ReadLogo(append(picture.Bytes(), make([]byte, 25<<10)...)); err == nil {
-			t.Error("a heavy logo is taken")
+			t.Error("a logo of more than 24 KB is accepted")
 		}
 	})
 }
 
-// A page is under 60 KB in all, and asks nobody else for anything.
+// A page has less than 60 KB with all its parts, and loads nothing from other hosts.
 func TestPagesAreLight(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
@@ -216,10 +217,10 @@ func TestPagesAreLight(t *testing.T) {
 		weight, requests := len(page), 1
 		for _, found := range asked.FindAllStringSubmatch(page, -1) {
 			if strings.HasPrefix(found[1], "http") {
-				t.Errorf("the page of %s asks for %s", method, found[1])
+				t.Errorf("the page of %s has the outside address %s", method, found[1])
 			}
 			if !strings.Contains(found[1], ".") || strings.Contains(found[1], "?") {
-				continue // a link, and no part of the page
+				continue // a link, not a part of the page
 			}
 			res, err := http.Get(s.URL + found[1])
 			harness.Must(t, err)
@@ -230,7 +231,7 @@ func TestPagesAreLight(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes in %d requests", method, weight, requests)
 		if weight > 60<<10-24<<10 { // a logo may have 24 KB
-			t.Errorf("the page of %s weighs %d bytes without a logo", method, weight)
+			t.Errorf("the page of %s has %d bytes without a logo, want 36 KB at most", method, weight)
 		}
 	}
 }
@@ -247,36 +248,35 @@ func selectorOf(t *testing.T, o harness.Client, amount, more string) string {
 	return strings.TrimPrefix(r.Want(t, http.StatusCreated).Text(t, "checkoutUrl"), o.URL)
 }
 
-// The shopper sees the methods with what they cost, and why one cannot be
-// chosen (CHK-16).
+// The shopper sees each method with its price, and why a method cannot be chosen (CHK-16).
 func TestSelectorShowsTheMethods(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		_, page, _ := s.Visit(t, selector(t, o, ""), "Accept-Language: en-US")
 		for _, want := range []string{"Card (test)", "Pix (test)", "SPEI (test)", "PSE (test)", "Cash (test)", "US$\u00a025.50", "R$\u00a0137.70", "$467.92\u00a0MXN", "Final price, 2.99% + US$\u00a00.30 fee included", "Mexico"} {
 			if !strings.Contains(page, want) {
-				t.Errorf("the page has no %q: %s", want, page)
+				t.Errorf("the page lacks %q: %s", want, page)
 			}
 		}
 		if card, pix := strings.Index(page, "Card (test)"), strings.Index(page, "Pix (test)"); card > pix {
-			t.Error("the methods of the shopper's own country do not stand first")
+			t.Error("the methods of the shopper's own country are not first")
 		}
 		_, page, _ = s.Visit(t, selector(t, o, ""), "Accept-Language: pt-BR")
 		if card, pix := strings.Index(page, "Cartão (teste)"), strings.Index(page, "Pix (teste)"); pix > card || !strings.Contains(page, "≈ R$\u00a05,40") {
-			t.Errorf("a Brazilian shopper does not see PIX first and reais: %s", page)
+			t.Errorf("a Brazilian shopper does not see Pix first, or no prices in reais: %s", page)
 		}
 		_, page, _ = s.Visit(t, selector(t, o, "")+"?country=MEX", "Accept-Language: es")
 		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "SPEI (prueba)") {
-			t.Error("the country that the shopper picked does not filter")
+			t.Error("the page does not show only the methods of the country that the shopper picked")
 		}
 		_, page, _ = s.Visit(t, selectorOf(t, o, "10000", `,"country":"MX"`), "Accept-Language: es")
 		if strings.Contains(page, "Pix (prueba)") || !strings.Contains(page, "No disponible para este monto. De $10\u00a0MXN a $10,000\u00a0MXN") {
-			t.Errorf("a method that cannot take the amount does not say why: %s", page)
+			t.Errorf("the page does not say why a method does not accept the amount: %s", page)
 		}
 	})
 }
 
-// A choice is made once, and what is wrong with it is told in place.
+// A shopper selects a method only once. The page says at the field what is wrong with a choice.
 func TestSelectorTakesOneChoice(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -291,55 +291,56 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 			status, _, h := s.Browse(t, http.MethodPost, path, form, "Accept-Language: pt")
 			told := h.Get("Location")
 			if status != http.StatusSeeOther || !strings.HasPrefix(told, path+"?") || strings.Contains(told, "52998") {
-				t.Errorf("the form %q answers %d to %q", form, status, told)
+				t.Errorf("the form %q returns %d to %q, want 303 to the session, without the document", form, status, told)
 			}
 			if _, page, _ := s.Visit(t, told, "Accept-Language: pt"); !strings.Contains(page, want) {
 				t.Errorf("the form %q leads to a page without %q: %s", form, want, page)
 			}
 		}
 		if n := o.Total(t, nil); n != "0" {
-			t.Errorf("wrong choices made %s payments", n)
+			t.Errorf("wrong choices made %s payments, want none", n)
 		}
 		status, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25", "X-Forwarded-For: 200.1.2.3")
 		link := h.Get("Location")
 		if status != http.StatusSeeOther || !strings.HasPrefix(link, "/c/TXN-") {
-			t.Fatalf("the choice answers %d to %q", status, link)
+			t.Fatalf("the choice returns %d to %q, want 303 to a payment", status, link)
 		}
 		id := strings.TrimPrefix(link, "/c/")
 		p, err := s.App.Sessions.Shown(ctx, id)
 		harness.Must(t, err)
 		if p.Buyer.Document != "52998224725" || p.Buyer.IP != "200.1.2.3" || p.OrderID != "A-1" {
-			t.Errorf("the payment's buyer is %+v, order %q", p.Buyer, p.OrderID)
+			t.Errorf("the payment has the buyer %+v and the order %q", p.Buyer, p.OrderID)
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			if status, _, h := s.Browse(t, method, path, "method=sbx_pix&document-sbx_pix=529.982.247-25"); status != http.StatusSeeOther || h.Get("Location") != link {
-				t.Errorf("%s again answers %d to %q, want 303 to %q", method, status, h.Get("Location"), link)
+				t.Errorf("a second %s returns %d to %q, want 303 to %q", method, status, h.Get("Location"), link)
 			}
 		}
 		if n := o.Total(t, nil); n != "1" {
-			t.Errorf("one choice, pressed twice, made %s payments", n)
+			t.Errorf("the same choice twice made %s payments, want 1", n)
 		}
 		o.Post(t, "/sandbox/clock", `{"advance":"25h"}`).Want(t, http.StatusOK)
 		for _, path := range []string{path, "/checkout/cs_unknown", "/checkout/%00", "/checkout/x"} {
 			if status, page, _ := s.Visit(t, path, "Accept-Language: es"); status != http.StatusNotFound || !strings.Contains(page, "Este enlace de pago ya no es válido") {
-				t.Errorf("%s answers %d %.300s", path, status, page)
+				t.Errorf("%s returns %d %.300s, want 404 and a page", path, status, page)
 			}
 		}
 	})
 }
 
-// A form may lead to a provider's own page, and still to no inline script.
+// The selector's policy allows its form to lead to a provider's page. Visit proves that it allows no
+// inline script.
 func TestSelectorMayLeaveForTheProvider(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	_, _, h := s.Visit(t, selector(t, o, ""))
 	if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' https:;") {
-		t.Errorf("the selector's policy is %q", policy)
+		t.Errorf("the selector's policy is %q, want form-action 'self' https:", policy)
 	}
 }
 
-// A shopper whose payment came to nothing chooses another way, once, and the
-// shop is told of one order.
+// A shopper whose payment failed or expired can choose another method, once. Both payments are of
+// the same order.
 func TestShopperTriesAnotherWay(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -348,62 +349,62 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 				`"customer":{"firstName":"Ana","lastName":"Secreta","email":"ana@secret.example","phone":"+5511999990000"}}`))
 			first := chosen.Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId")
 			if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") != "/pay/"+first {
-				t.Errorf("a payment that waits is tried again: %q", h.Get("Location"))
+				t.Errorf("a pending payment can be tried again: %q", h.Get("Location"))
 			}
 			o.Simulate(t, first, c.ending).Want(t, http.StatusOK)
 			_, page, _ := s.Visit(t, "/pay/"+first+"?lang=es")
 			if !strings.Contains(page, c.button) || !strings.Contains(page, `action="/pay/`+first+`/again?lang=es"`) {
-				t.Errorf("the page of a payment that %s does not offer to go on:\n%s", c.ending, page)
+				t.Errorf("the page of a payment that %s has no button to try again:\n%s", c.ending, page)
 			}
 			status, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", "")
 			link := h.Get("Location")
 			if _, _, twice := s.Browse(t, http.MethodPost, "/pay/"+first+"/again?lang=es", ""); status != http.StatusSeeOther || twice.Get("Location") != link {
-				t.Fatalf("%d: pressed twice, the button leads to %q and %q", status, link, twice.Get("Location"))
+				t.Fatalf("the button returns %d, and two presses lead to %q and %q, want the same", status, link, twice.Get("Location"))
 			}
 			_, page, _ = s.Visit(t, link)
 			token, _, _ := strings.Cut(strings.TrimPrefix(link, "/checkout/"), "?")
 			for _, secret := range []string{"Secreta", "ana@secret", "99999"} {
 				if strings.Contains(page, secret) || strings.Contains(string(o.Get(t, "/checkout/sessions/"+token).Body), secret) {
-					t.Errorf("whoever knows the payment's id is told %q", secret)
+					t.Errorf("the new session shows %q to anybody who knows the payment's id", secret)
 				}
 			}
 			if !strings.Contains(page, "460") || !strings.Contains(page, "A-2") {
-				t.Errorf("the choice is about another order:\n%s", page)
+				t.Errorf("the new session is not about the same order:\n%s", page)
 			}
 			_, _, h = s.Browse(t, http.MethodPost, link, "method=sbx_cash")
 			second := strings.TrimSuffix(strings.TrimPrefix(h.Get("Location"), "/c/"), "?lang=es")
 			r := o.Get(t, "/payments/"+second).Want(t, http.StatusOK)
 			if second == first || r.Text(t, "merchantOrderId") != "A-2" || r.Text(t, "amountLocal") != "460" || r.Text(t, "currencyLocal") != "MXN" {
-				t.Errorf("the second try is %s", r)
+				t.Errorf("the second payment is %s, want the same order and amount", r)
 			}
 			made, err := s.App.Sessions.Shown(ctx, second)
 			harness.Must(t, err)
 			if made.Buyer.Email != "ana@secret.example" || made.Buyer.Name != "Ana Secreta" {
-				t.Errorf("the provider is told of %+v", made.Buyer)
+				t.Errorf("the second payment has the buyer %+v, want Ana", made.Buyer)
 			}
 			if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") == "" {
-				t.Error("the button leads nowhere after the choice")
+				t.Error("after the choice the button leads nowhere")
 			} else if _, _, h := s.Visit(t, h.Get("Location")); h.Get("Location") != "/c/"+second {
-				t.Errorf("it leads to %q, want the second try", h.Get("Location"))
+				t.Errorf("after the choice the button leads to %q, want the second payment", h.Get("Location"))
 			}
 		}
-		// The shop that charges directly does the asking itself: returnUrl is of hosted payments alone
-		// (PAY-10), and the page names the shop.
+		// After a direct charge the shopper goes back to the shop to try again. The page names the shop
+		// and does not link to it, because returnUrl is only for hosted payments (PAY-10).
 		direct := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash","returnUrl":"https://shop.example/thanks"}`)
 		shows(t, s, "/pay/"+direct+"?lang=es", []string{"Lleva esta ficha"}, "shop.example")
 		o.Simulate(t, direct, "failed").Want(t, http.StatusOK)
 		shows(t, s, "/pay/"+direct+"?lang=es", []string{"Vuelve a Acme para empezar de nuevo."}, "shop.example", "/again")
 		if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+direct+"/again", ""); h.Get("Location") != "/pay/"+direct {
-			t.Errorf("a direct charge is tried again: %q", h.Get("Location"))
+			t.Errorf("a direct charge can be tried again: %q", h.Get("Location"))
 		}
 		if status, _, _ := s.Browse(t, http.MethodPost, "/pay/TXN-NOBODY/again", ""); status != http.StatusNotFound {
-			t.Errorf("an unknown payment: %d", status)
+			t.Errorf("a payment that does not exist returns %d, want 404", status)
 		}
 	})
 }
 
-// When no provider answers, the shopper is told so, that nothing was charged, and
-// what to do, and comes through by the other way.
+// When no provider answers, the page says so, that nothing was charged, and what to do. Later the
+// shopper can pay.
 func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -412,7 +413,7 @@ func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
 		_, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_cash")
 		link := h.Get("Location")
 		if status, _, h := s.Visit(t, link); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+strings.TrimPrefix(link, "/c/") {
-			t.Fatalf("%s answers %d to %q", link, status, h.Get("Location"))
+			t.Fatalf("%s returns %d to %q, want 307 to the payment", link, status, h.Get("Location"))
 		}
 		for lang, want := range map[string][3]string{
 			"en": {"This payment method is not available at the moment", "You have not been charged", "Try another way"},
@@ -429,7 +430,7 @@ func TestShopperIsToldThatAProviderIsDown(t *testing.T) {
 		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
 		_, _, h = s.Browse(t, http.MethodPost, "/pay/"+strings.TrimPrefix(link, "/c/")+"/again", "")
 		if _, _, h := s.Browse(t, http.MethodPost, h.Get("Location"), "method=sbx_cash"); o.Status(t, strings.TrimPrefix(h.Get("Location"), "/c/")) != "pending" {
-			t.Errorf("the other way leads to %q", h.Get("Location"))
+			t.Errorf("the second choice leads to %q, want a pending payment", h.Get("Location"))
 		}
 	})
 }

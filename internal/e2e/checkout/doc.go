@@ -1,3 +1,3 @@
-// Package checkout proves the shopper's pages and sessions, most of it in a real browser. Payments over the API are
-// proved in payments.
+// Package checkout proves the shopper's pages and sessions, many of them in a real browser. The room
+// payments proves payments over the API.
 package checkout

@@ -16,13 +16,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// erring is a shopper at a link, in a browser.
+// erring is a shopper who makes mistakes, with a link in a browser.
 type erring struct {
 	*harness.Instance
 	o    harness.Client
-	link string // of the shop, with its host
+	link string // to the session's page, with the host
 	tab  context.Context
-	bare bool // without scripts: then Back may show a page from the browser's memory
+	bare bool // without scripts; then Back may show a page from the browser's cache
 }
 
 // opens opens the shopper's link in a tab.
@@ -31,7 +31,7 @@ func (e erring) opens(t *testing.T, tab context.Context) {
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(e.link)))
 }
 
-// chooses takes a method that asks for nothing, or Pix with a number.
+// chooses selects a method, with a document if number is not "", and waits for the element then.
 func (e erring) chooses(t *testing.T, tab context.Context, method, number, then string) {
 	t.Helper()
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-`+method+`"]`)))
@@ -41,24 +41,24 @@ func (e erring) chooses(t *testing.T, tab context.Context, method, number, then 
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(then)))
 }
 
-// changes presses the button that calls the payment off.
+// changes presses the button that calls the payment off, and waits for the choice.
 func changes(t *testing.T, tab context.Context) {
 	t.Helper()
 	soon, cancel := context.WithTimeout(tab, harness.Patience)
 	defer cancel()
 	if err := chromedp.Do(soon, chromedp.Click(`form[action*="/change"] button`), chromedp.WaitVisible(".methods")); err != nil {
 		text, other := chromedp.Run(tab, chromedp.Text("body"))
-		t.Fatalf("the button leads to no choice, but to %s (%v, %v):\n%s", path(t, tab), err, other, text)
+		t.Fatalf("the button leads to %s, want the choice (%v, %v):\n%s", path(t, tab), err, other, text)
 	}
 }
 
-// back goes back as the button of the browser does, and waits for something.
+// back presses the browser's Back button, and waits for the element then.
 func back(t *testing.T, tab context.Context, then string) {
 	t.Helper()
 	harness.Must(t, chromedp.Do(tab, chromedp.NavigateBack(), chromedp.WaitVisible(then)))
 }
 
-// path is where a tab is.
+// path returns the path of a tab's address.
 func path(t *testing.T, tab context.Context) string {
 	t.Helper()
 	p, err := chromedp.Run(tab, chromedp.Evaluate[string](`location.pathname`))
@@ -66,22 +66,22 @@ func path(t *testing.T, tab context.Context) string {
 	return p
 }
 
-// ends fails the test unless a page says something and does not say other things.
+// ends fails the test unless a page has the text has, and none of not.
 func ends(t *testing.T, tab context.Context, has string, not ...string) {
 	t.Helper()
 	text, err := chromedp.Run(tab, chromedp.Text("main"))
 	harness.Must(t, err)
 	if !strings.Contains(text, has) {
-		t.Errorf("at the end the page does not say %q:\n%s", has, text)
+		t.Errorf("the page does not say %q:\n%s", has, text)
 	}
 	for _, wrong := range not {
 		if strings.Contains(text, wrong) {
-			t.Errorf("at the end the page says %q:\n%s", wrong, text)
+			t.Errorf("the page says %q, want it not to:\n%s", wrong, text)
 		}
 	}
 }
 
-// paysAt plays the simulated bank for the payment that a tab shows.
+// paysAt presses a button of the simulated bank for the payment that a tab shows.
 func (e erring) paysAt(t *testing.T, tab context.Context, action string) {
 	t.Helper()
 	e.AtBank(t, strings.TrimPrefix(path(t, tab), "/pay/"), action)
@@ -92,21 +92,21 @@ const (
 	wrongCPF = "529.982.247-26"
 )
 
-// Whatever a shopper does wrong, the page ends with the truth.
+// Whatever mistake a shopper makes, the page shows the true state at the end.
 func TestShopperWhoErrs(t *testing.T) {
 	cases := map[string]struct {
-		bare     bool // also without scripts, where a page turns after some seconds only
+		bare     bool // also runs without scripts, where a page changes only after some seconds
 		plays    func(t *testing.T, e erring)
-		payments string            // how many there are at the end
-		statuses map[string]string // how many of a status
+		payments string            // their number at the end
+		statuses map[string]string // their number by status
 	}{
 		"a wrong document": {true, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", wrongCPF, "#problem")
-			harness.Must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible("#problem"))) // and nothing is asked
+			harness.Must(t, chromedp.Do(e.tab, chromedp.Reload(), chromedp.WaitVisible("#problem"))) // the browser does not ask whether to send the form again
 			typed, err := chromedp.Run(e.tab, chromedp.Value(`#d-sbx_pix`))
 			if harness.Must(t, err); typed != wrongCPF {
-				t.Errorf("what was typed is %q", typed)
+				t.Errorf("the field has %q, want what the shopper typed, %q", typed, wrongCPF)
 			}
 			ends(t, e.tab, "This is not a valid CPF")
 			if !e.bare {
@@ -117,7 +117,7 @@ func TestShopperWhoErrs(t *testing.T) {
 		"back": {false, func(t *testing.T, e erring) {
 			e.opens(t, e.tab)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
-			back(t, e.tab, ".qr") // the choice is made: no dead choice is shown
+			back(t, e.tab, ".qr") // the choice is made, so Back does not show it again
 			ends(t, e.tab, "Choose another way to pay")
 		}, "1", map[string]string{"pending": "1"}},
 		"a reload": {false, func(t *testing.T, e erring) {
@@ -136,7 +136,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			ends(t, second, "You had chosen this way to pay before")
 			changes(t, second)
 			e.chooses(t, second, "sbx_cash", "", ".bars")
-			harness.Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".changed"))) // by itself
+			harness.Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".changed"))) // without a reload
 			ends(t, e.tab, "Do not use its code", "Scan the code")
 		}, "2", map[string]string{"pending": "1", "failed": "1"}},
 		"a closed tab": {true, func(t *testing.T, e erring) {
@@ -170,7 +170,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			ends(t, e.tab, "is canceled")
 			e.chooses(t, e.tab, "sbx_cash", "", ".bars")
 			if !e.bare {
-				back(t, e.tab, ".bars") // over the choice, which is made
+				back(t, e.tab, ".bars") // Back skips the choice, which is made
 			}
 			harness.Must(t, chromedp.Do(e.tab, chromedp.Navigate(e.link), chromedp.WaitVisible(".bars")))
 			e.paysAt(t, e.tab, "pay")
@@ -204,7 +204,7 @@ func TestShopperWhoErrs(t *testing.T) {
 					}
 					for status, want := range c.statuses {
 						if n := o.Total(t, url.Values{"status": {status}}); n != want {
-							t.Errorf("%s are %s, want %s", n, status, want)
+							t.Errorf("%s payments are %s, want %s", n, status, want)
 						}
 					}
 				})
@@ -220,8 +220,7 @@ func unscripted(t *testing.T, tab context.Context) {
 	harness.Must(t, err)
 }
 
-// A page that waits is loaded again by a browser without scripts, and has no buttons that do
-// nothing there.
+// A browser without scripts reloads a waiting page, and does not show buttons that need scripts.
 func TestPageWithoutScriptsTurnsByItself(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -233,29 +232,30 @@ func TestPageWithoutScriptsTurnsByItself(t *testing.T) {
 	o.Simulate(t, id, "paid").Want(t, 200)
 	harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
 	if _, page, _ := s.Visit(t, "/pay/"+id); strings.Contains(page, `http-equiv="refresh"`) {
-		t.Error("a page that nothing can change any more is loaded again and again")
+		t.Error("a page in its final state still reloads")
 	}
 }
 
-// Where the service has no place left for one that watches, the page asks, and turns all the same.
+// If the service has no free place for a page that watches a payment, the page polls and still
+// shows the outcome.
 func TestPageThatCannotWatchAsks(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-	for range 10 { // as many as a payment may have
+	for range 10 { // the limit for one payment
 		res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
 		harness.Must(t, err)
 		defer res.Body.Close()
 		if res.StatusCode != http.StatusOK {
-			t.Fatalf("a stream answers %d", res.StatusCode)
+			t.Fatalf("a stream returns %d, want 200", res.StatusCode)
 		}
 	}
 	res, err := http.Get(s.URL + "/pay/" + id + "/live?status=pending&state=waiting")
 	harness.Must(t, err)
 	res.Body.Close()
 	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("one stream too many answers %d", res.StatusCode)
+		t.Fatalf("the 11th stream returns %d, want 503", res.StatusCode)
 	}
 	tab := browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
@@ -265,17 +265,17 @@ func TestPageThatCannotWatchAsks(t *testing.T) {
 		"status=pending&state=waiting": "moved", "status=completed&state=paid": "final",
 	} {
 		if _, word, _ := s.Visit(t, "/pay/"+id+"/state?"+query); word != want {
-			t.Errorf("asked with %s it says %q, want %q", query, word, want)
+			t.Errorf("/state?%s returns %q, want %q", query, word, want)
 		}
 	}
 }
 
-// Long names, orders and amounts fit on the narrowest screen, a printed page has what to pay and
-// nothing else, and in a frame no link stays in it.
+// Long names, orders and amounts fit on the narrowest screen. A printed page has only what one needs
+// to pay. Links to other hosts leave a frame.
 func TestNarrowPagesAndPaper(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
-	s.Rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // sums in the billions
+	s.Rate(t, "CLP 945000", "MXN 1835", "BRL 5400") // so that amounts are in the billions
 	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Comercializadora" + strings.Repeat("Internacional", 8), Email: "ops@acme.example", Tier: tenant.Standard})
 	harness.Must(t, err)
 	o := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}
@@ -307,7 +307,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 				}
 				inside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll('a')].some((a) => a.host !== location.host && a.target !== '_top')`))
 				if harness.Must(t, err); inside {
-					t.Error("a link to somebody else stays in the frame")
+					t.Error("a link to another host opens in the frame")
 				}
 				if name == "choice" || name == "pse" {
 					return
@@ -317,18 +317,18 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 				shoot(t, tab, "paper-"+name)
 				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`[...document.querySelectorAll('h1, button, .left, footer, .back, a')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML).join()`))
 				if harness.Must(t, err); seen != "" {
-					t.Errorf("on paper there is %s", seen)
+					t.Errorf("the printed page has %s, want none of it", seen)
 				}
 				text, err := chromedp.Run(tab, chromedp.Text("main"))
 				if harness.Must(t, err); !strings.Contains(text, "Paga antes del") || !strings.Contains(text, order) {
-					t.Errorf("on paper there is no deadline, or no order:\n%s", text)
+					t.Errorf("the printed page lacks the deadline or the order:\n%s", text)
 				}
 			})
 		}
 	}
 }
 
-// Times are in the shopper's own zone, where a script can tell it.
+// With scripts, times are in the shopper's own time zone.
 func TestTimesAreInTheShoppersZone(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})

@@ -11,40 +11,40 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The shopper's own country comes first and the others are folded away; the amount stands in
-// its currency with the rate beneath; the only method is chosen already.
+// The methods of the shopper's own country are first, and the others are folded. The amount is in
+// that country's currency, with the rate. If there is only one method, it is already selected.
 func TestChoiceIsEasy(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	_, page, _ := s.Visit(t, selector(t, o, ""), "Accept-Language: pt-BR")
 	home, away, folded := strings.Cut(page, `<details class="away">`)
 	if !folded || !strings.Contains(home, "m-sbx_pix") || strings.Contains(home, "m-sbx_spei") || !strings.Contains(away, "m-sbx_spei") {
-		t.Errorf("a Brazilian shopper does not see Brazil's methods, with the others folded away: %s", page)
+		t.Errorf("for a Brazilian shopper the page does not fold the other countries' methods: %s", page)
 	}
 	for _, want := range []string{`value="sbx_pix" checked`, `<p class="amount">R$ 137,70</p>`, "US$ 1,00 ≈ R$ 5,40", `inputmode="numeric" data-mask="000.000.000-00|00.000.000/0000-00"`} {
 		if !strings.Contains(home, want) {
-			t.Errorf("the choice has no %q: %s", want, page)
+			t.Errorf("the choice lacks %q: %s", want, page)
 		}
 	}
 	if _, page, _ := s.Visit(t, selector(t, o, ""), "Accept-Language: es-MX"); strings.Contains(page, " checked") {
-		t.Error("one of two methods is chosen for the shopper")
+		t.Error("one of two methods is already selected")
 	}
 	if _, page, _ := s.Visit(t, selector(t, o, ""), "Accept-Language: en-US"); strings.Contains(page, "<details") {
-		t.Error("English folds the sandbox's methods away")
+		t.Error("the page in English folds the sandbox's methods")
 	}
 	if _, page, _ := s.Visit(t, selectorOf(t, o, "50000", `,"currency":"COP","country":"BR"`), "Accept-Language: pt-BR"); strings.Contains(page, "≈") || !strings.Contains(page, "R$") {
-		t.Errorf("a peso is told to be nothing: %s", page)
+		t.Errorf("the page shows a rate that rounds to zero, or no price in reais: %s", page)
 	}
-	// What was wrong is told at its field, also where that is folded away.
+	// The page shows a mistake at its field, also if the field was folded.
 	path := selector(t, o, "")
 	_, _, h := s.Browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=1", "Accept-Language: es-MX")
 	_, page, _ = s.Visit(t, h.Get("Location"), "Accept-Language: es-MX")
 	if _, field, _ := strings.Cut(page, `class="ask"`); !strings.Contains(page, `<details class="away" open>`) || strings.Count(page, `id="problem"`) != 1 || !strings.Contains(page, `aria-describedby="problem why-sbx_pix"`) || field == "" {
-		t.Errorf("the mistake is not told at its field: %s", page)
+		t.Errorf("the page does not show the mistake at its field: %s", page)
 	}
 }
 
-// The page of a payment that was paid is a receipt.
+// The page of a paid payment is a receipt.
 func TestPaidPageIsAReceipt(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
@@ -54,13 +54,13 @@ func TestPaidPageIsAReceipt(t *testing.T) {
 	_, receipt, _ := strings.Cut(page, `<dl class="receipt">`)
 	for _, want := range []string{"Valor", "R$ 137,70", "Forma de pagamento", "Pix (teste)", "Data", "<time", "Número do recibo", id} {
 		if !strings.Contains(receipt, want) {
-			t.Errorf("the receipt has no %q: %s", want, page)
+			t.Errorf("the receipt lacks %q: %s", want, page)
 		}
 	}
 }
 
-// On a phone the code to copy stands above the picture and Continue is in sight; a number is
-// written as people write it.
+// On a phone the Continue button is visible, and the code to copy is above the picture. The page
+// formats the document while the shopper types.
 func TestChoiceIsEasyOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -71,22 +71,22 @@ func TestChoiceIsEasyOnAPhone(t *testing.T) {
 	noOverflow(t, tab)
 	typed, err := chromedp.Run(tab, chromedp.Value(`#d-sbx_pix`))
 	if harness.Must(t, err); typed != "529.982.247-25" {
-		t.Errorf("the number is written %q", typed)
+		t.Errorf("the field shows %q, want 529.982.247-25", typed)
 	}
 	seen, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector(".go button").getBoundingClientRect().bottom <= innerHeight`))
 	if harness.Must(t, err); !seen {
-		t.Error("Continue is out of sight")
+		t.Error("the Continue button is below the visible part of the page")
 	}
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.qr`)))
 	noOverflow(t, tab)
 	above, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector("[data-copy=code]").getBoundingClientRect().bottom <= document.querySelector(".qr").getBoundingClientRect().top`))
 	if harness.Must(t, err); !above {
-		t.Error("the picture stands above the code to copy")
+		t.Error("the code to copy is not above the picture")
 	}
 }
 
-// A shopper is spoken to as people speak in the country that the browser names, else in the
-// payment's.
+// Pages use the words of the country in the browser's language. If it has no country, they use the
+// words of the payment's country.
 func TestPagesSpeakAsTheShopperDoes(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -97,23 +97,23 @@ func TestPagesSpeakAsTheShopperDoes(t *testing.T) {
 			{"", "es-MX", "Lleva esta ficha a"}, {"es-ES", "es", "Lleva este cupón a"}, {"pt-PT", "pt-BR", "Apresente este código em"}, {"en-GB", "en", "Show this code at"},
 		} {
 			if _, page, _ := s.Visit(t, "/pay/"+id, "Accept-Language: "+c.accept); !strings.Contains(page, c.want) || !strings.Contains(page, `<html lang="`+c.tag+`"`) {
-				t.Errorf("%q is not spoken to in %s, %q: %s", c.accept, c.tag, c.want, page)
+				t.Errorf("Accept-Language %q: the page is not in %s or lacks %q: %s", c.accept, c.tag, c.want, page)
 			}
 		}
 	})
 }
 
-// A shop that does not pass the fee on may leave it out.
+// A shop that pays the fee itself can hide it.
 func TestShopHidesTheFee(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	path := selector(t, o, "")
 	if _, page, _ := s.Visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice shows no fee or no limits: %s", page)
+		t.Errorf("the choice lacks the fee or the limits: %s", page)
 	}
 	_, err := s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.HideFee = true; return b }, nil)
 	harness.Must(t, err)
 	if _, page, _ := s.Visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice still shows the fee, or lost the limits: %s", page)
+		t.Errorf("the choice still shows the fee, or lacks the limits: %s", page)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// A shop that sends the customer of a session with a method, too, finds it on the payment.
+// A one-shot session accepts the customer as a selector session does, and the payment has it.
 func TestOneShotSessionTakesTheCustomer(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -24,10 +24,10 @@ func TestOneShotSessionTakesTheCustomer(t *testing.T) {
 		}
 		p = o.Get(t, "/payments/"+open(whole, `,"userEmail":"eva@example.com"`).Want(t, http.StatusCreated).Text(t, "sessionId"))
 		if p.Text(t, "userEmail") != "eva@example.com" {
-			t.Errorf("the payment's own field does not win: %s", p)
+			t.Errorf("userEmail does not win over customer.email: %s", p)
 		}
 		if r := open(`{"email":"ana","documentId":"52998224725"}`, ""); r.Text(t, "error.param") != "customer.email" {
-			t.Errorf("a bad e-mail is answered %s", r)
+			t.Errorf("a bad e-mail returns %s, want param customer.email", r)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func TestOneShotRefusesWhatAPaymentRefuses(t *testing.T) {
 				}
 				want := c.by.Post(t, "/payments", c.body, header...).Problem(t)
 				if strings.HasPrefix(want, "2") {
-					t.Fatalf("a payment is taken: %s", want)
+					t.Fatalf("a payment is accepted, so the comparison proves nothing: %s", want)
 				}
 				c.by.Post(t, "/checkout/sessions", c.body, header...).Refused(t, want)
 			})
@@ -145,11 +145,11 @@ func TestSessionIsRefusedWithEveryIssueAtOnce(t *testing.T) {
 				r := o.Post(t, "/checkout/sessions", c.body, header)
 				r.Refused(t, c.want)
 				if help := r.Text(t, "error.details.helpUrl"); help != s.URL+"/docs#error-"+r.Text(t, "error.code") {
-					t.Errorf("helpUrl is %s: %s", help, r)
+					t.Errorf("helpUrl is %s, want the error's part of the reference: %s", help, r)
 				}
 			})
 		}
-		// None of them has used the key.
+		// No refused request has used the key up.
 		if r := o.Post(t, "/checkout/sessions", harness.CheckoutBody, "Idempotency-Key: refused").Want(t, http.StatusCreated); r.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("a refused request used the key: %s", r)
 		}
@@ -188,7 +188,7 @@ func TestUnknownTokensAreNotFound(t *testing.T) {
 			c.Choose(t, harness.Choice("sbx_card")).Refused(t, "404 checkout_session_not_found invalid_request_error")
 		}
 		if n := o.Total(t, nil); n != "0" {
-			t.Errorf("there are %s transactions", n)
+			t.Errorf("there are %s transactions, want none", n)
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestRefusedChoiceLeavesTheSessionOpen(t *testing.T) {
 				}
 				c.Choose(t, choice.body, header...).Refused(t, choice.want)
 				if r := c.Read(t); r.Text(t, "status") != "awaiting_method" || o.Total(t, nil) != "0" {
-					t.Errorf("there are %s transactions and the session is %s", o.Total(t, nil), r)
+					t.Errorf("there are %s transactions and the session is %s, want none and awaiting_method", o.Total(t, nil), r)
 				}
 			})
 		}
@@ -226,7 +226,7 @@ func TestRefusedChoiceLeavesTheSessionOpen(t *testing.T) {
 		p, err := s.App.Cascade.Payment(ctx, harness.SandboxScope(o), r.Want(t, http.StatusCreated).Text(t, "transactionId"))
 		harness.Must(t, err)
 		if want := (pay.Buyer{Email: "eva@b.example", Name: "Eva Lima", Phone: "1", IP: "127.0.0.1", Document: "529"}); p.Buyer != want {
-			t.Errorf("the provider was told of %+v, want %+v", p.Buyer, want)
+			t.Errorf("the payment has the buyer %+v, want %+v", p.Buyer, want)
 		}
 	})
 }

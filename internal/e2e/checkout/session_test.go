@@ -57,7 +57,7 @@ func TestSelectorSessionGoesFromOpenToPaid(t *testing.T) {
 			}
 		}
 		if got := endpoint.About(t, id, 2)[0]; got.Text("type") != "payment.completed" || got.Text("data.object.merchantOrderId") != "order 7" {
-			t.Errorf("the endpoint was told %s of order %s", got.Text("type"), got.Text("data.object.merchantOrderId"))
+			t.Errorf("the endpoint got %s of order %s, want payment.completed of order 7", got.Text("type"), got.Text("data.object.merchantOrderId"))
 		}
 		c.Read(t).Is(t, http.StatusOK, fmt.Sprintf(seen, "pending", `"`+id+`","transactionStatus":"completed"`))
 	})
@@ -82,8 +82,8 @@ func TestOneShotSessionIsAHostedPayment(t *testing.T) {
 			if p := o.Get(t, "/payments/"+id); p.Text(t, "status") != m.Status || p.Text(t, "merchantOrderId") != "order "+m.Id {
 				t.Errorf("the transaction is %s", p)
 			}
-			// Its id reads as the token of a completed session, which tells of no shopper.
-			// It tells what the shop was told, and what has become of the transaction.
+			// The payment's id works as the token of a session that is already completed. The session
+			// shows the payment's present status, and no data of the shopper.
 			told := func(status string) string {
 				return fmt.Sprintf(`{"token":%q,"status":"pending","transactionStatus":%q,"amount":25.5,"currency":"USD","country":%q,"customer":null,
 					"customerIp":null,"returnUrl":%q,"expiresAt":%q,"completedTxId":%[1]q}`, id, status, m.Country, back, r.Text(t, "expiresAt"))
@@ -94,19 +94,19 @@ func TestOneShotSessionIsAHostedPayment(t *testing.T) {
 				o.Shopper(id).Read(t).Is(t, http.StatusOK, told("completed"))
 			}
 			if r := o.Shopper(id).Choose(t, harness.Choice("sbx_card")); r.Problem(t) != "409 checkout_session_already_completed conflict_error" {
-				t.Errorf("choosing again: %s", r)
+				t.Errorf("a second choice returns %s", r)
 			}
 		}
 		if r := o.Post(t, "/checkout/sessions", harness.Card, "Sandbox-Simulate: failed"); r.Problem(t) != "402 card_declined card_error decline=do_not_honor" {
-			t.Errorf("the simulation was not played: %s", r)
+			t.Errorf("the simulated action was not run: %s", r)
 		}
 		direct := o.Create(t, harness.Card)
 		o.Shopper(direct).Read(t).Refused(t, "404 checkout_session_not_found invalid_request_error")
 	})
 }
 
-// Pain 3 (saleor/saleor#19220, #14648, #12652): a checkout that is completed
-// twice at once takes the money twice.
+// Of many choices at once, exactly one wins and makes a payment. Other services charged twice here
+// (saleor/saleor#19220, #14648, #12652).
 func TestCheckoutSelectIsSingleWinner(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -116,7 +116,7 @@ func TestCheckoutSelectIsSingleWinner(t *testing.T) {
 			var all sync.WaitGroup
 			for n := range replies {
 				all.Go(func() {
-					if n%5 == 0 { // who only looks from elsewhere moves the session's version
+					if n%5 == 0 { // a read from another address changes the session's version
 						c.Read(t, fmt.Sprintf("X-Forwarded-For: 198.51.100.%d", n+1)).Want(t, http.StatusOK)
 					}
 					replies[n] = c.Choose(t, harness.Choice(methods[n%len(methods)]), fmt.Sprintf("X-Real-Ip: 203.0.113.%d", n+1))
@@ -130,24 +130,24 @@ func TestCheckoutSelectIsSingleWinner(t *testing.T) {
 				}
 			}
 			if len(winners) != 1 {
-				t.Fatalf("%d of 50 choices won: %v", len(winners), winners)
+				t.Fatalf("%d of 50 choices won, want 1: %v", len(winners), winners)
 			}
 			for _, r := range replies {
 				if r.Status != http.StatusCreated && (r.Problem(t) != "409 checkout_session_already_completed conflict_error" ||
 					r.Text(t, "error.details.existingTxId") != winners[0]) {
-					t.Errorf("a loser is told %s, want the conflict with %s", r, winners[0])
+					t.Errorf("a loser gets %s, want the conflict with %s", r, winners[0])
 				}
 			}
 			if got := c.Read(t).Text(t, "completedTxId"); got != winners[0] {
 				t.Errorf("the session is locked to %s, want %s", got, winners[0])
 			}
 			if n := o.Total(t, nil); n != fmt.Sprint(round+1) {
-				t.Errorf("there are %s transactions after %d sessions", n, round+1)
+				t.Errorf("there are %s transactions after %d sessions, want one for each", n, round+1)
 			}
 			p, err := s.App.Cascade.Payment(ctx, harness.SandboxScope(o), winners[0])
 			harness.Must(t, err)
 			if len(p.Attempts) != 1 {
-				t.Errorf("the winner was charged %d times: %s", len(p.Attempts), p)
+				t.Errorf("the winner has %d attempts, want 1: %s", len(p.Attempts), p)
 			}
 		}
 	})
@@ -171,12 +171,12 @@ func TestSessionEndsAfter24Hours(t *testing.T) {
 			c.Choose(t, harness.Choice("sbx_card")).Refused(t, gone)
 		}
 		if got := o.Status(t, id); got != "pending" || o.Total(t, nil) != "2" {
-			t.Errorf("the transaction of an old session is %s and there are %s, want it pending and 2", got, o.Total(t, nil))
+			t.Errorf("the transaction of an expired session is %s of %s transactions, want pending of 2", got, o.Total(t, nil))
 		}
 	})
 }
 
-// A choice that made a transaction locks the session, whatever became of it.
+// A choice that made a transaction locks the session, whatever the transaction's outcome is.
 func TestFailedPaymentLocksTheSession(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -228,14 +228,14 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 				}
 			})
 		}
-		// The provider that did not answer is asked, and the transaction goes on.
+		// A query settles the outcome of the provider that did not answer.
 		s.Clock.Advance(31 * time.Second)
-		s.Sweep(t, "the provider was asked", func() bool { return o.Total(t, url.Values{"status": {"processing"}}) == "0" })
+		s.Sweep(t, "no transaction is processing", func() bool { return o.Total(t, url.Values{"status": {"processing"}}) == "0" })
 	})
 }
 
-// Who asks for the session is the shop's server; who reads it is the customer
-// (CHK-21).
+// The customer's address comes from the requests that read the session or choose in it, not from the
+// request that makes it: that one is of the shop's server (CHK-21).
 func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -262,9 +262,9 @@ func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 		id := c.Choose(t, harness.Choice("sbx_pse"), "X-Forwarded-For: 203.0.113.20").Want(t, http.StatusCreated).Text(t, "transactionId")
 		want := pay.Buyer{Email: "ana@b.example", Name: "Ana Souza", Phone: "+55 11 98765 4321", IP: "203.0.113.20", Document: "52998224725"}
 		if got := buyer(id); got != want {
-			t.Errorf("the provider was told of %+v, want %+v", got, want)
+			t.Errorf("the payment has the buyer %+v, want %+v", got, want)
 		}
-		// What the provider was told stays.
+		// The address that the provider got does not change later.
 		if got := c.Read(t, "X-Forwarded-For: 203.0.113.30").Text(t, "customerIp"); got != "203.0.113.20" {
 			t.Errorf("customerIp is %s after the choice, want 203.0.113.20", got)
 		}
@@ -280,7 +280,7 @@ func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 					id = r.Text(t, "sessionId")
 				}
 				if got := buyer(fmt.Sprint(id)).IP; got != want {
-					t.Errorf("POST %s %s: the provider was told of %q, want %q", path, body, got, want)
+					t.Errorf("POST %s %s: the payment has the address %q, want %q", path, body, got, want)
 				}
 			}
 		}
@@ -309,7 +309,7 @@ func TestCheckoutURLHasTheCanonicalHost(t *testing.T) {
 			"select": post("", "/checkout/sessions/"+token+"/select", harness.Choice("sbx_cash")),
 		} {
 			if got := r.Text(t, "checkoutUrl"); !strings.HasPrefix(got, s.URL+"/c") || strings.Contains(string(r.Body), "evil") {
-				t.Errorf("%s: checkoutUrl is %s, want it below %s", name, got, s.URL)
+				t.Errorf("%s: checkoutUrl is %s, want it to begin with %s", name, got, s.URL)
 			}
 		}
 	})
@@ -326,10 +326,10 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
 		for name, other := range map[string]harness.Client{"another merchant": stranger, "the other environment": o.Production()} {
 			if r := other.Get(t, "/payments/"+id); r.Problem(t) != "404 transaction_not_found invalid_request_error" {
-				t.Errorf("%s reads the transaction: %s", name, r)
+				t.Errorf("%s can read the transaction: %s", name, r)
 			}
 		}
-		// The environment is the key's, whoever chooses.
+		// The session's environment is that of the key that made it.
 		live := o.Production()
 		live.Post(t, "/checkout/sessions", harness.CheckoutBody, "Sandbox-Simulate: paid").Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
 		leaves := harness.TakePixAndSPEI(t, s)
@@ -339,7 +339,7 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		session.Choose(t, harness.Choice(live.Method(t, "MEX", "spei"))).Refused(t, "400 unsupported_country invalid_request_error param=country")
 		session.Choose(t, harness.Choice(live.Method(t, "BRA", "pix"))).Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		if live.Total(t, nil) != "1" || o.Total(t, nil) != "1" || stranger.Total(t, nil) != "0" {
-			t.Errorf("production has %s transactions, the sandbox %s, the stranger %s", live.Total(t, nil), o.Total(t, nil), stranger.Total(t, nil))
+			t.Errorf("production has %s transactions, the sandbox %s, the stranger %s; want 1, 1 and 0", live.Total(t, nil), o.Total(t, nil), stranger.Total(t, nil))
 		}
 	})
 }
@@ -378,7 +378,7 @@ func TestSessionRepeatShowsTheSameToken(t *testing.T) {
 				t.Errorf("another shop got the session: %s", r)
 			}
 		}
-		// What it shows does not change when the session does, or ends.
+		// The replay stays the same when the session changes or expires.
 		o.Shopper(token).Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated)
 		harness.Same(t, replies[first], o.Post(t, "/checkout/sessions", harness.CheckoutBody, key))
 		o.Post(t, "/sandbox/clock", `{"advance":"25h"}`).Want(t, http.StatusOK)
@@ -389,7 +389,7 @@ func TestSessionRepeatShowsTheSameToken(t *testing.T) {
 		o.Post(t, "/checkout/sessions", harness.CheckoutBody, "Idempotency-Key: shot").Refused(t, conflict)
 		declined := o.Post(t, "/checkout/sessions", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: no").Want(t, http.StatusPaymentRequired)
 		harness.Same(t, declined, o.Post(t, "/checkout/sessions", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: no"))
-		// A payment's key is of another route.
+		// The same key on another route is another key.
 		o.Post(t, "/payments", harness.Card, key).Want(t, http.StatusCreated)
 	})
 }
@@ -398,7 +398,7 @@ func TestSessionInTheShopsCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		for _, c := range []struct{ amount, currency, method, usd, local, localCurrency string }{
-			// 100 BRL are 18.52 USD, and those 100.01 BRL: the customer pays what was asked.
+			// 100 BRL are 18.52 USD, but 18.52 USD are 100.01 BRL. The customer pays the shop's 100 BRL.
 			{"100", "BRL", "sbx_pix", "18.52", "100", "BRL"},
 			{"100", "brl", "sbx_spei", "18.52", "339.84", "MXN"},
 			{"100", "BRL", "sbx_card", "18.52", "18.52", "USD"},
@@ -436,10 +436,10 @@ func TestTokenIsNotKept(t *testing.T) {
 	text, err := os.ReadFile(strings.TrimPrefix(database, "sqlite:"))
 	harness.Must(t, err)
 	if bytes.Contains(text, []byte(token[3:])) {
-		t.Error("the database holds the token")
+		t.Error("the database has the token in plain text")
 	}
 	if !bytes.Contains(text, []byte(s.Vault.Hash(token))) {
-		t.Error("the database does not hold the token's hash, so this test proves nothing")
+		t.Error("the database does not have the token's hash, so this test proves nothing")
 	}
 }
 
@@ -453,10 +453,10 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 		young := o.Shopper(o.Session(t, harness.CheckoutBody))
 		s.Clock.Advance(24*time.Hour + time.Minute)
 		if n, err := s.App.Sessions.PurgeSessions(ctx); err != nil || n > 2 {
-			t.Errorf("PurgeSessions deleted %d, %v, want 2 at most", n, err)
+			t.Errorf("PurgeSessions deleted %d sessions with the error %v, want 2 at most", n, err)
 		}
 		if n, err := s.App.Sessions.PurgeSessions(ctx); err != nil || n != 0 {
-			t.Errorf("PurgeSessions deleted %d more, %v", n, err)
+			t.Errorf("a second PurgeSessions deleted %d sessions with the error %v, want none", n, err)
 		}
 		o.Post(t, "/checkout/sessions", harness.CheckoutBody, "Idempotency-Key: old").Refused(t, "404 checkout_session_not_found invalid_request_error")
 		o.Get(t, "/payments/"+id).Want(t, http.StatusOK)

@@ -23,15 +23,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tongues are the languages of a sheet, each as a browser asks for it.
+// tongues are the languages of a sheet, as in Accept-Language.
 var tongues = []string{"en-US", "es-MX", "es-CO", "es-AR", "es-CL", "es-PE", "pt-BR"}
 
-// TestContactSheet takes a picture of every page in every language, on a phone and at a desk, in
-// light and in dark, and joins those of a page into one: `make sheet`.
+// TestContactSheet takes pictures of every page in every language, on a phone and a desktop, in
+// light and dark colours. It joins the pictures of a page into one. Run it with `make sheet`.
 func TestContactSheet(t *testing.T) {
 	dir := os.Getenv("SHEET")
 	harness.Must(t, os.MkdirAll(dir, 0o755))
-	still := &harness.Clock{} // what is under way stays so
+	still := &harness.Clock{} // frozen, so that no payment moves on
 	still.Freeze()
 	s := harness.Start(t, dbtest.SQLite(t), still)
 	o := s.NewShop(t)
@@ -73,7 +73,7 @@ func TestContactSheet(t *testing.T) {
 // sheetPage is a page of the checkout in one state.
 type sheetPage struct{ name, path string }
 
-// sheetPages are all that a shopper may see.
+// sheetPages makes every page that a shopper may see.
 func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage {
 	t.Helper()
 	const cash, hosted = `"paymentMethodId":"sbx_cash"`, `{"amount":25.5,"merchantOrderId":"A-1042","returnUrl":"https://shop.example/thanks","hostedCheckout":true,`
@@ -152,7 +152,7 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 	}
 }
 
-// laidOut lays pictures out in rows.
+// laidOut joins pictures into one, in rows of across pictures.
 func laidOut(shots []image.Image, across int) image.Image {
 	const gap = 8
 	var w, h int

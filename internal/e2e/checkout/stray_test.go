@@ -14,37 +14,37 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// pageSays proves what the payment's page tells, in each language, and that it says
-// nothing of what is wrong then.
+// pageSays fails the test unless the payment's page has a sentence in each language. wants is
+// language to sentence. The page must neither deny the money nor invite the shopper to pay.
 func pageSays(t *testing.T, s *harness.Instance, id string, wants map[string]string) {
 	t.Helper()
 	for lang, want := range wants {
 		status, page, _ := s.Visit(t, "/pay/"+id+"?lang="+lang)
 		if status != http.StatusOK || !strings.Contains(page, want) {
-			t.Errorf("in %s the page answers %d without %q: %s", lang, status, want, page)
+			t.Errorf("in %s the page returns %d, without %q: %s", lang, status, want, page)
 		}
 		for _, lie := range []string{"not been charged", "No payment has reached", "No se te cobró", "No nos llegó", "Nada foi cobrado", "Nenhum pagamento", "/again", "qr.svg", "barcode.svg"} {
 			if strings.Contains(page, lie) {
-				t.Errorf("in %s the page says %q beside %q", lang, lie, want)
+				t.Errorf("in %s the page has %q, which contradicts %q", lang, lie, want)
 			}
 		}
 	}
 }
 
-// A shopper whose money came late is told so, and not asked to pay again: not by the
-// page, nor by a session that was opened before it came.
+// When a shopper's money comes late, the page says so. Neither the page nor a session that was
+// opened before asks the shopper to pay again.
 func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		id := o.Create(t, harness.HostedVoucher)
 		s.AtBank(t, id, "timeout")
 		if _, page, _ := s.Visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "No payment has reached us") || !strings.Contains(page, "/pay/"+id+"/again") {
-			t.Errorf("while nothing came the page is %s", page)
+			t.Errorf("before money comes the page is %s", page)
 		}
 		status, _, h := s.Browse(t, http.MethodPost, "/pay/"+id+"/again?lang=en", "")
 		session := h.Get("Location")
 		if status != http.StatusSeeOther || !strings.HasPrefix(session, "/checkout/cs_") {
-			t.Fatalf("again answers %d to %q", status, session)
+			t.Fatalf("the button to try again returns %d to %q, want 303 to a session", status, session)
 		}
 		session, _, _ = strings.Cut(session, "?")
 		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
@@ -58,17 +58,17 @@ func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
 			"the session's choice": {http.MethodPost, session, "method=sbx_cash"},
 		} {
 			if status, _, h := s.Browse(t, c.method, c.path, c.form); status != http.StatusSeeOther || h.Get("Location") != "/c/"+id {
-				t.Errorf("%s answers %d to %q, want 303 to the payment that was paid", name, status, h.Get("Location"))
+				t.Errorf("%s returns %d to %q, want 303 to the payment that was paid", name, status, h.Get("Location"))
 			}
 		}
 		r := s.Send(t, harness.Request{Method: http.MethodPost, Path: harness.APIPath + "/checkout/sessions/" + strings.TrimPrefix(session, "/checkout/") + "/select",
 			Body: `{"paymentMethodId":"sbx_cash"}`, Header: http.Header{"Content-Type": {"application/json"}}})
 		r.Refused(t, "409 conflict_state conflict_error reason=payment_received")
 		if got := r.Text(t, "error.details.existingTxId"); got != id {
-			t.Errorf("the choice is refused for %s, want %s", got, id)
+			t.Errorf("the refusal names the payment %s, want %s", got, id)
 		}
 		if status, _, h := s.Visit(t, "/c/"+id); status != http.StatusTemporaryRedirect || h.Get("Location") != s.URL+"/pay/"+id {
-			t.Errorf("/c/ answers %d to %q", status, h.Get("Location"))
+			t.Errorf("/c/ returns %d to %q, want 307 to the payment", status, h.Get("Location"))
 		}
 		if n := o.Total(t, nil); n != "1" {
 			t.Errorf("there are %s payments, want 1", n)
@@ -76,8 +76,8 @@ func TestLateShopperIsNotAskedToPayAgain(t *testing.T) {
 	})
 }
 
-// A second payment of the order that waits already is not to be paid either, once the
-// money of the first one comes.
+// When the money of an order's first payment comes, the page of the second payment, which is
+// pending, asks the shopper not to pay.
 func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -88,26 +88,26 @@ func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 		status, _, h := s.Browse(t, http.MethodPost, session, "method=sbx_cash")
 		second := strings.TrimPrefix(h.Get("Location"), "/c/")
 		if status != http.StatusSeeOther || second == id || o.Status(t, second) != "pending" {
-			t.Fatalf("the choice answers %d to %q", status, h.Get("Location"))
+			t.Fatalf("the choice returns %d to %q, want 303 to a second payment", status, h.Get("Location"))
 		}
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
-			t.Errorf("the second payment cannot be paid: %s", page)
+			t.Errorf("before money comes, the page does not show how to pay the second payment: %s", page)
 		}
 		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
 		pageSays(t, s, second, map[string]string{"en": "Please do not pay again.", "es": "no pagues otra vez", "pt": "não pague de novo"})
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, `href="/pay/`+id) {
-			t.Errorf("the page does not lead to the payment that was paid: %s", page)
+			t.Errorf("the page does not link to the payment that was paid: %s", page)
 		}
 		claim := o.Get(t, "/payments/"+id).Text(t, "attention.claimId")
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "given back")
 		harness.Must(t, err)
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
-			t.Errorf("the money was given back, and the second payment cannot be paid: %s", page)
+			t.Errorf("after the money was given back, the page does not show how to pay: %s", page)
 		}
 	})
 }
 
-// A page that says that nothing came is told when money comes after all, for an hour.
+// The page of an expired or failed payment watches for an hour whether money comes.
 func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -116,13 +116,13 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			s.AtBank(t, id, action)
 			live := "/live?status=" + status + "&state=" + status
 			if _, html, _ := s.Visit(t, "/pay/"+id); !strings.Contains(html, "data-live=") {
-				t.Errorf("%s, the page waits for nothing: %s", status, html)
+				t.Errorf("%s: the page does not watch the payment: %s", status, html)
 			}
 			res, err := http.Get(s.URL + "/pay/" + id + live)
 			harness.Must(t, err)
 			defer res.Body.Close()
 			if res.StatusCode != http.StatusOK {
-				t.Fatalf("%s, its watcher is answered %d", status, res.StatusCode)
+				t.Fatalf("%s: the stream returns %d, want 200", status, res.StatusCode)
 			}
 			s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
 			told := false
@@ -130,7 +130,7 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 				told = told || lines.Text() == "event: status"
 			}
 			if !told {
-				t.Errorf("%s, the page is not told that money came", status)
+				t.Errorf("%s: the page gets no event when money comes", status)
 			}
 			silent := o.Create(t, harness.HostedVoucher)
 			s.AtBank(t, silent, action)
@@ -139,15 +139,15 @@ func TestPageOfExpiredPaymentIsToldOfLateMoney(t *testing.T) {
 			harness.Must(t, err)
 			res.Body.Close()
 			if _, html, _ := s.Visit(t, "/pay/"+silent+"?lang=en"); res.StatusCode != http.StatusNoContent || strings.Contains(html, "data-live=") {
-				t.Errorf("%s for an hour, its watcher is answered %d", status, res.StatusCode)
+				t.Errorf("%s for an hour: the stream returns %d or the page still watches, want 204 and no watching", status, res.StatusCode)
 			} else if status == "expired" && (strings.Contains(html, "this page will tell you") || !strings.Contains(html, "Check back here later")) {
-				t.Errorf("the page promises to tell, and does not listen: %s", html)
+				t.Errorf("the page promises news, but does not watch the payment: %s", html)
 			}
 		}
 	})
 }
 
-// What became of late money, and of another amount, is what the page says.
+// The page says what happened to late money and to another amount.
 func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -158,7 +158,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			harness.Must(t, err)
 			_, page, _ := s.Visit(t, "/pay/"+id+"?lang=en")
 			if again := strings.Contains(page, "/again"); !strings.Contains(page, want) || again != (word == pay.Approve) {
-				t.Errorf("after %s the page offers to pay again: %v, and says %s", word, again, page)
+				t.Errorf("after %s the page lacks %q, or offers to pay again: %v: %s", word, want, again, page)
 			}
 		}
 		id := o.Create(t, harness.HostedVoucher)
@@ -171,7 +171,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			told = told || lines.Text() == "event: status"
 		}
 		if !told {
-			t.Error("a page that waits is not told that another amount came")
+			t.Error("a waiting page gets no event when another amount comes")
 		}
 		pageSays(t, s, id, map[string]string{
 			"en": "We have received $183.49\u00a0MXN, and the amount due was $183.50\u00a0MXN. Please do not pay again.",
@@ -183,12 +183,12 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		pageSays(t, s, id, map[string]string{"en": "ask the shop before you pay again"})
 		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 		if _, page, _ := s.Visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {
-			t.Errorf("paid in the end, the page is %s", page)
+			t.Errorf("after the payment is paid the page is %s", page)
 		}
 	})
 }
 
-// A shopper of whom nobody knows whether he paid is not told that he did not.
+// While it is unknown whether a shopper paid, the page does not say that he did not.
 func TestUnknownShopperIsNotToldThatHeDidNotPay(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -208,7 +208,7 @@ func TestUnknownShopperIsNotToldThatHeDidNotPay(t *testing.T) {
 			d.Pass(t, 24*time.Hour)
 		}
 		if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "status") != "expired" || r.Text(t, "failure.code") != "outcome_unknown" {
-			t.Errorf("after days the payment is %s", r)
+			t.Errorf("after ten days the payment is %s, want expired with outcome_unknown", r)
 		}
 		pageSays(t, d.Instance, id, unsure)
 		first.Fails(nil)
@@ -216,16 +216,16 @@ func TestUnknownShopperIsNotToldThatHeDidNotPay(t *testing.T) {
 			d.Pass(t, 24*time.Hour)
 		}
 		if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "failure.code") != "expired" {
-			t.Errorf("once it is known the payment is %s", r)
+			t.Errorf("once the provider answers, the payment is %s, want the failure expired", r)
 		}
 		if _, page, _ := d.Visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "No payment has reached us") {
-			t.Errorf("once it is known the page is %s", page)
+			t.Errorf("once the provider answers, the page is %s", page)
 		}
 	})
 }
 
-// The page of a shopper who waits turns by itself when money comes that does not fit,
-// on a phone and at a desk, in every language.
+// A waiting page changes without a reload when stray money comes, on a phone and a desktop, in every
+// language.
 func TestShopperSeesStrayMoneyInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})

@@ -25,16 +25,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// taps are what a tab asks for while its button is pressed twice.
+// taps records the requests of a tab while its button is pressed twice.
 type taps struct {
 	mu     sync.Mutex
-	posted int // forms
+	posted int // number of forms sent
 	paused chan *fetch.EventRequestPaused
 }
 
-// pressedTwice presses the button of a tab, and once more while the first form is under way, and
-// returns what the button says meanwhile. The page tells it by a request, for a browser takes no
-// commands for a page that it leaves.
+// pressedTwice presses the button of a tab, and again while the first form is being sent. It returns
+// what the button says then. The page reports that with a request, because a browser runs no
+// commands on a page that it leaves.
 func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	t.Helper()
 	_, err := chromedp.Call(tab, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/checkout/cs_*"}, {URLPattern: "*/healthz*"}}})
@@ -54,7 +54,7 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	}
 	var form, begun *fetch.EventRequestPaused
 	for says == "" {
-		asked := harness.Soon(t, "the page to ask", p.paused)
+		asked := harness.Soon(t, "the page to make a request", p.paused)
 		_, query, told := strings.Cut(asked.Request.URL, "/healthz?")
 		switch {
 		case asked.Request.Method == http.MethodPost:
@@ -67,7 +67,7 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 			says, err = url.QueryUnescape(query)
 			harness.Must(t, err)
 		}
-		if form != nil && begun != nil { // the form is under way
+		if form != nil && begun != nil { // the form is being sent
 			lets(begun)
 			begun = nil
 		}
@@ -78,8 +78,8 @@ func (p *taps) pressedTwice(t *testing.T, tab context.Context) (says string) {
 	return says
 }
 
-// What is pressed twice is sent once, and says meanwhile that it is busy; after Back it can be
-// pressed again.
+// Two presses of the button send the form once. Meanwhile the button says that it is busy. After
+// Back it can be pressed again.
 func TestContinueIsPressedOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -104,7 +104,7 @@ func TestContinueIsPressedOnce(t *testing.T) {
 		t.Helper()
 		got, err := chromedp.Run(tab, chromedp.Evaluate[string](`((b) => b.textContent + ", busy: " + b.getAttribute("aria-busy"))(document.querySelector(".go button"))`))
 		if harness.Must(t, err); got != "Continuar, busy: null" {
-			t.Errorf("the button says %s", got)
+			t.Errorf("before it is pressed the button says %s", got)
 		}
 	}
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`)))
@@ -112,12 +112,12 @@ func TestContinueIsPressedOnce(t *testing.T) {
 		ready()
 		harness.Must(t, chromedp.Do(tab, chromedp.SetValue(`#d-sbx_pix`, c.number)))
 		if says := p.pressedTwice(t, tab); says != "Um momento…, busy: true" {
-			t.Errorf("while it is sent the button says %s", says)
+			t.Errorf("while the form is sent the button says %s", says)
 		}
 		harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(c.then)))
 		p.mu.Lock()
 		if p.posted != i+1 {
-			t.Errorf("pressed twice, the form is sent more than once: %d forms in all", p.posted)
+			t.Errorf("%d forms were sent, want %d: one for each two presses", p.posted, i+1)
 		}
 		p.mu.Unlock()
 		if i == 0 {
@@ -131,8 +131,8 @@ func TestContinueIsPressedOnce(t *testing.T) {
 	}
 }
 
-// A shopper whose browser's language names no country, or the United States, is known by its time zone, whichever of a
-// country's it is, and may say otherwise.
+// If the browser's language names no country, or the United States, the time zone decides the
+// shopper's country. All of a country's time zones work. The shopper can pick another country.
 func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -141,7 +141,7 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 		"America/Recife":    {"pt", "BRA", "m-sbx_pix", "m-sbx_spei"},
 		"America/Monterrey": {"es-419", "MEX", "m-sbx_spei", "m-sbx_pix"},
 		"America/Bogota":    {"en", "COL", "m-sbx_pse", "m-sbx_pix"},
-		"America/Cancun":    {"en-US", "MEX", "m-sbx_cash", "m-sbx_pix"}, // what many browsers say everywhere
+		"America/Cancun":    {"en-US", "MEX", "m-sbx_cash", "m-sbx_pix"}, // many browsers send en-US in every country
 		"Europe/Madrid":     {"es-419", "", "m-sbx_pix", ""},
 		"America/New_York":  {"en-US", "", "m-sbx_pix", ""},
 	} {
@@ -165,25 +165,25 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 				return got
 			}
 			if got := found(); got != want.country {
-				t.Errorf("the shopper is thought to be in %q, want %q", got, want.country)
+				t.Errorf("the page guesses the country %q, want %q", got, want.country)
 			}
 			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.shown+`"]`)))
 			if want.country == "" {
 				return
 			}
-			// To choose from the list changes nothing until the button is pressed.
+			// A choice in the list has no effect until the button is pressed.
 			_, err = chromedp.Run(tab, chromedp.Evaluate[bool](`((list) => { list.value = ""; return list.dispatchEvent(new Event("change", {bubbles: true})) })(document.querySelector("#country"))`))
 			harness.Must(t, err)
 			harness.Must(t, chromedp.Do(tab, chromedp.WaitNotPresent("#"+want.hidden), chromedp.Click(`.country button`)))
 			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`label[for="`+want.hidden+`"]`)))
 			if got := found(); got != "" {
-				t.Errorf("who asks for all countries sees those of %q", got)
+				t.Errorf("the shopper picked all countries, but the page shows %q", got)
 			}
 		})
 	}
 }
 
-// Both names of a zone lead to its country, as browsers say either.
+// A time zone's old and new name lead to its country, because browsers send either.
 func TestZonesAreKnownByBothNames(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
@@ -204,7 +204,7 @@ func TestZonesAreKnownByBothNames(t *testing.T) {
 	})
 }
 
-// offered runs a test on a service with one account that takes every method of the catalog.
+// offered runs a test against a service with one account that accepts every method of the catalog.
 func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live harness.Client)) {
 	t.Helper()
 	adapter := providertest.Plain()
@@ -224,7 +224,7 @@ func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live har
 	test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
 }
 
-// The choice of every country fits on the narrowest screen, and is for everybody.
+// The choice of every country fits on the narrowest screen and is accessible.
 func TestEveryCountrysChoiceFits(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
@@ -239,14 +239,14 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 			accessible(t, tab, "the choice of "+country)
 			beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".line")].every((l) => l.querySelector(".mark").getBoundingClientRect().top < l.querySelector("strong").getBoundingClientRect().bottom && l.querySelector("strong").getBoundingClientRect().top < l.querySelector(".mark").getBoundingClientRect().bottom)`))
 			if harness.Must(t, err); !beside {
-				t.Errorf("%s: a method's name does not stand beside its mark", country)
+				t.Errorf("%s: a method's name is not beside its mark", country)
 			}
 		}
 	})
 }
 
-// A number is written as people of its country write it while it is typed, on the keyboard that
-// suits it, and reaches the provider bare.
+// While a shopper types a document, the page formats it as is usual in the country, and asks for the
+// right keyboard. The service gets it without the format.
 func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
@@ -278,24 +278,24 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 					chromedp.Click(`label[for="m-`+id+`"]`), chromedp.WaitVisible(field), chromedp.SendKeys(field, c.typed)))
 				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`((f) => [f.labels[0].textContent, f.inputMode, f.value].join("|"))(document.getElementById("d-`+id+`"))`))
 				if harness.Must(t, err); seen != c.label+"|"+c.keys+"|"+c.written {
-					t.Errorf("typed, it is %q, want %s|%s|%s", seen, c.label, c.keys, c.written)
+					t.Errorf("the field is %q, want %s|%s|%s", seen, c.label, c.keys, c.written)
 				}
 				harness.Must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
 				shown, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(path(t, tab), "/pay/"))
 				harness.Must(t, err)
 				if shown.Buyer.Document != c.taken || shown.Way.RailID != id {
-					t.Errorf("the service takes %q by %s, want %q by %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
+					t.Errorf("the payment has the document %q and the method %s, want %q and %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
 				}
 			})
 		}
-		// A mistake says what it is of, as people call it.
+		// An error calls the document by its usual name.
 		link := selector(t, live, `,"country":"UY"`)
 		_, _, h := s.Browse(t, http.MethodPost, link, "method="+ids["cash.abitab.URY"]+"&document-"+ids["cash.abitab.URY"]+"=12345673")
 		shows(t, s, h.Get("Location")+"&lang=es", []string{"Este número de cédula (CI) no es válido."})
 	})
 }
 
-// A button that copies says what it has copied, also to who does not see it.
+// A copy button says what it has copied, also to screen readers.
 func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
@@ -310,9 +310,9 @@ func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 		return got
 	}
 	if got := name(); got != "Copiar CLABE, polite" {
-		t.Errorf("the button is %q", got)
+		t.Errorf("the button's name and aria-live are %q", got)
 	}
-	// It says so for a moment: the page keeps what it said.
+	// The button says so only for a moment. So the page records its texts.
 	_, err := chromedp.Run(tab, chromedp.Evaluate[bool](`((b) => {
 		window.said = [];
 		new MutationObserver(() => window.said.push(b.textContent)).observe(b, {subtree: true, childList: true, characterData: true});
@@ -320,13 +320,13 @@ func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 		return true;
 	})(document.querySelector('[data-copy="clabe"]'))`))
 	harness.Must(t, err)
-	harness.Eventually(t, "the button says what it copied, and then what it copies", func() bool {
+	harness.Eventually(t, "the button says that it has copied, and then its name again", func() bool {
 		said, err := chromedp.Run(tab, chromedp.Evaluate[string](`window.said.join()`))
 		harness.Must(t, err)
 		return said == "Copiado CLABE,Copiar CLABE"
 	})
 	beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll("[data-copy]")].every((b) => b.getBoundingClientRect().left === document.querySelector("[data-copy]").getBoundingClientRect().left)`))
 	if harness.Must(t, err); !beside {
-		t.Error("the buttons do not stand in one column")
+		t.Error("the copy buttons are not in one column")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A session that no shopper could pay is refused when it is made, with what to mend, and
-// not when its shopper has chosen.
+// A session that no shopper could pay is refused when the shop makes it, with the parameter to
+// change, and not only when the shopper chooses.
 func TestSessionThatNobodyCanPayIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)

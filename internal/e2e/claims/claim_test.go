@@ -25,8 +25,8 @@ func TestChargebackEnds(t *testing.T) {
 		endpoint := s.Receive(t)
 		for _, c := range []struct {
 			name, status, outcome string
-			payment               string // of a simulated dispute; a real one is charged back when it opens
-			funds                 string // 90.51 + 5 in reserve, the fee of 20 gone
+			payment               string // the status after a simulated dispute; with a real one it is chargeback from the start
+			funds                 string // from 90.51 and 5 in reserve, less the fee of 20
 			end                   func(o harness.Client, payment, claim string)
 		}{
 			{"lost", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
@@ -56,10 +56,10 @@ func TestChargebackEnds(t *testing.T) {
 					_, err := s.App.Claims.SweepClaims(ctx)
 					harness.Must(t, err)
 					if got := harness.ClaimStatus(t, o, claim); got != "needs_evidence" {
-						t.Errorf("the claim is %s a minute before its deadline", got)
+						t.Errorf("the claim is %s a minute before its deadline, want needs_evidence", got)
 					}
 					s.Clock.Advance(time.Minute)
-					lookAtClaims(t, s, "the deadline has passed", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
+					lookAtClaims(t, s, "the claim is expired", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
 				}},
 		} {
 			for _, real := range []bool{false, true} {
@@ -68,21 +68,21 @@ func TestChargebackEnds(t *testing.T) {
 					o.Subscribe(t, endpoint.URL, `"claim.resolved"`)
 					payment, claim := o.Dispute(t, real)
 					if got := funds(t, o); got != "-29.49 to spend, 100.00 frozen, 5.00 in reserve" {
-						t.Errorf("while it is disputed there is %s", got)
+						t.Errorf("during the dispute the balance has %s", got)
 					}
 					if r := o.Get(t, "/payments/"+payment); r.Text(t, "refundableAmountLocal") != "0" {
-						t.Errorf("something can be refunded under dispute: %s", r)
+						t.Errorf("during the dispute something can be refunded: %s", r)
 					}
 					c.end(o, payment, claim)
 					r := o.Get(t, "/claims/"+claim).Want(t, http.StatusOK)
 					if r.Text(t, "status") != c.status || r.Text(t, "outcome") != c.outcome || r.Text(t, "frozenUsd") != "0" || r.Text(t, "feeUsd") != "20" {
-						t.Errorf("want it %s, outcome %s: %s", c.status, c.outcome, r)
+						t.Errorf("want the claim %s with outcome %s, nothing frozen and the fee: %s", c.status, c.outcome, r)
 					}
 					if real && r.Text(t, "networkReasonCode") != "10.4" {
-						t.Errorf("the network's code is not told: %s", r)
+						t.Errorf("the claim lacks the network's code 10.4: %s", r)
 					}
 					if got := funds(t, o); got != c.funds {
-						t.Errorf("there is %s, want %s", got, c.funds)
+						t.Errorf("the balance has %s, want %s", got, c.funds)
 					}
 					want := c.payment
 					if real {
@@ -95,16 +95,16 @@ func TestChargebackEnds(t *testing.T) {
 						o.Refund(t, payment, `{"amount":1}`).Want(t, http.StatusOK) // the dispute is over
 						return
 					}
-					// The end is the end.
+					// Nothing changes a resolved claim.
 					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Refused(t, alreadyResolved+" from="+c.status+" action=evidence")
 					o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, alreadyResolved+" from="+c.status+" action=accept")
 					harness.RuleClaim(t, o, payment, map[bool]string{true: "lost", false: "won"}[c.outcome == "approved"])
 					o.Refund(t, payment, `{}`).Refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
 					if got := harness.ClaimStatus(t, o, claim); got != c.status || funds(t, o) != c.funds {
-						t.Errorf("after the end the claim became %s, and there is %s", got, funds(t, o))
+						t.Errorf("after its end the claim is %s and the balance has %s, want no change", got, funds(t, o))
 					}
 					if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != c.status || list[0].Text("data.object.transaction.status") != "chargeback" {
-						t.Errorf("claim.resolved tells %s", list[0].Body)
+						t.Errorf("claim.resolved is %s", list[0].Body)
 					}
 				})
 			}
@@ -127,7 +127,7 @@ func TestClaimIsResolvedOnce(t *testing.T) {
 				case 1:
 					harness.RuleClaim(t, o, payment, []string{"won", "withdrawn"}[n/4%2])
 				case 2:
-					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "") // one of all wins
+					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "") // only one of all calls succeeds
 				case 3:
 					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords)
 				}
@@ -136,7 +136,7 @@ func TestClaimIsResolvedOnce(t *testing.T) {
 		all.Wait()
 		status := harness.ClaimStatus(t, o, claim)
 		if list := endpoint.About(t, payment, 1); list[0].Text("data.object.status") != status {
-			t.Errorf("told %s of a claim that is %s", list[0].Body, status)
+			t.Errorf("the claim is %s, but the event is %s", status, list[0].Body)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestClaimsAreListed(t *testing.T) {
 			o.Get(t, "/claims/"+id).Refused(t, unknown)
 			o.Post(t, "/claims/"+id+"/accept", "").Refused(t, unknown)
 		}
-		// A refund is its provider's to decide.
+		// Only the provider decides on a refund, so the merchant cannot accept it.
 		o.Post(t, "/claims/"+ids[0]+"/accept", "").Refused(t, alreadyResolved+" from=approved action=accept")
 		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
 		pending := o.Refund(t, o.Create(t, harness.Card), `{}`).Text(t, "refundId")
@@ -207,7 +207,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 		path := "/claims/" + claim + "/evidence"
 		r := o.Post(t, path, `{"kind":"delivery_proof","text":"signed for\nby Ana"}`).Want(t, http.StatusCreated)
 		if r.Text(t, "id") != claim || r.Text(t, "status") != "under_review" || r.Text(t, "timeline.1.actor") != "merchant" {
-			t.Errorf("want the claim, under review: %s", r)
+			t.Errorf("want the claim under review: %s", r)
 		}
 		content := []byte("%PDF-1.7\nreceipt\x00\xff")
 		sum := sha256.Sum256(content)
@@ -220,16 +220,16 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 			t.Errorf("%s: %s", difference, r)
 		}
 		if timeline, _ := r.At(t, "timeline"); len(timeline.([]any)) != 2 {
-			t.Errorf("more evidence is no step: %s", r)
+			t.Errorf("a second piece of evidence adds to the timeline: %s", r)
 		}
 		id := r.Text(t, "evidence.1.id")
 		if !strings.HasPrefix(id, "ev_") {
-			t.Errorf("the evidence's id is %s", id)
+			t.Errorf("the evidence's id is %s, want ev_…", id)
 		}
 
 		status, header, got := harness.Download(t, o, path+"/"+id+"/file")
 		if status != http.StatusOK || string(got) != string(content) {
-			t.Errorf("the download is %d with %q", status, got)
+			t.Errorf("the download returns %d with %q, want the file", status, got)
 		}
 		for name, want := range map[string]string{
 			"Content-Type": "application/pdf", "Content-Disposition": "attachment; filename*=utf-8''re%C3%A7u%201.pdf",
@@ -248,12 +248,12 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 		stranger.Get(t, "/claims/"+other+"/evidence/"+id+"/file").Refused(t, noFile)
 		o.Production().Get(t, path+"/"+id+"/file").Refused(t, noClaim)
 
-		// No deadline holds a claim that was answered.
+		// A claim that was answered does not expire.
 		s.Clock.Advance(30 * 24 * time.Hour)
 		_, err := s.App.Claims.SweepClaims(ctx)
 		harness.Must(t, err)
 		if got := harness.ClaimStatus(t, o, claim); got != "under_review" {
-			t.Errorf("the answered claim is %s after a month", got)
+			t.Errorf("a month after the answer the claim is %s, want under_review", got)
 		}
 		for range 18 {
 			o.Post(t, path, harness.EvidenceWords).Want(t, http.StatusCreated)
@@ -262,7 +262,7 @@ func TestEvidenceMovesAClaimToReview(t *testing.T) {
 	})
 }
 
-// A file's name ends as what it is: whoever opens it gets that.
+// A file's name gets the extension of its type, so that nobody opens it as something else.
 func TestNameOfAFileFitsItsContent(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -326,7 +326,7 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) { o.Post(t, path, c.body).Refused(t, c.want) })
 		}
-		if !strings.HasPrefix(s.Database, "postgres") { // no database sees these
+		if !strings.HasPrefix(s.Database, "postgres") { // these are refused before the database, so one engine is enough
 			const large = "413 payload_too_large invalid_request_error"
 			o.Post(t, path, harness.EvidenceFile("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile+1-len(png))...))).Refused(t, large+" param=file.content issues=file.content")
 			o.Post(t, path, strings.Repeat(" ", 15<<20)).Refused(t, large)
@@ -342,7 +342,8 @@ func TestRefusedEvidenceLeavesNothing(t *testing.T) {
 	})
 }
 
-// The largest file that there may be is taken. The test has the machine to itself, for a commit of so many bytes takes long.
+// The largest allowed file is accepted. The test does not run in parallel, because a commit of so
+// many bytes takes long.
 func TestLargestEvidenceIsTaken(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.Start(t, database, &harness.Clock{})
@@ -350,8 +351,8 @@ func TestLargestEvidenceIsTaken(t *testing.T) {
 		_, claim := o.Dispute(t, false)
 		png := []byte("\x89PNG\r\n\x1a\n0000")
 		largest := harness.EvidenceFile("image/png", "a.png", append(png, make([]byte, pay.MaxEvidenceFile-len(png))...))
-		defer s.Log.Mute() // a busy machine may not know in time whether it was taken
-		harness.Eventually(t, "the largest is taken", func() bool {
+		defer s.Log.Mute() // on a busy machine the commit may time out
+		harness.Eventually(t, "the largest file is accepted", func() bool {
 			r := o.Post(t, "/claims/"+claim+"/evidence", largest, "Idempotency-Key: largest")
 			t.Logf("%d %.200s", r.Status, r.Body)
 			return r.Status == http.StatusCreated
@@ -359,7 +360,7 @@ func TestLargestEvidenceIsTaken(t *testing.T) {
 	})
 }
 
-// Money that came after the end is the operator's to give to one or the other.
+// The operator gives late money to the merchant or back to the shopper.
 func TestOperatorDecidesOnLateMoney(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -376,15 +377,15 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, "409 conflict_state conflict_error from=pending action=accept")
 		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
 		if e, ok := err.(*problem.Error); !ok || e.Code != problem.ConflictState {
-			t.Errorf("late money was withdrawn: %v", err)
+			t.Errorf("an inquiry was withdrawn: %v", err)
 		}
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
 		harness.Must(t, err)
 		if got := harness.ClaimStatus(t, o, claim); got != "rejected" || o.Status(t, accepted) != "failed" || funds(t, o) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
-			t.Errorf("accepted late money: claim %s, payment %s, %s", got, o.Status(t, accepted), funds(t, o))
+			t.Errorf("after the merchant got late money, the claim is %s, the payment %s, and the balance has %s", got, o.Status(t, accepted), funds(t, o))
 		}
 		if w := harness.Warnings(t, o); w != "" {
-			t.Errorf("the balance warns of %q after the decision", w)
+			t.Errorf("after the decision the balance still warns of %q", w)
 		}
 
 		refunded, claim := late()
@@ -392,29 +393,29 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		c, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
 		harness.Must(t, err)
 		if c.Status != pay.ClaimPending || c.Calling() {
-			t.Errorf("refused by the provider: %s, calling %v", c.Status, c.Calling())
+			t.Errorf("after the provider refused the refund the claim is %s, calling %v; want pending, not calling", c.Status, c.Calling())
 		}
 		s.Upstream(t, sandbox.RefundTimeout, well, well)
 		c, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
 		harness.Must(t, err)
 		if c.Status != pay.ClaimPending || !c.Calling() {
-			t.Errorf("without the provider's answer: %s, calling %v", c.Status, c.Calling())
+			t.Errorf("without the provider's answer the claim is %s, calling %v; want pending, calling", c.Status, c.Calling())
 		}
 		s.Clock.Advance(31 * time.Second)
-		lookAtClaims(t, s, "the provider was asked", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
+		lookAtClaims(t, s, "a query approves the claim", func() bool { return harness.ClaimStatus(t, o, claim) == "approved" })
 		s.Upstream(t, well, well, well)
 		if got := funds(t, o); got != "10.00 to spend, 0.00 frozen, 0.00 in reserve" || harness.Warnings(t, o) != "" {
-			t.Errorf("after late money went back there is %s, warnings %q", got, harness.Warnings(t, o))
+			t.Errorf("after late money went back the balance has %s and the warnings %q", got, harness.Warnings(t, o))
 		}
 
 		asked, claim := late()
 		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.AskEvidence, "did you ship it?")
 		harness.Must(t, err)
 		if r := o.Get(t, "/claims/"+claim); r.Text(t, "status") != "needs_evidence" || r.Text(t, "timeline.1.note") != "did you ship it?" || r.Text(t, "evidenceDueBy") == "<nil>" {
-			t.Errorf("want it to need evidence: %s", r)
+			t.Errorf("want a claim that needs evidence, with the question and a deadline: %s", r)
 		}
 		s.Clock.Advance(8 * 24 * time.Hour)
-		lookAtClaims(t, s, "the deadline has passed", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
+		lookAtClaims(t, s, "the claim is expired", func() bool { return harness.ClaimStatus(t, o, claim) == "expired" })
 		for _, payment := range []string{accepted, refunded, asked} {
 			endpoint.About(t, payment, 1)
 		}
@@ -428,7 +429,7 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 		e := harness.AuditEntry(t, o, audit.RefundOpened, refunded.Text(t, "refundId"))
 		harness.AuditByRequest(t, o, e, refunded)
 		if e.Details["payment"] != refunded.Text(t, "transactionId") || e.Details["amount"] != "10.00 USD" {
-			t.Errorf("the refund's entry tells %v", e.Details)
+			t.Errorf("the entry of the refund has %v", e.Details)
 		}
 		_, first := o.Dispute(t, false)
 		answered := o.Post(t, "/claims/"+first+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
@@ -436,18 +437,18 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 		_, err := s.App.Claims.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
 		harness.Must(t, err)
 		if e := harness.AuditEntry(t, o, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
-			t.Errorf("the ruling's entry tells %v", e.Details)
+			t.Errorf("the entry of the operator's decision has %v", e.Details)
 		}
 		_, second := o.Dispute(t, false)
 		accepted := o.Post(t, "/claims/"+second+"/accept", "").Want(t, http.StatusOK)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.ClaimAccepted, second), accepted)
-		// What is refused was not done.
+		// Refused calls are not in the audit log.
 		before := len(harness.AuditActs(t, o))
 		o.Post(t, "/claims/"+second+"/accept", "").Want(t, http.StatusConflict)
 		o.Post(t, "/claims/"+second+"/evidence", harness.EvidenceWords).Want(t, http.StatusConflict)
 		o.Refund(t, refunded.Text(t, "transactionId"), `{"amount":100}`).Want(t, http.StatusBadRequest)
 		if after := len(harness.AuditActs(t, o)); after != before {
-			t.Errorf("%d entries after refused calls, before %d", after, before)
+			t.Errorf("the audit log has %d entries after refused calls, want %d as before", after, before)
 		}
 	})
 }

@@ -17,13 +17,15 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// tellDispute lets the first provider tell of a payment's dispute.
+// tellDispute sends a notification of the first provider about a payment. fields are as in
+// harness.Note.
 func tellDispute(t *testing.T, o harness.Client, payment, fields string) {
 	t.Helper()
 	o.Notify(t, "sandbox-1", harness.Note(payment, fields)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
-// disputes is how a payment's chargeback claims stand, in order of the words.
+// disputes lists a payment's chargeback claims, sorted: status, amount, what is frozen, fee, and the
+// status of the claim before.
 func disputes(t *testing.T, o harness.Client, payment string) string {
 	t.Helper()
 	r := o.Get(t, "/claims?type=chargeback&transactionId="+payment).Want(t, http.StatusOK)
@@ -45,8 +47,8 @@ func disputes(t *testing.T, o harness.Client, payment string) string {
 	return strings.Join(all, ", ")
 }
 
-// A dispute is a claim of its own amount, however many there are, and each instance
-// is another one.
+// Each dispute of a payment is a claim with its own amount. Each instance of a dispute is another
+// claim.
 func TestEachDisputeIsAClaim(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		endpoint := s.Receive(t)
@@ -82,7 +84,7 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 					t.Errorf("the claims are %q, want %q", got, c.claims)
 				}
 				if got := funds(t, o); got != c.funds {
-					t.Errorf("there is %s, want %s", got, c.funds)
+					t.Errorf("the balance has %s, want %s", got, c.funds)
 				}
 				if c.events != "" {
 					want := strings.Fields(c.events)
@@ -91,7 +93,7 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 					slices.Sort(got)
 					slices.Sort(want)
 					if !slices.Equal(got, want) {
-						t.Errorf("the endpoint was told %q, want %q", got, want)
+						t.Errorf("the endpoint got %q, want %q", got, want)
 					}
 					for _, d := range list {
 						if before := d.Text("data.object.previousClaimId"); before != "<nil>" {
@@ -99,21 +101,21 @@ func TestEachDisputeIsAClaim(t *testing.T) {
 						}
 					}
 					if strings.Contains(c.claims, "after") != (followed != "") {
-						t.Errorf("the events name %q as the claim before", followed)
+						t.Errorf("the events' previousClaimId is %q, want one exactly if a claim follows another", followed)
 					}
 				}
 				if got := o.Status(t, payment); got != "chargeback" {
-					t.Errorf("the payment is %s", got)
+					t.Errorf("the payment is %s, want chargeback", got)
 				}
 				if w := harness.Warnings(t, o); strings.Contains(w, "unmatched") {
-					t.Errorf("the balance warns of %s", w)
+					t.Errorf("the balance warns of %s, want no unmatched confirmation", w)
 				}
 			})
 		}
 	})
 }
 
-// What contradicts the books freezes what there is, and waits for the operator.
+// A dispute whose amount contradicts the books freezes the whole payment, and the balance warns.
 func TestDisputeThatContradictsTheBooksWarns(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		for _, n := range []string{
@@ -123,16 +125,17 @@ func TestDisputeThatContradictsTheBooksWarns(t *testing.T) {
 			payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 			tellDispute(t, o, payment, n)
 			if got := disputes(t, o, payment); got != "needs_evidence 100 holds 100 fee 20" {
-				t.Errorf("%s: %s", n, got)
+				t.Errorf("%s: the claims are %s, want one of the whole payment", n, got)
 			}
 			if w := harness.Warnings(t, o); !strings.Contains(w, "unmatched_confirmation 100") {
-				t.Errorf("%s: the balance warns of %q", n, w)
+				t.Errorf("%s: the balance warns of %q, want an unmatched confirmation", n, w)
 			}
 		}
 	})
 }
 
-// A dispute of a payment whose outcome is not known says that the shopper was charged.
+// A dispute in full proves that the shopper was charged, even if the payment is not completed yet. A
+// dispute of a part waits until the payment is.
 func TestDisputeBeforeCompletion(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -140,29 +143,30 @@ func TestDisputeBeforeCompletion(t *testing.T) {
 		proved := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		tellDispute(t, o, proved, all)
 		if got := disputes(t, o, proved); got != "needs_evidence 10 holds 10 fee 20" || o.Status(t, proved) != "chargeback" {
-			t.Errorf("disputed in full: %s, and the payment is %s", got, o.Status(t, proved))
+			t.Errorf("disputed in full, the claims are %s and the payment is %s", got, o.Status(t, proved))
 		}
 		held := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		tellDispute(t, o, held, part)
 		if w := harness.Warnings(t, o); o.Status(t, held) != "pending" || !strings.Contains(w, "unmatched_confirmation 10") || disputes(t, o, held) != "" {
-			t.Errorf("disputed in part: %s with %q, warns of %q", o.Status(t, held), disputes(t, o, held), w)
+			t.Errorf("disputed in part, the payment is %s, the claims are %q and the balance warns of %q", o.Status(t, held), disputes(t, o, held), w)
 		}
 		tellDispute(t, o, held, harness.Paid50)
 		if got := disputes(t, o, held); got != "needs_evidence 2.46 holds 2.46 fee 20" || o.Status(t, held) != "chargeback" {
-			t.Errorf("once it is paid: %s, and the payment is %s", got, o.Status(t, held))
+			t.Errorf("once it is paid, the claims are %s and the payment is %s", got, o.Status(t, held))
 		}
-		// The provider is asked where the dispute alone proves nothing.
+		// If the dispute has no amount, it proves nothing, and the provider is queried.
 		unknown := o.Post(t, "/payments", `{"amount":10.96,"paymentMethodId":"sbx_card"}`).Want(t, http.StatusCreated).Text(t, "transactionId")
 		s.Upstream(t, sandbox.Timeout, sandbox.NoFault, sandbox.NoFault)
 		tellDispute(t, o, unknown, `"status":"disputed","dispute":"dp_1"`)
 		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
 		if got := disputes(t, o, unknown); got != "needs_evidence 10.96 holds 10.96 fee 20" || o.Status(t, unknown) != "chargeback" {
-			t.Errorf("after the provider's answer: %s, and the payment is %s", got, o.Status(t, unknown))
+			t.Errorf("after the provider's answer the claims are %s and the payment is %s", got, o.Status(t, unknown))
 		}
 	})
 }
 
-// Late money that is disputed is the issuer's to decide on; nobody is paid twice.
+// If late money is disputed, the issuer decides about it, and not the operator. So nobody is paid
+// twice.
 func TestDisputeOfLateMoney(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		for ruling, want := range map[string]string{
@@ -175,21 +179,21 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			inquiry := o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
 			tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`)
 			if got := disputes(t, o, payment); got != "needs_evidence 10 holds 10 fee 20" || harness.ClaimStatus(t, o, inquiry) != "rejected" {
-				t.Errorf("disputed: %s, the inquiry is %s", got, harness.ClaimStatus(t, o, inquiry))
+				t.Errorf("during the dispute the claims are %s and the inquiry is %s, want rejected", got, harness.ClaimStatus(t, o, inquiry))
 			}
 			if _, err := s.App.Claims.RuleClaim(ctx, inquiry, pay.Approve, ""); err == nil {
-				t.Error("the shopper was refunded beside the dispute")
+				t.Error("the shopper was refunded during the dispute")
 			}
 			tellDispute(t, o, payment, `"status":"dispute_`+ruling+`","dispute":"dp_1"`)
 			if got := funds(t, o); got != want || o.Status(t, payment) != "failed" {
-				t.Errorf("%s: there is %s, want %s; the payment is %s", ruling, got, want, o.Status(t, payment))
+				t.Errorf("%s: the balance has %s, want %s; the payment is %s, want failed", ruling, got, want, o.Status(t, payment))
 			}
 		}
 	})
 }
 
-// The same opening many times, an opening and its end, a dispute and a refund: all at
-// once.
+// Notifications of a dispute, of its end, and refunds come at once, each many times. The claims are
+// the same as if they came one after another.
 func TestDisputesAtOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -206,12 +210,12 @@ func TestDisputesAtOnce(t *testing.T) {
 			payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 			at(func() { tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`) })
 			if got := disputes(t, o, payment); got != "needs_evidence 100 holds 100 fee 20" {
-				t.Errorf("opened at once: %s", got)
+				t.Errorf("after many openings at once the claims are %s", got)
 			}
 			payment = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 			at(func() { tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { tellDispute(t, o, payment, `"status":"dispute_lost","dispute":"dp_1"`) })
 			if got := disputes(t, o, payment); got != "approved 100 holds 0 fee 20" {
-				t.Errorf("opened and ended at once: %s", got)
+				t.Errorf("after many openings and ends at once the claims are %s", got)
 			}
 			rich := s.NewShop(t)
 			rich.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)
@@ -223,12 +227,12 @@ func TestDisputesAtOnce(t *testing.T) {
 	})
 }
 
-// issuer is a provider that can be asked how a dispute stands.
+// issuer is a provider that can be queried about a dispute.
 type issuer struct {
 	*sandbox.Provider
-	mu    sync.Mutex // owns what follows
-	says  *pay.Notice
-	asked []string
+	mu    sync.Mutex  // owns what follows
+	says  *pay.Notice // the answer; nil: it does not know
+	asked []string    // ids of the disputes
 }
 
 func (i *issuer) QueryDispute(_ context.Context, r provider.DisputeRequest) (pay.Notice, bool) {
@@ -243,8 +247,8 @@ func (i *issuer) QueryDispute(_ context.Context, r provider.DisputeRequest) (pay
 	return n, true
 }
 
-// A ruling whose notification was lost is found out by asking, and a dispute that
-// nobody rules on is told of.
+// The service queries open disputes, so that it learns of a ruling whose notification was lost. A
+// dispute without a ruling becomes stale.
 func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -262,29 +266,30 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 			return disputeOf(t, a.Claims, payment)
 		}
 		if look(5 * time.Hour); len(bank.asked) != 0 {
-			t.Errorf("it was asked about after 5 hours: %v", bank.asked)
+			t.Errorf("after 5 hours these disputes were queried: %v, want none", bank.asked)
 		}
 		if got := look(time.Hour + time.Second); len(bank.asked) != 1 || bank.asked[0] != "dp_1" || got.Status != pay.ClaimNeedsEvidence {
-			t.Errorf("after 6 hours it was asked about %v, and is %s", bank.asked, got.Status)
+			t.Errorf("after 6 hours these disputes were queried: %v, want dp_1; the claim is %s", bank.asked, got.Status)
 		}
-		// The evidence was handed in at the provider: the deadline ends nothing.
+		// The merchant sent evidence to the provider itself, so the claim does not expire at the deadline.
 		bank.says = &pay.Notice{Dispute: true, Reviewing: true, Stage: "under_review"}
 		if got := look(8 * 24 * time.Hour); got.Status != pay.ClaimUnderReview || got.Case.Stage != "under_review" {
-			t.Errorf("at the deadline it is %s, %s", got.Status, got.Case)
+			t.Errorf("at the deadline the claim is %s, %s; want under_review", got.Status, got.Case)
 		}
 		bank.says = nil
 		if got := look(9 * 7 * 24 * time.Hour); got.Status != pay.ClaimUnderReview || !got.Stale(c.Now()) || got.DueAt.IsZero() {
-			t.Errorf("after two months it is %s, looked at again %v", got.Status, got.DueAt)
+			t.Errorf("after two months the claim is %s, due %v; want under_review, stale and due", got.Status, got.DueAt)
 		}
 		bank.says = &pay.Notice{Ruling: pay.DisputeWon}
 		if got := look(8 * 24 * time.Hour); got.Status != pay.ClaimRejected || got.ID != claim.ID {
-			t.Errorf("once the provider says that it was won it is %s", got.Status)
+			t.Errorf("once the provider says that the dispute is won, the claim is %s, want rejected", got.Status)
 		}
 		harness.Sound(t, a, log)
 	})
 }
 
-// The operator has the last word on a dispute that nobody rules on.
+// The operator can resolve a dispute without a ruling. Only the operator sees the provider's own
+// words.
 func TestOperatorEndsADispute(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -295,10 +300,10 @@ func TestOperatorEndsADispute(t *testing.T) {
 		ruled, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "by the bank's letter")
 		harness.Must(t, err)
 		if text := ruled.String(); ruled.Status != pay.ClaimApproved || !strings.Contains(text, "dispute dp_1, at sandbox-1, stage first_chargeback") {
-			t.Errorf("the operator reads %s", text)
+			t.Errorf("the operator sees %s", text)
 		}
 		if r := o.Get(t, "/claims/"+claim); strings.Contains(r.String(), "first_chargeback") || strings.Contains(r.String(), "dp_1") {
-			t.Errorf("the merchant reads the provider's words: %s", r)
+			t.Errorf("the merchant sees the provider's words: %s", r)
 		}
 	})
 }
@@ -322,6 +327,6 @@ func disputeOf(t *testing.T, a interface {
 			return c
 		}
 	}
-	t.Fatalf("there is no dispute of %s", payment)
+	t.Fatalf("the payment %s has no dispute", payment)
 	return pay.Claim{}
 }

@@ -1,3 +1,3 @@
-// Package claims proves refunds, disputes and late money, and what operators decide where nobody knows
-// how a call ended. Payouts to merchants are proved in payouts.
+// Package claims proves refunds, disputes and late money, and how operators resolve calls with an
+// unknown outcome. The room payouts proves payouts to merchants.
 package claims

@@ -21,9 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A node stands still after its intent is durable and before its call leaves, for longer
-// than others may believe that it is on its way. Somebody else goes on; when the node
-// wakes up, its call stays at home.
+// A node stalls after it has committed its intent and before it calls the provider. It stalls for so
+// long that another node takes over. When it wakes up, it does not make its call.
 func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	var armed atomic.Bool
 	reached, goOn := make(chan struct{}), make(chan struct{})
@@ -39,18 +38,18 @@ func TestNodeThatStandsStillBeforeItsCallDoesNotMakeIt(t *testing.T) {
 	go func() { done <- n.Live.Post(t, "/payments", n.Live.PixOrder(t)) }()
 	harness.Soon(t, "the call that the test holds to begin", reached)
 	n.Clock.Advance(46 * time.Second)
-	n.B.Sweep(t, "node b has gone on", func() bool { return n.Charged() > 0 })
+	n.B.Sweep(t, "node B has charged", func() bool { return n.Charged() > 0 })
 	close(goOn)
-	if r := harness.Soon(t, "it to be done", done); r.Status != http.StatusCreated {
-		t.Errorf("the request that was held up is answered: %s", r)
+	if r := harness.Soon(t, "the request to be answered", done); r.Status != http.StatusCreated {
+		t.Errorf("the delayed request gets %s, want 201", r)
 	}
 	if n.Charged() != 1 {
-		t.Errorf("one order is charged %d times: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
+		t.Errorf("one order is charged %d times, want once: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
 	}
 }
 
-// A node is gone while its call is on its way. That the provider has no charge yet proves
-// nothing: who takes over calls again under the same reference, and nobody else.
+// A node is gone while its call is on its way. That the provider has no charge yet proves nothing.
+// So the node that takes over repeats the call with the same reference, and tries no other provider.
 func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	n := harness.TwoNodes(t, (*harness.Clock).Now)
 	reached, goOn := make(chan struct{}), make(chan struct{})
@@ -58,7 +57,7 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	n.Lines[0].Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost && first.CompareAndSwap(false, true) {
 			close(reached)
-			<-goOn // in the network
+			<-goOn // the call is still in the network
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -68,25 +67,25 @@ func TestCallOnItsWayIsNotTakenForLost(t *testing.T) {
 	conn, err := pgx.Connect(ctx, n.A.Database)
 	harness.Must(t, err)
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, "UPDATE nodes SET gone = 1") // node b lives on under another name
+	_, err = conn.Exec(ctx, "UPDATE nodes SET gone = 1") // this ends both nodes' leases; node B goes on with a new one
 	harness.Must(t, err)
-	harness.Eventually(t, "somebody has taken over", func() bool {
+	harness.Eventually(t, "node B has taken over and charged", func() bool {
 		harness.Must(t, n.B.App.Cascade.TakeOver(ctx))
 		return n.Charged() > 0
 	})
 	close(goOn)
-	if r := harness.Soon(t, "it to be done", done); r.Status != http.StatusCreated {
-		t.Errorf("the request that was held up is answered: %s", r)
+	if r := harness.Soon(t, "the request to be answered", done); r.Status != http.StatusCreated {
+		t.Errorf("the delayed request gets %s, want 201", r)
 	}
 	if n.Charged() != 1 || len(n.Lines[1].Charges()) != 0 {
-		t.Errorf("one order is charged %d times: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
+		t.Errorf("one order is charged %d times, want once: %v, %v", n.Charged(), n.Lines[0].Charges(), n.Lines[1].Charges())
 	}
-	n.A.Log.Forget() // that a node was gone
+	n.A.Log.Forget() // the errors about a node that is gone
 	n.B.Log.Forget()
 }
 
-// A notification opens the second attempt while the first call is still under way: who
-// committed the attempt makes its call, and nobody else.
+// A notification opens the second attempt while the first call has not returned. Only the handler
+// that committed the attempt makes its call.
 func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first, second := d.Lines["acme-1"], d.Lines["acme-2"]
@@ -118,21 +117,20 @@ func TestAttemptIsCalledByWhoCommittedIt(t *testing.T) {
 			id = "TXN-" + strings.TrimSuffix(ref, "-1")
 		}
 		go func() { defer close(told); d.TellUpstream(t, first.Upstream, id, 1, "soft", "acme-1-hush") }()
-		<-called // by who handles the notification
+		<-called // by the handler of the notification
 		before := d.App.Stats().Again
 		close(goOn)
-		harness.Eventually(t, "the request finds that the payment is another's", func() bool { return d.App.Stats().Again > before })
+		harness.Eventually(t, "the request finds that another handler changed the payment", func() bool { return d.App.Stats().Again > before })
 		close(answer)
 		<-paid
 		<-told
 		if n := second.ChargesAsked.Load(); n != 1 {
-			t.Errorf("attempt 2 was asked for %d times", n)
+			t.Errorf("attempt 2 was called %d times, want once", n)
 		}
 	})
 }
 
-// A notification that tells nothing new comes while the first call is under way: it makes
-// no call, under no reference.
+// A notification without news comes while the first call has not returned. It causes no call.
 func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first, second := d.Lines["acme-1"], d.Lines["acme-2"]
@@ -147,7 +145,7 @@ func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
 				case reached <- asked.Reference:
 					<-goOn
 				default:
-					harness.Refuses(w, r, next) // a second call would be refused, and the next provider tried
+					harness.Refuses(w, r, next) // after a refusal the next provider would be tried, and the test would see it
 					return
 				}
 				r.Body = io.NopCloser(bytes.NewReader(body))
@@ -165,7 +163,7 @@ func TestNotificationMakesNoCallThatIsAnothers(t *testing.T) {
 		close(goOn)
 		<-paid
 		if first.ChargesAsked.Load() != 1 || len(first.Charges()) != 1 || len(second.Charges()) != 0 {
-			t.Errorf("one order was asked for %d times, and charged %v and %v", first.ChargesAsked.Load(), first.Charges(), second.Charges())
+			t.Errorf("one order was called %d times and charged %v and %v, want once at the first provider", first.ChargesAsked.Load(), first.Charges(), second.Charges())
 		}
 	})
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// lateBank is a provider of vouchers of which one is paid late; its refunds are up to the test.
+// lateBank is a provider of vouchers. A shopper pays one late. The test decides how it answers
+// refunds, and queries about them.
 type lateBank struct {
 	*harness.Till
 	refund, ask func(r provider.RefundRequest) pay.Outcome
@@ -44,7 +45,7 @@ func newLateBank() *lateBank {
 	return b
 }
 
-// late takes a payment that is paid after it has ended, and returns the inquiry about it.
+// late makes a payment that is paid after it has ended. It returns the inquiry about the money.
 func (b *lateBank) late(t *testing.T, a *app.App, c *harness.Clock) pay.Claim {
 	t.Helper()
 	b.OnQuery = func(context.Context, provider.Request) pay.Outcome { return pay.Outcome{Kind: pay.Lapsed} }
@@ -60,13 +61,13 @@ func (b *lateBank) late(t *testing.T, a *app.App, c *harness.Clock) pay.Claim {
 	list, _, err := a.Claims.List(ctx, p.Scope, harness.ClaimsOf(p.ID))
 	harness.Must(t, err)
 	if len(list) != 1 {
-		t.Fatalf("%d claims about the late money", len(list))
+		t.Fatalf("there are %d claims about the late money, want 1", len(list))
 	}
 	return list[0]
 }
 
-// The operator gives late money back; the call hangs, so he says it once more. That does not
-// say that the refund was made.
+// The operator approves that late money goes back. The call hangs, so he approves again. The second
+// approval does not mean that the refund was made.
 func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 	for _, wait := range []time.Duration{2 * time.Second, time.Minute} {
 		database := dbtest.SQLite(t)
@@ -74,14 +75,14 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		clock.Freeze()
 		b, calls := newLateBank(), atomic.Int32{}
 		reached, goOn := make(chan struct{}), make(chan struct{})
-		b.refund = func(provider.RefundRequest) pay.Outcome { // none ever arrives
+		b.refund = func(provider.RefundRequest) pay.Outcome { // no call arrives
 			if calls.Add(1) == 1 {
 				close(reached)
 				<-goOn
 			}
 			return pay.Outcome{Kind: pay.Unknown}
 		}
-		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // it proves that
+		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // proof that no call arrived
 		a := harness.Node(t, database, clock, b, log)
 		late := b.late(t, a, clock)
 		var all sync.WaitGroup
@@ -93,7 +94,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			all.Wait()
 		}
 		if _, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
-			t.Errorf("after %s: the word is taken for another one", wait)
+			t.Errorf("after %s: the second approval succeeds, want an error", wait)
 		}
 		if wait < 30*time.Second {
 			close(goOn)
@@ -107,13 +108,14 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
 		harness.Must(t, err)
 		if got.Status.Pays() {
-			t.Errorf("after %s: the claim is %s; the provider never had the refund", wait, got.Status)
+			t.Errorf("after %s: the claim is %s, but the provider never had the refund", wait, got.Status)
 		}
 	}
 }
 
-// The operator has seen that the shopper has the late money, and says so while its refund is
-// under way. The provider, asked first, says that it refused ours: no second one is sent.
+// The operator approves again while a refund of late money is on its way, because he saw that the
+// shopper has the money. The query before that says that the provider refused our refund. No second
+// refund is sent.
 func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -131,26 +133,26 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	c, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
 	harness.Must(t, err)
 	if !c.Calling() {
-		t.Fatalf("its refund is not under way: %s", c)
+		t.Fatalf("the claim's refund is not on its way: %s", c)
 	}
 	clock.Advance(10 * time.Minute)
 	b.ask = func(provider.RefundRequest) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
 	}
 	if c, err = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
-		t.Errorf("the provider has refused %s; the operator's word (%v) sent %v, and the claim is %s", calls[0], err, calls[1:], c.Status)
+		t.Errorf("the provider refused %s; the operator's approval (%v) sent %v, want nothing and an error; the claim is %s", calls[0], err, calls[1:], c.Status)
 	}
 }
 
-// The merchant gives late money back, and the database goes away while the provider does so:
-// he is not told that nothing was done.
+// The merchant gives late money back, and the database goes down while the provider does it. The
+// error must not say that nothing was done.
 func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
 	clock.Freeze()
 	var away atomic.Bool
 	b := newLateBank()
-	b.refund = func(provider.RefundRequest) pay.Outcome { // made, and then the database is away
+	b.refund = func(provider.RefundRequest) pay.Outcome { // the refund is made, and then the database goes down
 		away.Store(true)
 		return pay.Outcome{Kind: pay.Approved}
 	}
@@ -174,18 +176,18 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 		t.Fatalf("the refund was not made: %s", got)
 	}
 	if errors.As(err, &shown) && shown.Details.Reason == "" {
-		t.Errorf("the refund is made, and the merchant is told %q", err)
+		t.Errorf("the refund is made, but the merchant gets the error %q", err)
 	}
 }
 
-// Two operators give late money back at once: the second one's word does not say that the
-// first one's refund was made.
+// Two operators approve at once that late money goes back. The second approval does not mean that
+// the first one's refund was made.
 func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
 	clock.Freeze()
 	b := newLateBank()
-	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // it never arrives
+	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // the call never arrives
 	second := harness.Node(t, database, clock, b, log)
 	var armed atomic.Bool
 	var late pay.Claim
@@ -203,6 +205,6 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 	armed.Store(true)
 	c, err := first.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
 	if err == nil || armed.Load() {
-		t.Errorf("the second word counts, and the claim is %s", c.Status)
+		t.Errorf("the second approval succeeds, and the claim is %s; want an error", c.Status)
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// repeater is as the adapter of Adyen is: it can only be asked by making the call again
+// repeater is a provider like Adyen: the only query for a refund is to repeat the call
 // (internal/provider/adyen/refund.go, QueryRefund).
 type repeater struct {
 	*sandbox.Provider
 	paid  map[string]int64
 	lost  bool // calls do not arrive
-	mute  bool // calls arrive, and their answers do not
+	mute  bool // calls arrive, but their answers do not
 	calls int
 }
 
@@ -45,8 +45,8 @@ func (p *repeater) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	return p.Refund(ctx, r).Asked()
 }
 
-// A refund never came to its provider, as the operator has seen in its books. He rejects it:
-// the service does not ask, which would make the refund.
+// The operator saw in the provider's books that a refund never arrived, and rejects it. The service
+// does not query this provider, because the query would make the refund.
 func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -57,9 +57,9 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	harness.Must(t, err)
 	clock.Advance(10 * time.Minute)
-	p.lost, p.mute = false, true // the line is half well
+	p.lost, p.mute = false, true // calls arrive again, but answers do not
 	if len(p.paid) != 0 {
-		t.Fatal("it was made before")
+		t.Fatal("the refund was made before the operator rejected it")
 	}
 	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "it is not in their books")
 	p.mute = false
@@ -71,6 +71,6 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	told, readErr := a.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, readErr)
 	if err == nil && len(p.paid) > 0 && !c.Status.Pays() {
-		t.Errorf("the claim is %s by the operator's word; asking for it paid %v after %d calls; %d notifications", c.Status, p.paid, p.calls, len(told))
+		t.Errorf("the operator made the claim %s, but the provider paid %v after %d calls; %d notifications", c.Status, p.paid, p.calls, len(told))
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// The operator asks about a payment of which nobody knows anything; while his question
-// hangs, another node hears that the shopper has a voucher to pay. His word is refused.
+// The operator resolves a payment of unknown outcome. While the query for that hangs, another node
+// learns that the shopper has a voucher to pay. The operator's resolution must not end the payment
+// for good.
 func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -64,7 +65,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	between, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if between.Status != pay.Pending {
-		t.Fatalf("meanwhile it is %s", between.Status)
+		t.Fatalf("after the other node's query the payment is %s, want pending", between.Status)
 	}
 	close(slow)
 	all.Wait()
@@ -79,11 +80,12 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
-		t.Errorf("ruled %v about one that was processing; it was pending by then; the shopper has paid, and it is %s (%+v) with %+v for ever", ruled, got.Status, got.Failure, got.Strays)
+		t.Errorf("the shopper has paid, but the payment is %s (%+v) with the strays %+v; the operator resolved it (%v) while it was pending", got.Status, got.Failure, got.Strays, ruled)
 	}
 }
 
-// Of two calls the second was taken; a notification tells of the first one's refusal.
+// Of two calls with one reference the provider accepts the second. A notification that it refused
+// the first one does not end the payment.
 func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -140,12 +142,12 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("12 s after the payment was made, called twice and taken once, it is %s (%+v)", got.Status, got.Failure)
+		t.Errorf("after two calls, of which one was accepted, the payment is %s (%+v), want pending", got.Status, got.Failure)
 	}
 }
 
-// A notification says that another amount went back than was asked for, and the provider
-// does not find the refund when it is asked: that is for the operator.
+// A notification says that the provider refunded another amount than requested, and a query does not
+// find the refund. The service must not call again: the operator decides.
 func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -155,7 +157,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	given := int64(0)
 	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Missing} }
 	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
-		if _, _, n := b.Total(); n == 1 { // of another amount than asked, so not found under what was asked
+		if _, _, n := b.Total(); n == 1 { // it refunds another amount, so a query does not find the refund
 			given += 2550
 			return false, pay.Outcome{Kind: pay.Unknown}
 		}
@@ -181,12 +183,12 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	told, err := a.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, err)
 	if given > 2550 {
-		t.Errorf("of a payment of 25.50 the shopper got %d cents back; the claim is %s, %d notifications", given, got.Status, len(told))
+		t.Errorf("the shopper got %d cents back, want 2550 at most; the claim is %s, %d notifications", given, got.Status, len(told))
 	}
 }
 
-// The provider says that it has taken a refund; asked for the operator it does not answer:
-// he has to insist.
+// The provider accepted a refund, and then does not answer the query that the operator causes. His
+// rejection is refused unless he forces it.
 func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -202,6 +204,6 @@ func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no")
 	if err == nil {
 		sum, _, _ := b.Total()
-		t.Errorf("the provider's last word was that it is on its way (it paid %d), and the claim is %s without force", sum, c.Status)
+		t.Errorf("the provider accepted the refund (it paid %d), but the claim is %s without force", sum, c.Status)
 	}
 }

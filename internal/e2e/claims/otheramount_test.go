@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// A provider answers that the amount that was paid differs from the payment's: that is neither
-// the payment nor nothing, and is the operator's to look at.
+// A provider answers that another amount was paid. The payment is then neither paid nor failed, and
+// waits for the operator.
 func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -27,44 +27,44 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 			d.Pass(t, 6*time.Minute)
 		}
 		if got := d.Live.Status(t, id); got != "processing" || d.Lines["acme-2"].ChargesAsked.Load() != 0 {
-			t.Errorf("the payment is %s, want processing, and nobody else to be asked", got)
+			t.Errorf("the payment is %s, want processing, and no call to the second provider", got)
 		}
 		if got := harness.Warnings(t, d.Live); got != "unmatched_confirmation 10" {
-			t.Errorf("the balance warns of %q", got)
+			t.Errorf("the balance warns of %q, want an unmatched confirmation of 10", got)
 		}
 		story, err := d.App.Story(ctx, id)
 		harness.Must(t, err)
 		if strings.Count(story, "mismatched acme-1/answer/"+strings.TrimPrefix(id, "TXN-")+"-1 50.00 BRL") != 1 {
-			t.Errorf("the story tells it otherwise than once:\n%s", story)
+			t.Errorf("the story does not have the mismatch exactly once:\n%s", story)
 		}
 		d.Clock.Advance(31 * 24 * time.Hour)
 		d.Sweep(t, "the payment has ended", func() bool { return d.Live.Status(t, id) == "failed" })
 		if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "failure.code") != "amount_mismatch" {
-			t.Errorf("it failed otherwise: %s", r)
+			t.Errorf("want the failure amount_mismatch: %s", r)
 		}
 		if got := harness.Warnings(t, d.Live); got != "unmatched_confirmation 10" {
-			t.Errorf("after its end the balance warns of %q", got)
+			t.Errorf("after the payment's end the balance warns of %q, want the same as before", got)
 		}
 		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
 		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL were paid, not 54.00 BRL") {
-			t.Fatalf("%d wait for the operator: %+v", len(open), open)
+			t.Fatalf("%d notifications wait for the operator, want the one of this payment: %+v", len(open), open)
 		}
 		harness.Must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back at the provider"))
 		if err := d.App.Notices.CloseNotification(ctx, open[0].ID, "again"); err == nil {
-			t.Error("it was closed twice")
+			t.Error("the notification was closed twice")
 		}
 		if got := harness.Warnings(t, d.Live); got != "" {
-			t.Errorf("once it is closed the balance warns of %q", got)
+			t.Errorf("after the notification is closed the balance warns of %q, want nothing", got)
 		}
 		if told, err := d.App.Notices.Notifications(ctx, id, 10); err != nil || len(told) != 2 || string(told[1].Body) != "given back at the provider" {
-			t.Errorf("of the payment it is kept that %+v, %v", told, err)
+			t.Errorf("the payment's notifications are %+v with the error %v, want two: the answer and the operator's note", told, err)
 		}
 	})
 }
 
-// So does a refund of which a provider answers that another amount went back: it is
-// not done, and not asked for again. The next right answer ends it.
+// A provider answers that it refunded another amount. The refund stays pending, waits for the
+// operator, and is not requested again. The next right answer ends it.
 func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -83,13 +83,13 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
 		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL went back, not 54.00 BRL") {
-			t.Errorf("%d wait for the operator: %+v", len(open), open)
+			t.Errorf("%d notifications wait for the operator, want the one of this payment: %+v", len(open), open)
 		}
 		if got := harness.Warnings(t, d.Live); got != "unmatched_confirmation 10" {
-			t.Errorf("the balance warns of %q", got)
+			t.Errorf("the balance warns of %q, want an unmatched confirmation of 10", got)
 		}
 		first.Fails(nil)
-		harness.Eventually(t, "the refund is done", func() bool {
+		harness.Eventually(t, "the refund is approved", func() bool {
 			d.Clock.Advance(2 * time.Hour)
 			_, err := d.App.Claims.SweepClaims(ctx)
 			harness.Must(t, err)
@@ -102,8 +102,7 @@ func TestAnswerOfAnotherRefundWaitsForTheOperator(t *testing.T) {
 	})
 }
 
-// Where no right answer ever comes, the operator ends the refund as the provider's
-// books say.
+// If no right answer comes, the operator resolves the refund by force, as the provider's books say.
 func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 	for _, word := range []pay.ClaimVerb{pay.Approve, pay.Reject} {
 		t.Run(string(word), func(t *testing.T) {
@@ -115,24 +114,24 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				d.Clock.Advance(time.Minute)
 				says := claims.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
 				if _, err := d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
-					t.Error("the operator is not told that the provider says otherwise")
+					t.Error("without force the operator can contradict the provider")
 				}
 				says.Force = true
 				ended, err := ruleClaim(d, says)
 				harness.Must(t, err)
 				if got := harness.ClaimStatus(t, d.Live, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {
-					t.Errorf("the operator's word is %s, the refund is %s and shown as %s", word, ended.Status, got)
+					t.Errorf("the operator's word is %s, but the refund is %s, and the API shows %s", word, ended.Status, got)
 				}
 				if _, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "again"); err == nil {
-					t.Error("it was ended twice")
+					t.Error("the refund was resolved twice")
 				}
 			})
 		})
 	}
 }
 
-// Asked for the operator who rejects a refund, the provider answers that another amount
-// went back.
+// The operator rejects a refund. The query for that says that the provider refunded another amount.
+// The rejection is refused without force.
 func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -146,6 +145,6 @@ func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
 	harness.Must(t, err)
 	clock.Advance(time.Minute)
 	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {
-		t.Errorf("the provider has just answered that 25.50 went back, and by the operator's word, without force, the claim is %s", c.Status)
+		t.Errorf("the provider has just answered that 25.50 went back, but without force the claim is %s", c.Status)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// funds tells what of the balance can be spent, sooner or later, and what not.
+// funds returns the balance as "X to spend, Y frozen, Z in reserve". What is available and what is
+// pending count as "to spend".
 func funds(t *testing.T, o harness.Client) string {
 	t.Helper()
 	r := o.Get(t, "/me/balance").Want(t, http.StatusOK)
@@ -25,7 +26,7 @@ func funds(t *testing.T, o harness.Client) string {
 	return fmt.Sprintf("%.2f to spend, %.2f frozen, %.2f in reserve", n[0]+n[1], n[2], n[3])
 }
 
-// lookAtClaims lets the loop look at what is due until done says so.
+// lookAtClaims runs the loop of claims until done returns true.
 func lookAtClaims(t *testing.T, s *harness.Instance, what string, done func() bool) {
 	t.Helper()
 	harness.Eventually(t, what, func() bool {
@@ -51,7 +52,8 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 			"createdAt":"<time>","updatedAt":"<time>","resolvedAt":"<time>"`
 		o.Get(t, "/claims/"+claim).Is(t, http.StatusOK, want+"}")
 
-		// 100 less 1.2 % platform, 0.99 % pix, 5 % reserve leaves 92.81; a quarter of each goes back.
+		// 100, less 1.2 % platform fee, 0.99 % Pix fee and 5 % reserve, is 92.81. A quarter of each part
+		// goes back.
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, `{"available":0,"pending":69.6,"frozen":0,"reserve":3.75}`, `[]`,
 			`{"grossVolume":100,"platformFees":0.9,"processingFees":0.75,"flatFees":0,"chargebackFees":0,"totalFees":1.65,"netBalance":73.35}`))
 		p := o.Get(t, "/payments/"+id)
@@ -91,13 +93,13 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 			t.Errorf("claim.resolved: want it second, after pending: %s", d.Body)
 		}
 
-		// The rest, by the alias, with no body at all.
+		// The rest is refunded over the alias of the path, and without a body.
 		rest := o.Call(t, http.MethodPost, "/transactions/"+id+"/refund", "", "Content-Type: ")
 		rest.Is(t, http.StatusOK, fmt.Sprintf(`{"refundId":"<claim>","transactionId":%q,"amount":405,"amountUsd":75,"currency":"BRL",
 			"status":"pending","reason":null,"createdAt":"<time>"}`, id))
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, harness.EmptyBuckets))
 		if got := harness.Types(endpoint.About(t, id, 8)); strings.Count(got, "payment.refunded") != 2 || strings.Count(got, "claim.resolved") != 2 {
-			t.Errorf("the endpoint was told %q", got)
+			t.Errorf("the endpoint got %q, want payment.refunded and claim.resolved twice", got)
 		}
 	})
 }
@@ -107,7 +109,7 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
 		endpoint := s.Receive(t)
 		o.Subscribe(t, endpoint.URL, `"payment.refunded","claim.opened"`)
-		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)                               // the balance is not what refuses
+		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`)                               // so that the balance refuses nothing
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`, "Sandbox-Simulate: paid") // 183.5 MXN
 		const invalid = "400 amount_invalid invalid_request_error param=amount"
 		for name, c := range map[string]struct{ body, want string }{
@@ -148,7 +150,7 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 		}
 		above := o.Refund(t, id, `{"amount":183.51}`)
 		if above.Text(t, "error.details.limit.max") != "183.5" || above.Text(t, "error.details.limit.currency") != "MXN" {
-			t.Errorf("the limit is not told: %s", above)
+			t.Errorf("the error lacks the limit 183.5 MXN: %s", above)
 		}
 		o.Refund(t, id, `{}`, "Content-Type: text/plain").Refused(t, "415 content_type_required invalid_request_error")
 		o.Refund(t, id, `{}`, "Idempotency-Key: "+strings.Repeat("k", 256)).Refused(t, "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key")
@@ -176,17 +178,17 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 			o.Refund(t, id, `{}`).Refused(t, want)
 			o.Refund(t, id, `{"amount":1}`).Refused(t, want)
 			if got := o.Claims(t, id); got != before {
-				t.Errorf("a refused refund of a %s payment left the claims %q, before %q", stage.Name, got, before)
+				t.Errorf("a refused refund of a %s payment changed the claims from %q to %q", stage.Name, before, got)
 			}
 		}
 		if got := o.Claims(t, id) + o.Status(t, id); got != "completed" || len(endpoint.About(t, id, 0)) > 0 {
-			t.Errorf("after refused refunds: %q, told %q", got, harness.Types(endpoint.Deliveries()))
+			t.Errorf("after refused refunds the payment is %q, and the endpoint got %q; want completed and no events", got, harness.Types(endpoint.Deliveries()))
 		}
 		o.Refund(t, id, `{"amount":183.50,"reason":"`+strings.Repeat("é", 500)+`"}`).Want(t, http.StatusOK)
 	})
 }
 
-// Currencies have their own decimals.
+// A refund's amount is in the payment's local currency, with its decimals.
 func TestRefundCountsInTheLocalCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -220,7 +222,7 @@ func TestPartialRefundsAddUpExactly(t *testing.T) {
 				cents += 100 * usd
 			}
 			if fmt.Sprintf("%.4f", cents) != "1000.0000" || o.Get(t, "/payments/"+id).Text(t, "refundableAmountLocal") != "0" {
-				t.Errorf("%s in parts gave %f cents of 1000 back", c.method, cents)
+				t.Errorf("the parts of %s gave %f cents back, want 1000", c.method, cents)
 			}
 			o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, harness.EmptyBuckets))
 		}
@@ -234,17 +236,17 @@ func TestSimulatedRefundWantsABalanceToo(t *testing.T) {
 		o.Create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`, "Sandbox-Simulate: chargeback") // takes more than it brought
 		o.Simulate(t, id, "refunded").Refused(t, "422 balance_insufficient balance_error")
 		if status := o.Status(t, id); status != "completed" {
-			t.Errorf("the payment is %s", status)
+			t.Errorf("after a refused refund the payment is %s, want completed", status)
 		}
 	})
 }
 
-// A hundred at a time, drawn on one payment.
+// A hundred refunds of one payment at once never exceed the payment.
 func TestParallelRefundsNeverExceedCapture(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		id := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
-		o.Create(t, `{"amount":500,"paymentMethodId":"sbx_card"}`) // there would be balance for more
+		o.Create(t, `{"amount":500,"paymentMethodId":"sbx_card"}`) // so that the balance is not the limit
 		replies := make([]harness.Reply, 100)
 		var all sync.WaitGroup
 		for n := range replies {
@@ -257,12 +259,12 @@ func TestParallelRefundsNeverExceedCapture(t *testing.T) {
 				done++
 				continue
 			}
-			// 41 of 1.20 leave 0.80.
+			// 41 refunds of 1.20 leave 0.80 of 50.
 			r.Refused(t, "400 amount_above_maximum invalid_request_error param=amount boundViolated=max")
 		}
 		p := o.Get(t, "/payments/"+id)
 		if done != 41 || p.Text(t, "refundedAmountLocal") != "49.2" || p.Text(t, "refundableAmountLocal") != "0.8" {
-			t.Errorf("%d of 100 refunds of 1.20 from 50 went through: %s", done, p)
+			t.Errorf("%d of 100 refunds of 1.20 from 50 succeeded, want 41: %s", done, p)
 		}
 		if got := strings.Count(o.Claims(t, id), "approved"); got != 41 {
 			t.Errorf("%d refunds are approved, want 41", got)
@@ -270,7 +272,7 @@ func TestParallelRefundsNeverExceedCapture(t *testing.T) {
 	})
 }
 
-// A hundred at a time, drawn on a balance that a dispute has eaten into.
+// A hundred refunds at once never exceed the balance, which a dispute has made smaller.
 func TestParallelRefundsNeverExceedBalance(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -299,10 +301,10 @@ func TestParallelRefundsNeverExceedBalance(t *testing.T) {
 		fmt.Sscan(r.Text(t, "balance.available"), &available)
 		// 180.40 + 90.51 − 120 = 150.91; one refund takes 1.80 or 1.81 of it.
 		if done != 83 || available != -120 || pending+available < 0 || pending+available > 1.81 {
-			t.Errorf("%d refunds went through and left %f beside %f: %s", done, pending, available, r)
+			t.Errorf("%d refunds succeeded and left %f pending and %f available, want 83: %s", done, pending, available, r)
 		}
 		if got := o.Claims(t, disputed); got != "needs_evidence" {
-			t.Errorf("the dispute is %s", got)
+			t.Errorf("the dispute is %s, want needs_evidence", got)
 		}
 	})
 }
@@ -312,22 +314,22 @@ func TestRefundIsIdempotent(t *testing.T) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
 		id, other := o.Create(t, harness.Card), o.Create(t, harness.Card)
 		const key, conflict = "Idempotency-Key: refund-1", "409 idempotency_conflict idempotency_error reason=body_differs"
-		// What was refused has not used the key.
+		// Refused requests have not used the key up.
 		o.Refund(t, id, `{"amount":99}`, key).Want(t, http.StatusBadRequest)
 		o.Refund(t, id, `{"amount":0}`, key).Want(t, http.StatusBadRequest)
 		first := o.Refund(t, id, `{"amount":10,"reason":"other"}`, key).Want(t, http.StatusOK)
-		harness.Same(t, first, o.Refund(t, id, "{ \"reason\":\"other\",\n\"amount\":10}", key)) // approved by now, told as it was
+		harness.Same(t, first, o.Refund(t, id, "{ \"reason\":\"other\",\n\"amount\":10}", key)) // the refund is approved by now, but the replay is the first reply
 		harness.Same(t, first, o.Post(t, "/transactions/"+id+"/refund", `{"amount":10,"reason":"other"}`, key))
 		for _, body := range []string{`{"amount":10.5,"reason":"other"}`, `{"amount":10}`, `{}`, ``, `{"amount":99,"reason":"other"}`} {
 			o.Refund(t, id, body, key).Refused(t, conflict)
 		}
-		// A payment has its own keys, so has a payment call, so has another shop.
+		// The same key for another payment, another route or another shop is another key.
 		if r := o.Refund(t, other, `{"amount":10,"reason":"other"}`, key).Want(t, http.StatusOK); r.Text(t, "transactionId") != other || r.Header.Get("Idempotency-Replayed") != "" {
-			t.Errorf("another payment got this one's refund: %s", r)
+			t.Errorf("another payment got this payment's refund: %s", r)
 		}
 		o.Post(t, "/payments", harness.Card, key).Want(t, http.StatusCreated)
 		stranger.Refund(t, id, `{"amount":10,"reason":"other"}`, key).Refused(t, "404 transaction_not_found invalid_request_error")
-		// A repeat is answered where a new refund could not be: nothing is left.
+		// A repeated request is replayed even if nothing is left to refund.
 		rest := o.Refund(t, id, ``, "Idempotency-Key: rest").Want(t, http.StatusOK)
 		harness.Same(t, rest, o.Refund(t, id, `{}`, "Idempotency-Key: rest"))
 		harness.Same(t, first, o.Refund(t, id, `{"amount":10,"reason":"other"}`, key))
@@ -348,17 +350,17 @@ func TestRefundIsIdempotent(t *testing.T) {
 				fresh++
 			}
 			if r.Text(t, "refundId") != replies[0].Text(t, "refundId") {
-				t.Errorf("one key, two refunds: %s %s", r, replies[0])
+				t.Errorf("one key made two refunds: %s %s", r, replies[0])
 			}
 		}
 		if got := o.Claims(t, third); fresh != 1 || got != "approved" {
-			t.Errorf("%d of 30 requests were the first; the claims are %q", fresh, got)
+			t.Errorf("%d of 30 requests were not replays, want 1; the claims are %q", fresh, got)
 		}
 	})
 }
 
-// What the provider says or does not say decides; nobody is refunded twice or
-// told so twice.
+// A refund's status follows the provider's answer. Without an answer it stays pending. There is one
+// refund and one event.
 func TestRefundGoesByTheProvidersWord(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -367,8 +369,8 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 		const well = sandbox.NoFault
 		for _, c := range []struct {
 			fault sandbox.Fault
-			then  string // at once
-			later string // asked again, with the fault gone
+			then  string // the status at once
+			later string // the status after a query without the fault
 		}{
 			{sandbox.RefundTimeout, "pending", "approved"},
 			{sandbox.RefundSlow, "pending", "approved"},
@@ -390,14 +392,14 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 				}
 				if c.then == "pending" {
 					if got := o.Get(t, "/claims/"+r.Text(t, "refundId")).Text(t, "frozenUsd"); got == "0" {
-						t.Error("nothing is frozen while nobody knows")
+						t.Error("nothing is frozen while the outcome is unknown")
 					}
-					s.Clock.Advance(5*time.Minute + time.Second) // asked while the fault lasts, then without it
+					s.Clock.Advance(5*time.Minute + time.Second) // a query during the fault, and later one without it
 					_, err := s.App.Claims.SweepClaims(ctx)
 					harness.Must(t, err)
 					s.Upstream(t, well, well, well)
 					s.Clock.Advance(time.Hour)
-					lookAtClaims(t, s, "the provider has answered", func() bool { return o.Claims(t, id) == c.later })
+					lookAtClaims(t, s, "the claim is "+c.later, func() bool { return o.Claims(t, id) == c.later })
 				}
 				endpoint.About(t, id, 1)
 				p := o.Get(t, "/payments/"+id)
@@ -409,12 +411,12 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 						t.Errorf("want nothing refunded: %s", p)
 					}
 					if now := funds(t, o); now != before {
-						t.Errorf("the balance is %s after a refund that came to nothing, before it was %s", now, before)
+						t.Errorf("after a rejected refund the balance has %s, want %s as before", now, before)
 					}
 					s.Upstream(t, well, well, well)
-					o.Refund(t, id, `{}`).Want(t, http.StatusOK) // again, and this time it goes
+					o.Refund(t, id, `{}`).Want(t, http.StatusOK) // a new refund succeeds
 					if got := o.Claims(t, id); got != "approved rejected" {
-						t.Errorf("the claims are %q", got)
+						t.Errorf("the claims are %q, want approved rejected", got)
 					}
 				}
 			})
@@ -422,7 +424,7 @@ func TestRefundGoesByTheProvidersWord(t *testing.T) {
 	})
 }
 
-// A merchant's test clock brings deadlines and questions about (SBX-12).
+// A merchant's test clock makes claims expire and queries due, for this merchant only (SBX-12).
 func TestTestClockMovesClaims(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
@@ -433,11 +435,11 @@ func TestTestClockMovesClaims(t *testing.T) {
 		refund := o.Refund(t, o.Create(t, harness.Card), `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
 		o.Post(t, "/sandbox/clock", `{"advance":"8d"}`).Want(t, http.StatusOK)
-		lookAtClaims(t, s, "the deadline has passed and the provider was asked", func() bool {
+		lookAtClaims(t, s, "the dispute is expired and the refund is approved", func() bool {
 			return harness.ClaimStatus(t, o, disputed) == "expired" && harness.ClaimStatus(t, o, refund) == "approved"
 		})
 		if got := harness.ClaimStatus(t, stranger, others); got != "needs_evidence" {
-			t.Errorf("the clock of one merchant made another's claim %s", got)
+			t.Errorf("one merchant's test clock made another merchant's claim %s", got)
 		}
 	})
 }

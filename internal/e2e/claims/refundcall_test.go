@@ -13,15 +13,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// Whatever a call and the questions after it come to, the shopper gets the
-// money once.
+// Whatever happens to a call and the queries after it, the shopper gets the money exactly once.
 func TestShopperIsRefundedOnce(t *testing.T) {
 	t.Parallel()
 	lost := pay.Outcome{Kind: pay.Unknown}
 	done := pay.Outcome{Kind: pay.Approved}
 	for name, c := range map[string]struct {
-		calls     []bool // whether the provider does it, call by call; it answers the last one alone
-		unhelpful int    // questions that it does not answer
+		calls     []bool // for each call, whether the provider pays; it answers only the last call
+		unhelpful int    // the number of first queries that it does not answer
 	}{
 		"answered":                             {[]bool{true}, 0},
 		"done and not answered":                {[]bool{true, true}, 0},
@@ -69,8 +68,8 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 	}
 }
 
-// A node that dies in the provider's call leaves an intent. Another one finds
-// out what came of it once the lease has ended, and not before.
+// A node that dies during the call to the provider leaves an intent. Another node finishes it once
+// the lease has ended, and not before.
 func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
 	for _, reached := range []bool{true, false} {
@@ -86,7 +85,7 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 					b.Pay(r)
 				}
 				close(called)
-				<-died // the other node goes on meanwhile
+				<-died // in this time the other node takes over
 				return reached, pay.Outcome{Kind: pay.Approved}
 			}
 			first, second := harness.Node(t, database, clock, b, log), harness.Node(t, database, clock, b, log)
@@ -101,14 +100,14 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 			list, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(payment))
 			harness.Must(t, err)
 			if len(list) != 1 || list[0].Status != pay.ClaimPending || list[0].Call.State != pay.Sending {
-				t.Fatalf("in the middle of the call: %+v", list)
+				t.Fatalf("during the call the claims are %+v, want one that is sending", list)
 			}
 			clock.Advance(44 * time.Second)
 			if n, err := second.Claims.SweepClaims(ctx); n != 0 || err != nil {
-				t.Errorf("%d claims were taken from a node that may be alive (%v)", n, err)
+				t.Errorf("the other node took over %d claims before the lease ended (%v)", n, err)
 			}
 			clock.Advance(2 * time.Second)
-			harness.Eventually(t, "the other node has finished it", func() bool {
+			harness.Eventually(t, "the other node has the claim approved", func() bool {
 				clock.Advance(time.Minute)
 				_, err := second.Claims.SweepClaims(ctx)
 				harness.Must(t, err)
@@ -116,12 +115,12 @@ func TestRefundOfADeadNodeIsFinishedByAnother(t *testing.T) {
 				harness.Must(t, err)
 				return c.Status == pay.ClaimApproved
 			})
-			close(died) // and now the first one's call returns after all
+			close(died) // the first node's call returns after all
 			all.Wait()
 			c, err := second.Claims.Get(ctx, scope, list[0].ID)
 			harness.Must(t, err)
 			if sum, n, _ := b.Total(); c.Status != pay.ClaimApproved || sum != 2550 || n != 1 {
-				t.Errorf("the claim is %s, the bank paid %d in %d refunds, want 2550 in one", c.Status, sum, n)
+				t.Errorf("the claim is %s, and the bank paid %d in %d refunds; want approved, and 2550 in one", c.Status, sum, n)
 			}
 			harness.Sound(t, second, log)
 		})

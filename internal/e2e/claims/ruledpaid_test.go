@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// The operator says that a payment was paid while its only call is on its way (no answer
-// to his question), and the call is declined.
+// The operator resolves a payment as paid while its only call is on its way, and the query for that
+// has no answer. Then the call is declined. The contradiction must not get lost.
 func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -54,6 +54,6 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	have, err := a.Settlements.Balances(ctx, scope)
 	harness.Must(t, err)
 	if got.Status == pay.Completed && len(told) == 0 && log.Empty() {
-		t.Errorf("the word was taken (%v), the provider has declined, the payment is %s, the merchant has %v, and nobody is told", ruled, got.Status, have)
+		t.Errorf("the provider declined after the operator's word (%v); the payment is %s, the merchant has %v, and there is neither a notification nor a log line", ruled, got.Status, have)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// cashier is a payout provider that is up to the test.
+// cashier is a payout provider whose answers come from the test.
 type cashier struct {
 	send, query func() pay.PayoutOutcome
 }
@@ -31,7 +31,7 @@ func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome { retur
 
 func (c cashier) Query(context.Context, payout.Request) pay.PayoutOutcome { return c.query() }
 
-// fund gives a merchant 100 USD that he may withdraw.
+// fund gives a merchant 100 USD in available.
 func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scope, at time.Time) {
 	t.Helper()
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
@@ -43,7 +43,7 @@ func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scop
 	db.Close()
 }
 
-// withdrawal returns a node that pays by the cashier, and a withdrawal that is due there.
+// withdrawal returns a node that pays out through the cashier, and a withdrawal that is due.
 func (c cashier) withdrawal(t *testing.T, clock *harness.Clock, log *harness.Faults) (*app.App, pay.Withdrawal) {
 	t.Helper()
 	database := dbtest.SQLite(t)
@@ -62,8 +62,8 @@ func (c cashier) withdrawal(t *testing.T, clock *harness.Clock, log *harness.Fau
 	return a, w
 }
 
-// The operator says that a withdrawal was paid while its call is on its way, and the call is
-// answered with a rejection.
+// The operator resolves a withdrawal as paid while its call is on its way. Then the call is rejected.
+// The log must report the contradiction.
 func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	clock, log := &harness.Clock{}, &harness.Faults{}
 	clock.Freeze()
@@ -86,12 +86,12 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID)
 	harness.Must(t, err)
 	if got.Status != pay.WithdrawalDone || log.Empty() {
-		t.Errorf("the provider has rejected it, the withdrawal is %s, and the log says nothing", got.Status)
+		t.Errorf("the provider rejected the withdrawal after the operator's word; it is %s, want completed and an error in the log", got.Status)
 	}
 }
 
-// The payout provider has accepted a withdrawal, and then does not answer once: that does
-// not undo its word.
+// The payout provider accepts a withdrawal, and then does not answer a query. It still counts as
+// accepted, so the operator cannot resolve it as not paid.
 func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	clock, log := &harness.Clock{}, &harness.Faults{}
 	clock.Freeze()
@@ -110,7 +110,7 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	clock.Advance(time.Minute)
 	_, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
-		t.Error("the provider has accepted it, and by the operator's word it is not paid")
+		t.Error("the operator resolves a withdrawal as not paid that the provider accepted")
 	}
 	for range 50 {
 		clock.Advance(6 * time.Hour)
@@ -118,6 +118,6 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 		harness.Must(t, err)
 	}
 	if got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
-		t.Errorf("it was paid, and the withdrawal is %s, %v", got.Status, err)
+		t.Errorf("the provider paid, but the withdrawal is %s with the error %v", got.Status, err)
 	}
 }

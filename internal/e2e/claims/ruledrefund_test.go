@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// The provider, asked for the operator, proves that it never had the refund; he says
-// that it was made, and has to insist.
+// The operator approves a refund as made, but a query proves that the provider never had it. The
+// claim must not end as paid.
 func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -42,12 +42,13 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	told, readErr := a.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, readErr)
 	if sum, _, calls := b.Total(); got.Status.Pays() && sum == 0 {
-		t.Errorf("the word was taken (%v) against the provider's; the claim is %s, the bank paid %d after %d calls, %d notifications", err, got.Status, sum, calls, len(told))
+		t.Errorf("the operator's word (%v) won against the provider's: the claim is %s, but the bank paid %d after %d calls; %d notifications", err, got.Status, sum, calls, len(told))
 	}
 }
 
-// The refund's first call was not taken, and it was told again; the operator says that it
-// was made while that call is on its way; the provider notifies that it failed.
+// The operator approves a refund as made while its last call is on its way. With two calls, the
+// provider did not accept the first one. Then the provider notifies that the refund failed. The
+// contradiction must wait for the operator.
 func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	for _, calls := range []int{1, 2} {
 		database := dbtest.SQLite(t)
@@ -73,7 +74,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		clock.Advance(time.Second)
 		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
 		if err != nil {
-			t.Logf("%d calls: the word is refused: %v", calls, err)
+			t.Logf("%d calls: the operator's approval is refused: %v", calls, err)
 			continue
 		}
 		clock.Advance(time.Second)
@@ -96,13 +97,13 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 			}
 		}
 		if sum, _, _ := b.Total(); got.Status.Pays() && sum == 0 && waiting == 0 {
-			t.Errorf("%d calls: the provider has told that the refund failed, the claim is %s, and nothing waits for the operator: %+v", calls, got.Status, told)
+			t.Errorf("%d calls: the refund failed at the provider, but the claim is %s, and no notification waits for the operator: %+v", calls, got.Status, told)
 		}
 	}
 }
 
-// The refund is confirmed by a question of another node; then the call's own answer says
-// that another amount went back.
+// Another node's query confirms a refund. Then the call's own answer says that another amount went
+// back. The contradiction must wait for the operator.
 func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -111,7 +112,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	called, goOn := make(chan struct{}), make(chan struct{})
 	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
 		r.Local.Minor = 2550
-		b.Pay(r) // all of it, not 20
+		b.Pay(r) // the whole payment, not 20
 		close(called)
 		<-goOn
 		return false, pay.Outcome{Kind: pay.Approved, Local: money.New(2550, r.Local.Currency)}
@@ -122,7 +123,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	all.Go(func() { _, _, _ = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
 	harness.Soon(t, "the call that the test holds to begin", called)
 	clock.Advance(46 * time.Second)
-	_, err := second.Claims.SweepClaims(ctx) // "yes, it was made", without an amount
+	_, err := second.Claims.SweepClaims(ctx) // the answer is that the refund was made, without an amount
 	harness.Must(t, err)
 	close(goOn)
 	all.Wait()
@@ -131,12 +132,12 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	told, err := second.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, err)
 	if sum, _, _ := b.Total(); sum != list[0].Local.Minor && len(told) == 0 {
-		t.Errorf("the bank says that it paid %d, the claim is %s of %s, and nobody is told", sum, list[0].Status, list[0].Local)
+		t.Errorf("the bank paid %d, the claim is %s of %s, and no notification waits for the operator", sum, list[0].Status, list[0].Local)
 	}
 }
 
-// Two requests with one Idempotency-Key at a time: the second is told what the first one made,
-// not that nothing is left to refund.
+// Of two requests with one Idempotency-Key at once, the second gets the first one's refund, and not
+// the error that nothing is left to refund.
 func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -163,11 +164,11 @@ func TestRepeatOfARefundThatIsBeingWrittenIsAnsweredAsTheFirst(t *testing.T) {
 	all.Go(func() { one, _, oneErr = a.Claims.Refund(ctx, scope, n) })
 	harness.Soon(t, "the first refund to be written", held)
 	all.Go(func() { two, _, twoErr = a.Claims.Refund(ctx, scope, n) })
-	time.Sleep(200 * time.Millisecond) // it finds no key by then, and waits for its turn
+	time.Sleep(200 * time.Millisecond) // by then the second request has found no key, and waits
 	close(hold)
 	all.Wait()
 	harness.Must(t, oneErr)
 	if twoErr != nil || two.ID != one.ID {
-		t.Errorf("the first request made %s, and the same request beside it is answered %q %v", one.ID, two.ID, twoErr)
+		t.Errorf("the first request made %s, but the second one gets %q with the error %v", one.ID, two.ID, twoErr)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// strange answers with a word that has no meaning.
+// strange is a harness.Fault: it answers with a status that the adapter does not know.
 func strange(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	_, _ = io.WriteString(w, `{"status":"blocked_by_compliance"}`)
 }
@@ -31,8 +31,8 @@ func refusedAs(t *testing.T, d *harness.Drill, err error, reason string) {
 	}
 }
 
-// A payment of which no provider tells the end is ended by the operator, whose word is
-// in the audit log and in the books.
+// The operator resolves a payment whose provider does not report its outcome. His word is in the
+// audit log and in the books.
 func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 	for name, untold := range map[string]func(t *testing.T, d *harness.Drill){
 		"the account is removed": func(t *testing.T, d *harness.Drill) {
@@ -58,7 +58,7 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 						list, err := d.App.Payments.Unsure(ctx, 10)
 						harness.Must(t, err)
 						if len(list) != 1 || list[0].ID != id || string(list[0].Status) != opened {
-							t.Fatalf("of payments whose outcome nobody knows there are %v", list)
+							t.Fatalf("the payments of unknown outcome are %v, want %s, %s", list, id, opened)
 						}
 						p, said, err := d.Rule(id, word, false)
 						harness.Must(t, err)
@@ -67,17 +67,17 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 							want, receivable = pay.Failed, 0
 						}
 						if p.Status != want || said != pay.Unknown || d.Live.Status(t, id) != string(want) {
-							t.Errorf("the operator says %s: the payment is %s, and the provider said %s", word, p.Status, said)
+							t.Errorf("the operator says %s: the payment is %s, want %s; the provider said %s", word, p.Status, want, said)
 						}
 						if b, err := d.App.Settlements.Balances(ctx, p.Scope); err != nil || b[ledger.Receivable] != receivable {
-							t.Errorf("the books have %v, %v", b, err)
+							t.Errorf("the books have %v with the error %v, want %d cents receivable", b, err, receivable)
 						}
 						e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, id)
 						if e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the report of today" || e.Details["provider"] != "unknown" || e.Details["force"] != "false" {
-							t.Errorf("the audit log has %+v", e)
+							t.Errorf("the entry of the operator's word is %+v", e)
 						}
 						if list, err := d.App.Payments.Unsure(ctx, 10); err != nil || len(list) != 0 {
-							t.Errorf("it is still listed: %v, %v", list, err)
+							t.Errorf("after that the payments of unknown outcome are %v with the error %v, want none", list, err)
 						}
 						_, _, err = d.Rule(id, pay.WordNotCharged, false)
 						if word == pay.WordPaid {
@@ -91,7 +91,7 @@ func TestOperatorEndsAPaymentThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
-// What the provider knows counts more than the operator's word, unless it is forced.
+// The provider's answer wins over the operator's word, unless he forces it.
 func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -100,26 +100,26 @@ func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 		first.Fails(nil)
 		_, said, err := d.Rule(d.IDs[0], pay.WordNotCharged, false)
 		if refusedAs(t, d, err, pay.OtherwiseSaid); said != pay.Approved || d.Live.Status(t, d.IDs[0]) != "processing" {
-			t.Errorf("the provider says %s, and the payment is %s", said, d.Live.Status(t, d.IDs[0]))
+			t.Errorf("the provider says %s and the payment is %s, want approved and still processing", said, d.Live.Status(t, d.IDs[0]))
 		}
 		if p, _, err := d.Rule(d.IDs[0], pay.WordPaid, false); err != nil || p.Status != pay.Completed {
-			t.Errorf("both say that it was paid: %s, %v", p.Status, err)
+			t.Errorf("the operator and the provider say paid, but the payment is %s with the error %v", p.Status, err)
 		}
 		p, _, err := d.Rule(d.IDs[1], pay.WordNotCharged, true)
 		if err != nil || p.Status != pay.Failed || p.Failure.Code != "abandoned" {
-			t.Fatalf("forced, it is %s %+v, %v", p.Status, p.Failure, err)
+			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as abandoned", p.Status, p.Failure, err)
 		}
 		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, d.IDs[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
-			t.Errorf("the audit log has %+v", e)
+			t.Errorf("the entry of the operator's word is %+v", e)
 		}
-		// And was wrong: the money is late money, not lost.
+		// The operator was wrong. The money is not lost: it is late money.
 		d.TellUpstream(t, first.Upstream, d.IDs[1], 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		d.Audit(t, 1)
 	})
 }
 
-// A payment that ended with nobody knowing is ended by the operator too: what was paid
-// is late money.
+// The operator also resolves a payment that expired with an unknown outcome. If it was paid, the
+// money is late money.
 func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 	for _, word := range []pay.Word{pay.WordPaid, pay.WordNotCharged} {
 		t.Run(string(word), func(t *testing.T) {
@@ -135,14 +135,14 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 					d.Pass(t, 24*time.Hour)
 				}
 				if list, err := d.App.Payments.Unsure(ctx, 10); err != nil || len(list) != 1 || list[0].Status != pay.Expired || list[0].Looking() {
-					t.Fatalf("after two months there are %v, %v", list, err)
+					t.Fatalf("after two months the payments of unknown outcome are %v with the error %v, want one that is expired and no longer queried", list, err)
 				}
 				p, _, err := d.Rule(id, word, false)
 				harness.Must(t, err)
 				attention, late := p.Strays.Attention()
 				if p.Status != pay.Expired || p.Failure.Code != map[pay.Word]string{pay.WordPaid: "outcome_unknown", pay.WordNotCharged: "expired"}[word] ||
 					late != (word == pay.WordPaid) || late && attention.Code != pay.LatePayment {
-					t.Errorf("the operator says %s: %s, %+v, %+v", word, p, p.Failure, p.Strays)
+					t.Errorf("the operator says %s: the payment is %s, with the failure %+v and the strays %+v", word, p, p.Failure, p.Strays)
 				}
 				d.Clean(t)
 			})
@@ -150,7 +150,7 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 	}
 }
 
-// A withdrawal of which no payout provider tells the end is ended by the operator.
+// The operator resolves a withdrawal whose payout provider does not report its outcome.
 func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 	answer := func(kind pay.PayoutKind) func(*harness.Payer, payout.Request) pay.PayoutOutcome {
 		return func(*harness.Payer, payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: kind} }
@@ -163,22 +163,22 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 		} {
 			id := o.Withdraw(t, "100")
 			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
-				t.Error("a withdrawal that was never sent is said to have arrived")
+				t.Error("the operator resolves a withdrawal as paid that was never sent")
 			}
 			o.Clock.Advance(time.Hour)
 			o.PayOut(t, id, "processing")
 			if list, err := o.App.Payouts.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
-				t.Errorf("under way are %v, %v", list, err)
+				t.Errorf("the unpaid withdrawals are %v with the error %v, want %s", list, err, id)
 			}
 			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
-				t.Error("a withdrawal whose call may be on its way is said not to have arrived")
+				t.Error("the operator resolves a withdrawal as not paid while its call may be on its way")
 			}
 			o.Clock.Advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.Behave(answer(pay.PayoutUnknown), answer(kind))
 				if _, said, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
-					t.Errorf("the bank says %s, and %s is taken: %v", kind, word, err)
+					t.Errorf("the bank says %s (heard %s), but the operator's word %s is accepted: %v", kind, said, word, err)
 				}
 			}
 			b.Behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
@@ -186,19 +186,20 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			harness.Must(t, err)
 			r := o.Get(t, "/withdrawals/"+id)
 			if r.Text(t, "status") != want.status || said != pay.PayoutUnknown || harness.Available(t, o) != want.available {
-				t.Errorf("the operator says %s: available %s, %s", word, harness.Available(t, o), r)
+				t.Errorf("the operator says %s: %s USD are available, want %s: %s", word, harness.Available(t, o), want.available, r)
 			}
 			if e := harness.AuditEntry(t, o, audit.WithdrawalRuled, id); e.By.ID != "ana" || e.Details["word"] != string(word) || e.Details["note"] != "the statement of today" {
-				t.Errorf("the audit log has %+v", e)
+				t.Errorf("the entry of the operator's word is %+v", e)
 			}
-			if word == pay.WordPaid { // the other one begins as this one did
+			if word == pay.WordPaid { // so that the other case starts with the same balance
 				o.Fund(t, true, 100_00)
 			}
 		}
 	})
 }
 
-// ruleClaim is the operator's word, said again where somebody wrote something meanwhile.
+// ruleClaim resolves a claim as the operator does. If the claim changes at the same time, it tries
+// again.
 func ruleClaim(d *harness.Drill, says claims.RuledClaim) (c pay.Claim, err error) {
 	for range 5 {
 		c, err = d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says)
@@ -209,7 +210,7 @@ func ruleClaim(d *harness.Drill, says claims.RuledClaim) (c pay.Claim, err error
 	return c, err
 }
 
-// Late money whose refund is at an account that was removed is ended by the operator.
+// The operator resolves a refund of late money whose account was removed.
 func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 	for _, word := range []pay.ClaimVerb{pay.Approve, pay.Reject} {
 		t.Run(string(word), func(t *testing.T) {
@@ -226,13 +227,13 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				c, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
 				harness.Must(t, err)
 				if !c.Calling() {
-					t.Fatalf("the refund is not under way: %s", c)
+					t.Fatalf("the claim's refund is not on its way: %s", c)
 				}
 				d.Clock.Advance(time.Minute)
 				_, err = d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
 				harness.Must(t, err)
 				if c, err = ruleClaim(d, claims.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
-					t.Errorf("the operator says %s: %s, %v", word, c, err)
+					t.Errorf("the operator says %s: the claim is %s with the error %v", word, c, err)
 				}
 				d.Clean(t)
 			})
@@ -240,23 +241,24 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
-// A word that has no meaning is told to the operator once, and counted each time.
+// A provider's status that the adapter does not know is logged once, and counted each time.
 func TestStrangeWordIsToldOnce(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		d := harness.DrilledBy(t, op.Instance)
 		d.Lines["acme-1"].Fails(strange)
 		d.Pay(t, 1, 1)
-		harness.Eventually(t, "it is counted ten times", func() bool { // a question may be under way when the clock moves
+		harness.Eventually(t, "the status is counted ten times", func() bool { // a query may be running when the clock moves
 			d.Pass(t, 6*time.Hour)
 			return d.App.Providers.UnmappedStatuses()["acme-1"] >= 10
 		})
 		if n := strings.Count(op.Log.String(), "blocked_by_compliance"); n != 1 {
-			t.Errorf("the log tells the word %d times", n)
+			t.Errorf("the log has the status %d times, want once", n)
 		}
 	})
 }
 
-// The admin API lists what nobody knows, and takes the operator's word on it.
+// The admin API lists payments of unknown outcome, and the operator resolves them and refunds over
+// it.
 func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		d := harness.DrilledBy(t, op.Instance)
@@ -266,7 +268,7 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 		d.Pass(t, time.Minute)
 		r := op.Get(t, "/payments/unsure").Want(t, http.StatusOK)
 		if r.Text(t, "data.0.id") != id || r.Text(t, "data.0.account") != "acme-1" || r.Text(t, "data.0.status") != "processing" {
-			t.Errorf("nobody knows of %s", r)
+			t.Errorf("want the payment %s in the list: %s", id, r)
 		}
 		path := "/payments/" + id + "/resolution"
 		op.Ask(t, http.MethodPost, path, `{"outcome":"maybe","note":"n"}`).Refused(t, "400 invalid_request invalid_request_error param=outcome issues=outcome")
@@ -277,7 +279,7 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 		r = op.Ask(t, http.MethodPost, path, `{"outcome":"paid","note":"the report of today"}`)
 		r.Is(t, http.StatusOK, `{"id":"`+id+`","status":"completed","provider":"unknown"}`)
 		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, id); e.By.ID != "ana" || e.By.IP != "127.0.0.1" || e.By.Request != r.Header.Get("X-Request-Id") {
-			t.Errorf("the audit log has %+v", e)
+			t.Errorf("the entry of the operator's word is %+v", e)
 		}
 		op.Ask(t, http.MethodPost, path, `{"outcome":"not-charged","note":"n"}`).Refused(t, "409 conflict_state conflict_error from=completed action=not-charged")
 		d.Lines["acme-1"].Fails(harness.Gateway)
@@ -292,7 +294,7 @@ func TestOperatorEndsThingsOverTheAdminAPI(t *testing.T) {
 	})
 }
 
-// The admin API takes the operator's word on a withdrawal, once.
+// The operator resolves a withdrawal over the admin API, once.
 func TestOperatorEndsAWithdrawalOverTheAdminAPI(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		o := op.NewShop(t)
@@ -302,7 +304,7 @@ func TestOperatorEndsAWithdrawalOverTheAdminAPI(t *testing.T) {
 		op.Ask(t, http.MethodPost, path, `{"outcome":"not-paid","note":"the wallet is not theirs"}`).Want(t, http.StatusOK)
 		op.Ask(t, http.MethodPost, path, `{"outcome":"not-paid","note":"again"}`).Refused(t, "409 conflict_state conflict_error from=failed action=not-paid")
 		if got := harness.Available(t, o); got != "100" {
-			t.Errorf("available is %s, want all of it", got)
+			t.Errorf("%s USD are available, want all 100", got)
 		}
 	})
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// The operator rejects a refund while another node tells the provider again, between his
-// look at the claim and his word.
+// The operator rejects a refund. After the service has read the claim for that, another node calls
+// the provider again. The rejection is refused.
 func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -29,9 +29,9 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
 	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
 		if _, _, calls := b.Total(); calls == 1 {
-			return false, pay.Outcome{Kind: pay.Unavailable} // not this time
+			return false, pay.Outcome{Kind: pay.Unavailable} // the first call is not accepted
 		}
-		return true, pay.Outcome{Kind: pay.Unknown} // done, and the answer is lost
+		return true, pay.Outcome{Kind: pay.Unknown} // the refund is made, but the answer is lost
 	}
 	var armed atomic.Bool
 	second := harness.Node(t, database, clock, b, log)
@@ -48,7 +48,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	clock.Advance(2 * time.Minute)
 	armed.Store(true)
 	if _, err := first.Claims.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
-		t.Error("the operator rejects what was told again meanwhile")
+		t.Error("the operator can reject a refund that is being called again")
 	}
 	for range 50 {
 		clock.Advance(3 * time.Hour)
@@ -60,12 +60,12 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	list, err := second.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, err)
 	if sum, _, calls := b.Total(); sum != 0 && !got.Status.Pays() {
-		t.Errorf("after %d calls the bank paid %d, and the claim is %s: the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
+		t.Errorf("after %d calls the bank paid %d, but the claim is %s, so that the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
 	}
 	harness.Sound(t, second, log)
 }
 
-// The operator says that nobody was charged while another node calls again.
+// The operator resolves a payment as not charged while another node calls again. He is refused.
 func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -82,7 +82,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		charges++
 		n := charges
 		mu.Unlock()
-		if n == 1 { // the node stands still here; its call never leaves
+		if n == 1 { // the first node stalls here, and its call never leaves
 			close(reached)
 			<-wake
 			return pay.Outcome{Kind: pay.Unknown}
@@ -99,10 +99,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		n, known := queries, charged[r.Reference]
 		mu.Unlock()
 		switch n {
-		case 1: // of the node that takes over; its answer takes a while
+		case 1: // the query of the node that takes over; the answer is slow
 			close(asked)
 			<-slow
-		case 2: // of the operator; his takes a while too
+		case 2: // the query for the operator; the answer comes after the second call
 			close(slow)
 			<-again
 		}
@@ -134,7 +134,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	id := list[0].ID
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
-		t.Error("the operator ends a payment whose call may be on its way")
+		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
 	close(wake)
 	all.Wait()
@@ -148,12 +148,12 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
-		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever: %d questions", got.Status, got.Strays, queries)
+		t.Errorf("the shopper is charged, but the payment is %s with the strays %+v after %d queries", got.Status, got.Strays, queries)
 	}
 }
 
-// New refunds whose calls are not answered keep the provider from being asked about
-// any, although it answers questions.
+// A provider answers queries but no calls. New refunds come all the time. Their failed calls must
+// not stop the queries.
 func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -170,7 +170,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 		return r.ID
 	}
 	var ids []string
-	for range 10 { // within a moment: a burst
+	for range 10 { // a burst
 		ids = append(ids, refund())
 	}
 	for range 24 * 15 { // a day, with a refund every four minutes
@@ -188,12 +188,12 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 		}
 	}
 	if questions == 0 {
-		t.Errorf("in a day the provider, which answers questions, was asked %d; %d of %d refunds are open", questions, open, len(ids))
+		t.Errorf("in a day the provider got %d queries; %d of %d refunds are open", questions, open, len(ids))
 	}
 }
 
-// The operator says that nobody was charged while the first of two calls is on its way: the
-// second one was refused.
+// The operator resolves a payment as not charged. The second of two calls was refused, but the first
+// one is still on its way. He is refused.
 func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -210,7 +210,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 		mu.Unlock()
 		if n == 1 {
 			close(reached)
-			<-arrives // in the network
+			<-arrives // the call is still in the network
 			mu.Lock()
 			defer mu.Unlock()
 			charged[r.Reference] = true
@@ -235,7 +235,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	harness.Soon(t, "the call that the test holds to begin", reached)
 	clock.Advance(10 * time.Second)
 	harness.Must(t, second.Cascade.TakeOver(ctx))
-	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: refused
+	_, err := second.Cascade.Sweep(ctx) // the query finds no charge, so the node calls again and is refused
 	harness.Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
@@ -244,7 +244,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	clock.Advance(time.Second)
 	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
-		t.Error("the operator ends a payment whose call may be on its way")
+		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
 	close(arrives)
 	all.Wait()
@@ -256,11 +256,12 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	harness.Must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
-		t.Errorf("the shopper is charged, and the payment is %s with %+v for ever", got.Status, got.Strays)
+		t.Errorf("the shopper is charged, but the payment is %s with the strays %+v", got.Status, got.Strays)
 	}
 }
 
-// The operator approves a refund whose call is on its way, and the call is refused: nobody is told.
+// The operator approves a refund as made while its call is on its way. Then the call is refused. The
+// contradiction must wait for the operator.
 func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -288,11 +289,11 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	told, err := a.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, err)
 	if got.Status.Pays() && len(told) == 0 {
-		t.Errorf("the provider has refused, the claim is %s, and the operator has %d notifications", got.Status, len(told))
+		t.Errorf("the provider refused the refund, but the claim is %s, and %d notifications wait for the operator", got.Status, len(told))
 	}
 }
 
-// The provider says that it has taken a refund, and the operator rejects it.
+// The operator cannot reject a refund that the provider has accepted.
 func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -306,13 +307,13 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	harness.Must(t, err)
 	clock.Advance(10 * time.Minute)
 	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
-		t.Errorf("the provider says that it is on its way, and the claim is %s", c.Status)
+		t.Errorf("the provider accepted the refund, but the claim is %s", c.Status)
 	}
 }
 
-// The operator's word loses against another node's commit that goes on to the next provider.
-// It was of the attempt before: it does not end the one whose call is on its way, though that
-// payment has the very version which his word was to write.
+// While the operator resolves a payment, another node commits the next attempt and calls the next
+// provider. The operator's word is about the attempt before, so it must not end the new one. The
+// payment's version alone does not show that: the new one is the one that his word would write.
 func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -365,10 +366,10 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	clock.Advance(2 * time.Minute)
 	_, _, err = operator.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
-		t.Error("the operator's word of the first attempt ended the second one")
+		t.Error("the operator's word about the first attempt ended the second one")
 	}
 	if !charged.Load() {
-		t.Fatalf("the payment did not go on meanwhile: %v", err)
+		t.Fatalf("the other node did not make the second attempt: %v", err)
 	}
 	close(answers)
 	sweep.Wait()
@@ -381,6 +382,6 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	got, err := other.Cascade.Payment(ctx, who.Scope, p.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Completed {
-		t.Errorf("the shopper is charged, and the payment is %s", got.Status)
+		t.Errorf("the shopper is charged, but the payment is %s", got.Status)
 	}
 }

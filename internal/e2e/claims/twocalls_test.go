@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// Of two calls under one reference the second is taken and the shopper has the voucher;
-// then the first one's answer comes: it was refused (a duplicate).
+// Of two calls with one reference the provider accepts the second, and the shopper has the voucher.
+// Then the first call is refused as a duplicate. That does not end the payment.
 func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -31,7 +31,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		charges++
 		n := charges
 		mu.Unlock()
-		if n == 1 { // on its way for a while; it arrives after the second one
+		if n == 1 { // arrives after the second call
 			close(reached)
 			<-answers
 			return pay.Outcome{Kind: pay.Declined, Decline: "duplicate_transaction"}
@@ -62,7 +62,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	harness.Soon(t, "the call that the test holds to begin", reached)
 	clock.Advance(10 * time.Second)
 	harness.Must(t, second.Cascade.TakeOver(ctx))
-	_, err := second.Cascade.Sweep(ctx) // asks, hears of no charge, and calls again: taken
+	_, err := second.Cascade.Sweep(ctx) // the query finds no charge, so the node calls again and is accepted
 	harness.Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
@@ -70,7 +70,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	harness.Must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
-		t.Fatalf("before the first call's answer: %s with %+v", list[0].Status, list[0].Attempts)
+		t.Fatalf("before the first call's answer the payment is %s with %+v, want pending after two calls", list[0].Status, list[0].Attempts)
 	}
 	clock.Advance(5 * time.Second)
 	close(answers)
@@ -78,7 +78,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, id)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("the shopper holds a voucher that can be paid, and the payment is %s (%+v)", got.Status, got.Failure)
+		t.Errorf("the shopper has a valid voucher, but the payment is %s (%+v)", got.Status, got.Failure)
 	}
 	clock.Advance(time.Hour)
 	mu.Lock()
@@ -97,14 +97,14 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	claims, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(id))
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
-		t.Errorf("the shopper has paid, and 50 days later the payment is %s with %+v: %d questions since, %d notifications, %d claims",
+		t.Errorf("50 days after the shopper paid, the payment is %s with the strays %+v: %d queries since, %d notifications, %d claims",
 			got.Status, got.Strays, questions-before, len(told), len(claims))
 	}
 	harness.Sound(t, second, log)
 }
 
-// The other way round: the first call is taken, and the second one, of the node that took
-// over, is refused as a duplicate.
+// The provider accepts the first call, and refuses the second one, of the node that took over, as a
+// duplicate. That does not end the payment.
 func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	database := dbtest.SQLite(t)
 	clock, log := &harness.Clock{}, &harness.Faults{}
@@ -163,6 +163,6 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("the client and the shopper were told %s, with a voucher that can be paid; then the second call was refused as a duplicate, and it is %s (%+v)", before, got.Status, got.Failure)
+		t.Errorf("the shopper has a valid voucher, but after the second call was refused as a duplicate the payment went from %s to %s (%+v)", before, got.Status, got.Failure)
 	}
 }

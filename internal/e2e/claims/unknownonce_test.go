@@ -34,7 +34,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// blind is a node whose database does, once, what it is told and does not say so.
+// blind is a node whose database writes the first commit after armed, but reports its outcome as
+// unknown.
 type blind struct {
 	*app.App
 	who     base.Principal
@@ -44,7 +45,7 @@ type blind struct {
 	database string
 
 	armed   bool
-	commits []*pay.Change // since then, with what the request itself commits
+	commits []*pay.Change // written since armed was set
 }
 
 func newBlind(t *testing.T, database string) *blind {
@@ -76,7 +77,7 @@ func newBlind(t *testing.T, database string) *blind {
 	return b
 }
 
-// funded returns a withdrawal that the merchant has the money for.
+// funded returns a withdrawal that the merchant's balance covers.
 func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal {
 	t.Helper()
 	fund(t, b.database, b.Vault, b.who.Scope, time.Now())
@@ -85,8 +86,8 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 	return payouts.NewWithdrawal{Wallet: w.ID, Amount: money.New(50_00, money.USD)}
 }
 
-// Whatever is asked for, it is decided once where the database does not say what became of it,
-// and whoever asked is told that nobody knows.
+// If the outcome of a commit is unknown, the service does not decide again, and the caller gets
+// store.ErrUnknown. This is true of every request.
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719"}}
 	operator := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
@@ -257,10 +258,10 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			err := do()
 			b.armed = false
 			if !errors.Is(err, store.ErrUnknown) {
-				t.Errorf("whoever asked is told %v, want that nobody knows", err)
+				t.Errorf("the caller gets %v, want store.ErrUnknown", err)
 			}
 			if len(b.commits) != 1 {
-				t.Errorf("%d changes were written, want one", len(b.commits))
+				t.Errorf("%d changes were written, want 1", len(b.commits))
 			}
 		})
 	}

@@ -1,3 +1,4 @@
-// Package docs proves that what is published is true: the OpenAPI documents, their examples, the reference, snippets,
-// and what replies say of mistakes. That the service keeps each promise is seen by all rooms.
+// Package docs proves that what is published is true: the OpenAPI documents, their examples, the
+// reference, the snippets in pages, and what replies say about mistakes. All rooms together prove
+// that the service keeps each promise of the documents.
 package docs

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// walkMedia lists every place that has a schema and an example.
+// walkMedia lists every place below v that has a schema and an example. place is where v is.
 func walkMedia(v any, place []string) (list []harness.Media) {
 	switch t := v.(type) {
 	case map[string]any:
@@ -32,7 +32,7 @@ func walkMedia(v any, place []string) (list []harness.Media) {
 	return list
 }
 
-// unnamed is what an example has where nobody said what it may have.
+// unnamed matches the value "text", which an example has if the field has no example of its own.
 var unnamed = regexp.MustCompile(`[:\[,]"text"[,\]}]`)
 
 func TestEveryExampleFollowsItsSchema(t *testing.T) {
@@ -47,22 +47,22 @@ func TestEveryExampleFollowsItsSchema(t *testing.T) {
 					t.Errorf("the example %s at %s: %v\n%s", name, strings.Join(m.Place, " "), err, text)
 				}
 				if unnamed.Match(text) {
-					t.Errorf("the example at %s says \"text\": give the field a doc example or a line in samples\n%s", strings.Join(m.Place, " "), text)
+					t.Errorf("the example at %s has the value \"text\": give the field an example in its doc tag, or a line in samples\n%s", strings.Join(m.Place, " "), text)
 				}
 			}
 		}
 		if count < 50 {
-			t.Errorf("found %d examples", count)
+			t.Errorf("the document has %d examples, want 50 at least", count)
 		}
 	})
 }
 
-// Both documents say whom to ask, and the operators' describes what each operation does.
+// Both documents name a contact. The operators' document describes each operation.
 func TestDocumentsSayWhomToAsk(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		for _, s := range []*harness.Spec{op.Spec, harness.PublishedForOperators.Spec} {
 			if name, _ := harness.At(s.Tree, "info.contact.name"); name == nil {
-				t.Errorf("the document names nobody: %v", s.Tree["info"])
+				t.Errorf("the document names no contact: %v", s.Tree["info"])
 			}
 		}
 		for path, item := range harness.PublishedForOperators.Paths {
@@ -75,8 +75,8 @@ func TestDocumentsSayWhomToAsk(t *testing.T) {
 	})
 }
 
-// A new operation gets its line in abouts with its description, and its tag
-// one in tagTexts, or this fails.
+// Every operation, tag, event and error code is described. Descriptions of operations are in abouts,
+// those of tags in tagTexts.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		tags := map[any]bool{}
@@ -93,10 +93,10 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 					}
 				}
 				if tag, _ := harness.At(operation, "tags.0"); !tags[tag] {
-					t.Errorf("%s has the tag %v, which nothing describes", where, tag)
+					t.Errorf("%s has the tag %v, which has no description", where, tag)
 				}
 				if _, ok := harness.At(operation, "security"); !ok {
-					t.Errorf("%s does not say whether it wants credentials", where)
+					t.Errorf("%s does not say whether it needs credentials", where)
 				}
 				if body, ok := harness.At(operation, "requestBody.content"); ok {
 					if m := body.(map[string]any)["application/json"].(map[string]any); len(s.Spec.Examples(harness.Media{Node: m})) == 0 {
@@ -105,7 +105,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 				}
 				id, _ := harness.At(operation, "operationId")
 				if seen[fmt.Sprint(id)] {
-					t.Errorf("two operations are called %v", id)
+					t.Errorf("two operations have the operationId %v", id)
 				}
 				seen[fmt.Sprint(id)] = true
 			}
@@ -117,7 +117,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		}
 		for _, code := range s.Spec.Tree["x-error-codes"].([]any) {
 			if meaning, _ := harness.At(code, "meaning"); meaning == "" {
-				t.Errorf("nobody says what %v means", code)
+				t.Errorf("the error code %v has no meaning", code)
 			}
 		}
 	})

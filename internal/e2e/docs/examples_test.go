@@ -14,15 +14,15 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// prefixes are how ids begin, by the field that names one.
+// prefixes are the beginnings of ids, by the field that has the id.
 var prefixes = map[string]string{
 	"transactionId": "TXN-", "existingTxId": "TXN-", "completedTxId": "TXN-", "merchantId": "mer_", "shopId": "shp_", "claimId": "CLM-", "refundId": "CLM-",
 	"previousClaimId": "CLM-", "settlementId": "STL-", "walletId": "wal_", "withdrawalId": "wdr_", "verificationId": "kyc_", "subscriptionId": "wh_",
 	"eventId": "evt_", "deliveryId": "wd_", "requestId": "req_",
 }
 
-// pairs are fields of one object of which the first tells of something earlier. Where the mark is
-// "<" they are never the same time.
+// pairs are two times of one object, of which the first is earlier. They may be equal only if the
+// mark is "<=".
 var pairs = [][3]string{
 	{"createdAt", "<", "expiresAt"}, {"createdAt", "<", "evidenceDueBy"}, {"updatedAt", "<", "expiresAt"}, {"periodStart", "<", "periodEnd"}, {"from", "<", "to"},
 	{"created", "<=", "updated"}, {"created", "<=", "completed"}, {"created", "<=", "failed"}, {"completed", "<=", "updated"}, {"failed", "<=", "updated"},
@@ -30,7 +30,8 @@ var pairs = [][3]string{
 	{"createdAt", "<=", "resolvedAt"}, {"resolvedAt", "<=", "updatedAt"}, {"createdAt", "<=", "deliveredAt"}, {"createdAt", "<=", "lastAttemptAt"}, {"periodEnd", "<=", "closedAt"},
 }
 
-// impossible says what of an example cannot be. earliest is when the thing that it is within was told.
+// impossible lists what in an example cannot happen. told is the time of the event that the example
+// is in, or "".
 func impossible(v any, told string) (wrong []string) {
 	switch t := v.(type) {
 	case map[string]any:
@@ -44,7 +45,7 @@ func impossible(v any, told string) (wrong []string) {
 		if told != "" {
 			for _, name := range []string{"createdAt", "updatedAt", "created", "updated", "completedAt", "failedAt", "closedAt", "resolvedAt"} {
 				if text(name) > told {
-					wrong = append(wrong, fmt.Sprintf("an event of %s tells of %s %s", told, name, text(name)))
+					wrong = append(wrong, fmt.Sprintf("an event of %s has the later %s %s", told, name, text(name)))
 				}
 			}
 		}
@@ -67,17 +68,17 @@ func impossible(v any, told string) (wrong []string) {
 			}
 		}
 		if _, claim := t["evidenceDueBy"]; claim && (text("resolvedAt") == "") != (text("outcome") == "") {
-			wrong = append(wrong, "a claim has an outcome without the time of it, or the time without an outcome")
+			wrong = append(wrong, "a claim has only one of outcome and resolvedAt")
 		}
 		if fees, ok := t["fees"].(map[string]any); ok && t["grossVolume"] != nil {
 			sum := num(t, "grossVolume") - num(fees, "total") - num(t, "refunds") - num(t, "chargebacks") - num(t, "chargebackFees") - num(t, "reserveHeld") + num(t, "reserveReleased") + num(t, "adjustments")
 			if got, want := fmt.Sprintf("%.2f", num(t, "netAmount")), fmt.Sprintf("%.2f", sum); got != want {
-				wrong = append(wrong, "netAmount is "+got+", the sum "+want)
+				wrong = append(wrong, "netAmount is "+got+", but the sum is "+want)
 			}
 		}
 		if data, ok := t["data"].(map[string]any); ok && text("apiVersion") != "" {
 			if object, _ := data["object"].(map[string]any); len(object) == 0 {
-				wrong = append(wrong, "an event is about nothing")
+				wrong = append(wrong, "an event has no object")
 			}
 			told = text("createdAt")
 		}
@@ -103,7 +104,7 @@ func num(t map[string]any, name string) float64 {
 	return 0
 }
 
-// methodsIn lists the payment methods that an example names, with the country and method beside the id.
+// methodsIn lists the objects in an example that have a paymentMethodId.
 func methodsIn(v any) (list []map[string]any) {
 	switch t := v.(type) {
 	case map[string]any:
@@ -121,8 +122,8 @@ func methodsIn(v any) (list []map[string]any) {
 	return list
 }
 
-// An example is something that may be seen: its times follow each other, its ids are of the right
-// kind, its sums are sums, and its payment methods are those of the sandbox.
+// Every example can really happen: its times are in order, its ids have the right prefix, its sums
+// are right, and its payment methods are the sandbox's.
 func TestEveryExampleIsPossible(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		sold := map[string]map[string]any{}
@@ -140,7 +141,7 @@ func TestEveryExampleIsPossible(t *testing.T) {
 				for _, used := range methodsIn(example) {
 					method := sold[used["paymentMethodId"].(string)]
 					if method == nil {
-						t.Errorf("the example %s at %s pays by %v, which the sandbox does not have", name, where, used["paymentMethodId"])
+						t.Errorf("the example %s at %s uses the method %v, which the sandbox does not have", name, where, used["paymentMethodId"])
 						continue
 					}
 					for field, want := range map[string][]any{"country": {method["country"], method["countryIso3"]}, "paymentMethod": {method["method"]}, "method": {method["method"]}} {
@@ -167,13 +168,13 @@ func TestEveryExampleIsPossible(t *testing.T) {
 			shown[m[1]] = true
 		}
 		if len(keys) < 4 || len(shown) < 4 {
-			t.Errorf("found %d keys in the document and %d on the page", len(keys), len(shown))
+			t.Errorf("found %d Idempotency-Keys in the document and %d on the page, want 4 each at least", len(keys), len(shown))
 		}
 	})
 }
 
-// played makes what an example of a request is about, where the fixture of its path is not in the
-// state that it needs.
+// played makes the object that an example of a request is about, if the fixture of its path has the
+// wrong state.
 var played = map[string]func(t *testing.T, o harness.Client) string{
 	"POST /payments/{id}/refund": func(t *testing.T, o harness.Client) string {
 		o.Fund(t, false, 1_000_00)
@@ -190,7 +191,7 @@ var played = map[string]func(t *testing.T, o harness.Client) string{
 	},
 }
 
-// Whoever sends an example gets what the document shows, and no error.
+// Every example of a request is accepted.
 func TestEveryExampleOfARequestIsAccepted(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		sent := 0
@@ -239,16 +240,16 @@ func TestEveryExampleOfARequestIsAccepted(t *testing.T) {
 			}
 		}
 		if sent < 25 {
-			t.Errorf("sent %d examples", sent)
+			t.Errorf("the document has %d examples of requests, want 25 at least", sent)
 		}
 	})
 }
 
-// Every error leads to a page for people, where its code is explained.
+// Every error links to the entry of its code in the reference.
 func TestErrorsLinkToTheirEntry(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		_, html := fetchPage(t, s, "/docs")
-		listed := map[string]bool{} // by an endpoint
+		listed := map[string]bool{} // the codes that some endpoint lists
 		for _, item := range s.Spec.Paths {
 			for _, operation := range item.(map[string]any) {
 				responses, _ := harness.At(operation, "responses")
@@ -274,7 +275,7 @@ func TestErrorsLinkToTheirEntry(t *testing.T) {
 			}
 			note, _ := e["note"].(string)
 			if e["returned"] != listed[code] || listed[code] == (note != "") {
-				t.Errorf("an endpoint lists %s: %v, and its entry says %v, %q", code, listed[code], e["returned"], note)
+				t.Errorf("some endpoint lists %s: %v, but its entry says returned %v with the note %q", code, listed[code], e["returned"], note)
 			}
 			if !strings.Contains(stdhtml.UnescapeString(row), note) || strings.Contains(row, `class="by"`) != listed[code] {
 				t.Errorf("the page's entry of %s does not say who returns it: %s", code, row)
@@ -297,7 +298,7 @@ func TestErrorsLinkToTheirEntry(t *testing.T) {
 	})
 }
 
-// The reference shows the body of every operation that takes one, and says null where there is null.
+// The reference shows the body of every operation that has one. It shows null, not <nil>.
 func TestReferenceShowsEveryBody(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		_, html := fetchPage(t, s, "/docs")
@@ -331,7 +332,7 @@ func TestReferenceShowsEveryBody(t *testing.T) {
 	})
 }
 
-// Words that nobody says, or that say what is not so, stay out of what integrators read.
+// The document and the reference do not use these unclear or wrong phrases.
 func TestDocumentIsInPlainEnglish(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		_, html := fetchPage(t, s, "/docs")

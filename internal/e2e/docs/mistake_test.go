@@ -13,10 +13,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// mistake is one line of the table of mistakes.
+// mistake is a line of the table of mistakes. See harness.Mistake.
 type mistake harness.Mistake
 
-// A beginner who makes a mistake is told how to mend it (ERR-17).
+// The reply to a beginner's mistake says how to correct the request (ERR-17).
 func TestMistakesSayHowToMendThem(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -185,20 +185,20 @@ func TestMistakesSayHowToMendThem(t *testing.T) {
 			t.Run(c.Name, func(t *testing.T) { harness.CheckMistake(t, o, harness.Mistake(c)) })
 		}
 		if len(list) < 100 {
-			t.Errorf("there are %d mistakes, want 100", len(list))
+			t.Errorf("the table has %d mistakes, want 100 at least", len(list))
 		}
 	})
 }
 
-// However a beginner writes a name, the hint sees which field was meant: of every body that the
-// document tells of.
+// However a beginner spells the name of a field, the hint names the right field. This is true of
+// every field of every body in the document.
 func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		doc, err := openapi3.NewLoader().LoadFromData(s.Spec.Text)
 		harness.Must(t, err)
 		o.Create(t, harness.Card, "Sandbox-Simulate: chargeback")
-		claim := o.Get(t, "/claims").Text(t, "data.0.id") // evidence is looked at when there is one
+		claim := o.Get(t, "/claims").Text(t, "data.0.id") // evidence is checked only if the claim exists
 		filled := strings.NewReplacer("/claims/{id}", "/claims/"+claim, "{", "", "}", "")
 		capital := regexp.MustCompile(`[A-Z]+`)
 		fields := 0
@@ -220,14 +220,14 @@ func TestEveryFieldIsSeenInOtherSpellings(t *testing.T) {
 						})
 						issues, _ := r.At(t, "error.details.issues")
 						if !strings.Contains(r.Text(t, "error.message")+fmt.Sprint(issues), "did you mean "+field+"?") {
-							t.Errorf("%s for %s is not seen: %s", spelling, field, r)
+							t.Errorf("the hint for %s does not name %s: %s", spelling, field, r)
 						}
 					}
 				}
 			}
 		}
 		if fields < 80 {
-			t.Errorf("the bodies have %d fields only", fields)
+			t.Errorf("the bodies have %d fields, want 80 at least", fields)
 		}
 	})
 }

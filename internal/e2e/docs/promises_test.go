@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// Between them the rooms see everything that the documents promise: each promise is in one room's
-// list, and a room fails if its tests do not see what is in its list.
+// Each promise of the documents is in the list of exactly one room. So all rooms together see every
+// promise: a room fails if its tests do not see what its list has.
 func TestEveryPromiseIsARooms(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, _ harness.Operator) {
 		rooms, err := filepath.Glob("../*/main_test.go")
@@ -24,7 +24,7 @@ func TestEveryPromiseIsARooms(t *testing.T) {
 		for _, room := range slices.Sorted(maps.Keys(lists)) {
 			for _, promise := range lists[room] {
 				if roomOf[promise] != "" {
-					t.Errorf("%q is in the list of %s and of %s", promise, roomOf[promise], room)
+					t.Errorf("%q is in the lists of %s and %s, want one", promise, roomOf[promise], room)
 				}
 				roomOf[promise] = room
 			}
@@ -36,7 +36,7 @@ func TestEveryPromiseIsARooms(t *testing.T) {
 			delete(roomOf, promise)
 		}
 		for promise, room := range roomOf {
-			t.Errorf("the documents do not promise %q, which is in the list of %s", promise, room)
+			t.Errorf("the list of %s has %q, which the documents do not promise", room, promise)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// listed are the operations of a document that take one of some parameters, by their paths, with
-// the values that each parameter may have.
+// listed returns the GET operations of a document that accept at least one of the parameters:
+// path to query parameter to its allowed values.
 func listed(s *harness.Spec, params ...string) map[string]map[string][]string {
 	all := map[string]map[string][]string{}
 	for path, item := range s.Paths {
@@ -44,15 +44,15 @@ func anyList(v any) []any {
 	return list
 }
 
-// Every list of the document reads its query string alike, whatever is sent.
+// All lists of the document read their query strings in the same way.
 func TestListsReadTheirQueriesAlike(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		hook, inbox := o.Hook(t, s.Receive(t).URL, `"*"`), harness.Inbox(t, o, `"*"`)
 		o.Create(t, harness.PaidByShopper, "Sandbox-Simulate: paid")
 		o.Post(t, "/sandbox/clock", `{"advance":"4d"}`).Want(t, http.StatusOK)
-		harness.Eventually(t, "there is a settlement", func() bool { return o.Get(t, "/settlements").Text(t, "pagination.total") != "0" })
-		harness.Eventually(t, "the inbox has what was sent to it", func() bool { return o.Get(t, inbox.Path("/inbox")).Text(t, "pagination.total") != "0" })
+		harness.Eventually(t, "the merchant has a settlement", func() bool { return o.Get(t, "/settlements").Text(t, "pagination.total") != "0" })
+		harness.Eventually(t, "the inbox has a delivery", func() bool { return o.Get(t, inbox.Path("/inbox")).Text(t, "pagination.total") != "0" })
 		own := harness.RowIDs(t, o.Get(t, "/shops"))[0]
 		settlement := harness.RowIDs(t, o.Get(t, "/settlements"))[0]
 		paths := map[string]string{
@@ -105,7 +105,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 			all := total("")
 			if _, bounded := takes["from"]; bounded {
 				if all == "0" && path != "/withdrawals" {
-					t.Errorf("%s has nothing to bound", path)
+					t.Errorf("%s has no rows, so that from and to prove nothing", path)
 				}
 				for query, want := range map[string]string{
 					"from=": all, "to=": all, "from&to": all, "from=0001-01-01": all, "to=9999-12-31": all, "to=0001-01-01": "0", "to=1969-12-31T23:59:59Z": "0", "to=0001-01-01T00:00:00Z": "0",
@@ -140,14 +140,14 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 				}
 				message := o.Get(t, path+"?"+name+"=nonsense").Text(t, "error.message")
 				if want := name + " must be one of " + strings.Join(values, ", "); message != want {
-					t.Errorf("%s?%s=nonsense tells %q, want %q", template, name, message, want)
+					t.Errorf("%s?%s=nonsense returns the message %q, want %q", template, name, message, want)
 				}
 			}
 		}
 	})
 }
 
-// The operators' lists and flags are read as the merchants' are, but that nothing unknown is ignored.
+// The admin API reads query strings as the merchants' API does, but refuses every unknown parameter.
 func TestOperatorsQueriesAreReadAlike(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		refused := func(param string) string {
@@ -169,8 +169,8 @@ func TestOperatorsQueriesAreReadAlike(t *testing.T) {
 	})
 }
 
-// Whatever stands behind the question mark, every operation of both APIs answers with the envelope of its
-// document: what cannot be read is refused everywhere alike, and before anything is done.
+// No query string causes a fault. Every operation of both APIs refuses a query string that cannot be
+// read, in the same way.
 func TestNoQueryStringIsAFault(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		o := op.NewShop(t)
@@ -212,7 +212,7 @@ func TestNoQueryStringIsAFault(t *testing.T) {
 				}
 			}
 			if n < 15 {
-				t.Errorf("the document of the %s has %d operations", api, n)
+				t.Errorf("the document of the %s has %d operations, want 15 at least", api, n)
 			}
 		}
 	})

@@ -26,7 +26,7 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		res, html := fetchPage(t, s, "/docs")
 		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-			t.Fatalf("GET /docs: %d %v", res.StatusCode, res.Header)
+			t.Fatalf("GET /docs returns %d %v", res.StatusCode, res.Header)
 		}
 		ids := map[string]bool{}
 		for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(html, -1) {
@@ -55,22 +55,22 @@ func TestReferenceShowsTheWholeDocument(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(html, -1) {
 			if !ids[m[1]] {
-				t.Errorf("a link leads to #%s, which is nowhere", m[1])
+				t.Errorf("a link leads to #%s, which does not exist", m[1])
 			}
 		}
 	})
 }
 
-// Whoever opens the address of a service learns what it is and where to go: in the README's words.
+// The home page of a service says in the README's words what it is, and its links work.
 func TestHomePageSaysWhatThisIs(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		res, html := fetchPage(t, s, "/")
 		if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
-			t.Fatalf("/ answers %d %s", res.StatusCode, kind)
+			t.Fatalf("GET / returns %d %s", res.StatusCode, kind)
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(html, -1) {
 			if res, _ := fetchPage(t, s, m[1]); res.StatusCode != http.StatusOK {
-				t.Errorf("the page leads to %s, which answers %d", m[1], res.StatusCode)
+				t.Errorf("the page links to %s, which returns %d", m[1], res.StatusCode)
 			}
 		}
 		for _, want := range []string{`href="/docs"`, `href="/readyz"`, s.URL + harness.APIPath} {
@@ -78,19 +78,19 @@ func TestHomePageSaysWhatThisIs(t *testing.T) {
 				t.Errorf("the page lacks %s", want)
 			}
 		}
-		if strings.Contains(html, `href="/demo"`) { // nobody asked for one
-			t.Error("the page leads to a demo that there is not")
+		if strings.Contains(html, `href="/demo"`) { // this service has no demo
+			t.Error("the page links to a demo that does not exist")
 		}
 		readme, err := os.ReadFile("../../../README.md")
 		harness.Must(t, err)
 		lead := regexp.MustCompile(`<p class="lead">([^<]+)</p>`).FindStringSubmatch(html)
 		if lead == nil || !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), lead[1]) {
-			t.Errorf("the page says other than the README: %q", lead)
+			t.Errorf("the page's first sentence is not in the README: %q", lead)
 		}
 	})
 }
 
-// The page asks nothing of other hosts and runs nothing that is not ours.
+// The reference loads nothing from other hosts, and its policy allows no inline script or style.
 func TestReferenceStandsAlone(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		res, html := fetchPage(t, s, "/docs")
@@ -100,15 +100,15 @@ func TestReferenceStandsAlone(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"#][^"]*)"`).FindAllStringSubmatch(html, -1) {
 			if !strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "//") {
-				t.Errorf("the page refers to %s", m[1])
+				t.Errorf("the page refers to the outside address %s", m[1])
 				continue
 			}
 			if res, _ := fetchPage(t, s, m[1]); res.StatusCode != http.StatusOK {
-				t.Errorf("the page refers to %s, which answers %d", m[1], res.StatusCode)
+				t.Errorf("the page refers to %s, which returns %d", m[1], res.StatusCode)
 			}
 		}
 		if found := regexp.MustCompile(`(?i)<[^>]+\s(on\w+|style)=|<style|<script>`).FindString(html); found != "" {
-			t.Errorf("the policy forbids what the page has: %s", found)
+			t.Errorf("the page has what its policy forbids: %s", found)
 		}
 		again, err := http.NewRequest(http.MethodGet, s.URL+"/docs", nil)
 		harness.Must(t, err)
@@ -117,10 +117,10 @@ func TestReferenceStandsAlone(t *testing.T) {
 		harness.Must(t, err)
 		same.Body.Close()
 		if same.StatusCode != http.StatusNotModified {
-			t.Errorf("the same page again: %d, want 304", same.StatusCode)
+			t.Errorf("a second load with the ETag returns %d, want 304", same.StatusCode)
 		}
 		if res, _ := fetchPage(t, s, "/docs/nothing"); res.StatusCode != http.StatusNotFound {
-			t.Errorf("/docs/nothing answers %d", res.StatusCode)
+			t.Errorf("/docs/nothing returns %d, want 404", res.StatusCode)
 		}
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// placeholder is a parameter in a path of the OpenAPI document.
+// placeholder matches a parameter in a path of the OpenAPI document.
 var placeholder = regexp.MustCompile(`\{\w+\}`)
 
-// takes reports whether some path of the document takes a method at a concrete
-// one: /kyc/init is also a /kyc/{id}.
+// takes reports whether some template that matches the path has the method: /kyc/init also matches
+// /kyc/{id}.
 func takes(s *harness.Spec, path, method string) bool {
 	for template, item := range s.Paths {
 		same := regexp.MustCompile("^" + placeholder.ReplaceAllString(template, `[^/]+`) + "$").MatchString(path)
@@ -42,7 +42,7 @@ func TestUnknownRoutesAndMethodsAreTold(t *testing.T) {
 					methods = append(methods, method)
 				}
 			}
-			allowed[path] = strings.Replace(strings.Join(methods, ", "), "GET", "GET, HEAD", 1) // what is read can be asked about
+			allowed[path] = strings.Replace(strings.Join(methods, ", "), "GET", "GET, HEAD", 1) // every GET also has HEAD
 		}
 		for path, allow := range allowed {
 			for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodOptions} {

@@ -15,23 +15,24 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// papers are what integrators read.
+// papers are the pages that integrators read.
 var papers = []string{"README.md", "docs/API.md", "docs/WEBHOOKS.md", "docs/CHECKOUT.md"}
 
-// unrun stands above a snippet that no test can run; fewest bounds how many there are.
+// unrun begins the line above a snippet that no test can run. fewest is how many such snippets there
+// are.
 const (
 	unrun  = "<!-- not run: "
 	fewest = 3
 )
 
-// snippet is code of a page; an indented one has no language.
+// snippet is a piece of code in a page. An indented snippet is of the shell, and has language "".
 type snippet struct {
 	paper, language, code string
 	line                  int
 	unrun                 bool
 }
 
-// snippetsOf lists the code of a page, fenced or indented.
+// snippetsOf lists the snippets of a page, fenced or indented.
 func snippetsOf(t *testing.T, paper string) (list []snippet) {
 	t.Helper()
 	text, err := os.ReadFile("../../../" + paper)
@@ -64,7 +65,8 @@ func snippetsOf(t *testing.T, paper string) (list []snippet) {
 	return list
 }
 
-// commands are those of a shell snippet; one that begins a server belongs to what follows it.
+// commands returns the commands of a shell snippet. If one starts a server, all of them are one
+// command, because the others use the server.
 func (s snippet) commands() []string {
 	if strings.Contains(s.code, " &\n") {
 		return []string{s.code}
@@ -72,7 +74,8 @@ func (s snippet) commands() []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(s.code, "\\\n", " ")), "\n")
 }
 
-// script runs a program in a directory of its own.
+// script runs a program in a new directory and returns its output. It fails the test if the program
+// fails.
 func script(t *testing.T, env []string, program string, args ...string) string {
 	t.Helper()
 	c := exec.Command(program, args...)
@@ -84,7 +87,7 @@ func script(t *testing.T, env []string, program string, args ...string) string {
 	return string(out)
 }
 
-// Each snippet that an integrator finds in a page runs as it stands there.
+// Every snippet in the pages for integrators runs as it is.
 func TestEverySnippetRuns(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		var all []snippet
@@ -116,11 +119,11 @@ func TestEverySnippetRuns(t *testing.T) {
 				switch p.language {
 				case "json":
 					if !json.Valid([]byte(p.code)) {
-						t.Errorf("this is no JSON: %s", p.code)
+						t.Errorf("the snippet is not JSON: %s", p.code)
 					}
 				case "go": // compiled and run as ExampleReceiver
 					if flat := strings.NewReplacer("\t", ""); !strings.Contains(flat.Replace(string(example)), flat.Replace(p.code)) {
-						t.Errorf("this is not in client/example_test.go: %s", p.code)
+						t.Errorf("the snippet is not in client/example_test.go: %s", p.code)
 					}
 				case "python":
 					got := script(t, input, "python3", "-c", p.code+`
@@ -129,7 +132,7 @@ e = os.environ
 print(verify(e["secret"], e["header"], e["body"].encode(), int(e["t"])), verify(e["secret"], e["header"], b"{}", int(e["t"])), verify(e["secret"], e["header"], e["body"].encode(), int(e["t"]) + 301))
 `)
 					if got != "True False False\n" {
-						t.Errorf("it says %s", got)
+						t.Errorf("the snippet prints %s, want True False False", got)
 					}
 				case "js":
 					got := script(t, input, "node", "-e", p.code+`
@@ -137,18 +140,18 @@ const { secret, header, body, t } = process.env;
 console.log(verify(secret, header, body, +t), verify(secret, header, '{}', +t), verify(secret, header, body, +t + 301));
 `)
 					if got != "true false false\n" {
-						t.Errorf("it says %s", got)
+						t.Errorf("the snippet prints %s, want true false false", got)
 					}
 				case "sh":
 					if got := script(t, input, "bash", "-euo", "pipefail", "-c", p.code); !strings.Contains(got, hex) {
-						t.Errorf("it says %s, want %s", got, hex)
+						t.Errorf("the snippet prints %s, want %s", got, hex)
 					}
 				case "":
 					for _, command := range p.commands() {
 						shell(t, s, command)
 					}
 				default:
-					t.Errorf("nothing runs %s: add it here", p.language)
+					t.Errorf("this test cannot run %s: add the language", p.language)
 				}
 			})
 		}
@@ -170,13 +173,13 @@ func shell(t *testing.T, s *harness.Instance, commands string) {
 	listener.Close()
 	commands = strings.NewReplacer("http://127.0.0.1:8080", s.URL, "127.0.0.1:9000", receiver, "('127.0.0.1', 9000)", "('127.0.0.1', "+strings.TrimPrefix(receiver, "127.0.0.1:")+")").Replace(commands)
 	text := `curl() { command curl -sS --fail-with-body "$@"; }` + "\ntrap 'jobs -p | xargs -r kill' EXIT\n" + commands
-	if strings.Contains(commands, receiver) { // what was begun takes a delivery
+	if strings.Contains(commands, receiver) { // the server of the snippet must accept a delivery
 		text += "\ncurl --retry 50 --retry-connrefused --retry-delay 1 -d '{\"taken\":true}' http://" + receiver + "/"
 	}
 	got := script(t, []string{
 		"U=" + s.URL + harness.APIPath, "KEY=" + o.Credential, "TOKEN=" + login.Text(t, "accessToken"), "REFRESH=" + login.Text(t, "refreshToken"), "WEBHOOK=" + hook,
 	}, "bash", "-euo", "pipefail", "-c", text)
 	if strings.Contains(commands, receiver) && (!strings.Contains(got, `"secret":"whsec_`) || !strings.Contains(got, `{"taken":true}`)) {
-		t.Errorf("it says %s", got)
+		t.Errorf("the snippet prints %s, want the secret and the delivery", got)
 	}
 }

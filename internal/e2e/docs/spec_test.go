@@ -14,7 +14,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// The checks of this package are as good as this one.
+// The check of replies and events against the document finds each of these changes. All other tests
+// depend on it.
 func TestDocumentSeesEveryDifference(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -40,7 +41,7 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 			r := change.of
 			r.Body = bytes.Replace(r.Body, []byte(change.old), []byte(change.new), 1)
 			if bytes.Equal(r.Body, change.of.Body) || s.Spec.Validate(r) == nil {
-				t.Errorf("the document does not mind %s in place of %s: %s", change.new, change.old, r)
+				t.Errorf("the check accepts %s instead of %s: %s", change.new, change.old, r)
 			}
 		}
 		for old, changed := range map[string]string{
@@ -53,7 +54,7 @@ func TestDocumentSeesEveryDifference(t *testing.T) {
 		} {
 			body := bytes.Replace(event.Body, []byte(old), []byte(changed), 1)
 			if bytes.Equal(body, event.Body) || s.Spec.ValidateEvent("payment.completed", body) == nil {
-				t.Errorf("the document does not mind %s in place of %s:\n%s", changed, old, body)
+				t.Errorf("the check accepts %s instead of %s:\n%s", changed, old, body)
 			}
 		}
 	})
@@ -73,7 +74,7 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 			for method, operation := range item.Operations() {
 				endpoints = append(endpoints, method+" "+path)
 				if body := operation.RequestBody; body != nil && !slices.Equal(slices.Collect(maps.Keys(body.Value.Content)), []string{"application/json"}) {
-					t.Errorf("%s %s takes %v, want application/json alone", method, path, slices.Collect(maps.Keys(body.Value.Content)))
+					t.Errorf("%s %s accepts %v, want only application/json", method, path, slices.Collect(maps.Keys(body.Value.Content)))
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func TestDocumentListsEveryEndpointAndEvent(t *testing.T) {
 	})
 }
 
-// endpointsWanted are the operations that there have to be (VER-2).
+// endpointsWanted are the operations that the document must have (VER-2).
 var endpointsWanted = []string{
 	"GET /settlements", "GET /settlements/{id}", "GET /settlements/{id}/report", "GET /settlements/{id}/transactions", "GET /me/balance/movements",
 	"GET /wallets", "POST /wallets", "GET /wallets/{id}", "DELETE /wallets/{id}", "GET /withdrawals", "POST /withdrawals", "GET /withdrawals/{id}",
@@ -116,8 +117,8 @@ var endpointsWanted = []string{
 	"POST /transactions", "POST /transactions/{id}/simulate", "POST /webhooks",
 }
 
-// Generators make float32 of a number without a format, and validators that
-// divide by 0.01 refuse a good part of all prices.
+// Numbers have the format double and no multipleOf. Without the format, generators of clients use
+// float32. With multipleOf 0.01, validators refuse many prices, because they divide floats.
 func TestDocumentsNumbersAreDouble(t *testing.T) {
 	t.Run("merchants", func(t *testing.T) {
 		harness.Alone(t, func(t *testing.T, s *harness.Instance) { numbersAreDouble(t, s.Spec) })
@@ -141,7 +142,7 @@ func numbersAreDouble(t *testing.T, s *harness.Spec) {
 				}
 			}
 			if v["multipleOf"] != nil {
-				t.Errorf("%s has multipleOf %v", place, v["multipleOf"])
+				t.Errorf("%s has multipleOf %v, want none", place, v["multipleOf"])
 			}
 			for key, below := range v {
 				if key != "example" && key != "examples" {
@@ -160,8 +161,7 @@ func numbersAreDouble(t *testing.T, s *harness.Spec) {
 	}
 }
 
-// Generators drop schemas that no operation refers to before they look at
-// webhooks.
+// Every schema is used by an operation. Generators of clients drop schemas that only webhooks use.
 func TestDocumentsEventsReferToWhatOperationsUse(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		used := map[string]bool{}

@@ -11,17 +11,18 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// mends fails the test unless a reply is a refusal of one parameter that says how to mend it.
+// mends fails the test unless the reply is the error want, in the form of Problem, and its message
+// has the text mend.
 func mends(t *testing.T, r harness.Reply, want, mend string) {
 	t.Helper()
 	r.Refused(t, want)
 	if message := r.Text(t, "error.message"); !strings.Contains(message, mend) {
-		t.Errorf("it says %q, want …%s…", message, mend)
+		t.Errorf("the message is %q, want …%s…", message, mend)
 	}
 }
 
-// Of a parameter that is sent twice one value would count and the other not, and nobody is told which:
-// of every operation that has one (ERR-29).
+// A query parameter that is sent twice is refused, because the client cannot know which value would
+// count. This is true of every parameter of every operation (ERR-29).
 func TestParameterThatIsSentTwiceIsRefused(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -37,7 +38,7 @@ func TestParameterThatIsSentTwiceIsRefused(t *testing.T) {
 					seen++
 					name := p.Value.Name
 					query := "?" + name + "=a&" + name + "=b"
-					if name == "shopId" { // the first one is looked at with the credentials
+					if name == "shopId" { // the first value is checked with the credentials
 						query = "?shopId=" + o.Shop.ID + "&shopId=b"
 					}
 					if name == "strict" {
@@ -51,11 +52,12 @@ func TestParameterThatIsSentTwiceIsRefused(t *testing.T) {
 		if seen < 50 {
 			t.Errorf("%d query parameters were sent twice, want 50 at least", seen)
 		}
-		o.Get(t, "/payments?utm=1&utm=2&limit=1").Want(t, http.StatusOK) // nobody reads it
+		o.Get(t, "/payments?utm=1&utm=2&limit=1").Want(t, http.StatusOK) // unknown parameters are ignored
 	})
 }
 
-// A header that says two things, and a key that says nothing, guard no request as its sender thinks (IDEM-2).
+// A header with two values, or an empty Idempotency-Key, is refused, because it would not do what
+// the client expects (IDEM-2).
 func TestHeaderThatIsSentTwiceIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -84,18 +86,18 @@ func TestHeaderThatIsSentTwiceIsRefused(t *testing.T) {
 		}
 		mends(t, send("/webhooks", `{"events":["*"]}`, "Sandbox-Strict", "false", "true"), "400 invalid_request invalid_request_error param=Sandbox-Strict issues=Sandbox-Strict", "send it once")
 		if after := o.Total(t, nil); after != before {
-			t.Errorf("there were %s payments before what is refused, and %s after it", before, after)
+			t.Errorf("refused requests changed the number of payments from %s to %s", before, after)
 		}
 		if n := len(harness.RowIDs(t, o.Get(t, "/claims"))); n != 0 {
-			t.Errorf("%d refunds were made of requests that were refused", n)
+			t.Errorf("refused requests made %d refunds", n)
 		}
-		// Twice the same says one thing.
+		// The same value twice is one value.
 		first := send("/payments", harness.Card, "Idempotency-Key", "c", "c").Want(t, http.StatusCreated)
 		harness.Same(t, first, send("/payments", harness.Card, "Idempotency-Key", "c"))
 	})
 }
 
-// What is refused names the parameter as it was sent, and the bounds of a number.
+// A refusal names the parameter as it was sent, and the bounds of a number.
 func TestRefusalsNameBoundsAndTheCursorAsItWasSent(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -107,7 +109,7 @@ func TestRefusalsNameBoundsAndTheCursorAsItWasSent(t *testing.T) {
 				r.Refused(t, "400 invalid_request invalid_request_error param="+cursor)
 				other := map[string]string{"starting_after": "startingAfter", "startingAfter": "starting_after"}[cursor]
 				if message := r.Text(t, "error.message"); !strings.Contains(message, "leave "+cursor+" out") || strings.Contains(message, other) {
-					t.Errorf("%s with %s says %q", path, cursor, message)
+					t.Errorf("%s with %s returns the message %q, want only that name", path, cursor, message)
 				}
 			}
 		}
@@ -126,7 +128,8 @@ func TestRefusalsNameBoundsAndTheCursorAsItWasSent(t *testing.T) {
 	})
 }
 
-// A replay whose end was misspelt would send what nobody asked for.
+// A misspelt bound of a replay is refused, because without the bound the replay would send more
+// events than wanted.
 func TestMisspeltEndOfAReplayIsRefused(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -140,20 +143,20 @@ func TestMisspeltEndOfAReplayIsRefused(t *testing.T) {
 			mends(t, r, "400 missing_field invalid_request_error param=from issues=from missing=from", "did you mean from?")
 		}
 		if n := len(harness.RowIDs(t, o.Get(t, h.Path("/replays")))); n != 0 {
-			t.Errorf("%d replays were begun, want none", n)
+			t.Errorf("%d replays were started, want none", n)
 		}
 		o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q,"note":"outage 7"}`, s.Clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339))).Want(t, http.StatusOK)
 	})
 }
 
-// The document names the reasons that an owner can read, and no other.
+// The document lists exactly the reasons for a stop that a merchant can see.
 func TestDocumentNamesWhyAReplayStops(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		if strings.Contains(string(s.Spec.Text), "webhook_deleted") {
-			t.Error("the document names webhook_deleted, and a deleted webhook's replays are not found")
+			t.Error("the document lists webhook_deleted, but replays of a deleted webhook cannot be read")
 		}
 		if !strings.Contains(string(s.Spec.Text), `"requested","webhook_disabled",null`) {
-			t.Error("the document does not list why a replay stops")
+			t.Error("the document does not list the reasons why a replay stops")
 		}
 		o := s.NewShop(t)
 		h := o.Hook(t, s.Receive(t).URL, `"*"`)

@@ -62,19 +62,19 @@ func TestEveryReplyTellsVersionAndRequest(t *testing.T) {
 			request := res.Header.Get("X-Request-Id")
 			if res.StatusCode != c.status || res.Header.Get("Service-Version") != "2026-11-21" || !strings.HasPrefix(request, "req_") || seen[request] ||
 				len(res.Header.Values("X-Request-Id")) != 1 {
-				t.Errorf("%s %s: want %d with the version and a request id of its own, got %d %v", c.method, c.path, c.status, res.StatusCode, res.Header)
+				t.Errorf("%s %s: want %d with the version and a new request id, got %d %v", c.method, c.path, c.status, res.StatusCode, res.Header)
 			}
 			seen[request] = true
 			if c.method == "HEAD" && body != "" || c.method != "HEAD" && res.StatusCode >= 400 && !strings.Contains(body, `"requestId":"`+request+`"`) {
-				t.Errorf("%s %s: %d with the body %q", c.method, c.path, res.StatusCode, body)
+				t.Errorf("%s %s: %d has the body %q; want none for HEAD, and the request id in an error", c.method, c.path, res.StatusCode, body)
 			}
 		}
-		for o.Get(t, "/ping").Status == http.StatusOK { // every one of them is checked by send
+		for o.Get(t, "/ping").Status == http.StatusOK { // Send checks each reply
 			continue
 		}
 		o.Get(t, "/ping").Refused(t, harness.TooMany)
 		if res, body := harness.Raw(t, s, "HEAD", harness.APIPath+"/ping", "", good); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" || body != "" {
-			t.Errorf("HEAD beyond the limit: %d %v %q", res.StatusCode, res.Header, body)
+			t.Errorf("HEAD over the limit returns %d %v %q, want 429 without a body", res.StatusCode, res.Header, body)
 		}
 	})
 }

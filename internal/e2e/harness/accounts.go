@@ -18,8 +18,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// OpenAccount opens one at an upstream that knows key-1, for production and all
-// merchants unless more says otherwise.
+// OpenAccount opens a production account for all merchants at an upstream that accepts key-1. Its
+// webhook secret is id + "-hush". more changes the account before it is opened.
 func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream, more ...func(*acquiring.NewAccount)) {
 	t.Helper()
 	n := acquiring.NewAccount{
@@ -33,14 +33,15 @@ func (s *Instance) OpenAccount(t *testing.T, id string, u *providertest.Upstream
 	Must(t, err)
 }
 
-// TellUpstream sends what the upstream tells of a payment's attempt.
+// TellUpstream sends the upstream's notification that an attempt of a payment has a status. It is
+// signed with the secret. Attempts are numbered from 1.
 func (s *Instance) TellUpstream(t *testing.T, u *providertest.Upstream, payment string, attempt int, status, secret string) Reply {
 	t.Helper()
 	address, signature, body := u.Notify(fmt.Sprintf("%s-%d", strings.TrimPrefix(payment, "TXN-"), attempt), status, secret)
 	return KnockAt(t, s, strings.TrimPrefix(address, s.URL), signature, body)
 }
 
-// KnockAt sends a notification to an address of the service.
+// KnockAt sends a notification of the plain provider to a path of the service, without credentials.
 func KnockAt(t *testing.T, s *Instance, path, signature string, body []byte) Reply {
 	t.Helper()
 	return s.Send(t, Request{Method: http.MethodPost, Path: path, Body: string(body), Header: http.Header{
@@ -48,7 +49,7 @@ func KnockAt(t *testing.T, s *Instance, path, signature string, body []byte) Rep
 	}})
 }
 
-// Upstream makes the simulated providers misbehave, in the cascade's order.
+// Upstream sets the fault of every simulated provider: one fault for each, in the cascade's order.
 func (s *Instance) Upstream(t *testing.T, faults ...sandbox.Fault) {
 	t.Helper()
 	for i, account := range sandbox.Accounts() {
@@ -60,11 +61,11 @@ func (s *Instance) Upstream(t *testing.T, faults ...sandbox.Fault) {
 	}
 }
 
-// serial numbers the notifications of all tests: each has an id of its own.
+// serial gives each notification its own id: the service applies an id only once.
 var serial atomic.Int64
 
-// Note is a simulated provider's notification about a payment's first attempt.
-// It has an id unless the fields name one.
+// Note returns the body of a simulated provider's notification about a payment's first attempt.
+// fields is JSON without braces. If it has no id, the notification gets a new one.
 func Note(payment, fields string) string {
 	id := ""
 	if !strings.Contains(fields, `"id"`) {
@@ -79,14 +80,14 @@ func (s *Instance) Notify(t *testing.T, account, body string) Reply {
 	return s.Deliver(t, account, body, s.Sign(account, body))
 }
 
-// Sign returns what the account's provider signs a body with.
+// Sign returns the signature that the account's provider would send with a body.
 func (s *Instance) Sign(account, body string) string {
 	mac := hmac.New(sha256.New, s.Vault.Key("provider/"+account))
 	mac.Write([]byte(body))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Deliver sends a notification of the sandbox, signed or not.
+// Deliver sends a notification of a simulated provider. An empty signature is not sent.
 func (s *Instance) Deliver(t *testing.T, account, body, signature string) Reply {
 	t.Helper()
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -96,7 +97,7 @@ func (s *Instance) Deliver(t *testing.T, account, body, signature string) Reply 
 	return s.Send(t, Request{Method: http.MethodPost, Path: APIPath + "/providers/" + account + "/notifications", Body: body, Header: header})
 }
 
-// Warnings lists the codes of the balance's warnings.
+// Warnings lists the balance's warnings: "code amountUsd, code amountUsd".
 func Warnings(t *testing.T, o Client) string {
 	t.Helper()
 	list, _ := o.Get(t, "/me/balance").Want(t, http.StatusOK).At(t, "ledgerWarnings")
@@ -107,9 +108,10 @@ func Warnings(t *testing.T, o Client) string {
 	return strings.Join(codes, ", ")
 }
 
-const Paid50 = `"status":"paid","amount":"183.5","currency":"MXN"` // 10 USD
+// Paid50 is the fields of a Note: 183.50 MXN is paid, which is 10 USD at the tests' rate.
+const Paid50 = `"status":"paid","amount":"183.5","currency":"MXN"`
 
-// RateInUse reads what the operator sees of a currency.
+// RateInUse returns a currency's rate as the operator sees it. It is zero if no rate is known.
 func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q pay.KnownRate) {
 	t.Helper()
 	list, err := s.App.Rates.RateList(ctx)
@@ -122,8 +124,8 @@ func RateInUse(t *testing.T, s *Instance, currency money.Currency) (q pay.KnownR
 	return q
 }
 
-// TakePixAndSPEI opens an account that takes Pix and SPEI in production, for sessions that somebody could
-// pay; leaves ends it.
+// TakePixAndSPEI opens a production account that accepts Pix and SPEI, so that sessions have a
+// method to offer. Nothing listens at its address. leaves disables the account.
 func TakePixAndSPEI(t *testing.T, s *Instance) (leaves func()) {
 	t.Helper()
 	_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{

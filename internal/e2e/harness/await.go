@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// running holds the tests whose service is up: since when, by name.
+// running holds the tests whose service is up: name to start time.
 var running sync.Map
 
-// watchTime ends a run that is about to be too long, and says what it waits for. The trace of
-// every goroutine, with which go test ends it, is too long to find that in.
+// watchTime ends a run shortly before go test's timeout, and lists the tests whose service is up.
+// go test would print every goroutine, and in that nobody finds the test that hangs.
 func watchTime() {
 	flag.Parse()
 	limit := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)
@@ -29,7 +29,7 @@ func watchTime() {
 			return true
 		})
 		slices.Sort(lines)
-		fmt.Fprintf(os.Stderr, "The tests take too long. Their services that are up, and for how long:\n")
+		fmt.Fprintf(os.Stderr, "The tests take too long. These tests have a service up, for so long:\n")
 		for _, line := range lines {
 			fmt.Fprintln(os.Stderr, line)
 		}
@@ -37,34 +37,36 @@ func watchTime() {
 	})
 }
 
-// Soon returns what comes on a channel, or the zero value when it is closed. It does not wait for ever.
+// Soon returns the next value of a channel, or the zero value if the channel is closed. It ends the
+// test after Patience. what says what the test waits for.
 func Soon[T any](t *testing.T, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
 	case <-time.After(Patience):
-		t.Fatalf("%s: nothing happened in %s", what, Patience)
+		t.Fatalf("waited %s for %s", Patience, what)
 	}
 	return got
 }
 
-// up notes that a test's service is up, until the test ends.
+// up records until the test ends that its service is up.
 func up(t *testing.T) {
 	running.Store(t.Name(), time.Now())
 	t.Cleanup(func() { running.Delete(t.Name()) })
 }
 
-// Patience is how long a test waits for what happens by itself.
+// Patience is how long a test waits for something that the service does by itself.
 const Patience = time.Minute
 
-// Eventually waits until done says so.
+// Eventually polls done every 5 ms until it returns true. It ends the test after Patience. what
+// states the condition, for the failure message.
 func Eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for deadline := time.Now().Add(Patience); !done(); <-look.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s in vain until %s", Patience, what)
+			t.Fatalf("after %s it is still not true that %s", Patience, what)
 		}
 	}
 }
@@ -77,13 +79,13 @@ func Must(t *testing.T, err error) {
 	}
 }
 
-// Clock is the system's clock, moved forward by the test.
+// Clock is the system's clock plus what the test added. The zero value is ready to use.
 type Clock struct {
 	offset atomic.Int64
 	frozen atomic.Int64 // nanoseconds since 1970 when it stands still, else 0
 }
 
-// Now is what the service takes for the time.
+// Now returns the time that the service sees.
 func (c *Clock) Now() time.Time {
 	at := time.Now()
 	if still := c.frozen.Load(); still != 0 {
@@ -92,7 +94,7 @@ func (c *Clock) Now() time.Time {
 	return at.Add(time.Duration(c.offset.Load()))
 }
 
-// Freeze stops the clock, so that it moves by the test alone.
+// Freeze stops the clock: from now on only Advance moves it.
 func (c *Clock) Freeze() { c.frozen.Store(time.Now().UnixNano()) }
 
 // Advance moves the clock forward.

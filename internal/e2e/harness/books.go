@@ -13,21 +13,21 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Reconciled compares an upstream's books with ours, as cascada reconcile does
-// with a provider's report, and fails the test unless they agree line by line, but for
-// the differences that the test has brought about and names.
+// Reconciled compares an upstream's books with ours line by line, as cascada reconcile does with a
+// provider's report. It fails the test on every discrepancy, except the kinds in but.
 func Reconciled(t *testing.T, s *Instance, account string, u *providertest.Upstream, but ...reconcile.Discrepancy) reconciliation.Compared {
 	t.Helper()
 	done, found := CompareReport(t, s, account, u.Report())
 	for _, f := range found {
 		if !slices.Contains(but, f.Discrepancy) {
-			t.Errorf("%s and we differ: %s", account, f)
+			t.Errorf("the report of %s differs from our books: %s", account, f)
 		}
 	}
 	return done
 }
 
-// CompareReport compares a report of all times with our books.
+// CompareReport compares a CSV report in the generic format with our books, from 1970 to an hour
+// from now. It returns the discrepancies.
 func CompareReport(t *testing.T, s *Instance, account, report string) (reconciliation.Compared, []reconcile.Finding) {
 	t.Helper()
 	var found []reconcile.Finding
@@ -37,12 +37,12 @@ func CompareReport(t *testing.T, s *Instance, account, report string) (reconcili
 	})
 	Must(t, err)
 	if done.Count != len(found) {
-		t.Errorf("%d differences were told of, and %d are kept", len(found), done.Count)
+		t.Errorf("%d discrepancies were reported, but %d are kept", len(found), done.Count)
 	}
 	return done, found
 }
 
-// ReportFile downloads one that must be there.
+// ReportFile downloads a file. It ends the test unless the status is 200.
 func ReportFile(t *testing.T, o Client, path string) (http.Header, []byte) {
 	t.Helper()
 	status, header, body := Download(t, o, path)
@@ -52,13 +52,13 @@ func ReportFile(t *testing.T, o Client, path string) (http.Header, []byte) {
 	return header, body
 }
 
-// MoveTestClock moves the sandbox's test clock.
+// MoveTestClock moves the sandbox's test clock forward by a duration such as "48h".
 func MoveTestClock(t *testing.T, o Client, by string) {
 	t.Helper()
 	o.Post(t, "/sandbox/clock", `{"advance":"`+by+`"}`).Want(t, http.StatusOK)
 }
 
-// Settle lets the loops of settlements run until done says so.
+// Settle runs the loops of settlements until done returns true. what is as in Eventually.
 func (s *Instance) Settle(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	Eventually(t, what, func() bool {
@@ -79,8 +79,8 @@ func (s *Instance) Work(t *testing.T) {
 	}
 }
 
-// ClosedSettlements waits for a number of settlements that are not open and returns them,
-// the newest first.
+// ClosedSettlements runs the loops until n settlements are closed and have receipts. It returns
+// their list, newest first.
 func ClosedSettlements(t *testing.T, o Client, n int) Reply {
 	t.Helper()
 	var r Reply
@@ -90,7 +90,7 @@ func ClosedSettlements(t *testing.T, o Client, n int) Reply {
 			return false
 		}
 		for i := range n {
-			// One may be paid between the count and the rows.
+			// A settlement may leave this status between the count and the rows.
 			if url, listed := r.At(t, fmt.Sprintf("data.%d.pdfUrl", i)); !listed || url == nil {
 				return false
 			}

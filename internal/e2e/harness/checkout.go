@@ -13,17 +13,20 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Visit loads a page as a shopper's browser does and proves what holds for
-// every page.
+// Visit loads a page as a shopper's browser does. See Browse.
 func (s *Instance) Visit(t *testing.T, path string, header ...string) (status int, page string, h http.Header) {
 	t.Helper()
 	return s.Browse(t, http.MethodGet, path, "", header...)
 }
 
-// sentence is a key that no language has: pages must not show one.
+// sentence matches the key of a text. A page shows a key if no language has its text.
 var sentence = regexp.MustCompile(`\b(state|text|bank|problem|declined|voucher|spei|pix)_[a-z0-9_]+\b`)
 
-// Browse makes a request as a browser does, and proves what holds for every page.
+// Browse makes a request as a browser does, with "Name: value" header lines, and follows no
+// redirect. form is URL-encoded; "" sends none. The page is returned with HTML entities decoded.
+//
+// It fails the test if a security header is wrong, or if the page names a provider or shows the
+// key of a text.
 func (s *Instance) Browse(t *testing.T, method, path, form string, header ...string) (status int, page string, h http.Header) {
 	t.Helper()
 	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(form))
@@ -56,37 +59,38 @@ func (s *Instance) Browse(t *testing.T, method, path, form string, header ...str
 	}
 	page = html.UnescapeString(string(body))
 	if found := upstream.FindString(page); found != "" {
-		t.Errorf("%s %s tells of a provider (%s)", method, path, found)
+		t.Errorf("%s %s names a provider (%s)", method, path, found)
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") && res.StatusCode != http.StatusTemporaryRedirect {
 		body, _, _ := strings.Cut(page, "<footer>")
 		if found := sentence.FindString(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(body, "")); found != "" {
-			t.Errorf("%s %s shows the key %s", method, path, found)
+			t.Errorf("%s %s shows the key %s instead of a text", method, path, found)
 		}
 	}
 	return res.StatusCode, page, res.Header
 }
 
 const (
-	// Ana is a customer with all that every method needs.
+	// Ana is the field of a customer that has what every method needs.
 	Ana = `"customer":{"firstName":"Ana","lastName":"Souza","email":"ana@b.example","phone":"+55 11 98765 4321","documentId":"52998224725"}`
-	// CheckoutBody is the least that opens a session.
+	// CheckoutBody is the shortest body that opens a session.
 	CheckoutBody = `{"amount":25.5,` + Ana + `}`
 )
 
-// Session opens a checkout that must be accepted and returns its token.
+// Session opens a checkout session and returns its token. It ends the test unless the status is
+// 201.
 func (o Client) Session(t *testing.T, body string, header ...string) string {
 	t.Helper()
 	return o.Post(t, "/checkout/sessions", body, header...).Want(t, http.StatusCreated).Text(t, "sessionId")
 }
 
-// Shopper is who holds a session's token, and no credentials.
+// Shopper holds a session's token and has no credentials.
 type Shopper struct {
 	*Instance
 	token string
 }
 
-// Shopper is who holds the token.
+// Shopper returns the holder of a session's token.
 func (o Client) Shopper(token string) Shopper { return Shopper{o.Instance, token} }
 
 // Read reads the session.
@@ -95,13 +99,13 @@ func (c Shopper) Read(t *testing.T, header ...string) Reply {
 	return Client{Instance: c.Instance}.Call(t, http.MethodGet, "/checkout/sessions/"+c.token, "", header...)
 }
 
-// Choose chooses how to pay.
+// Choose selects a method. body is as Choice makes it.
 func (c Shopper) Choose(t *testing.T, body string, header ...string) Reply {
 	t.Helper()
 	return Client{Instance: c.Instance}.Post(t, "/checkout/sessions/"+c.token+"/select", body, header...)
 }
 
-// Choice is a body that chooses a method.
+// Choice returns the body that selects a method by its id.
 func Choice(method string) string { return fmt.Sprintf(`{"paymentMethodId":%q}`, method) }
 
 // SandboxScope is the shop's sandbox.
@@ -109,13 +113,14 @@ func SandboxScope(o Client) tenant.Scope {
 	return tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
 }
 
-// HostedVoucher is a payment that the shopper makes on our pages.
+// HostedVoucher is the body of a cash payment that the shopper makes on our pages.
 const HostedVoucher = `{"amount":10,"paymentMethodId":"sbx_cash","hostedCheckout":true,"returnUrl":"https://shop.example/thanks"}`
 
-// AtBank plays what a person does at the simulated bank.
+// AtBank presses a button on the simulated bank's page of a payment. action is the button's name,
+// such as "decline".
 func (s *Instance) AtBank(t *testing.T, id, action string) {
 	t.Helper()
 	if status, page, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, url.Values{"action": {action}}.Encode()); status != http.StatusSeeOther {
-		t.Fatalf("%s at the bank answers %d %.300s", action, status, page)
+		t.Fatalf("the simulated bank answers %q with %d: %.300s", action, status, page)
 	}
 }

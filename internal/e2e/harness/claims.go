@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Dispute brings a chargeback onto a new payment of 100 USD, a real one or the
-// simulator's, and returns the payment and the claim.
+// Dispute makes a payment of 100 USD with an open chargeback, and returns the ids of both. If real,
+// the provider notifies of the dispute; otherwise the dispute is a simulated action.
 func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 	t.Helper()
 	payment = o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
@@ -22,13 +22,14 @@ func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 	return payment, o.Get(t, "/claims?transactionId="+payment+"&type=chargeback").Text(t, "data.0.id")
 }
 
-// RuleClaim lets the issuer end a dispute.
+// RuleClaim sends the notification that the issuer ended the dispute of a payment. ruling is "won",
+// "lost" or "withdrawn".
 func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 	t.Helper()
 	o.Notify(t, "sandbox-1", Note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
-// ClaimStatus reads where a claim stands.
+// ClaimStatus returns a claim's status.
 func ClaimStatus(t *testing.T, o Client, claim string) string {
 	t.Helper()
 	return o.Get(t, "/claims/"+claim).Want(t, http.StatusOK).Text(t, "status")
@@ -37,13 +38,13 @@ func ClaimStatus(t *testing.T, o Client, claim string) string {
 // EvidenceWords is evidence without a file.
 const EvidenceWords = `{"kind":"delivery_proof","text":"it was signed for"}`
 
-// EvidenceFile is a body of evidence with a file.
+// EvidenceFile returns the body of evidence that has a file. kind is the file's media type.
 func EvidenceFile(kind, name string, content []byte) string {
 	start := fmt.Sprintf(`{"kind":"receipt","file":{"name":%q,"contentType":%q,"content":"`, name, kind)
 	return start + base64.StdEncoding.EncodeToString(content) + `"}}`
 }
 
-// Download reads a file, which is no JSON.
+// Download reads a file, whose body is not JSON. It checks the reply against the OpenAPI document.
 func Download(t *testing.T, o Client, path string) (int, http.Header, []byte) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, o.URL+APIPath+path, nil)
@@ -58,13 +59,13 @@ func Download(t *testing.T, o Client, path string) (int, http.Header, []byte) {
 	return res.StatusCode, res.Header, body
 }
 
-// Refund asks for a refund.
+// Refund requests a refund of a payment.
 func (o Client) Refund(t *testing.T, payment, body string, header ...string) Reply {
 	t.Helper()
 	return o.Post(t, "/payments/"+payment+"/refund", body, header...)
 }
 
-// Claims lists the statuses of a payment's claims, newest first.
+// Claims lists the statuses of a payment's claims, newest first, with spaces between them.
 func (o Client) Claims(t *testing.T, payment string) string {
 	t.Helper()
 	list, _ := o.Get(t, "/claims?transactionId="+payment).Want(t, http.StatusOK).At(t, "data")

@@ -12,7 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Pair exchanges the shop's key pair for tokens.
+// Pair logs in: it exchanges the shop's sandbox key pair for tokens.
 func Pair(t *testing.T, o Client) Reply {
 	t.Helper()
 	return o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, o.Sandbox.Secret)).Want(t, http.StatusOK)
@@ -26,7 +26,8 @@ func Sibling(t *testing.T, o Client) Client {
 	return Client{Onboarded: made, Instance: o.Instance}.NewKey(t, auth.NewKey{Kind: tenant.Secret, Rights: []tenant.Right{tenant.RightWithdrawals}})
 }
 
-// NewKey returns the shop with another key of its sandbox.
+// NewKey makes a key of the merchant and returns the shop with it. n.Shop is this shop unless it is
+// set. The key is of the sandbox unless n.Live is set.
 func (o Client) NewKey(t *testing.T, n auth.NewKey) Client {
 	t.Helper()
 	if n.Merchant = o.Merchant.ID; n.Shop == "" {
@@ -40,23 +41,23 @@ func (o Client) NewKey(t *testing.T, n auth.NewKey) Client {
 // APIPath stands before the path of every endpoint.
 const APIPath = "/api/v1"
 
-// Client is a merchant's shop and the requests it makes.
+// Client makes the requests of a merchant's shop.
 type Client struct {
 	onboarding.Onboarded
 	*Instance
 	Credential string // sent as the Bearer value
 }
 
-// As is the shop with another credential.
+// As returns the shop with another credential.
 func (o Client) As(credential string) Client {
 	o.Credential = credential
 	return o
 }
 
-// Production is the shop with its production key.
+// Production returns the shop with its secret production key.
 func (o Client) Production() Client { return o.As(o.Live.Secret) }
 
-// Whole returns a legacy key of the whole merchant.
+// Whole returns the shop with a legacy key that belongs to the merchant and to no shop.
 func (o Client) Whole(t *testing.T, live bool) Client {
 	t.Helper()
 	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
@@ -64,25 +65,25 @@ func (o Client) Whole(t *testing.T, live bool) Client {
 	return o.As(key)
 }
 
-// Get reads.
+// Get makes a GET request.
 func (o Client) Get(t *testing.T, path string) Reply {
 	t.Helper()
 	return o.Call(t, http.MethodGet, path, "")
 }
 
-// Delete deletes.
+// Delete makes a DELETE request.
 func (o Client) Delete(t *testing.T, path string) Reply {
 	t.Helper()
 	return o.Call(t, http.MethodDelete, path, "")
 }
 
-// Post posts JSON, with "Name: value" header lines.
+// Post makes a POST request with a JSON body and "Name: value" header lines.
 func (o Client) Post(t *testing.T, path, body string, header ...string) Reply {
 	t.Helper()
 	return o.Call(t, http.MethodPost, path, body, header...)
 }
 
-// Call makes a request with "Name: value" header lines.
+// Call makes a request with "Name: value" header lines. path does not include APIPath.
 func (o Client) Call(t *testing.T, method, path, body string, header ...string) Reply {
 	t.Helper()
 	r := Request{Method: method, Path: APIPath + path, Body: body, Header: http.Header{"Authorization": {"Bearer " + o.Credential}}}
@@ -96,19 +97,19 @@ func (o Client) Call(t *testing.T, method, path, body string, header ...string) 
 	return o.Send(t, r)
 }
 
-// Create takes a payment that must be accepted and returns its id.
+// Create makes a payment and returns its id. It ends the test unless the status is 201.
 func (o Client) Create(t *testing.T, body string, header ...string) string {
 	t.Helper()
 	return o.Post(t, "/payments", body, header...).Want(t, http.StatusCreated).Text(t, "transactionId")
 }
 
-// Status reads where a payment stands.
+// Status returns a payment's status.
 func (o Client) Status(t *testing.T, payment string) string {
 	t.Helper()
 	return o.Get(t, "/payments/"+payment).Want(t, http.StatusOK).Text(t, "status")
 }
 
-// Simulate plays what happens to a payment in the sandbox.
+// Simulate runs a simulated action, such as "paid", on a payment of the sandbox.
 func (o Client) Simulate(t *testing.T, payment, action string) Reply {
 	t.Helper()
 	return o.Post(t, "/payments/"+payment+"/simulate", `{"action":"`+action+`"}`)

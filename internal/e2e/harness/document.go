@@ -15,13 +15,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Media is a place of the document where a schema and its examples stand.
+// Media is a place in the document that has a schema and its examples.
 type Media struct {
-	Place []string
-	Node  map[string]any
+	Place []string       // keys from the root of the document
+	Node  map[string]any // what the document has there
 }
 
-// Examples returns the examples of a place, by name.
+// Examples returns the values of a place's examples, by name. A single example is named "example".
 func (s *Spec) Examples(m Media) map[string]any {
 	found := map[string]any{}
 	if example, ok := m.Node["example"]; ok {
@@ -38,40 +38,39 @@ func (s *Spec) Examples(m Media) map[string]any {
 	return found
 }
 
-// Spec is the OpenAPI document that a service publishes. In this copy objects
-// have only the properties that are described, so that a reply with more is
-// found out.
+// Spec is the OpenAPI document that a service publishes. In Tree, objects allow only the
+// properties that are described, so that a reply with another property fails.
 type Spec struct {
 	Text  []byte // as published
 	Tree  map[string]any
 	Paths map[string]any
-	base  string   // in front of its paths
-	seen  *witness // what the tests saw of it
+	base  string   // the prefix of its paths in requests
+	seen  *witness // what the tests have seen of it
 
 	mu       sync.Mutex // owns what follows
 	compiler *jsonschema.Compiler
 }
 
-// Published is the document that all services of a test run publish, but for
-// the URL in it.
+// Published is the merchants' document. It is read once in a run: services publish the same
+// document, except for the URL in it.
 var Published struct {
 	sync.Once
 	*Spec
 }
 
-// PublishedForOperators is the document of the admin API.
+// PublishedForOperators is the admin API's document. It is read once in a run.
 var PublishedForOperators struct {
 	sync.Once
 	*Spec
 }
 
-// ReadDocument reads the merchants' document of a service, whose URL is in it.
+// ReadDocument reads the merchants' document from a service, with that service's URL in it.
 func ReadDocument(t *testing.T, s *Instance) *Spec {
 	t.Helper()
 	return readSpec(t, s.URL+"/api/openapi.json", APIPath, &witnessed)
 }
 
-// readSpec reads a document from the service itself.
+// readSpec reads a document from a URL and closes its objects.
 func readSpec(t *testing.T, address, base string, seen *witness) *Spec {
 	t.Helper()
 	res, err := http.Get(address)
@@ -111,7 +110,7 @@ func closeObjects(v any) {
 	}
 }
 
-// Follow validates a JSON text by the schema at a place of the document.
+// Follow validates a JSON text with the schema at a place in the document.
 func (s *Spec) Follow(text []byte, place ...string) error {
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 	address := document + "#"
@@ -123,7 +122,7 @@ func (s *Spec) Follow(text []byte, place ...string) error {
 		return err
 	}
 	s.mu.Lock()
-	schema, err := s.compiler.Compile(address) // kept by the compiler
+	schema, err := s.compiler.Compile(address) // the compiler caches it
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -131,34 +130,34 @@ func (s *Spec) Follow(text []byte, place ...string) error {
 	return schema.Validate(v)
 }
 
-// check fails the test when a reply is not as the document says.
+// check fails the test if a reply differs from the document.
 func (s *Spec) check(t *testing.T, r Reply) {
 	t.Helper()
 	if err := s.Validate(r); err != nil {
-		t.Errorf("the OpenAPI document says otherwise: %v: %s", err, r)
+		t.Errorf("the reply differs from the OpenAPI document: %v: %s", err, r)
 	}
 }
 
-// Validate reports how a reply differs from the document, and remembers what
-// was seen. What is no endpoint is not in it.
+// Validate returns an error if a reply differs from the document, and records what was seen.
+// Requests to no endpoint pass if they are refused with 404 or 405.
 func (s *Spec) Validate(r Reply) error {
 	path, _, _ := strings.Cut(strings.TrimPrefix(r.request.Path, s.base), "?")
 	template := s.find(path)
 	method := strings.ToLower(r.request.Method)
 	status := strconv.Itoa(r.Status)
-	if method == "head" { // a GET without its body
+	if method == "head" { // has no body to check
 		return nil
 	}
 	if _, ok := At(s.Paths[template], method); !ok {
 		if r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed && !strings.HasPrefix(path, "/providers/") {
-			return fmt.Errorf("%s %s is not in it", r.request.Method, path)
+			return fmt.Errorf("%s %s is not in the document", r.request.Method, path)
 		}
 		return nil
 	}
 	place := []string{"paths", template, method, "responses", status}
 	response, ok := s.Node(place)
 	if !ok {
-		return fmt.Errorf("%s %s never answers %d", method, template, r.Status)
+		return fmt.Errorf("%s %s has no response %d", method, template, r.Status)
 	}
 	if ref, ok := response["$ref"].(string); ok {
 		place = strings.Split(strings.TrimPrefix(ref, "#/"), "/")
@@ -169,7 +168,7 @@ func (s *Spec) Validate(r Reply) error {
 	}
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if _, ok := At(response["content"], kind); !ok {
-		return fmt.Errorf("%s %s never answers %d with %q", method, template, r.Status, kind)
+		return fmt.Errorf("%s %s has no response %d of the type %q", method, template, r.Status, kind)
 	}
 	code := ""
 	if declared, ok := response["x-error-codes"].([]any); ok {
@@ -178,7 +177,7 @@ func (s *Spec) Validate(r Reply) error {
 			return err
 		}
 		if code = e.Error.Code; !slices.Contains(declared, any(code)) {
-			return fmt.Errorf("%s %s never answers %s, only %v", method, template, code, declared)
+			return fmt.Errorf("%s %s has no error %s, only %v", method, template, code, declared)
 		}
 	}
 	if kind == "application/json" {
@@ -193,7 +192,7 @@ func (s *Spec) Validate(r Reply) error {
 	return nil
 }
 
-// Node is what stands at a place of the document.
+// Node returns the object at a place in the document. It follows no $ref.
 func (s *Spec) Node(place []string) (map[string]any, bool) {
 	v := any(s.Tree)
 	for _, part := range place {
@@ -204,8 +203,8 @@ func (s *Spec) Node(place []string) (map[string]any, bool) {
 	return m, ok
 }
 
-// headersFollow reports whether the headers of ours are those that a response
-// of the document has.
+// headersFollow returns an error if the reply has a header of ours that the document's response
+// does not have, or a count in a header is not a whole number.
 func headersFollow(header http.Header, response map[string]any) error {
 	declared, _ := response["headers"].(map[string]any)
 	canonical := map[string]bool{}
@@ -213,11 +212,11 @@ func headersFollow(header http.Header, response map[string]any) error {
 		canonical[http.CanonicalHeaderKey(name)] = true
 	}
 	for name, values := range header {
-		ours := strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || // which is for browsers
+		ours := strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || // that one is for browsers
 			strings.HasPrefix(name, "Ratelimit-") || strings.HasPrefix(name, "Idempotency-") ||
 			name == "Service-Version" || name == "Retry-After"
 		if ours && !canonical[name] {
-			return fmt.Errorf("there is no header %s: %q", name, values)
+			return fmt.Errorf("the document does not have the header %s: %q", name, values)
 		}
 		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
 			if n, err := strconv.Atoi(values[0]); err != nil || n < 0 {
@@ -228,8 +227,8 @@ func headersFollow(header http.Header, response map[string]any) error {
 	return nil
 }
 
-// find returns the template of a concrete path; one without a parameter goes
-// before one with.
+// find returns the template of a path, or "". A template without parameters wins over one with
+// parameters.
 func (s *Spec) find(path string) (found string) {
 	if _, ok := s.Paths[path]; ok {
 		return path
@@ -244,15 +243,16 @@ func (s *Spec) find(path string) (found string) {
 	return found
 }
 
-// CheckEvent fails the test when an event is not as the document says.
+// CheckEvent fails the test if an event differs from the document.
 func (s *Spec) CheckEvent(t *testing.T, kind string, body []byte) {
 	t.Helper()
 	if err := s.ValidateEvent(kind, body); err != nil {
-		t.Errorf("the OpenAPI document says otherwise of %s: %v:\n%s", kind, err, body)
+		t.Errorf("the event %s differs from the OpenAPI document: %v:\n%s", kind, err, body)
 	}
 }
 
-// ValidateEvent reports how an event differs from the document, and remembers that it was seen.
+// ValidateEvent returns an error if an event differs from the document. Otherwise it records that
+// the type was seen.
 func (s *Spec) ValidateEvent(kind string, body []byte) error {
 	err := s.Follow(body, "webhooks", kind, "post", "requestBody", "content", "application/json", "schema")
 	if err == nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// Expires is the shopper's deadline.
+// Expires returns when a pending payment expires. It ends the test if the payment is not pending.
 func (d *Drill) Expires(t *testing.T, id string) time.Time {
 	t.Helper()
 	shown, err := d.App.Sessions.Shown(ctx, id)
@@ -34,18 +34,18 @@ func (d *Drill) Expires(t *testing.T, id string) time.Time {
 	return shown.Times.Expires
 }
 
-// Fault is how a provider misbehaves: next does what was asked for.
+// Fault answers a request in place of a provider. next is the provider that works.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// Line stands before an upstream and misbehaves as it is told.
+// Line is a proxy in front of an upstream. It injects faults and counts requests.
 type Line struct {
 	*providertest.Upstream
 	fault          atomic.Pointer[Fault]
-	ChargesAsked   atomic.Int64 // that were asked for
-	QuestionsAsked atomic.Int64 // questions about charges
+	ChargesAsked   atomic.Int64 // requests to charge
+	QuestionsAsked atomic.Int64 // queries: all GET requests
 }
 
-// ServeHTTP counts the request, and answers it as the line was told.
+// ServeHTTP counts the request and lets the fault, or else the upstream, answer it.
 func (l *Line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && r.URL.Path == "/charges" {
 		l.ChargesAsked.Add(1)
@@ -60,7 +60,7 @@ func (l *Line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.Upstream.ServeHTTP(w, r)
 }
 
-// Fails lets the upstream misbehave; nil ends it.
+// Fails sets the fault. nil removes it.
 func (l *Line) Fails(f Fault) {
 	if f == nil {
 		l.fault.Store(nil)
@@ -69,30 +69,31 @@ func (l *Line) Fails(f Fault) {
 	l.fault.Store(&f)
 }
 
-// Refuses is a provider that is too busy.
+// Refuses is a Fault: 429, and nothing is done.
 func Refuses(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	http.Error(w, `{"error":"too busy"}`, http.StatusTooManyRequests)
 }
 
-// CutsAfter does what was asked for, and hangs up without an answer.
+// CutsAfter is a Fault: the provider does what was requested, but the connection ends without an
+// answer.
 func CutsAfter(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// Gateway answers in place of a provider that cannot be reached.
+// Gateway is a Fault: 502 with an HTML page, and nothing is done.
 func Gateway(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	http.Error(w, "<html>Bad Gateway</html>", http.StatusBadGateway)
 }
 
-// Drill is a service with two provider accounts that a test breaks: acme-1 is
+// Drill is a service with two provider accounts that a test breaks, acme-1 and acme-2. acme-1 is
 // tried first.
 type Drill struct {
 	*Instance
-	Live  Client
-	Lines map[string]*Line
-	mu    sync.Mutex
-	IDs   []string // of all payments that were made
+	Live  Client           // with the production key
+	Lines map[string]*Line // by account
+	mu    sync.Mutex       // owns IDs while Pay runs
+	IDs   []string         // of all payments that Pay made
 }
 
 // Drilled runs a test on each engine against a drill.
@@ -101,7 +102,8 @@ func Drilled(t *testing.T, test func(t *testing.T, d *Drill)) {
 	Plainly(t, func(t *testing.T, s *Instance) { test(t, DrilledBy(t, s)) })
 }
 
-// DrilledBy opens the two accounts of a drill.
+// DrilledBy makes a drill of a service: it freezes the clock, makes a merchant, and opens the two
+// accounts.
 func DrilledBy(t *testing.T, s *Instance) *Drill {
 	t.Helper()
 	s.Clock.Freeze()
@@ -119,7 +121,8 @@ func DrilledBy(t *testing.T, s *Instance) *Drill {
 	return d
 }
 
-// Pay makes payments, some of them at a time. One that nobody takes is refused.
+// Pay makes n payments of 10 USD over Pix, atATime of them at a time. It accepts 201, and 422 if no
+// account accepts the payment.
 func (d *Drill) Pay(t *testing.T, n, atATime int) {
 	t.Helper()
 	order := d.Live.PixOrder(t)
@@ -143,7 +146,7 @@ func (d *Drill) Pay(t *testing.T, n, atATime int) {
 	all.Wait()
 }
 
-// Pass lets time pass, and the sweep look at what is due.
+// Pass moves the clock forward and runs the sweep once.
 func (d *Drill) Pass(t *testing.T, time time.Duration) {
 	t.Helper()
 	d.Clock.Advance(time)
@@ -151,10 +154,10 @@ func (d *Drill) Pass(t *testing.T, time time.Duration) {
 	Must(t, err)
 }
 
-// Audit compares the providers' books with ours, line by line, as cascada reconcile
-// does. A completed payment is one charge; the charges beside it wait in suspense, each
-// with an inquiry, and count as charged twice where the payment was paid too. It
-// returns how many payments are completed.
+// Audit compares the providers' books with ours line by line, and returns how many payments are
+// completed. Each completed payment is one charge. Every other charge must be in suspense with an
+// inquiry; inquiries is their number. but is as in Reconciled: such a charge of a completed payment
+// is the discrepancy ChargedTwice.
 func (d *Drill) Audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy) (completed int) {
 	t.Helper()
 	charges := 0
@@ -167,29 +170,29 @@ func (d *Drill) Audit(t *testing.T, inquiries int, but ...reconcile.Discrepancy)
 		}
 	}
 	if charges != completed+inquiries {
-		t.Errorf("the providers have %d charges, we have %d payments and %d inquiries", charges, completed, inquiries)
+		t.Errorf("the providers have %d charges, want as many as %d completed payments and %d inquiries", charges, completed, inquiries)
 	}
 	balances, err := d.App.Settlements.Balances(ctx, tenant.Scope{Merchant: d.Live.Merchant.ID, Shop: d.Live.Shop.ID, Live: true})
 	Must(t, err)
 	if balances[ledger.Receivable] != int64(-10_00*charges) || balances[ledger.Suspense] != int64(10_00*inquiries) {
-		t.Errorf("the providers owe %d cents for %d charges, and %d are in suspense for %d inquiries",
+		t.Errorf("the providers owe %d cents for %d charges, and %d cents are in suspense for %d inquiries; want 1000 cents each",
 			-balances[ledger.Receivable], charges, balances[ledger.Suspense], inquiries)
 	}
 	if total := d.Live.Total(t, nil); total != fmt.Sprint(len(d.IDs)) {
-		t.Errorf("%d payments were made and %s are listed", len(d.IDs), total)
+		t.Errorf("%d payments were made, but %s are listed", len(d.IDs), total)
 	}
 	d.Clean(t)
 	return completed
 }
 
-// TellsOther does what was asked for, and says that it was of 50 BRL.
+// TellsOther is a Fault: the provider does what was requested, but answers that 50 BRL were paid.
 func TellsOther(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	next.ServeHTTP(httptest.NewRecorder(), r)
 	_, _ = io.WriteString(w, `{"status":"paid","amount":"50","currency":"BRL"}`)
 }
 
-// Rule is the operator's word on a payment. The service may query its provider meanwhile: the operator reads
-// the payment again then.
+// Rule resolves a payment as the operator does. If a query changes the payment at the same time,
+// it tries again.
 func (d *Drill) Rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
 	for {
 		p, said, err := d.App.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})

@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// Endpoint is an operation with a request that would be good.
+// Endpoint is an operation with a valid request.
 type Endpoint struct {
 	Method, Path, Body string
-	AnyKey             bool // a publishable key is enough
+	AnyKey             bool // a publishable key may use it
 }
 
-// Endpoints lists requests that would be good, one for each operation, with a payment and a webhook that exist.
+// Endpoints lists a valid request of each operation. The payment and the webhook exist. Other ids
+// in the paths do not.
 func Endpoints(payment, hook string) []Endpoint {
 	return []Endpoint{
 		{http.MethodGet, "/ping", "", true},
@@ -54,16 +55,15 @@ func Endpoints(payment, hook string) []Endpoint {
 	}
 }
 
-// fixture makes what an id of a path names.
+// fixture makes the object that an id in a path names.
 type fixture struct {
 	Make func(t *testing.T, o Client, ids map[string]string) string
-	Code string // of one that is not there
-	Wide bool   // belongs to the merchant: its other shops may see it
+	Code string // the error code if the object does not exist
+	Wide bool   // the object belongs to the merchant: its other shops may see it
 }
 
-// Fixtures makes what each id of a path names, by the path up to the id. An
-// operation with an id that is not here fails the walk, so that nobody forgets
-// to try it with another tenant's.
+// Fixtures has the fixture of every id in a path, by the path up to the id. The walk of the room
+// access tries every operation with another tenant's id, and fails if an id has no fixture here.
 var Fixtures = map[string]fixture{
 	"/payments/{id}": {Code: "transaction_not_found", Make: func(t *testing.T, o Client, _ map[string]string) string {
 		return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse","merchantOrderId":"order of `+o.Shop.ID+`","userEmail":"`+o.Shop.ID+`@shoppers.example"}`)
@@ -119,10 +119,11 @@ var Fixtures = map[string]fixture{
 	}},
 }
 
-// verified begins the merchant's verification, or returns the one that is open.
+// verified begins a verification of the merchant and returns its id. If one is open, it is that
+// one's id.
 func verified(t *testing.T, o Client, _ map[string]string) string {
 	return o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Text(t, "verificationId")
 }
 
-// PathParam is an id in the template of a path.
+// PathParam matches an id in the template of a path, such as {id}.
 var PathParam = regexp.MustCompile(`\{\w+\}`)

@@ -21,8 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/vault"
 )
 
-// Plainly runs a test on each engine against a service whose operator may open
-// accounts at the plain provider.
+// Plainly runs a test on each engine against a service that has the adapter of the plain provider,
+// and rates of BRL and MXN.
 func Plainly(t *testing.T, test func(t *testing.T, s *Instance)) {
 	t.Helper()
 	t.Parallel()
@@ -36,7 +36,8 @@ func Plainly(t *testing.T, test func(t *testing.T, s *Instance)) {
 	})
 }
 
-// StartLimited starts a service that keeps its limits, with a clock that stands still.
+// StartLimited starts a service that enforces its limits, with a frozen clock. configure changes
+// the default limits. Only the proxies are believed about a client's address.
 func StartLimited(t *testing.T, database string, configure func(*daemon.Limits), proxies ...netip.Prefix) *Instance {
 	t.Helper()
 	c := &Clock{}
@@ -46,48 +47,50 @@ func StartLimited(t *testing.T, database string, configure func(*daemon.Limits),
 	return StartWith(t, database, c, func(config *daemon.Config) { config.Limits, config.Proxies = &l, proxies })
 }
 
-// Instance is a running daemon with a clock that the test moves.
+// Instance is a running service with a clock that the test moves.
 type Instance struct {
 	*daemon.Service
 	Clock    *Clock
 	Spec     *Spec
 	Vault    *vault.Vault
 	Log      *Faults
-	Database string
-	Ended    sync.Once
+	Database string    // its URL
+	Ended    sync.Once // done by End
 }
 
-// Each runs a test against a new service on each engine, and proves the
-// database and the log after it.
+// Each runs a test against a new service on each engine. After the test it proves the invariants
+// and that no fault was logged. See Start.
 func Each(t *testing.T, test func(t *testing.T, s *Instance)) {
 	t.Helper()
-	t.Parallel() // tests wait for different things
+	t.Parallel() // tests mostly wait
 	dbtest.Each(t, func(t *testing.T, database string) {
 		test(t, Start(t, database, &Clock{}))
 	})
 }
 
-// Alone runs a test of what the database has no part in.
+// Alone runs a test against a new service on SQLite only. It is for what does not depend on the
+// database.
 func Alone(t *testing.T, test func(t *testing.T, s *Instance)) {
 	t.Helper()
 	t.Parallel()
 	test(t, Start(t, dbtest.SQLite(t), &Clock{}))
 }
 
-// Start starts a service that has exchange rates, and keeps them however far the clock moves.
+// Start starts a service that has exchange rates. They do not go stale, however far the clock
+// moves.
 func Start(t *testing.T, database string, c *Clock) *Instance {
 	t.Helper()
 	s := StartWith(t, database, c, func(config *daemon.Config) {
 		config.FX = daemon.FX{StaleAfter: Century, MaxAge: Century} // tests move the clock
 	})
-	s.Rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // which production needs
+	s.Rate(t, "BRL 5.4", "MXN 18.35", "COP 4120.5", "CLP 945", "PEN 3.38", "ARS 1435") // production has none of its own
 	return s
 }
 
 // Century is longer than any test moves the clock.
 const Century = 100 * 365 * 24 * time.Hour
 
-// Rate sets exchange rates as the operator does.
+// Rate sets exchange rates as the operator does. "BRL 5.4" means that one US dollar buys 5.40 BRL.
 func (s *Instance) Rate(t *testing.T, rates ...string) {
 	t.Helper()
 	var readings []pay.Reading
@@ -101,7 +104,8 @@ func (s *Instance) Rate(t *testing.T, rates ...string) {
 	Must(t, err)
 }
 
-// StartWith starts a service with another configuration.
+// StartWith starts a service. configure changes its configuration, which has no limits and no
+// exchange rates. The service ends with the test.
 func StartWith(t *testing.T, database string, c *Clock, configure func(*daemon.Config)) *Instance {
 	t.Helper()
 	master := bytes.Repeat([]byte{7}, vault.KeySize)
@@ -126,7 +130,8 @@ func StartWith(t *testing.T, database string, c *Clock, configure func(*daemon.C
 	return s
 }
 
-// End stops the service, unless the test did so.
+// End proves the invariants, stops the service and fails the test for each logged fault. A second
+// call does nothing.
 func (s *Instance) End(t *testing.T) {
 	s.Ended.Do(func() {
 		s.Clean(t)
@@ -135,18 +140,18 @@ func (s *Instance) End(t *testing.T) {
 	})
 }
 
-// Clean fails the test when an invariant of the database is broken.
+// Clean fails the test for each broken invariant.
 func (s *Instance) Clean(t *testing.T) {
 	t.Helper()
 	broken, err := s.App.Check(ctx)
 	Must(t, err)
 	for _, b := range broken {
-		t.Errorf("broken: %s", b)
+		t.Errorf("an invariant is broken: %s", b)
 	}
 }
 
-// NewShop makes a merchant of the standard tier, whose terms the tests' figures
-// follow from, with a shop and keys.
+// NewShop makes a merchant of the standard tier with a shop and keys, and returns the shop with its
+// secret sandbox key. The tests' figures depend on this tier's terms.
 func (s *Instance) NewShop(t *testing.T) Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
@@ -156,7 +161,7 @@ func (s *Instance) NewShop(t *testing.T) Client {
 	return Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
 
-// Sweep lets the reconciliation look at what is due until done says so.
+// Sweep runs the sweep until done returns true. what is as in Eventually.
 func (s *Instance) Sweep(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	Eventually(t, what, func() bool {

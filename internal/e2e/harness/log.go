@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// Faults is a log that keeps what a person on call would be woken by.
+// Faults is a log that keeps errors only: what would wake the person on call.
 type Faults struct {
 	Mu    sync.Mutex // owns what follows
 	Lines []string
 	muted bool
 }
 
-// Enabled keeps errors alone.
+// Enabled drops lines below the level of errors.
 func (f *Faults) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
 
-// WithAttrs changes nothing.
+// WithAttrs ignores the attributes.
 func (f *Faults) WithAttrs([]slog.Attr) slog.Handler { return f }
 
-// WithGroup changes nothing.
+// WithGroup ignores the group.
 func (f *Faults) WithGroup(string) slog.Handler { return f }
 
 // Handle keeps the line.
@@ -39,14 +39,14 @@ func (f *Faults) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Mute reports no fault of this test, nor one that is logged while the service stops.
+// Mute makes Report ignore all faults of this test, also those that are logged later.
 func (f *Faults) Mute() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.muted = true
 }
 
-// Forget removes all lines, where faults were to be.
+// Forget removes all lines: the test expected these faults.
 func (f *Faults) Forget() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
@@ -60,14 +60,14 @@ func (f *Faults) Empty() bool {
 	return len(f.Lines) == 0
 }
 
-// Take removes the lines that tell of something, of which there must be some.
+// Take removes the lines that contain a text. It fails the test if there are none.
 func (f *Faults) Take(t *testing.T, of string) {
 	t.Helper()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	kept := slices.DeleteFunc(f.Lines, func(line string) bool { return strings.Contains(line, of) })
 	if len(kept) == len(f.Lines) {
-		t.Errorf("the log tells nothing of %s", of)
+		t.Errorf("no line of the log contains %q", of)
 	}
 	f.Lines = kept
 }

@@ -15,12 +15,13 @@ import (
 
 var ctx = context.Background()
 
-// Main runs the tests of a room, on the engine that E2E_ENGINE names, if any, and then cleans up.
+// Main runs the tests of a room on the engine that E2E_ENGINE names, or on both, and then runs
+// cleanup. A run of all tests fails if they did not see what the room's promises.txt lists.
 func Main(m *testing.M, cleanup ...func()) {
 	watchTime()
 	dbtest.Only = os.Getenv("E2E_ENGINE") // the Makefile says why
-	if os.Getenv("GOGC") == "" {          // hundreds of services in one process are no node
-		_ = os.Setenv("GOGC", "400") // the daemon leaves it so
+	if os.Getenv("GOGC") == "" {          // the daemon's own setting is for one service in a process, not for hundreds
+		_ = os.Setenv("GOGC", "400") // then the daemon does not change it
 		debug.SetGCPercent(400)
 	}
 	dbtest.Prepare = func(ctx context.Context, database string) error {
@@ -33,8 +34,8 @@ func Main(m *testing.M, cleanup ...func()) {
 	dbtest.Main(suite{m}, cleanup...)
 }
 
-// suite is all tests of a room, and then the proof that they saw what they were to see of the
-// OpenAPI documents.
+// suite is all tests of a room, and then the proof that they saw what the room promises to see of
+// the OpenAPI documents.
 type suite struct{ m *testing.M }
 
 // Run is for dbtest.Main.
@@ -49,13 +50,13 @@ func (s suite) Run() int {
 		return 1
 	}
 	if len(unseen) > 0 {
-		fmt.Fprintln(os.Stderr, promised+" lists what no test of this room saw:\n\t"+strings.Join(unseen, "\n\t"))
+		fmt.Fprintln(os.Stderr, "no test of this room saw these lines of "+promised+":\n\t"+strings.Join(unseen, "\n\t"))
 		return 1
 	}
 	return 0
 }
 
-// partial reports whether only some of the tests were asked for.
+// partial reports whether this run leaves out tests, so that it cannot see every promise.
 func partial() bool {
 	if dbtest.Only == "postgres" {
 		return true

@@ -8,21 +8,25 @@ import (
 	"testing"
 )
 
-// Mistake is a request as a beginner sends it, and what it is told.
+// Mistake is a request that a beginner sends by mistake, and the reply that it gets.
 type Mistake struct {
-	Name, Method, Path, Body, Header string // Method: empty is POST with a body and GET without
+	// Method "" is POST with a body and GET without. Header is "Name: value" lines with | between
+	// them; "Name:" removes a header. Path gets APIPath in front; "//" stands for /api and "///" for
+	// the root.
+	Name, Method, Path, Body, Header string
 	Want                             string // status, code and param
 	Mend                             string // a part of the message
 }
 
-// mending is how a message says what to do: what to send, where to look, or what was meant.
+// mending matches a message that says what to do: what to send, where to look, or what was meant.
 var mending = regexp.MustCompile(`send |did you mean|must (be|have|name|start)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|at most|ends too early|check |name the shop|lists them`)
 
-// CheckMistake makes a mistake and fails the test unless the reply says how to mend it.
+// CheckMistake sends a mistake. It fails the test unless the reply is as wanted and says how to
+// correct the request.
 func CheckMistake(t *testing.T, o Client, c Mistake) {
 	t.Helper()
 	q := Request{Method: c.Method, Path: APIPath + c.Path, Body: c.Body, Header: http.Header{"Authorization": {"Bearer " + o.Credential}}}
-	switch { // the addresses that lack a part of the base
+	switch { // addresses without a part of APIPath
 	case strings.HasPrefix(c.Path, "///"):
 		q.Path = c.Path[2:]
 	case strings.HasPrefix(c.Path, "//"):
@@ -54,6 +58,6 @@ func CheckMistake(t *testing.T, o Client, c Mistake) {
 		t.Errorf("got  %s: %s\nwant %s: …%s…\nfor %s", got, message, c.Want, c.Mend, r)
 	}
 	if !mending.MatchString(message) {
-		t.Errorf("%q says no way to mend it", message)
+		t.Errorf("the message %q does not say how to correct the request", message)
 	}
 }

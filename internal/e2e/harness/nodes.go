@@ -31,15 +31,15 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// Nodes are two services on one PostgreSQL, with two accounts at providers.
+// Nodes are two nodes on one PostgreSQL, with two provider accounts: acme-1 is tried first.
 type Nodes struct {
 	A, B  *Instance
 	Clock *Clock
-	Live  Client // of node a
-	Lines [2]*Line
+	Live  Client   // calls node A, with a production key
+	Lines [2]*Line // acme-1, acme-2
 }
 
-// TwoNodes starts them. now is the clock of node a.
+// TwoNodes starts two nodes. now returns node A's time, from the clock that node B uses as it is.
 func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	t.Helper()
 	t.Parallel()
@@ -65,18 +65,18 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 		n.A.OpenAccount(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })
 		n.Lines[i] = l
 	}
-	Eventually(t, "node b knows the accounts", func() bool {
+	Eventually(t, "node B knows the accounts", func() bool {
 		var refused *problem.Error
 		return errors.As(n.B.App.Notices.Notify(ctx, "acme-2", provider.Notification{}), &refused) && refused.Code == problem.InvalidToken
 	})
-	n.B.Log.Forget() // the refusals
+	n.B.Log.Forget() // the notifications that it refused
 	return n
 }
 
-// Charged counts what the providers have.
+// Charged returns how many charges the providers have.
 func (n *Nodes) Charged() int { return len(n.Lines[0].Charges()) + len(n.Lines[1].Charges()) }
 
-// CalledBy reports whether a function with this end of its name is on the stack.
+// CalledBy reports whether a function whose name ends so is on the stack.
 func CalledBy(function string) bool {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
@@ -91,30 +91,31 @@ func CalledBy(function string) bool {
 	}
 }
 
-// Teller notifies of what the test says.
+// Teller is a provider that reads every notification as the notice Tells.
 type Teller struct {
 	provider.Provider
 	Tells pay.Notice
 }
 
-// Notices reads what the test says.
+// Notices returns the test's notice.
 func (p *Teller) Notices(context.Context, provider.Notification) ([]pay.Notice, error) {
 	return []pay.Notice{p.Tells}, nil
 }
 
-// Bank is a provider that keeps what it paid back, by reference, as a real one
-// does. What it answers is up to the test.
+// Bank is a provider that records by reference what it paid back. The test decides what it answers:
+// Answer to a request to refund, and OnQuery to a query. known is whether it paid this reference
+// back. does is whether it pays back now.
 type Bank struct {
 	*sandbox.Provider
 	Answer  func(r provider.RefundRequest, known bool) (does bool, o pay.Outcome)
 	OnQuery func(known bool) pay.Outcome
 
-	mu    sync.Mutex // owns what follows
-	Paid  map[string]int64
+	mu    sync.Mutex       // owns what follows
+	Paid  map[string]int64 // minor units, by reference
 	calls int
 }
 
-// Refund answers as the test says, and pays back if it says so.
+// Refund answers with Answer, and pays back if that says so.
 func (b *Bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	b.mu.Lock()
 	b.calls++
@@ -127,14 +128,14 @@ func (b *Bank) Refund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	return o
 }
 
-// Pay pays once, however often it is asked.
+// Pay pays a reference back. It does so once, however often it is called.
 func (b *Bank) Pay(r provider.RefundRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Paid[r.Reference] = r.Local.Minor
 }
 
-// QueryRefund answers as the test says.
+// QueryRefund answers with OnQuery.
 func (b *Bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outcome {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +143,8 @@ func (b *Bank) QueryRefund(_ context.Context, r provider.RefundRequest) pay.Outc
 	return b.OnQuery(known)
 }
 
-// Total is how much it paid back, in how many refunds and calls.
+// Total returns how much the bank paid back, in minor units, in how many refunds, and how often it
+// was called.
 func (b *Bank) Total() (sum int64, refunds, calls int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +154,7 @@ func (b *Bank) Total() (sum int64, refunds, calls int) {
 	return sum, len(b.Paid), b.calls
 }
 
-// Honest answers a question with what was done.
+// Honest is an OnQuery that tells the truth.
 func Honest(known bool) pay.Outcome {
 	if known {
 		return pay.Outcome{Kind: pay.Approved}
@@ -160,14 +162,13 @@ func Honest(known bool) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// Node is one of the service's nodes on a database, without its listener and
-// loops, with one provider.
+// Node opens a node without a listener and loops, with one provider account, sandbox-1.
 func Node(t *testing.T, database string, c *Clock, b provider.Provider, log *Faults) *app.App {
 	t.Helper()
 	return NodeAt(t, database, c, c.Now, b, log)
 }
 
-// NodeAt is node with a clock of the leases of its own.
+// NodeAt is Node with another clock for its leases.
 func NodeAt(t *testing.T, database string, c *Clock, lease func() time.Time, b provider.Provider, log *Faults) *app.App {
 	t.Helper()
 	return NodeOf(t, database, c, log, func(config *app.Config) {
@@ -175,7 +176,7 @@ func NodeAt(t *testing.T, database string, c *Clock, lease func() time.Time, b p
 	})
 }
 
-// NodeOf is a node that is configured by the test.
+// NodeOf opens a node without a listener and loops. configure sets its providers.
 func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func(*app.Config)) *app.App {
 	t.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
@@ -192,7 +193,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 	return a
 }
 
-// Acme is a new merchant's sandbox key.
+// Acme makes a merchant and returns who its sandbox key is.
 func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
@@ -202,7 +203,7 @@ func Acme(t *testing.T, a *app.App) base.Principal {
 	return who
 }
 
-// PaidCard takes a card payment of 25.50 for a new merchant.
+// PaidCard makes a card payment of 25.50 USD for a new merchant. It returns the scope and the id.
 func PaidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
 	t.Helper()
 	p, _, err := a.Payments.Create(ctx, Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
@@ -210,13 +211,13 @@ func PaidCard(t *testing.T, a *app.App) (tenant.Scope, string) {
 	return p.Scope, p.ID
 }
 
-// Sound proves the books and the log of a node.
+// Sound fails the test for each broken invariant and each logged fault.
 func Sound(t *testing.T, a *app.App, log *Faults) {
 	t.Helper()
 	broken, err := a.Check(ctx)
 	Must(t, err)
 	for _, b := range broken {
-		t.Errorf("broken: %s", b)
+		t.Errorf("an invariant is broken: %s", b)
 	}
 	log.Report(t)
 }
@@ -226,15 +227,15 @@ func ClaimsOf(payment string) pay.ClaimFilter {
 	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
 }
 
-// Till is a provider whose charges and questions are up to the test.
+// Till is a provider whose answers to charges and queries come from the test.
 type Till struct {
 	*sandbox.Provider
 	OnCharge func(ctx context.Context, r provider.Request) pay.Outcome
 	OnQuery  func(ctx context.Context, r provider.Request) pay.Outcome
 }
 
-// Charge does what the test says.
+// Charge answers with OnCharge.
 func (p *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome { return p.OnCharge(ctx, r) }
 
-// Query answers what the test says.
+// Query answers with OnQuery.
 func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome { return p.OnQuery(ctx, r) }

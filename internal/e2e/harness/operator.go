@@ -21,7 +21,7 @@ import (
 
 const adminBase = "/admin/v1"
 
-// Operator is who uses the admin API of a service, with a token.
+// Operator uses the admin API of a service with a token.
 type Operator struct {
 	*Instance
 	Name, Token string
@@ -47,8 +47,8 @@ func (d *Diary) String() string {
 	return d.text.String()
 }
 
-// Operated runs a test on each engine as the operator of a service where accounts
-// may be opened at the plain provider.
+// Operated runs a test on each engine as the operator ana of a service that has the admin API and
+// the adapter of the plain provider. After the test it fails if the log has an error or a secret.
 func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
 	t.Helper()
 	t.Parallel()
@@ -68,12 +68,12 @@ func Operated(t *testing.T, test func(t *testing.T, op Operator)) {
 		}
 		test(t, s.Operator(t, "ana", log))
 		if text := log.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "hush") || strings.Contains(text, "key-1") {
-			t.Errorf("the service logged a fault, or a secret:\n%s", text)
+			t.Errorf("the service logged an error or a secret:\n%s", text)
 		}
 	})
 }
 
-// Operator adds one.
+// Operator adds an operator to the service.
 func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
 	t.Helper()
 	token, _, err := s.App.Operators.Add(ctx, s.App.Self(), name, time.Time{})
@@ -81,7 +81,9 @@ func (s *Instance) Operator(t *testing.T, name string, log *Diary) Operator {
 	return Operator{s, name, token, log}
 }
 
-// Ask makes a request of the admin API and proves what holds for every reply.
+// Ask makes a request to the admin API. A header line "Name: " removes the header. It fails the
+// test if the reply may be cached, names another request, has a secret, or differs from the
+// OpenAPI document.
 func (op Operator) Ask(t *testing.T, method, path, body string, header ...string) Reply {
 	t.Helper()
 	q := Request{Method: method, Path: adminBase + path, Body: body, Header: http.Header{"Authorization": {"Bearer " + op.Token}}}
@@ -110,44 +112,45 @@ func (op Operator) Ask(t *testing.T, method, path, body string, header ...string
 		t.Errorf("X-Request-Id is %q: %s", id, r)
 	}
 	if strings.Contains(string(text), "hush") || strings.Contains(string(text), "key-1") || strings.Contains(string(text), op.Token) {
-		t.Errorf("the reply tells a secret: %s", r)
+		t.Errorf("the reply has a secret: %s", r)
 	}
 	PublishedForOperators.check(t, r)
 	return r
 }
 
-// Get reads.
+// Get makes a GET request.
 func (op Operator) Get(t *testing.T, path string) Reply {
 	t.Helper()
 	return op.Ask(t, http.MethodGet, path, "")
 }
 
-// Post posts JSON.
+// Post makes a POST request with a JSON body.
 func (op Operator) Post(t *testing.T, path, body string) Reply {
 	t.Helper()
 	return op.Ask(t, http.MethodPost, path, body)
 }
 
-// Patch changes what is named.
+// Patch makes a PATCH request with a JSON body.
 func (op Operator) Patch(t *testing.T, path, body string) Reply {
 	t.Helper()
 	return op.Ask(t, http.MethodPatch, path, body)
 }
 
-// Remove deletes.
+// Remove makes a DELETE request.
 func (op Operator) Remove(t *testing.T, path string) Reply {
 	t.Helper()
 	return op.Ask(t, http.MethodDelete, path, "")
 }
 
-// PlainAccount is the body that opens an account at an upstream which knows key-1.
+// PlainAccount returns the body that opens a production account at an upstream that accepts key-1.
+// more is further fields: JSON that begins with a comma, or "".
 func PlainAccount(id string, u *providertest.Upstream, more string) string {
 	return fmt.Sprintf(`{"id":%q,"adapter":"plain","environment":"production","baseUrl":%q,"credentials":{"apiKey":"key-1","webhookSecret":"%[1]s-hush"}%[3]s}`,
 		id, u.URL, more)
 }
 
-// Did fails the test unless the audit log has one entry of the act, in the name of
-// the operator and of the reply's request.
+// Did fails the test unless the audit log has exactly one entry of the act on the object, by this
+// operator and by the reply's request.
 func (op Operator) Did(t *testing.T, act audit.Act, object string, r Reply) {
 	t.Helper()
 	list, err := op.App.Audit(ctx, "", "", time.Time{}, 1000)
@@ -155,18 +158,18 @@ func (op Operator) Did(t *testing.T, act audit.Act, object string, r Reply) {
 	var found []audit.Entry
 	for _, e := range list {
 		if strings.Contains(fmt.Sprint(e), "hush") || strings.Contains(fmt.Sprint(e), "key-1") {
-			t.Errorf("the audit log tells a secret: %+v", e)
+			t.Errorf("the audit log has a secret: %+v", e)
 		}
 		if e.Act == act && e.Object == object && e.By.Request == r.Header.Get("X-Request-Id") {
 			found = append(found, e)
 		}
 	}
 	if len(found) != 1 || found[0].By.Kind != audit.ByOperator || found[0].By.ID != op.Name || found[0].By.IP != "127.0.0.1" {
-		t.Errorf("the audit log has %+v of %s, want one entry by %s", found, act, op.Name)
+		t.Errorf("the audit log has %+v for %s, want one entry by %s", found, act, op.Name)
 	}
 }
 
-// AuditActs reads a merchant's audit log.
+// AuditActs returns a merchant's audit log: 100 entries at most.
 func AuditActs(t *testing.T, o Client) []audit.Entry {
 	t.Helper()
 	list, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
@@ -174,7 +177,8 @@ func AuditActs(t *testing.T, o Client) []audit.Entry {
 	return list
 }
 
-// AuditEntry returns the one entry that says what was done to an object.
+// AuditEntry returns the entry of an act on an object. It ends the test unless there is exactly
+// one.
 func AuditEntry(t *testing.T, o Client, act audit.Act, object string) audit.Entry {
 	t.Helper()
 	var found []audit.Entry
@@ -184,23 +188,23 @@ func AuditEntry(t *testing.T, o Client, act audit.Act, object string) audit.Entr
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d entries of %s %s, want one of %v", len(found), act, object, AuditActs(t, o))
+		t.Fatalf("the audit log has %d entries of %s %s, want one: %v", len(found), act, object, AuditActs(t, o))
 	}
 	return found[0]
 }
 
-// AuditByRequest fails the test unless the entry names the shop's key and the
-// request of the reply.
+// AuditByRequest fails the test unless the entry names a key, the reply's request and the shop's
+// sandbox.
 func AuditByRequest(t *testing.T, o Client, e audit.Entry, r Reply) {
 	t.Helper()
 	by := e.By
 	if by.Kind != audit.ByKey || !strings.HasPrefix(by.ID, "key_") || by.IP != "127.0.0.1" || by.Request != r.Header.Get("X-Request-Id") {
-		t.Errorf("%s was done by %+v, want the key and the request %s", e.Act, by, r.Header.Get("X-Request-Id"))
+		t.Errorf("%s names the actor %+v, want a key and the request %s", e.Act, by, r.Header.Get("X-Request-Id"))
 	}
 	if want := (tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}); e.Scope != want {
-		t.Errorf("%s is of %+v, want %+v", e.Act, e.Scope, want)
+		t.Errorf("%s has the scope %+v, want %+v", e.Act, e.Scope, want)
 	}
 	if since := time.Since(e.At); since < 0 || since > Patience {
-		t.Errorf("%s was done at %s", e.Act, e.At)
+		t.Errorf("%s has the time %s, want now", e.Act, e.At)
 	}
 }

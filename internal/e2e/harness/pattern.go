@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// RowIDs are what rows of a list are called: their ids, or a line's number.
+// RowIDs returns the ids of a list reply's rows. A row without an id has a number instead.
 func RowIDs(t *testing.T, r Reply) (list []string) {
 	t.Helper()
 	rows, _ := r.Want(t, http.StatusOK).At(t, "data")
@@ -25,7 +25,7 @@ func RowIDs(t *testing.T, r Reply) (list []string) {
 	return list
 }
 
-// IDs returns the ids of a list reply.
+// IDs returns the ids of a list reply's rows. It is never nil.
 func IDs(t *testing.T, r Reply) []string {
 	t.Helper()
 	rows, _ := r.Want(t, http.StatusOK).At(t, "data")
@@ -36,7 +36,7 @@ func IDs(t *testing.T, r Reply) []string {
 	return list
 }
 
-// Cursor is the nextCursor of a page of a list, as JSON.
+// Cursor returns, as JSON, the nextCursor that a page must have. all is the ids of the whole list.
 func Cursor(page, all []string) string {
 	if len(page) == 0 || page[len(page)-1] == all[len(all)-1] {
 		return "null"
@@ -44,7 +44,7 @@ func Cursor(page, all []string) string {
 	return `"` + page[len(page)-1] + `"`
 }
 
-// Pagination is what a list says of its pages.
+// Pagination returns the pagination of a list reply.
 func Pagination(t *testing.T, r Reply) any {
 	t.Helper()
 	v, _ := r.At(t, "pagination")
@@ -53,8 +53,8 @@ func Pagination(t *testing.T, r Reply) any {
 
 const crockford = `[0-9A-HJKMNP-TV-Z]{26}`
 
-// placeholders stand in a pattern for the texts that a test cannot foretell.
-// "<number>" stands for a number, "<list>" for a list.
+// placeholders stand in a pattern for texts that a test cannot know beforehand. Besides them,
+// "<number>" stands for any number and "<list>" for any list.
 var placeholders = map[string]*regexp.Regexp{
 	"<txn>":    regexp.MustCompile(`^TXN-` + crockford + `$`),
 	"<claim>":  regexp.MustCompile(`^CLM-` + crockford + `$`),
@@ -77,8 +77,8 @@ var placeholders = map[string]*regexp.Regexp{
 	"<digits>": regexp.MustCompile(`^\d+$`),
 }
 
-// Compare lists how a JSON value differs from a pattern: the same JSON, with
-// placeholders for texts. No key may be missing and none may be added.
+// Compare lists how a JSON value differs from a pattern: the same JSON, with placeholders for
+// texts. The keys must be the same. path is where the value is, for the messages; "" is the whole.
 func Compare(path string, want, got any) (differences []string) {
 	name := strings.TrimPrefix(path, ".")
 	if name == "" {
@@ -96,7 +96,7 @@ func Compare(path string, want, got any) (differences []string) {
 			expected, known := w[key]
 			switch {
 			case !known:
-				differences = append(differences, fmt.Sprintf("%s has %s: %s, which should not be there", name, key, show(value)))
+				differences = append(differences, fmt.Sprintf("%s has %s: %s, want no %s", name, key, show(value), key))
 			case !there:
 				differences = append(differences, fmt.Sprintf("%s lacks %s", name, key))
 			default:

@@ -6,40 +6,40 @@ import (
 	"testing"
 )
 
-// PixOrder is an order of 10 USD, 54 BRL.
+// PixOrder returns the body of a production payment of 10 USD, which is 54 BRL.
 func (o Client) PixOrder(t *testing.T) string {
 	t.Helper()
 	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + o.Production().Method(t, "BRA", "pix") + `"}`
 }
 
-// Balance is what /me/balance shows of a shop on the standard tier. Movements
-// and the reserve have tests of their own.
+// Balance returns the pattern of /me/balance for a merchant on the standard tier. Movements and the
+// reserve have their own tests.
 func Balance(o Client, buckets, warnings, fees string) string {
 	return fmt.Sprintf(`{"merchantId":%q,"currency":"USD","balance":%s,"ledgerWarnings":%s,"tier":"standard","trustScore":600,
 		"rollingReservePct":5,"withdrawalFeeUsd":3,"refundFees":"returned","feeSummary":%s,"movements":"<list>","reserveSchedule":"<list>"}`, o.Merchant.ID, buckets, warnings, fees)
 }
 
-// EmptyBuckets is a balance without money.
+// EmptyBuckets is the buckets of a balance without money.
 const EmptyBuckets = `{"available":0,"pending":0,"frozen":0,"reserve":0}`
 
-// Profile is what /me shows of a sandbox shop.
+// Profile returns the pattern of /me for a shop's sandbox.
 func Profile(o Client, balance string) string {
 	return fmt.Sprintf(`{"id":%q,"name":"Acme","email":"ops@acme.example","industry":"retail","tier":"standard","trustScore":600,
 		"environment":"sandbox","capabilities":{"checkout":true,"directCharge":true,"refunds":true,"webhooks":true,"crypto":[],
 		"methods":["pix","spei","bank_transfer","card","cash"]},"balance":%s}`, o.Merchant.ID, balance)
 }
 
-// sandboxMethod is a test method, and what a payment by it looks like.
+// sandboxMethod is a test method, and how a payment over it looks.
 type sandboxMethod struct {
 	Id, Method, Country, Document   string
 	Status                          string
 	Local, Currency, Rate           string
-	Platform, Provider, Total, Held string
-	Data                            string // paymentData on get
+	Platform, Provider, Total, Held string // fees in USD, and the part that goes to the reserve
+	Data                            string // the pattern of paymentData
 }
 
-// SandboxMethods are the test methods (SBX-1), charged 25.50 USD on the
-// standard tier (platform 1.2 %, reserve 5 %, rates of fx).
+// SandboxMethods are the test methods (SBX-1), each with a payment of 25.50 USD on the standard
+// tier: platform fee 1.2 %, reserve 5 %, and the rates that Start sets.
 var SandboxMethods = []sandboxMethod{
 	{"sbx_pix", "pix", "BRA", "52998224725", "pending", "137.7", "BRL", "5.4", "0.31", "0.25", "0.56", "1.28",
 		`{"type":"pix","qrCode":"<text>","qrCodeImageUrl":"<url>","expiresAt":"<time>"}`},
@@ -53,28 +53,27 @@ var SandboxMethods = []sandboxMethod{
 		`{"type":"voucher","reference":"<digits>","barcode":"<digits>","barcodeImageUrl":"<url>","voucherUrl":"<url>","expiresAt":"<time>"}`},
 }
 
-// PaidByShopper is a payment of two events: payment.completed, and its alias of the
-// simulator.
+// PaidByShopper is a payment that waits for the shopper. When the simulator pays it, it has two
+// events: payment.completed, and the simulator's alias payment.captured.
 const PaidByShopper = `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`
 
-// Card is the least that pays.
+// Card is the shortest body of a payment. The payment is completed at once.
 const Card = `{"amount":25.5,"paymentMethodId":"sbx_card"}`
 
-// Method finds a production method's id.
+// Method returns the id of the first rail of a method in a country.
 func (o Client) Method(t *testing.T, country, slug string) string {
 	t.Helper()
 	r := o.Get(t, "/payment-methods?country="+country+"&method="+slug).Want(t, http.StatusOK)
 	return r.Text(t, "methods.0.paymentMethodId")
 }
 
-// stage is a place that a payment can be brought to.
+// stage is a state that a payment can be in. Bring makes such a payment and returns its id.
 type stage struct {
 	Name, Status string
 	Bring        func(t *testing.T, o Client) string
 }
 
-// Stages are the places a payment can be brought to, with the status it then
-// has.
+// Stages are the states that a payment can be in, with its status in each.
 var Stages = []stage{
 	{"pending", "pending", func(t *testing.T, o Client) string { return o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) }},
 	{"processing", "processing", func(t *testing.T, o Client) string {

@@ -22,11 +22,11 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// CLABE is the bank account of the tests.
+// CLABE is a valid Mexican bank account.
 const CLABE = "032180000118359719"
 
-// behind commits a change to the service's database past its API: what an
-// operator would do, or what would take days.
+// behind commits a change to the database without the service. It is for what an operator does, or
+// what takes days.
 func (s *Instance) behind(t *testing.T, change pay.Change) {
 	t.Helper()
 	db, err := store.Open(ctx, s.Database, store.Options{SealKey: s.Vault.Key("blocks")})
@@ -46,20 +46,21 @@ func (o Client) Fund(t *testing.T, live bool, cents int64) {
 	}}})
 }
 
-// Wallet adds one with the CLABE of the tests, unless a body is given.
+// Wallet adds a wallet with the CLABE, or with the body if one is given. It returns the id.
 func (o Client) Wallet(t *testing.T, body ...string) string {
 	t.Helper()
 	body = append(body, `{"type":"bank_account","currency":"MXN","destination":"`+CLABE+`"}`)
 	return o.Post(t, "/wallets", body[0]).Want(t, http.StatusCreated).Text(t, "id")
 }
 
-// Withdraw takes an amount that must be accepted and returns the id.
+// Withdraw requests a withdrawal of an amount in USD and returns its id. It ends the test unless
+// the status is 201.
 func (o Client) Withdraw(t *testing.T, amount string, header ...string) string {
 	t.Helper()
 	return o.Post(t, "/withdrawals", `{"amount":`+amount+`}`, header...).Want(t, http.StatusCreated).Text(t, "id")
 }
 
-// PayOut lets the loop look at what is due until the withdrawal stands so.
+// PayOut runs the loop of payouts until the withdrawal has a status. It returns the withdrawal.
 func (o Client) PayOut(t *testing.T, withdrawal, status string) Reply {
 	t.Helper()
 	var r Reply
@@ -72,24 +73,23 @@ func (o Client) PayOut(t *testing.T, withdrawal, status string) Reply {
 	return r
 }
 
-// Available reads how much may be withdrawn.
+// Available returns how much the merchant may withdraw, in USD.
 func Available(t *testing.T, o Client) string {
 	t.Helper()
 	return o.Get(t, "/me/balance").Want(t, http.StatusOK).Text(t, "balance.available")
 }
 
-// Payer is a payout provider that keeps what it was told, as a real one does. It
-// pays once for a reference.
+// Payer is a payout provider that records what it was asked to pay. It pays a reference only once.
 type Payer struct {
-	Mu    sync.Mutex // owns what follows
-	sends map[string]int
-	paid  map[string]payout.Request
-	send  func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: pay
-	query func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: the truth
-	Has   money.Amount                                       // what it says that the operator has there
+	Mu    sync.Mutex                                         // owns what follows
+	sends map[string]int                                     // calls to pay, by reference
+	paid  map[string]payout.Request                          // by reference
+	send  func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it pays
+	query func(b *Payer, r payout.Request) pay.PayoutOutcome // nil: it tells the truth
+	Has   money.Amount                                       // the operator's float that it reports; zero: it reports none
 }
 
-// Balance tells what the test lets it tell.
+// Balance returns Has. It is an error if Has has no currency.
 func (b *Payer) Balance(context.Context) (money.Amount, error) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -99,16 +99,17 @@ func (b *Payer) Balance(context.Context) (money.Amount, error) {
 	return b.Has, nil
 }
 
-// NewPayer is a bank that nobody has told anything.
+// NewPayer returns a payer that was asked to pay nothing yet.
 func NewPayer() *Payer { return &Payer{sends: map[string]int{}, paid: map[string]payout.Request{}} }
 
-// Adapter lets accounts be opened at the payer.
+// Adapter returns the adapter "bank", whose accounts pay out through the payer.
 func (b *Payer) Adapter() provider.Adapter {
 	return provider.Adapter{Name: "bank", Rails: []string{"spei.*", "pix.*", "bitcoin.*"}, OpenPayouts: func(provider.Account) (payout.Provider, error) { return b, nil },
 		Needs: map[string][]pay.HolderField{"pix.*": {pay.HolderName, pay.HolderDocument}}}
 }
 
-// Notices reads what the tests let the bank tell: the notices themselves.
+// Notices reads a notification: its body is the notices as JSON, and its header Signature is
+// "bank".
 func (b *Payer) Notices(_ context.Context, n provider.Notification) (list []pay.PayoutNotice, err error) {
 	if n.Header.Get("Signature") != "bank" {
 		return nil, provider.ErrUnsigned
@@ -120,7 +121,7 @@ func (b *Payer) Notices(_ context.Context, n provider.Notification) (list []pay.
 	return list, err
 }
 
-// PayOutBy opens a production account that pays out.
+// PayOutBy opens a production account at an adapter.
 func (s *Instance) PayOutBy(t *testing.T, adapter string, n acquiring.NewAccount) {
 	t.Helper()
 	n.Adapter, n.Live = adapter, true
@@ -128,7 +129,7 @@ func (s *Instance) PayOutBy(t *testing.T, adapter string, n acquiring.NewAccount
 	Must(t, err)
 }
 
-// Send pays, unless the test says otherwise.
+// Send pays, or does what Behave set.
 func (b *Payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -139,7 +140,7 @@ func (b *Payer) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	return b.Pay(r)
 }
 
-// Query tells the truth, unless the test says otherwise.
+// Query tells the truth, or what Behave set.
 func (b *Payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -149,7 +150,7 @@ func (b *Payer) Query(_ context.Context, r payout.Request) pay.PayoutOutcome {
 	return b.truth(r)
 }
 
-// Pay pays once for a reference.
+// Pay pays a reference. The caller has locked the payer.
 func (b *Payer) Pay(r payout.Request) pay.PayoutOutcome {
 	b.paid[r.Reference] = r
 	return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-" + r.Reference}
@@ -162,15 +163,15 @@ func (b *Payer) truth(r payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 }
 
-// Behave changes how the bank answers.
+// Behave sets how the payer answers calls and queries. nil: it pays, and tells the truth.
 func (b *Payer) Behave(send, query func(*Payer, payout.Request) pay.PayoutOutcome) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	b.send, b.query = send, query
 }
 
-// Told returns how often the bank was asked to pay a withdrawal, and whether
-// it did.
+// Told returns how often the payer was asked to pay a withdrawal's first reference, and what it
+// paid. ok is false if it did not pay.
 func (b *Payer) Told(withdrawal string) (sends int, paid payout.Request, ok bool) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -179,8 +180,9 @@ func (b *Payer) Told(withdrawal string) (sends int, paid payout.Request, ok bool
 	return b.sends[reference], paid, ok
 }
 
-// EachPayer runs a test against services whose production withdrawals a bank
-// pays, with a verified and funded merchant's live key and its active wallet.
+// EachPayer runs a test on each engine against a service that pays production withdrawals out
+// through a payer, at the account bank-1. The client has the production key of a verified merchant
+// with 1,000 USD available and an active wallet.
 func EachPayer(t *testing.T, test func(t *testing.T, o Client, b *Payer)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {

@@ -9,11 +9,12 @@ import (
 	"sync"
 )
 
-// promised is the file of a room that lists what its tests see of the OpenAPI documents. A whole run
-// of the room fails if they do not see it, and a test of the room docs has every promise in some list.
+// promised is a room's file of the promises that its tests see of the OpenAPI documents. A run of
+// the whole room fails if they do not see all of them. A test of the room docs proves that every
+// promise is in the file of some room.
 const promised = "testdata/promises.txt"
 
-// PromisesOf lists what the tests of rooms see, by the rooms' folders.
+// PromisesOf reads the promises that the tests of rooms see, by the rooms' folders.
 func PromisesOf(rooms []string) (map[string][]string, error) {
 	lists := map[string][]string{}
 	for _, room := range rooms {
@@ -28,7 +29,7 @@ func PromisesOf(rooms []string) (map[string][]string, error) {
 	return lists, nil
 }
 
-// unkept lists what this room's tests were to see of the documents, and did not.
+// unkept lists the promises of this room's file that its tests did not see.
 func unkept() (list []string, err error) {
 	lists, err := PromisesOf([]string{"."})
 	for _, promise := range lists["."] {
@@ -39,10 +40,10 @@ func unkept() (list []string, err error) {
 	return list, err
 }
 
-// witness remembers what of a document the tests saw.
+// witness records what the tests have seen of a document.
 type witness struct {
-	prefix string            // of its promises' names
-	unseen map[string]string // promises that no test can see, with the reason; a reply with one fails the test that sees it
+	prefix string            // of the promises' names
+	unseen map[string]string // error codes that no test can see, with the reason; a reply with such a code fails the test
 
 	mu   sync.Mutex      // owns what follows
 	seen map[string]bool // "post /payments 402 card_declined"
@@ -50,13 +51,13 @@ type witness struct {
 
 var witnessed = witness{seen: map[string]bool{}, unseen: map[string]string{"internal_error": noFault}}
 
-// noFault: a request that leads to one is a mistake of ours.
-const noFault = "no request is known that leads to one (TestFaultTellsNothingOfTheInside)"
+// noFault is why no test sees internal_error: a request that causes one is a bug of ours.
+const noFault = "no request is known that causes it (TestFaultTellsNothingOfTheInside)"
 
-// witnessedByOperators is of the admin API's document.
+// witnessedByOperators is for the admin API's document.
 var witnessedByOperators = witness{prefix: "admin ", seen: map[string]bool{}, unseen: map[string]string{
 	"internal_error":      noFault,
-	"service_unavailable": "the store's queue is full then (internal/store proves when)",
+	"service_unavailable": "it needs a full queue of the store (internal/store proves when)",
 }}
 
 func (w *witness) see(promise string) {
@@ -71,7 +72,8 @@ func (w *witness) saw(promise string) bool {
 	return w.seen[promise]
 }
 
-// answer names the promise that a reply keeps. An alias is what it stands for.
+// answer names the promise that a reply keeps. An alias has the name of the operation that it
+// stands for.
 func answer(method, template, status, code string) string {
 	if slices.Contains(shared, code) {
 		return code + " of any operation"
@@ -79,7 +81,7 @@ func answer(method, template, status, code string) string {
 	return strings.TrimSpace(strings.Join([]string{method, Canonical(template), status, code}, " "))
 }
 
-// Canonical is the name that a legacy alias stands for.
+// Canonical returns the path that a legacy alias stands for.
 func Canonical(template string) string {
 	if rest, ok := strings.CutPrefix(template, "/transactions"); ok {
 		return "/payments" + rest
@@ -87,18 +89,17 @@ func Canonical(template string) string {
 	return template
 }
 
-// shared are the codes that any operation answers alike; one that answers is
-// enough.
+// shared are the codes that every operation answers in the same way. It is enough to see each once.
 var shared = []string{
 	"missing_credentials", "invalid_api_key", "invalid_token", "token_expired", "shop_required", "key_kind_not_allowed",
 	"invalid_request", "invalid_json", "missing_field", "payload_too_large", "content_type_required", "idempotency_conflict",
 	"rate_limited", "internal_error", "service_unavailable",
-	// The same whichever operation takes the payment.
+	// The same for every operation that makes a payment.
 	"amount_invalid", "amount_above_maximum", "amount_out_of_limits", "unsupported_method", "unsupported_country", "production_key_refused",
 	"forbidden", "card_declined", "insufficient_funds", "expired_card", "fraud_blocked", "three_ds_required", "cascade_exhausted",
 }
 
-// Promises lists what the document promises, but for what no test can see.
+// Promises lists what the document promises, except what no test can see.
 func (s *Spec) Promises() (list []string) {
 	webhooks, _ := s.Tree["webhooks"].(map[string]any)
 	for kind := range webhooks {
@@ -120,7 +121,7 @@ func (s *Spec) Promises() (list []string) {
 	return slices.Compact(list)
 }
 
-// codes are those that a reply may have, or the empty one of a success.
+// codes lists the error codes that a response may have. A response without error codes has "".
 func (s *Spec) codes(method, template, status string) (codes []string) {
 	response, _ := s.Node([]string{"paths", template, method, "responses", status})
 	if ref, ok := response["$ref"].(string); ok {

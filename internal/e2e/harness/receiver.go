@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// Due is when the next delivery comes due, zero when none waits.
+// Due returns when the next delivery is due. It is zero if none waits.
 func (s *Instance) Due(t *testing.T) time.Time {
 	t.Helper()
 	due, err := s.App.OldestDue(ctx)
@@ -25,7 +25,8 @@ func (s *Instance) Due(t *testing.T) time.Time {
 	return due["deliveries"]
 }
 
-// told lists the types and numbers of what an endpoint got about an object, in the order of arrival.
+// told lists the events of an object that the endpoint got, in the order of arrival: "type
+// sequence, type sequence".
 func (c *Receiver) told(object string) string {
 	var list []string
 	for _, d := range c.Deliveries() {
@@ -36,14 +37,14 @@ func (c *Receiver) told(object string) string {
 	return strings.Join(list, ", ")
 }
 
-// IsTold waits until the events of an object are these.
+// IsTold waits until the endpoint has exactly these events of an object, and no delivery waits.
+// want is "type sequence, type sequence", in the order of arrival.
 func (c *Receiver) IsTold(t *testing.T, object, want string) {
 	t.Helper()
-	Eventually(t, want+" has come", func() bool { return c.told(object) == want && c.Instance.Due(t).IsZero() })
+	Eventually(t, "the endpoint has exactly "+want, func() bool { return c.told(object) == want && c.Instance.Due(t).IsZero() })
 }
 
-// Receiver is a shop's own endpoint. It keeps every delivery in the order of
-// arrival.
+// Receiver is a shop's own endpoint. It keeps every delivery, in the order of arrival.
 type Receiver struct {
 	*httptest.Server
 	Instance *Instance
@@ -60,13 +61,13 @@ type Received struct {
 	Event  map[string]any
 }
 
-// Text returns what the event has at a path.
+// Text returns the event's value at a dotted path as text: "<nil>" if there is none.
 func (d Received) Text(path string) string {
 	v, _ := At(d.Event, path)
 	return fmt.Sprint(v)
 }
 
-// Receive starts an endpoint that answers 204 until it is told otherwise.
+// Receive starts an endpoint that answers 204. Answers changes that.
 func (s *Instance) Receive(t *testing.T) *Receiver {
 	t.Helper()
 	c := &Receiver{Instance: s, answer: Respond(http.StatusNoContent)}
@@ -88,8 +89,8 @@ func (s *Instance) Receive(t *testing.T) *Receiver {
 		go func() { c.Close(); close(closed) }()
 		select {
 		case <-closed:
-		case <-time.After(Patience): // a test that failed has let an answer wait for ever
-			t.Errorf("the endpoint still holds an answer %s after the test", Patience)
+		case <-time.After(Patience): // the test failed before it let a blocked handler go on
+			t.Errorf("%s after the test, a handler of the endpoint still runs", Patience)
 		}
 	})
 	return c
@@ -100,24 +101,24 @@ func Respond(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// Answers changes what the endpoint answers.
+// Answers sets the handler that answers the next deliveries.
 func (c *Receiver) Answers(h http.HandlerFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = h
 }
 
-// Deliveries returns what came so far.
+// Deliveries returns the deliveries so far.
 func (c *Receiver) Deliveries() []Received {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.got)
 }
 
-// Await returns what came once there are n deliveries, dispatching meanwhile.
+// Await dispatches deliveries until the endpoint has n of them, or more. It returns all.
 func (c *Receiver) Await(t *testing.T, n int) []Received {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool {
+	Eventually(t, fmt.Sprintf("the endpoint has %d deliveries", n), func() bool {
 		_, err := c.Instance.App.Webhooks.Dispatch(ctx)
 		Must(t, err)
 		return len(c.Deliveries()) >= n
@@ -125,8 +126,8 @@ func (c *Receiver) Await(t *testing.T, n int) []Received {
 	return c.Deliveries()
 }
 
-// About waits until everything is sent and returns the deliveries about one
-// payment in the order of the events. Other than n is an error.
+// About waits until no delivery waits, and returns the deliveries about a payment and its claims,
+// in the order of the events. It fails the test unless there are exactly n.
 func (c *Receiver) About(t *testing.T, payment string, n int) []Received {
 	t.Helper()
 	find := func() (list []Received) {
@@ -137,7 +138,7 @@ func (c *Receiver) About(t *testing.T, payment string, n int) []Received {
 		}
 		return list
 	}
-	Eventually(t, fmt.Sprintf("%d events of %s have come and nothing waits to be sent", n, payment), func() bool {
+	Eventually(t, fmt.Sprintf("the endpoint has %d events of %s and no delivery waits", n, payment), func() bool {
 		return len(find()) >= n && c.Instance.Due(t).IsZero()
 	})
 	list := find()
@@ -147,12 +148,12 @@ func (c *Receiver) About(t *testing.T, payment string, n int) []Received {
 			cmp.Compare(a.Text("sequence"), b.Text("sequence")))
 	})
 	if len(list) != n {
-		t.Errorf("%d events of %s have come, want %d: %v", len(list), payment, n, Types(list))
+		t.Errorf("the endpoint has %d events of %s, want %d: %v", len(list), payment, n, Types(list))
 	}
 	return list
 }
 
-// Types lists the events of deliveries.
+// Types lists the event types of deliveries, with spaces between them.
 func Types(list []Received) string {
 	var names []string
 	for _, d := range list {
@@ -161,68 +162,69 @@ func Types(list []Received) string {
 	return strings.Join(names, " ")
 }
 
-// Subscribe adds an endpoint to the shop and returns the reply. Where it is for all events,
-// those are of the first set: most tests count what comes of a payment's outcome.
+// Subscribe adds an endpoint to the shop and returns the reply. events is a JSON list without
+// brackets. "*" is all events of the first version of the set, because most tests count a
+// payment's events.
 func (o Client) Subscribe(t *testing.T, url, events string) Reply {
 	t.Helper()
 	return o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":[%s],"eventsVersion":%q}`, url, events, hook.FirstEvents)).Want(t, http.StatusCreated)
 }
 
-// Verify fails the test unless the delivery is signed and labelled as it
-// has to be (HOOK-8, HOOK-9, HOOK-10).
+// Verify fails the test unless the delivery's signatures, headers and event are right (HOOK-8,
+// HOOK-9, HOOK-10).
 func (d Received) Verify(t *testing.T, s *Instance, secret string) {
 	t.Helper()
 	if err := webhook.Verify(d.Header.Get(webhook.SignatureHeader), d.Body, secret, s.Clock.Now(), webhook.Tolerance); err != nil {
-		t.Errorf("the signature %q does not hold: %v", d.Header.Get(webhook.SignatureHeader), err)
+		t.Errorf("the signature %q is not valid: %v", d.Header.Get(webhook.SignatureHeader), err)
 	}
 	id, kind := d.Text("id"), d.Text("type")
 	if got := d.Header.Get("X-Service-Event"); got != kind {
-		t.Errorf("X-Service-Event is %q for %s", got, kind)
+		t.Errorf("X-Service-Event is %q, want %s", got, kind)
 	}
 	if got := d.Header.Get("X-Service-Delivery"); !strings.HasPrefix(got, "dlv_") {
 		t.Errorf("X-Service-Delivery is %q, want dlv_…", got)
 	}
 	if got := d.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type is %q", got)
+		t.Errorf("Content-Type is %q, want application/json", got)
 	}
 	if got := d.Header.Get("Webhook-Id"); got != id {
-		t.Errorf("webhook-id is %q, want the event's, %s", got, id)
+		t.Errorf("Webhook-Id is %q, want the event's id %s", got, id)
 	}
 	stamp := d.Header.Get("Webhook-Timestamp")
 	if !strings.HasPrefix(d.Header.Get(webhook.SignatureHeader), "t="+stamp+",v1=") || !strings.HasPrefix(d.Header.Get("Webhook-Signature"), "v1,") {
-		t.Errorf("the two signatures are of different times: %v", d.Header)
+		t.Errorf("a signature has another time than Webhook-Timestamp, or another form: %v", d.Header)
 	}
 	if found := upstream.Find(d.Body); found != nil {
-		t.Errorf("the event tells of a provider (%s): %s", found, d.Body)
+		t.Errorf("the event names a provider (%s): %s", found, d.Body)
 	}
 	s.Spec.CheckEvent(t, kind, d.Body)
 }
 
-// Awaits waits for what the service does by itself at an endpoint.
+// Awaits waits until the service's own loop has sent n deliveries, or more. It returns all.
 func (c *Receiver) Awaits(t *testing.T, n int) []Received {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%d deliveries have come", n), func() bool { return len(c.Deliveries()) >= n })
+	Eventually(t, fmt.Sprintf("the endpoint has %d deliveries", n), func() bool { return len(c.Deliveries()) >= n })
 	return c.Deliveries()
 }
 
-// Subscribed is a subscription during a test.
+// Subscribed is a shop with one of its subscriptions.
 type Subscribed struct {
 	Client
 	ID     string
 	Secret string
 }
 
-// Hook subscribes, and keeps the id and the secret.
+// Hook is Subscribe, but returns the id and the secret with the shop.
 func (o Client) Hook(t *testing.T, url, events string) Subscribed {
 	t.Helper()
 	r := o.Subscribe(t, url, events)
 	return Subscribed{o, r.Text(t, "id"), r.Text(t, "secret")}
 }
 
-// Path is the webhook's, with more behind it.
+// Path returns the path of the subscription, with rest at its end.
 func (h Subscribed) Path(rest string) string { return "/webhooks/" + h.ID + rest }
 
-// Log lists the deliveries that a query selects.
+// Log returns the deliveries that a query such as "?limit=1" selects.
 func (h Subscribed) Log(t *testing.T, query string) Reply {
 	t.Helper()
 	return h.Get(t, h.Path("/deliveries"+query)).Want(t, http.StatusOK)
@@ -243,7 +245,7 @@ func (h Subscribed) Last(t *testing.T, status string) Reply {
 	return h.Get(t, h.Path("/deliveries/"+id)).Want(t, http.StatusOK)
 }
 
-// Inbox makes a managed subscription.
+// Inbox makes a subscription with a managed inbox.
 func Inbox(t *testing.T, o Client, events string) Subscribed {
 	t.Helper()
 	r := o.Post(t, "/webhooks", `{"events":[`+events+`],"eventsVersion":"2026-11-21"}`).Want(t, http.StatusCreated)

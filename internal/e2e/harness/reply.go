@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Same fails the test unless the second reply repeats the first one and says
-// so. The id of the request is its own.
+// Same fails the test unless the second reply is a replay of the first one, and says so. Only the
+// request's id may differ.
 func Same(t *testing.T, first, second Reply) {
 	t.Helper()
 	if first.Header.Get("Idempotency-Replayed") != "" || second.Header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("Idempotency-Replayed is %q and then %q, want none and then true: %s",
+		t.Errorf("Idempotency-Replayed is %q, then %q, want none, then true: %s",
 			first.Header.Get("Idempotency-Replayed"), second.Header.Get("Idempotency-Replayed"), second)
 	}
 	normal := func(r Reply) string {
@@ -26,7 +26,7 @@ func Same(t *testing.T, first, second Reply) {
 	}
 }
 
-// Reply is what came back for a request.
+// Reply is the reply to a request.
 type Reply struct {
 	request Request
 	Status  int
@@ -34,7 +34,7 @@ type Reply struct {
 	Body    []byte
 }
 
-// String is what a failing test prints: the request and the reply.
+// String returns the request and the reply, for failure messages.
 func (r Reply) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n> %s %s", r.request.Method, clip(r.request.Path))
@@ -48,7 +48,7 @@ func (r Reply) String() string {
 	return b.String()
 }
 
-// clip shortens what would fill the screen.
+// clip shortens a text that would fill the screen.
 func clip(s string) string {
 	const enough = 4000
 	if len(s) <= enough {
@@ -66,8 +66,7 @@ func (r Reply) Want(t *testing.T, status int) Reply {
 	return r
 }
 
-// Is fails the test unless the reply has the status and a body like the
-// pattern (see compare).
+// Is fails the test unless the reply has the status, and a body that fits the pattern. See Compare.
 func (r Reply) Is(t *testing.T, status int, pattern string) {
 	t.Helper()
 	if r.Status != status {
@@ -79,8 +78,7 @@ func (r Reply) Is(t *testing.T, status int, pattern string) {
 	}
 }
 
-// Refused fails the test unless the reply is the error that want tells as
-// problem does.
+// Refused fails the test unless the reply is the error want, in the form of Problem.
 func (r Reply) Refused(t *testing.T, want string) {
 	t.Helper()
 	if got := r.Problem(t); got != want {
@@ -88,7 +86,7 @@ func (r Reply) Refused(t *testing.T, want string) {
 	}
 }
 
-// Tells fails the test unless a part of the reply is as a JSON text says.
+// Tells fails the test unless the value at a dotted path fits the pattern want. See Compare.
 func (r Reply) Tells(t *testing.T, path, want string) {
 	t.Helper()
 	got, _ := r.At(t, path)
@@ -97,8 +95,9 @@ func (r Reply) Tells(t *testing.T, path, want string) {
 	}
 }
 
-// Problem tells an error in one line: status, code, type, and what there is of
-// param, decline, issues, missing, reason, from and action.
+// Problem returns an error in one line: status, code, type, and those of param, decline, issues,
+// missing, reason, from, action and boundViolated that the error has. A reply below 400 is its
+// status.
 func (r Reply) Problem(t *testing.T) string {
 	t.Helper()
 	if r.Status < 400 {
@@ -139,13 +138,13 @@ func (r Reply) Problem(t *testing.T) string {
 	return strings.Join(parts, " ")
 }
 
-// At returns the value at a dotted path such as data.0.id.
+// At returns the body's value at a dotted path such as data.0.id. It is false if there is none.
 func (r Reply) At(t *testing.T, path string) (any, bool) {
 	t.Helper()
 	return At(Decode(t, r.Body), path)
 }
 
-// At returns the value at a dotted path such as data.0.id.
+// At returns the value at a dotted path such as data.0.id. It is false if there is none.
 func At(v any, path string) (any, bool) {
 	for part := range strings.SplitSeq(path, ".") {
 		switch t := v.(type) {
@@ -168,18 +167,17 @@ func At(v any, path string) (any, bool) {
 	return v, true
 }
 
-// Text returns the value at a path as text; it ends the test where there is
-// none.
+// Text returns the value at a dotted path as text. It ends the test if there is none.
 func (r Reply) Text(t *testing.T, path string) string {
 	t.Helper()
 	v, ok := r.At(t, path)
 	if !ok {
-		t.Fatalf("nothing at %s: %s", path, r)
+		t.Fatalf("the reply has no %s: %s", path, r)
 	}
 	return fmt.Sprint(v)
 }
 
-// Decode reads JSON with its numbers as they are written.
+// Decode reads JSON. Numbers are json.Number, so that they stay as they are written.
 func Decode(t *testing.T, text []byte) any {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))

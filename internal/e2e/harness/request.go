@@ -14,17 +14,16 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// OneMiB is a body filled up with spaces to exactly the limit.
+// OneMiB returns a body with spaces at its end, exactly 1 MiB long: the largest that is accepted.
 func OneMiB(body string) string { return body + strings.Repeat(" ", 1<<20-len(body)) }
 
-// AsJSON is the header of a body in JSON.
+// AsJSON is the header line of a JSON body.
 const AsJSON = "Content-Type: application/json"
 
-// TooMany is how a limit refuses, as Problem tells it.
+// TooMany is the error of a limit, in the form of Problem.
 const TooMany = "429 rate_limited rate_limit_error"
 
-// Limited runs a test against a service that keeps its limits, with a clock that
-// stands still.
+// Limited runs a test on each engine against a service that enforces its limits. See StartLimited.
 func Limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.T, s *Instance), proxies ...netip.Prefix) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -32,34 +31,35 @@ func Limited(t *testing.T, configure func(*daemon.Limits), test func(t *testing.
 	})
 }
 
-// Few are limits small enough to be used up in a moment.
+// Few sets limits that a test uses up at once: requests per second.
 func Few(l *daemon.Limits) {
 	l.Tiers = map[tenant.Tier]int{tenant.Starter: 1, tenant.Standard: 2, tenant.Premium: 4, tenant.Trusted: 8}
 	l.Sandbox = 3
 }
 
-// LoginBody asks for tokens with a pair of keys.
+// LoginBody returns the body of a login with a key pair.
 func LoginBody(key, secret string) string {
 	return fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, key, secret)
 }
 
-// With is the least that pays, with more fields.
+// With returns Card with more fields.
 func With(fields string) string { return strings.TrimSuffix(Card, "}") + "," + fields + "}" }
 
-// Request is a request as it goes over the wire.
+// Request is an HTTP request.
 type Request struct {
 	Method string
 	Path   string // with the query
 	Body   string
 	Header http.Header
-	Host   string // the Host header; empty: the service's own
+	Host   string // the Host header; "" is the service's own
 }
 
-// upstream is a provider's name where no merchant may see it. A PIX code holds
-// "sandbox-" and twelve digits.
+// upstream matches a provider's name or reference, which no merchant may see. It does not match a
+// PIX code, which has "sandbox-" and twelve digits.
 var upstream = regexp.MustCompile(`sandbox-[123](\D|$)|providerRef`)
 
-// Send makes a request and proves what holds for every reply.
+// Send makes a request. If the path is of the API, it fails the test if the reply names a provider
+// or another request, has wrong headers, or differs from the OpenAPI document.
 func (s *Instance) Send(t *testing.T, q Request) Reply {
 	t.Helper()
 	req, err := http.NewRequest(q.Method, s.URL+q.Path, strings.NewReader(q.Body))
@@ -80,22 +80,22 @@ func (s *Instance) Send(t *testing.T, q Request) Reply {
 		return r
 	}
 	if got := r.Header.Get("Service-Version"); got != "2026-11-21" {
-		t.Errorf("Service-Version is %q: %s", got, r)
+		t.Errorf("Service-Version is %q, want 2026-11-21: %s", got, r)
 	}
 	if got := r.Header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type is %q: %s", got, r)
+		t.Errorf("Content-Type is %q, want application/json: %s", got, r)
 	}
 	if id := r.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || r.Status >= 400 && id != r.Text(t, "error.requestId") {
 		t.Errorf("X-Request-Id is %q: %s", id, r)
 	}
 	if found := upstream.Find(body); found != nil {
-		t.Errorf("the reply tells of a provider (%s): %s", found, r)
+		t.Errorf("the reply names a provider (%s): %s", found, r)
 	}
 	s.Spec.check(t, r)
 	return r
 }
 
-// Raw makes a request and returns its reply as it is, with the body.
+// Raw makes a request and returns the reply and its body, without any check.
 func Raw(t *testing.T, s *Instance, method, path, body string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))

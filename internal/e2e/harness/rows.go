@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Exec returns a function that writes to the database, past the service.
+// Exec returns a function that writes to the database without the service, and one that closes the
+// connection.
 func (s *Instance) Exec(t *testing.T) (exec func(text string, args ...any), closeDB func()) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
@@ -23,8 +24,8 @@ func (s *Instance) Exec(t *testing.T) (exec func(text string, args ...any), clos
 	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); Must(t, err) }, func() { Must(t, conn.Close(ctx)) }
 }
 
-// Open returns a function that reads rows, their values with \x1f between
-// them.
+// Open returns a function that reads rows, and one that closes the connection. The values of a row
+// have \x1f between them.
 func (s *Instance) Open(t *testing.T) (query func(text string) []string, closeDB func()) {
 	t.Helper()
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// An amount at a limit is taken, and one beyond it is refused with the same code, by every
-// entry that takes money (PAY-14).
+// Every operation with an amount accepts the amount at a limit, and refuses an amount beyond it with
+// the same code (PAY-14).
 func TestAmountsAreRefusedAlikeByEveryEntry(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -17,7 +17,7 @@ func TestAmountsAreRefusedAlikeByEveryEntry(t *testing.T) {
 		o.Wallet(t)
 		paid := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`)
 		const ok = ""
-		asks := map[string]string{ // in USD; half a million of BRL and some are as much
+		asks := map[string]string{ // in USD unless it has a currency; 540000 BRL are 100000 USD
 			"0.01": ok, "100000": ok, `540000,"currency":"BRL"`: ok,
 			"0": "amount_invalid", "-0.01": "amount_invalid", "0.001": "amount_invalid", `0,"currency":"BRL"`: "amount_invalid",
 			"100000.01": "amount_above_maximum", "1e30": "amount_above_maximum", "1e400": "amount_above_maximum",

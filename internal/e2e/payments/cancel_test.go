@@ -26,12 +26,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// notPending is the refusal of a cancel in a status.
+// notPending returns the error of a cancel of a payment that has the status.
 func notPending(status string) string {
 	return "409 conflict_state conflict_error from=" + status + " action=cancel"
 }
 
-// A shop cancels a pending payment: it is failed, and its event says so, once.
+// When a shop cancels a pending payment, the payment fails, with one event.
 func TestPendingPaymentIsCanceled(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -43,30 +43,30 @@ func TestPendingPaymentIsCanceled(t *testing.T) {
 			id := o.Create(t, `{"amount":25.5,"paymentMethodId":"`+m.Id+`","documentId":"`+m.Document+`","hostedCheckout":true}`)
 			r := o.Post(t, "/payments/"+id+"/cancel", "").Want(t, http.StatusOK)
 			if r.Text(t, "id") != id || r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "canceled" {
-				t.Errorf("canceled, %s is %s", m.Id, r)
+				t.Errorf("a canceled payment over %s is %s", m.Id, r)
 			}
 			if _, told := r.At(t, "timestamps.failed"); !told {
-				t.Errorf("a canceled payment does not tell when it failed: %s", r)
+				t.Errorf("a canceled payment has no time of its failure: %s", r)
 			}
 			same := o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
 			again := o.Post(t, "/transactions/"+id+"/cancel", `{}`).Want(t, http.StatusOK)
 			if string(same.Body) != string(r.Body) || string(again.Body) != string(r.Body) {
-				t.Errorf("canceled it was\n%s\nread it is\n%s\nand canceled again\n%s", r, same, again)
+				t.Errorf("the replies to a cancel, a read and a second cancel differ:\n%s\n%s\n%s", r, same, again)
 			}
-			// Its shopper is not asked to pay for it once more.
+			// Its shopper cannot try again.
 			if _, err := s.App.Sessions.RetryPayment(ctx, id); err == nil {
-				t.Error("the shopper of a canceled payment may try again")
+				t.Error("the shopper of a canceled payment can try again")
 			}
-			harness.Eventually(t, "the inbox is told", func() bool { return strings.Contains(string(in.Get(t, in.Path("/inbox")).Body), id) })
+			harness.Eventually(t, "the inbox has the event of the payment", func() bool { return strings.Contains(string(in.Get(t, in.Path("/inbox")).Body), id) })
 			story, err := s.App.Story(ctx, id)
 			harness.Must(t, err)
 			if n := strings.Count(story, string(hook.PaymentFailed)); n == 0 || strings.Contains(story, string(hook.PaymentCompleted)) {
-				t.Errorf("the story of a canceled payment:\n%s", story)
+				t.Errorf("the story of a canceled payment lacks payment.failed or has payment.completed:\n%s", story)
 			}
 			shown, err := s.App.Sessions.Shown(ctx, id)
 			harness.Must(t, err)
 			if shown.Sequence != 1 {
-				t.Errorf("canceling it twice told %d events, want 1", shown.Sequence)
+				t.Errorf("two cancels made %d events, want 1", shown.Sequence)
 			}
 		}
 	})
@@ -105,7 +105,7 @@ func TestOnlyAPendingPaymentIsCanceled(t *testing.T) {
 	})
 }
 
-// What the provider of a payment does with the order to end its charge.
+// A cancel tells the provider to end the charge. The provider may do it, refuse, or not answer.
 func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 	refuses := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodDelete {
@@ -116,10 +116,10 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fault  harness.Fault
-		swift  bool
-		answer string // "" for 200
-		books  string // how the charge stands at the provider
-		then   string // what the payment is in the end
+		swift  bool   // the shopper pays first
+		answer string // the error of the cancel; "": 200
+		books  string // the charge's status at the provider
+		then   string // the payment's status in the end
 	}{
 		"it ends it":                   {nil, false, "", "canceled", "failed"},
 		"the shopper was faster":       {nil, true, notPending("completed"), "paid", "completed"},
@@ -145,27 +145,27 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 					r.Refused(t, c.answer)
 				}
 				if got := first.Charges()[strings.TrimPrefix(id, "TXN-")+"-1"]; !strings.HasSuffix(got, c.books) {
-					t.Errorf("at the provider the charge is %s, want %s", got, c.books)
+					t.Errorf("the charge at the provider is %s, want %s", got, c.books)
 				}
 				first.Fails(nil)
-				if name == "another amount came" { // the window ends it, as ever
+				if name == "another amount came" { // the window ends the payment, as without a cancel
 					for range 3 {
 						d.Pass(t, 31*24*time.Hour)
 					}
 				} else {
-					d.Pass(t, time.Minute) // the sweep goes on where the call did not know
+					d.Pass(t, time.Minute) // the sweep settles what the call left unknown
 				}
 				after := d.Live.Get(t, "/payments/"+id)
 				if after.Text(t, "status") != c.then {
 					t.Errorf("in the end the payment is %s, want %s", after, c.then)
 				}
 				if c.then == "failed" && name != "another amount came" && after.Text(t, "failure.code") != "canceled" {
-					t.Errorf("it failed otherwise than canceled: %s", after)
+					t.Errorf("want the failure canceled: %s", after)
 				}
 				if c.answer != "" && strings.HasPrefix(c.answer, "503") {
 					again := d.Live.Post(t, "/payments/"+id+"/cancel", "").Want(t, http.StatusOK)
 					if again.Text(t, "failure.code") != "canceled" {
-						t.Errorf("asked again, the cancel says %s", again)
+						t.Errorf("a second cancel returns %s, want the failure canceled", again)
 					}
 				}
 			})
@@ -173,8 +173,8 @@ func TestProviderIsToldToEndACanceledCharge(t *testing.T) {
 	}
 }
 
-// While nobody knows whether its charge has ended, a payment is pending, its shopper is not
-// asked to pay, and it is asked about on. What the provider tells by itself counts.
+// While it is unknown whether the charge has ended, a canceled payment stays pending, and its page
+// does not ask the shopper to pay. A notification of the provider ends it.
 func TestUnknownCancelIsNotCanceled(t *testing.T) {
 	for said, want := range map[string]string{"paid": "completed", "canceled": "failed", "declined": "failed"} {
 		t.Run(said, func(t *testing.T) {
@@ -189,23 +189,23 @@ func TestUnknownCancelIsNotCanceled(t *testing.T) {
 				}
 				d.Pass(t, time.Minute)
 				if got := d.Live.Status(t, id); got != "pending" {
-					t.Fatalf("nobody knows, and the payment is %s", got)
+					t.Fatalf("after a cancel of unknown outcome the payment is %s, want pending", got)
 				}
 				if _, page, _ := d.Visit(t, "/pay/"+id); strings.Contains(page, "qr.svg") {
-					t.Error("the shopper is asked to pay a payment that is being canceled")
+					t.Error("the page asks the shopper to pay a payment that is being canceled")
 				}
 				first.Fails(nil)
 				d.TellUpstream(t, first.Upstream, id, 1, said, "acme-1-hush").Want(t, http.StatusOK)
 				after := d.Live.Get(t, "/payments/"+id)
 				if after.Text(t, "status") != want || want == "failed" && after.Text(t, "failure.code") != "canceled" {
-					t.Errorf("told that it is %s, the payment is %s", said, after)
+					t.Errorf("after the notification %s the payment is %s, want %s", said, after, want)
 				}
 			})
 		})
 	}
 }
 
-// endingTill is a till whose provider ends charges as the test says.
+// endingTill is a harness.Till whose answers to a cancel come from the test.
 type endingTill struct {
 	*harness.Till
 	cancel func(ctx context.Context, r provider.Request) pay.Outcome
@@ -215,7 +215,7 @@ func (p *endingTill) Cancel(ctx context.Context, r provider.Request) pay.Outcome
 	return p.cancel(ctx, r)
 }
 
-// newEndingTill takes vouchers, which are open until they are ended.
+// newEndingTill returns a provider of vouchers, which stay open until a cancel ends them.
 func newEndingTill() *endingTill {
 	p := &endingTill{Till: &harness.Till{Provider: sandbox.New("sandbox-1", nil)}}
 	open := pay.Outcome{Kind: pay.Awaiting, ProviderRef: "v1", FormURL: "https://bank.example/v"}
@@ -227,28 +227,28 @@ func newEndingTill() *endingTill {
 	return p
 }
 
-// voucher makes one.
+// voucher makes a pending cash payment.
 func voucher(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
 	p, _, err := a.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
 	harness.Must(t, err)
 	if p.Status != pay.Pending {
-		t.Fatalf("the voucher is %s", p)
+		t.Fatalf("the voucher is %s, want pending", p)
 	}
 	return p
 }
 
-// refusedCancel fails the test unless a cancel was refused in a status.
+// refusedCancel fails the test unless a cancel was refused because of the payment's status.
 func refusedCancel(t *testing.T, err error, from pay.Status) {
 	t.Helper()
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code != problem.ConflictState || shown.Details.From != string(from) {
-		t.Errorf("the cancel says %v, want a conflict with a payment that is %s", err, from)
+		t.Errorf("the cancel returns %v, want a conflict because the payment is %s", err, from)
 	}
 }
 
-// The shopper pays while the payment is being canceled: money that came counts, whoever
-// tells of it and whatever the provider says of the cancel.
+// If the shopper pays during a cancel, the payment is completed, whatever the provider answers to the
+// cancel.
 func TestPaidWhileBeingCanceled(t *testing.T) {
 	for name, ended := range map[string]pay.OutcomeKind{
 		"and the provider says that it ended it": pay.Lapsed, "and the provider says so": pay.Approved, "and nobody answers": pay.Unknown,
@@ -275,20 +275,20 @@ func TestPaidWhileBeingCanceled(t *testing.T) {
 				p, err = a.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
 				if p.Status != pay.Completed || p.Sequence != 1 {
-					t.Errorf("the payment is %s with %d events", p, p.Sequence)
+					t.Errorf("the payment is %s with %d events, want completed with 1", p, p.Sequence)
 				}
 				broken, err := a.Check(ctx)
 				harness.Must(t, err)
 				for _, b := range broken {
-					t.Errorf("broken: %s", b)
+					t.Errorf("an invariant is broken: %s", b)
 				}
 			})
 		})
 	}
 }
 
-// The node that cancels stands still between the provider's answer and its commit, or dies:
-// another one goes on, and the payment is canceled once.
+// The node that cancels stalls during its call to the provider. Another node finishes the cancel.
+// The payment is canceled once.
 func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 	for name, after := range map[string]pay.OutcomeKind{"the charge has ended": pay.Lapsed, "the call never came": pay.Awaiting, "the provider does not find it": pay.Missing} {
 		t.Run(name, func(t *testing.T) {
@@ -322,19 +322,19 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				read, err := second.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
 				if !read.Failure.Canceled() {
-					t.Errorf("another node looked, and the payment is %s", read)
+					t.Errorf("after the other node's sweep the payment is %s, want canceled", read)
 				}
 				close(wake)
 				all.Wait()
 				if slowErr != nil || !slow.Failure.Canceled() || slow.Sequence != 1 {
-					t.Errorf("the slow node says %s, %d events, %v", slow, slow.Sequence, slowErr)
+					t.Errorf("the slow node returns %s with %d events and the error %v, want canceled with 1", slow, slow.Sequence, slowErr)
 				}
 			})
 		})
 	}
 }
 
-// Of any number who cancel at once all are told that it is canceled, and one event tells it.
+// All of many cancels at once succeed, and make one event.
 func TestManyCancelAtOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		clock, log := &harness.Clock{}, &harness.Faults{}
@@ -348,7 +348,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 			all.Go(func() {
 				got, err := nodes[i%2].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 				if err != nil || !got.Failure.Canceled() {
-					t.Errorf("one of eight is told %s, %v", got, err)
+					t.Errorf("one of eight cancels returns %s with the error %v", got, err)
 				}
 			})
 		}
@@ -356,19 +356,19 @@ func TestManyCancelAtOnce(t *testing.T) {
 		read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 		harness.Must(t, err)
 		if !read.Failure.Canceled() || read.Sequence != 1 {
-			t.Errorf("canceled by eight the payment is %s with %d events", read, read.Sequence)
+			t.Errorf("after eight cancels the payment is %s with %d events, want canceled with 1", read, read.Sequence)
 		}
 	})
 }
 
-// What is paid after a payment was canceled is late money: the payment stays canceled, and an
-// inquiry has the money. It is found without a notification too.
+// Money that comes after a cancel is late money. The payment stays canceled, and an inquiry has the
+// money. A query finds the money without a notification too.
 func TestMoneyAfterACancelIsLate(t *testing.T) {
 	for name, told := range map[string]bool{"told": true, "found": false} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, database string) {
 				clock, log := &harness.Clock{}, &harness.Faults{}
-				defer log.Mute() // what needs the operator is told
+				defer log.Mute() // late money is logged for the operator
 				clock.Freeze()
 				b := newEndingTill()
 				a := harness.Node(t, database, clock, b, log)
@@ -396,19 +396,19 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				harness.Must(t, err)
 				stray, open := read.Strays.Attention()
 				if !got.Failure.Canceled() || !read.Failure.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
-					t.Errorf("the late money is kept as %v, and the payment is %s", claims, read)
+					t.Errorf("the claims are %v and the payment is %s, want one inquiry and canceled", claims, read)
 				}
 				broken, err := a.Check(ctx)
 				harness.Must(t, err)
 				for _, b := range broken {
-					t.Errorf("broken: %s", b)
+					t.Errorf("an invariant is broken: %s", b)
 				}
 			})
 		})
 	}
 }
 
-// One that was canceled and that nobody paid is asked about for a week, and then let go.
+// A canceled payment without money is queried for a week, and then no more.
 func TestCanceledPaymentIsLetGo(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -423,10 +423,10 @@ func TestCanceledPaymentIsLetGo(t *testing.T) {
 			d.Pass(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n != 5 {
-			t.Errorf("after its end it was asked about %d times, want 5", n)
+			t.Errorf("after the cancel the payment was queried %d times, want 5", n)
 		}
 		if _, page, _ := d.Visit(t, "/pay/"+d.IDs[0]); strings.Contains(page, "/again") || !strings.Contains(page, "A loja cancelou este pagamento") {
-			t.Errorf("its page:\n%s", page)
+			t.Errorf("the page does not say that the shop canceled, or offers to try again:\n%s", page)
 		}
 		d.Clean(t)
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
-// attempts is a cascade's list of n attempts that ended alike.
+// attempts returns the pattern of n attempts with the same outcome.
 func attempts(n int, outcome, reason string) string {
 	list := ""
 	for order := 1; order <= n; order++ {
@@ -58,7 +58,7 @@ func TestCentsChooseTheCardsAnswer(t *testing.T) {
 					t.Errorf(".%s: want %s failed: %s", c.cents, id, stored)
 				}
 				if _, ok := stored.At(t, at+"timestamps.failed"); !ok {
-					t.Errorf(".%s: no time of the failure: %s", c.cents, stored)
+					t.Errorf(".%s: the payment lacks timestamps.failed: %s", c.cents, stored)
 				}
 			}
 		}
@@ -86,22 +86,21 @@ func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
 		o.Simulate(t, passed, "paid").Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"completed","eventsFired":["payment.completed","payment.captured"]}`, passed))
 		r := o.Get(t, "/payments/"+passed)
 		if r.Text(t, "status") != "completed" || r.Text(t, "failure") != "<nil>" {
-			t.Errorf("want it completed without a failure: %s", r)
+			t.Errorf("want the payment completed without a failure: %s", r)
 		}
 		missed := challenged()
 		o.Simulate(t, missed, "failed").Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"status":"failed","eventsFired":["payment.failed"]}`, missed))
 		r = o.Get(t, "/payments/"+missed)
 		if r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "three_ds_failed" {
-			t.Errorf("want it failed with three_ds_failed: %s", r)
+			t.Errorf("want the payment failed with three_ds_failed: %s", r)
 		}
 		abandoned := challenged()
 		s.Clock.Advance(31 * time.Minute)
-		s.Sweep(t, "the abandoned challenge expires", func() bool { return o.Status(t, abandoned) == "expired" })
+		s.Sweep(t, "the payment with the abandoned challenge is expired", func() bool { return o.Status(t, abandoned) == "expired" })
 	})
 }
 
-// A provider that charges and does not answer is asked, and nobody is charged
-// twice (UNK-1).
+// A provider that charged and did not answer is queried. Nobody is charged twice (UNK-1).
 func TestUnknownOutcomeIsFoundOut(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -109,10 +108,10 @@ func TestUnknownOutcomeIsFoundOut(t *testing.T) {
 		r := o.Post(t, "/payments", body, "Idempotency-Key: unknown").Want(t, http.StatusCreated)
 		id := r.Text(t, "transactionId")
 		if r.Text(t, "status") != "processing" || o.Status(t, id) != "processing" || o.Total(t, url.Values{"status": {"processing"}}) != "1" {
-			t.Fatalf("want the payment processing, and listed so: %s", r)
+			t.Fatalf("want the payment processing in the reply and in the list: %s", r)
 		}
 		s.Clock.Advance(31 * time.Second)
-		s.Sweep(t, "the sweep has asked the provider", func() bool { return o.Status(t, id) == "completed" })
+		s.Sweep(t, "a query completes the payment", func() bool { return o.Status(t, id) == "completed" })
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":91.38,"frozen":0,"reserve":5.05}`))
 		again := o.Post(t, "/payments", body, "Idempotency-Key: unknown")
 		harness.Same(t, r, again)
@@ -156,16 +155,16 @@ func TestCascadeTakesThePaymentToWhoCan(t *testing.T) {
 				if got := o.Status(t, id); got != c.status {
 					t.Errorf("the payment is %s, want %s", got, c.status)
 				}
-				if c.status == "pending" { // confirmed by the provider that took it
+				if c.status == "pending" { // by the provider that accepted it
 					o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 				}
 			})
 		}
 		t.Run("a provider that had the charge after all", func(t *testing.T) {
 			s.Clock.Advance(31 * time.Second)
-			s.Sweep(t, "nothing is processing any more", func() bool { return o.Total(t, url.Values{"status": {"processing"}}) == "0" })
+			s.Sweep(t, "no payment is processing", func() bool { return o.Total(t, url.Values{"status": {"processing"}}) == "0" })
 			if n := o.Total(t, url.Values{"status": {"failed"}}); n != "4" {
-				t.Errorf("%s payments failed, want the 4 that nobody could take", n)
+				t.Errorf("%s payments failed, want the 4 that no provider accepted", n)
 			}
 		})
 	})

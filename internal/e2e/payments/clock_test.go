@@ -8,8 +8,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A merchant sees in seconds what takes days: a voucher expires, and the
-// webhook that tells so is tried again.
+// With the test clock a merchant sees at once what takes days: a payment expires. Other merchants'
+// payments do not.
 func TestTheTestClockExpiresAPayment(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, other := s.NewShop(t), s.NewShop(t)
@@ -30,25 +30,25 @@ func TestTheTestClockExpiresAPayment(t *testing.T) {
 			t.Errorf("the clock shows %v, want %v (%v)", got, want, err)
 		}
 
-		s.Sweep(t, "the payment expires", func() bool { return o.Status(t, payment) == "expired" })
+		s.Sweep(t, "the payment is expired", func() bool { return o.Status(t, payment) == "expired" })
 		if got := other.Status(t, kept); got != "pending" {
 			t.Errorf("another merchant's payment is %s, want pending", got)
 		}
 		expired := o.Get(t, "/payments/"+payment).Text(t, "timestamps.expired")
 		if at, err := time.Parse(time.RFC3339, expired); err != nil || at.Before(want.Add(-36*time.Hour-time.Minute)) {
-			t.Errorf("it expired at %s, before the first move of the clock to %v", expired, want)
+			t.Errorf("the payment expired at %s, before the clock's first move; the clock shows %v", expired, want)
 		}
-		// What is made now has the clock's time, and filters find it there.
+		// New payments have the clock's time, and filters find them by it.
 		late := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
 		r := o.Get(t, "/payments?from="+want.Add(-time.Minute).Format("2006-01-02T15:04:05Z")).Want(t, http.StatusOK)
 		if got := r.Text(t, "pagination.total"); got != "1" || r.Text(t, "data.0.id") != late {
-			t.Errorf("from the moved clock on there are %s payments, want %s alone: %s", got, late, r)
+			t.Errorf("from the clock's time on there are %s payments, want only %s: %s", got, late, r)
 		}
-		o.Get(t, "/me").Want(t, http.StatusOK) // credentials keep to the service's clock
+		o.Get(t, "/me").Want(t, http.StatusOK) // credentials use the service's clock
 	})
 }
 
-// A clock that was moved is moved after a restart and on another node.
+// Eight moves of the test clock at once all count, and each reply has its own time.
 func TestTheTestClockIsKept(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -60,10 +60,10 @@ func TestTheTestClockIsKept(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for range 8 {
-			seen[harness.Soon(t, "it to be done", done)] = true
+			seen[harness.Soon(t, "a move of the clock to be answered", done)] = true
 		}
 		if got := o.Get(t, "/sandbox/clock").Text(t, "advanceSeconds"); got != "28800" || len(seen) != 8 {
-			t.Errorf("eight moves at once: %s seconds ahead, replies %v; want 28800 and eight different ones", got, seen)
+			t.Errorf("after eight moves at once the clock is %s seconds ahead, with the replies %v; want 28800 and eight different replies", got, seen)
 		}
 	})
 }
@@ -88,7 +88,7 @@ func TestTheTestClockRefusesNonsense(t *testing.T) {
 		o.Production().Get(t, "/sandbox/clock").Refused(t, "400 production_key_refused invalid_request_error")
 		o.As(o.Sandbox.Publishable).Post(t, "/sandbox/clock", `{"advance":"1h"}`).Refused(t, "403 key_kind_not_allowed permission_error")
 		if got := o.Get(t, "/sandbox/clock").Text(t, "advanceSeconds"); got != "0" {
-			t.Errorf("refused moves moved the clock by %s seconds", got)
+			t.Errorf("refused requests moved the clock by %s seconds", got)
 		}
 	})
 }

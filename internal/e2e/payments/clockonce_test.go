@@ -14,7 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// The clock is put forward, and nobody knows whether that was written: it is not done again.
+// If the outcome of the commit that moves the test clock is unknown, the service does not move it
+// again.
 func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		lost := 0
@@ -28,9 +29,9 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 			}
 		})
 		scope := harness.Acme(t, a).Scope
-		for moves := 1; moves <= 2; moves++ { // the first one makes the row
+		for moves := 1; moves <= 2; moves++ { // the first move makes the row, the second changes it
 			if _, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour); !errors.Is(err, store.ErrUnknown) {
-				t.Errorf("move %d ends with %v, want that nobody knows", moves, err)
+				t.Errorf("move %d returns %v, want store.ErrUnknown", moves, err)
 			}
 			if got, _, err := a.Sandbox.Clock(ctx, scope); err != nil || got.Advance != time.Duration(moves)*time.Hour || lost != moves {
 				t.Errorf("after %d moves of an hour the clock is %s ahead, written %d times: %v", moves, got.Advance, lost, err)
@@ -39,7 +40,7 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 	})
 }
 
-// Of first moves at once each counts.
+// If the first moves of a clock come at once, all count.
 func TestFirstMovesOfAClockAllCount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		a := harness.NodeOf(t, database, &harness.Clock{}, &harness.Faults{}, func(*app.Config) {})

@@ -9,13 +9,13 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A payment asked for in another currency than USD is worth what the kept rate says, and a
-// shopper who pays in that currency pays what was asked, as a session's does.
+// A payment may be requested in a currency other than USD. Its value in USD follows the known rate.
+// A shopper who pays in that currency pays exactly the requested amount, also in a session.
 func TestPaymentInTheShopsCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		for _, c := range []struct{ amount, currency, method, usd, local, localCurrency, rate string }{
-			// 100 BRL are 18.52 USD, and those 100.01 BRL.
+			// 100 BRL are 18.52 USD, but 18.52 USD are 100.01 BRL.
 			{"100", "BRL", "sbx_pix", "18.52", "100", "BRL", "5.4"},
 			{"100", "brl", "sbx_spei", "18.52", "339.84", "MXN", "18.35"},
 			{"100", "BRL", "sbx_card", "18.52", "18.52", "USD", "1"},
@@ -23,18 +23,18 @@ func TestPaymentInTheShopsCurrency(t *testing.T) {
 			{"25.5", "USD", "sbx_pix", "25.5", "137.7", "BRL", "5.4"},
 			{"540000", "BRL", "sbx_card", "100000", "100000", "USD", "1"},
 			{"10000", "MXN", "sbx_cash", "544.96", "10000", "MXN", "18.35"}, // the method's maximum, exactly
-			{"10", "MXN", "sbx_cash", "0.54", "10", "MXN", "18.35"},         // and its minimum
+			{"10", "MXN", "sbx_cash", "0.54", "10", "MXN", "18.35"},         // the method's minimum, exactly
 		} {
 			body := fmt.Sprintf(`{"amount":%s,"currency":%q,"paymentMethodId":%q,"documentId":"52998224725"}`, c.amount, c.currency, c.method)
 			asked := strings.ToUpper(c.currency)
 			made := o.Post(t, "/payments", body).Want(t, http.StatusCreated)
 			shot := o.Post(t, "/checkout/sessions", body).Want(t, http.StatusCreated)
 			if shot.Text(t, "amount") != c.amount || shot.Text(t, "currency") != asked || shot.Text(t, "amountLocal") != c.local || shot.Text(t, "fxRate") != c.rate {
-				t.Errorf("a session of %s %s over %s: %s", c.amount, c.currency, c.method, shot)
+				t.Errorf("a session of %s %s over %s is %s", c.amount, c.currency, c.method, shot)
 			}
 			id := shot.Text(t, "sessionId")
 			if seen := o.Shopper(id).Read(t); seen.Text(t, "amount") != c.amount || seen.Text(t, "currency") != asked {
-				t.Errorf("a session of %s %s is shown as %s", c.amount, c.currency, seen)
+				t.Errorf("the shopper sees a session of %s %s as %s", c.amount, c.currency, seen)
 			}
 			for _, p := range []harness.Reply{made, o.Get(t, "/payments/"+made.Text(t, "transactionId")), o.Get(t, "/payments/"+id), o.Get(t, "/payments?limit=1")} {
 				at := ""
@@ -48,7 +48,7 @@ func TestPaymentInTheShopsCurrency(t *testing.T) {
 				requested, told := p.At(t, at+"amountRequested")
 				switch {
 				case told != (asked != "USD"):
-					t.Errorf("amountRequested of %s is told: %t", asked, told)
+					t.Errorf("a payment in %s has amountRequested: %t; want it only in other currencies than USD", asked, told)
 				case told && (fmt.Sprint(requested) != c.amount || p.Text(t, at+"currencyRequested") != asked):
 					t.Errorf("want %s %s requested: %s", c.amount, asked, p)
 				}
@@ -77,16 +77,16 @@ func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
 				r := o.Post(t, "/payments", `{"paymentMethodId":"sbx_card",`+c.fields+`}`)
 				r.Refused(t, c.want)
 				if name == "half a cent" && !strings.Contains(r.Text(t, "error.message"), "0.01 ARS are worth less than 0.01 USD: send more") {
-					t.Errorf("who sent more than zero is told %s", r) // of what it is worth, for it is above zero
+					t.Errorf("want a message about the amount's value in USD, because the amount is above zero: %s", r)
 				}
 			})
 		}
-		// The rail's limits are of what the shopper pays: a centavo more is too much.
+		// The rail's limits apply to what the shopper pays.
 		over := o.Post(t, "/payments", `{"amount":10000.01,"currency":"MXN","paymentMethodId":"sbx_cash"}`).Want(t, http.StatusUnprocessableEntity)
 		if over.Text(t, "error.code") != "amount_out_of_limits" || over.Text(t, "error.details.boundViolated") != "max" {
-			t.Errorf("a centavo above the method's maximum: %s", over)
+			t.Errorf("a centavo above the method's maximum returns %s", over)
 		}
-		// One key stands for one body.
+		// An Idempotency-Key belongs to one body.
 		const conflict = "409 idempotency_conflict idempotency_error reason=body_differs"
 		const body = `{"amount":100,"currency":"%s","paymentMethodId":"sbx_pix","documentId":"52998224725"}`
 		for _, path := range []string{"/payments", "/checkout/sessions"} {
@@ -98,8 +98,8 @@ func TestCurrencyOfAPaymentIsChecked(t *testing.T) {
 	})
 }
 
-// A shopper who tries again pays what the shop asked, in its own currency, though the rate
-// has moved.
+// A shopper who tries again pays the amount that the shop requested in its currency, even if the rate
+// has changed.
 func TestRetryAsksInTheShopsCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -112,10 +112,10 @@ func TestRetryAsksInTheShopsCurrency(t *testing.T) {
 		again := o.Shopper(token)
 		seen := again.Read(t)
 		if seen.Text(t, "amount") != "100" || seen.Text(t, "currency") != "BRL" {
-			t.Errorf("the shopper who tries again is asked for %s", seen)
+			t.Errorf("the new session is %s, want 100 BRL", seen)
 		}
 		if _, told := seen.At(t, "metadata"); told {
-			t.Errorf("whoever has a payment's id sees its metadata: %s", seen)
+			t.Errorf("the new session shows the metadata to anybody who knows the payment's id: %s", seen)
 		}
 		next := again.Choose(t, harness.Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
 		p := o.Get(t, "/payments/"+next)
@@ -125,7 +125,7 @@ func TestRetryAsksInTheShopsCurrency(t *testing.T) {
 	})
 }
 
-// Create replies with what the shopper needs to pay where it is asked for that.
+// With expand, the reply to a new payment has what the shopper needs to pay.
 func TestCreateExpandsPaymentData(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -141,28 +141,28 @@ func TestCreateExpandsPaymentData(t *testing.T) {
 				got, _ := r.At(t, "paymentData")
 				want, _ := o.Get(t, "/payments/"+r.Text(t, id)).At(t, "paymentData")
 				if fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Errorf("%s %s: create tells %v, and get %v", path, m.Id, got, want)
+					t.Errorf("%s %s: the create reply has the paymentData %v, but a read has %v", path, m.Id, got, want)
 				}
 				harness.Same(t, r, o.Post(t, path, body, key))
 			}
 		}
 		plain := o.Post(t, "/checkout/sessions", harness.Card).Want(t, http.StatusCreated)
 		if _, told := plain.At(t, "paymentData"); told {
-			t.Errorf("nobody asked for %s", plain)
+			t.Errorf("without expand the reply has paymentData: %s", plain)
 		}
 		for _, path := range []string{"/payments", "/checkout/sessions"} {
 			r := o.Post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card","expand":["paymentData","fees"]}`)
 			r.Refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
 			if !strings.Contains(r.Text(t, "error.message"), "paymentData") {
-				t.Errorf("the refusal does not name what may be expanded: %s", r)
+				t.Errorf("the error does not name what can be expanded: %s", r)
 			}
 		}
 		o.Post(t, "/checkout/sessions", `{"amount":10,"expand":["paymentData"],`+harness.Ana+`}`).Refused(t, "400 invalid_request invalid_request_error param=expand issues=expand")
 	})
 }
 
-// A shop that looks at a payment sees what create told, and its own customer, and of a hosted
-// one no address but ours.
+// A read of a payment has the same fields as the create reply, and the customer. A hosted payment
+// has only addresses of the service.
 func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -184,7 +184,7 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 					one, _ := read.At(t, field)
 					row, _ := list.At(t, "data.0."+field)
 					if fmt.Sprint(one) != fmt.Sprint(want) || fmt.Sprint(row) != fmt.Sprint(want) {
-						t.Errorf("%s: create tells %v, get %v, list %v", field, want, one, row)
+						t.Errorf("%s: the create reply has %v, the read %v, the list %v", field, want, one, row)
 					}
 				}
 				for field, want := range map[string]string{"userName": "Ana Souza", "userEmail": "Ana@example.com", "documentId": "529.982.247-25"} {
@@ -194,15 +194,15 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 				}
 				form, _ := made.At(t, "paymentFormUrl")
 				if url := fmt.Sprint(form); c.hosted && form != nil && url != s.URL+"/pay/"+id {
-					t.Errorf("the integrator of a hosted checkout sees %s", url)
+					t.Errorf("paymentFormUrl of a hosted payment is %s, want our own page", url)
 				}
 			})
 		}
-		// Who the shopper of a session says that he is counts.
+		// A session's payment has the session's customer.
 		token := o.Session(t, `{"amount":10,`+harness.Ana+`}`)
 		id := o.Shopper(token).Choose(t, harness.Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
 		if p := o.Get(t, "/payments/"+id); p.Text(t, "userEmail") == "" || p.Text(t, "checkoutUrl") != s.URL+"/c/"+id {
-			t.Errorf("a session's payment is %s", p)
+			t.Errorf("a session's payment lacks the customer or the checkoutUrl: %s", p)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// walked follows a list's cursors from its first page, under either name, and returns all rows.
+// walked reads all pages of a list by their cursors, and returns the ids of all rows. It uses both
+// names of the parameter in turn.
 func walked(t *testing.T, o harness.Client, path string, limit int) (all []string) {
 	t.Helper()
 	separator := "?"
@@ -32,14 +33,14 @@ func walked(t *testing.T, o harness.Client, path string, limit int) (all []strin
 			return all
 		}
 		if len(rows) != limit || next != rows[limit-1] {
-			t.Fatalf("%s: the cursor is not of the last row: %s", path, r)
+			t.Fatalf("%s: the page is not full, or its cursor is not the last row: %s", path, r)
 		}
 		query = fmt.Sprint(separator, "limit=", limit, "&", name, "=", next)
 		name = map[string]string{"startingAfter": "starting_after", "starting_after": "startingAfter"}[name]
 	}
 }
 
-// Every page of every list says where the next one begins, and the last one that there is none.
+// Cursors lead through all rows of every list. The last page has no cursor.
 func TestCursorsWalkEveryList(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
@@ -57,21 +58,21 @@ func TestCursorsWalkEveryList(t *testing.T) {
 		}
 		for range 3 {
 			o.Post(t, "/sandbox/clock", `{"advance":"4d"}`).Want(t, http.StatusOK)
-			harness.Eventually(t, "what is due is done", func() bool {
+			harness.Eventually(t, "the merchant has a settlement", func() bool {
 				n := len(harness.RowIDs(t, o.Get(t, "/settlements")))
 				return n >= 1
 			})
 			o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"o"}`)
 		}
-		harness.Eventually(t, "a settlement has closed", func() bool { return len(harness.RowIDs(t, o.Get(t, "/settlements?status=closed"))) > 0 })
+		harness.Eventually(t, "a settlement is closed", func() bool { return len(harness.RowIDs(t, o.Get(t, "/settlements?status=closed"))) > 0 })
 		for range 3 {
 			o.Post(t, "/withdrawals", `{"amount":10}`).Want(t, http.StatusCreated)
 		}
-		harness.Eventually(t, "the inbox has what was sent to it", func() bool { return len(harness.RowIDs(t, o.Get(t, inbox.Path("/inbox")))) >= 9 })
-		harness.Eventually(t, "all is delivered", func() bool {
+		harness.Eventually(t, "the inbox has 9 deliveries", func() bool { return len(harness.RowIDs(t, o.Get(t, inbox.Path("/inbox")))) >= 9 })
+		harness.Eventually(t, "no delivery is pending", func() bool {
 			return o.Get(t, hook.Path("/deliveries?status=pending")).Text(t, "pagination.total") == "0"
 		})
-		settlement, most := "", 0 // when each closes is not the test's to say
+		settlement, most := "", 0 // the test does not control which payments a settlement has
 		for _, id := range harness.RowIDs(t, o.Get(t, "/settlements")) {
 			if n := len(harness.RowIDs(t, o.Get(t, "/settlements/"+id+"/transactions"))); n > most {
 				settlement, most = id, n
@@ -91,7 +92,7 @@ func TestCursorsWalkEveryList(t *testing.T) {
 			for _, limit := range []int{1, 2, len(whole)} {
 				got := walked(t, o, path, limit)
 				for now := harness.RowIDs(t, o.Get(t, path)); !slices.Equal(now, whole); now = harness.RowIDs(t, o.Get(t, path)) {
-					whole, got = now, walked(t, o, path, limit) // a row came meanwhile
+					whole, got = now, walked(t, o, path, limit) // the service added a row during the walk
 				}
 				if !slices.Equal(got, whole) {
 					t.Errorf("%s by %d: walked %v, want %v", path, limit, got, whole)
@@ -104,7 +105,7 @@ func TestCursorsWalkEveryList(t *testing.T) {
 			for _, id := range []string{"x", "TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "CLM-%00", "0", "99999999999999999999", "wd_%ff"} {
 				r := o.Get(t, path+separator+"startingAfter="+id)
 				if got := fmt.Sprint(r.Status, " ", r.Text(t, "error.code")); got != "400 invalid_request" {
-					t.Errorf("%s after %s: %s", path, id, r)
+					t.Errorf("%s with the cursor %s returns %s, want 400", path, id, r)
 				}
 			}
 			r := o.Get(t, path+separator+"starting_after="+whole[0]+"&startingAfter="+whole[0])
@@ -113,10 +114,10 @@ func TestCursorsWalkEveryList(t *testing.T) {
 			}
 			o.Get(t, path+separator+"starting_after=a&startingAfter=b").Refused(t, "400 invalid_request invalid_request_error param=startingAfter issues=startingAfter")
 		}
-		// Another shop's rows are no place to begin from.
+		// Another shop's row is no cursor.
 		theirs := stranger.Create(t, harness.Card)
 		o.Get(t, "/payments?starting_after="+theirs).Refused(t, "400 invalid_request invalid_request_error param=starting_after")
-		// What comes in meanwhile shifts nothing.
+		// A new row does not shift the pages.
 		first := o.Get(t, "/payments?limit=2")
 		before := harness.RowIDs(t, o.Get(t, "/payments"))
 		o.Create(t, harness.Card)
@@ -127,7 +128,8 @@ func TestCursorsWalkEveryList(t *testing.T) {
 	})
 }
 
-// A shop finds what a shopper asks about, in any case of letters, and nobody else's.
+// A shop finds its payments by e-mail, in any case of letters, and by amount. It never finds another
+// shop's.
 func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
@@ -166,7 +168,8 @@ func TestPaymentsAreFoundByShopperAndAmount(t *testing.T) {
 	})
 }
 
-// An amount in another currency finds what the shopper pays and what the shop asked for.
+// A filter by an amount in a currency finds payments whose shopper pays that amount, or whose shop
+// requested it.
 func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -202,14 +205,14 @@ func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
 				t.Errorf("%s: found %v, want %s: %s", query, got, want, r)
 			}
 			if strings.Contains(query, "limit") && r.Text(t, "pagination.total") != "3" {
-				t.Errorf("%s: the total is not 3: %s", query, r)
+				t.Errorf("%s: want the total 3: %s", query, r)
 			}
 		}
 	})
 }
 
-// All that a filter selects comes as one file, with a column for each field, and nothing in it that
-// a spreadsheet would run.
+// The CSV file has all payments that the filter selects, with a column for each field. It has no
+// formula that a spreadsheet would run.
 func TestPaymentsAreExported(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -222,7 +225,7 @@ func TestPaymentsAreExported(t *testing.T) {
 			t.Helper()
 			status, header, body := harness.Download(t, o, "/payments?format=csv"+query)
 			if status != http.StatusOK || header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(header.Get("Content-Disposition"), "payments.csv") {
-				t.Fatalf("%d %v: %s", status, header, body)
+				t.Fatalf("want a CSV file, got %d %v: %s", status, header, body)
 			}
 			rows, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
 			harness.Must(t, err)
@@ -231,13 +234,13 @@ func TestPaymentsAreExported(t *testing.T) {
 		all := harness.IDs(t, o.Get(t, "/payments"))
 		rows := file("&limit=1&offset=3")
 		if len(rows) != len(all)+1 {
-			t.Fatalf("the file has %d rows of %d payments, and a header", len(rows), len(all))
+			t.Fatalf("the file has %d rows, want %d payments and a header", len(rows), len(all))
 		}
 		column := func(name string) int {
 			t.Helper()
 			i := slices.Index(rows[0], name)
 			if i < 0 {
-				t.Fatalf("there is no column %s of %v", name, rows[0])
+				t.Fatalf("the file has no column %s, only %v", name, rows[0])
 			}
 			return i
 		}
@@ -258,17 +261,17 @@ func TestPaymentsAreExported(t *testing.T) {
 			t.Errorf("a payment that did not fail has the failure %q", failure)
 		}
 		if n := len(file("&status=pending")); n != 2 {
-			t.Errorf("the file of pending payments has %d rows, want one and a header", n)
+			t.Errorf("the file of pending payments has %d rows, want one payment and a header", n)
 		}
 		if n := len(file("&startingAfter=" + all[2])); n != 4 {
-			t.Errorf("the file from the third payment on has %d rows, want 3 and a header", n)
+			t.Errorf("the file after the third payment has %d rows, want 3 payments and a header", n)
 		}
 		o.Get(t, "/payments?format=xlsx").Refused(t, "400 invalid_request invalid_request_error param=format issues=format")
 		o.Get(t, "/payments?format=csv&startingAfter=TXN-1").Refused(t, "400 invalid_request invalid_request_error param=startingAfter")
 	})
 }
 
-// A merchant sees its keys and shops, and no key itself.
+// A merchant sees its shops and its keys, but never the full text of a key.
 func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
@@ -282,7 +285,7 @@ func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 			}
 			for _, secret := range []string{o.Sandbox.Secret, o.Sandbox.Publishable, o.Live.Secret, whole.Credential, second.Sandbox.Secret, stranger.Merchant.ID} {
 				if strings.Contains(string(r.Body), secret) {
-					t.Errorf("a key is told whole, or somebody else's: %s", r)
+					t.Errorf("the reply has a key's full text, or names another merchant: %s", r)
 				}
 			}
 		}
@@ -309,7 +312,8 @@ func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 	})
 }
 
-// A whole merchant's key reads everything of a shop that it names, and is told to name one.
+// A key of the whole merchant can read everything of a shop that the request names. If it names
+// none, the error says how to.
 func TestWholeMerchantsKeysRead(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)

@@ -1,3 +1,3 @@
-// Package payments proves what shops do with payments: ask for one, read and list them, cancel them, and try all of
-// that in the sandbox. What providers do to a payment is proved in providers.
+// Package payments proves what shops do with payments: create, read, list and cancel them, and try
+// all of that in the sandbox. The room providers proves what providers do.
 package payments

@@ -41,11 +41,11 @@ func TestRepeatGetsTheFirstReply(t *testing.T) {
 				before := o.Total(t, nil)
 				first := o.Post(t, "/payments", c.first, header...).Want(t, c.want)
 				after := o.Total(t, nil)
-				for _, alias := range []string{"/payments", "/transactions"} { // one route under two names
+				for _, alias := range []string{"/payments", "/transactions"} { // the alias is the same route
 					harness.Same(t, first, o.Post(t, alias, c.second, header...))
 				}
 				if n := o.Total(t, nil); n != after || n == before {
-					t.Errorf("there were %s payments, then %s, then %s after the replays", before, after, n)
+					t.Errorf("the number of payments was %s, then %s, and %s after the replays; want one more, and then no change", before, after, n)
 				}
 			})
 		}
@@ -70,13 +70,14 @@ func TestRepeatAfterThePaymentMovedOn(t *testing.T) {
 		o.Simulate(t, challenge.Text(t, "error.details.transactionId"), "paid").Want(t, http.StatusOK)
 		harness.Same(t, challenge, o.Post(t, "/payments", `{"amount":10.65,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: 3ds"))
 
-		// A voucher whose provider did not answer gets its form later.
+		// If the provider does not answer, the first reply lacks the voucher. The replay lacks it too, even
+		// after a query has found the voucher.
 		s.Upstream(t, sandbox.Timeout, sandbox.NoFault, sandbox.NoFault)
 		unknown := o.Post(t, "/payments", `{"amount":11,"paymentMethodId":"sbx_cash"}`, "Idempotency-Key: unknown").Want(t, http.StatusCreated)
 		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
 		id := unknown.Text(t, "transactionId")
 		s.Clock.Advance(31 * time.Second)
-		s.Sweep(t, "the provider was asked", func() bool { return o.Status(t, id) == "pending" })
+		s.Sweep(t, "a query makes the payment pending", func() bool { return o.Status(t, id) == "pending" })
 		harness.Same(t, unknown, o.Post(t, "/payments", `{"amount":11,"paymentMethodId":"sbx_cash"}`, "Idempotency-Key: unknown"))
 	})
 }
@@ -85,7 +86,7 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
 		const key, conflict = "Idempotency-Key: order-1", "409 idempotency_conflict idempotency_error reason=body_differs"
-		// What was refused has not used the key.
+		// Refused requests have not used the key up.
 		o.Post(t, "/payments", `{"amount":0,"paymentMethodId":"sbx_card"}`, key).Want(t, http.StatusBadRequest)
 		o.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"sbx_pix"}`, key).Want(t, http.StatusBadRequest)
 		o.Post(t, "/payments", harness.Card, key, "Content-Type: text/plain").Want(t, http.StatusUnsupportedMediaType)
@@ -104,7 +105,7 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 				r := o.Post(t, "/payments", body, key)
 				r.Refused(t, conflict)
 				if r.Header.Get("Idempotency-Replayed") != "" {
-					t.Errorf("a conflict is no replay: %v %s", r.Header, r)
+					t.Errorf("a conflict is marked as a replay: %v %s", r.Header, r)
 				}
 			})
 		}
@@ -113,7 +114,7 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 			t.Errorf("the shop has %s payments, want 1", n)
 		}
 
-		// Another shop's key and another environment's are other keys.
+		// The same key in another shop or another environment is another key.
 		other := stranger.Post(t, "/payments", harness.Card, key).Want(t, http.StatusCreated)
 		if other.Text(t, "transactionId") == first.Text(t, "transactionId") || other.Header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("another shop got the first one's payment: %s", other)
@@ -124,7 +125,8 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 		exhausted.Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		harness.Same(t, exhausted, live.Post(t, "/payments", body, key))
 		harness.Same(t, first, o.Post(t, "/payments", harness.Card, key))
-		// Upper and lower case differ, and a merchant's key shares its shop's.
+		// Keys in upper and lower case differ. A request with the merchant's credentials for a shop shares
+		// the shop's keys.
 		o.Post(t, "/payments", harness.With(`"userName":"b"`), "Idempotency-Key: ORDER-1").Want(t, http.StatusCreated)
 		named := harness.With(`"shopId":"` + o.Shop.ID + `"`)
 		once := o.Whole(t, false).Post(t, "/payments", named, "Idempotency-Key: order-2").Want(t, http.StatusCreated)
@@ -187,7 +189,7 @@ func TestOfTwoBodiesOneWins(t *testing.T) {
 			r.Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
 		}
 		if n := o.Total(t, nil); n != "1" || len(made) != 1 {
-			t.Errorf("there are %s payments, in the replies %v, want 1", n, made)
+			t.Errorf("there are %s payments, and the replies have %v; want 1", n, made)
 		}
 		for id, n := range made {
 			if n != len(replies)/2 {
@@ -213,12 +215,12 @@ func TestKeyIsKeptForSevenDays(t *testing.T) {
 		forget()
 		again := o.Post(t, "/payments", `{"amount":11,"paymentMethodId":"sbx_card"}`, key).Want(t, http.StatusCreated)
 		if again.Text(t, "transactionId") == first.Text(t, "transactionId") {
-			t.Errorf("the key is remembered for longer: %s", again)
+			t.Errorf("the key is still known after seven days: %s", again)
 		}
 	})
 }
 
-// A refusal before anything was written leaves the key free.
+// A request that is refused before anything is written does not use the key up.
 func TestRefusalKeepsTheKeyFree(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -244,13 +246,13 @@ func TestRefusalKeepsTheKeyFree(t *testing.T) {
 			}
 			made := o.Post(t, "/payments", harness.Card, key).Want(t, http.StatusCreated)
 			if made.Header.Get("Idempotency-Replayed") != "" {
-				t.Errorf("after a refusal the key is used: %s", made)
+				t.Errorf("a refused request used the key up: %s", made)
 			}
 		}
 	})
 }
 
-// hanging answers a charge when it is let go.
+// hanging is a provider whose charge closes asked and then waits for let.
 type hanging struct {
 	provider.Provider
 	asked, let chan struct{}
@@ -270,7 +272,7 @@ func TestRepeatOfARequestThatHangs(t *testing.T) {
 		const key = "Idempotency-Key: slow"
 		first := make(chan harness.Reply)
 		go func() { first <- o.Post(t, "/payments", harness.Card, key) }()
-		harness.Soon(t, "the provider to be asked", h.asked)
+		harness.Soon(t, "the provider to be called", h.asked)
 		o.Post(t, "/payments", harness.Card, key).Refused(t, "409 idempotency_conflict idempotency_error reason=request_in_progress")
 		close(h.let)
 		harness.Same(t, harness.Soon(t, "the first reply", first).Want(t, http.StatusCreated), o.Post(t, "/payments", harness.Card, key))

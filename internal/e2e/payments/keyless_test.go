@@ -18,9 +18,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// The first provider's notification of a soft decline is faster than its answer, and the
-// second one takes more than ten seconds. The client, who sent no Idempotency-Key, is told
-// which payment there is, and not to try again.
+// The first provider's notification of a soft decline comes before its answer, and the second
+// provider takes more than ten seconds. The client sent no Idempotency-Key. So the error must name
+// the payment, so that the client does not make another one.
 func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	t.Parallel()
 	database := dbtest.SQLite(t)
@@ -55,11 +55,11 @@ func TestClientWithoutAKeyIsToldOfHisPayment(t *testing.T) {
 	other.Go(func() { _ = a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}) })
 	harness.Soon(t, "the call that the test holds to begin", second)
 	close(answer)
-	all.Wait() // ten seconds
+	all.Wait() // takes ten seconds
 	close(goOn)
 	other.Wait()
 	var shown *problem.Error
 	if !errors.As(told, &shown) || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID != made.ID || made.ID == "" {
-		t.Errorf("the client, who sent no key, is told %q, and the payment is %q", told, made.ID)
+		t.Errorf("the client gets the error %q and the payment %q, want outcome_unknown with the payment's id", told, made.ID)
 	}
 }

@@ -20,7 +20,7 @@ func TestListSelectsAndCounts(t *testing.T) {
 		var all []made // newest first
 		add := func(status, rail, method, country, order, fields string, header ...string) {
 			amount := "10"
-			if status == "processing" { // the card's answer to these cents
+			if status == "processing" { // the cents .96 make a card's outcome unknown
 				amount = "10.96"
 			}
 			body := fmt.Sprintf(`{"amount":%s,"paymentMethodId":%q,"merchantOrderId":%q,"documentId":"1"%s}`, amount, rail, order, fields)
@@ -96,7 +96,7 @@ func TestListSelectsAndCounts(t *testing.T) {
 				t.Errorf("%s: got %d rows %v, want %d, newest first: %v", c.query, len(got), got, len(want), want)
 			}
 			if strings.Contains(c.query, "starting_after") {
-				continue // its total is that of the filter
+				continue // the total counts the whole filter, not the rows after the cursor
 			}
 			for _, difference := range harness.Compare("pagination", harness.Decode(t, fmt.Appendf(nil, `{"total":%d,"limit":50,"offset":0,"pages":%d,"nextCursor":null}`, len(want), min(1, len(want)))), harness.Pagination(t, r)) {
 				t.Errorf("%s: %s: %s", c.query, difference, r)

@@ -23,8 +23,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kind is a kind of payment that the benchmark's merchant has: so many of a
-// thousand, in a part of the year.
+// kind is a kind of payment of the benchmark's merchant: perMille of all payments, in the part of the
+// year from from to to.
 type kind struct {
 	rail, method, country, currency string
 	status                          pay.Status
@@ -32,8 +32,8 @@ type kind struct {
 	from, to                        float64
 }
 
-// kinds are a year of a merchant: some methods are everyday, one was given up
-// long ago, one was tried for a while, and some ends are rare.
+// kinds are a merchant's payments of a year. Some methods are common, one was given up long ago, one
+// was used for a while, and some statuses are rare.
 var kinds = []kind{
 	{"sbx_card", "card", "USA", "USD", pay.Completed, 450, 0, 1},
 	{"sbx_card", "card", "USA", "USD", pay.Failed, 120, 0, 1},
@@ -52,9 +52,9 @@ var kinds = []kind{
 
 const year = 365 * 24 * time.Hour
 
-// BenchmarkLists measures GET /payments of a merchant with a million payments
-// (CASCADA_BENCH_PAYMENTS says another number) over HTTP on PostgreSQL: the
-// least, the 50th and the 99th percentile of each query, one after another.
+// BenchmarkLists measures GET /payments of a merchant with a million payments, over HTTP on
+// PostgreSQL. CASCADA_BENCH_PAYMENTS sets another number. It reports the minimum, the 50th and the
+// 99th percentile of each query. Requests run one after another.
 //
 //	go test ./internal/e2e/payments -run '^$' -bench Lists -benchtime 1000x
 func BenchmarkLists(b *testing.B) {
@@ -107,7 +107,7 @@ func BenchmarkLists(b *testing.B) {
 			for i := range b.N + 20 {
 				at := time.Now()
 				get(b, service.URL+harness.APIPath+"/payments?"+q.query(), o.Sandbox.Secret)
-				if i >= 20 { // warm
+				if i >= 20 { // after the warm-up
 					took = append(took, time.Since(at))
 				}
 			}
@@ -116,7 +116,7 @@ func BenchmarkLists(b *testing.B) {
 			b.ReportMetric(ms(0), "ms-min")
 			b.ReportMetric(ms(0.5), "ms-p50")
 			b.ReportMetric(ms(0.99), "ms-p99")
-			b.ReportMetric(0, "ns/op") // the warm-up is in it
+			b.ReportMetric(0, "ns/op") // removed, because it includes the warm-up
 		})
 	}
 }
@@ -143,15 +143,13 @@ func get(b *testing.B, url, key string) {
 	}
 }
 
-// sampleDoc is what a payment keeps beside its columns, as Create and Resolve
-// leave it.
+// sampleDoc is a payment's doc column, as Create and Resolve write it.
 const sampleDoc = `{"buyer":{"Email":"ana@example.com","Name":"Ana Souza","IP":"203.0.113.7","Document":"52998224725"},` +
 	`"fees":{"Platform":31,"Provider":25,"Network":0,"Flat":0},"reserve":128,"delay":172800000000000,"window":86400000000000,` +
 	`"formUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6","data":{"QRCode":"00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-426655440000"},` +
 	`"attempts":[{"Provider":"sandbox-1","Status":"approved"}],"answered":"pending"}`
 
-// load writes n payments over the last year, with their counters, and returns
-// some of their ids.
+// load writes n payments of the last year and their counters. It returns every thousandth id.
 func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, n int) (ids []string) {
 	b.Helper()
 	var thousand []kind
@@ -186,7 +184,7 @@ func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, 
 	return ids
 }
 
-// benchCounters counts what was loaded, as Commit would have.
+// benchCounters counts the loaded payments as Commit does.
 var benchCounters = []string{
 	`INSERT INTO counters (shop, live, day, rail, country, status, method, n)
 	 SELECT shop, live, -1, rail, country, status, method, count(*) FROM payments GROUP BY 1, 2, 4, 5, 6, 7`,

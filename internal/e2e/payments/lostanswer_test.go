@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The database does a request's commit, says so, and is away for whatever is read afterwards: what is done is
-// answered as done, or whoever repeats it does it twice.
+// The database makes a request's commit, and goes down before the request can read anything. The
+// reply must still say that it is done. Otherwise the client repeats it, and it is done twice.
 func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -41,9 +41,9 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 		{"/webhooks", `{"url":"http://127.0.0.1:1/","events":["settlement.closed"]}`, http.StatusCreated, "subscriptions"},
 		{"/payments", `{"amount":100,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`, http.StatusCreated, "payments WHERE status = 'pending'"},
 	} {
-		harness.Eventually(t, "the database to be back", func() bool { return o.Get(t, "/me/balance").Status == http.StatusOK })
+		harness.Eventually(t, "the database is back", func() bool { return o.Get(t, "/me/balance").Status == http.StatusOK })
 		cut := false
-		line.Before(func() { // the commit is passed on when all other connections are gone
+		line.Before(func() { // runs before a commit's answer is passed on, and ends all other connections
 			mu.Lock()
 			defer mu.Unlock()
 			var done bool
@@ -51,7 +51,7 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 				t.Error(err)
 			}
 			if !done || cut {
-				return // it is another one's
+				return // this commit is of another request
 			}
 			line.Down(true)
 			cut = true
@@ -68,14 +68,14 @@ func TestWhatIsDoneIsNotRefusedWhenNothingCanBeReadAfterIt(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	s.Ended.Do(func() { // loops logged that they failed, and may until the end
+	s.Ended.Do(func() { // loops log that they fail without the database, so the log is not checked
 		s.Clean(t)
 		s.Shutdown()
 	})
 }
 
-// Of every fifteen commits one is done without anybody hearing of it. No request has an
-// Idempotency-Key: each is done once all the same, and its reply is true.
+// The database loses the answer to one of every fifteen commits. No request has an Idempotency-Key.
+// Still, each request is done exactly once, and its reply is true.
 func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	t.Parallel()
 	line := dbtest.Behind(t, dbtest.Postgres(t))
@@ -86,7 +86,7 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	for i := range disputed {
 		_, disputed[i] = o.Dispute(t, true)
 	}
-	for range 5 { // so that there is enough to give back
+	for range 5 { // so that the balance is enough for the refunds
 		o.Create(t, `{"amount":1000,"paymentMethodId":"sbx_card"}`)
 	}
 	line.Lose(15)
@@ -106,7 +106,7 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 					o.Refund(t, id, `{"amount":10}`).Want(t, http.StatusOK)
 				}
 				if got := o.Claims(t, id); got != "approved approved" {
-					t.Errorf("payment %s has the refunds %q, was asked for 2", id, got)
+					t.Errorf("payment %s has the refunds %q, want 2 that are approved", id, got)
 				}
 				switch i % 3 {
 				case 0:
@@ -134,10 +134,10 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	}
 	t.Logf("%d answers lost", line.Lost())
 	if got := o.Get(t, "/payments?status=refunded&limit=1").Text(t, "pagination.total"); got != fmt.Sprint(clients*rounds) {
-		t.Errorf("%s payments, want %d", got, clients*rounds)
+		t.Errorf("there are %s refunded payments, want %d", got, clients*rounds)
 	}
 	if got := o.Get(t, "/webhooks").Text(t, "pagination.total"); got != fmt.Sprint(hooks) {
-		t.Errorf("%s endpoints, want %d", got, hooks)
+		t.Errorf("there are %s endpoints, want %d", got, hooks)
 	}
 	for claim, n := range words {
 		if list, _ := o.Get(t, "/claims/"+claim).At(t, "evidence"); len(list.([]any)) != n {
@@ -150,8 +150,8 @@ func TestRequestIsDoneOnceWhateverAnswersOfTheDatabaseAreLost(t *testing.T) {
 	}
 }
 
-// The standby that commits wait for is away: a commit is made on the server, and nobody
-// hears of it in time. One call asks for a refund once.
+// Commits wait for a standby that is down. So the server makes a commit but does not answer in time.
+// Still, one request makes one refund.
 func TestCommitThatWaitsForItsStandbyIsNotDecidedTwice(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
@@ -173,8 +173,8 @@ func TestCommitThatWaitsForItsStandbyIsNotDecidedTwice(t *testing.T) {
 	for i, id := range ids {
 		made := len(strings.Fields(o.Claims(t, id)))
 		if made > 1 || replies[i].Status == http.StatusOK && made != 1 {
-			t.Errorf("one call for a refund, answered %d, made %d", replies[i].Status, made)
+			t.Errorf("one refund request with the reply %d made %d refunds", replies[i].Status, made)
 		}
 	}
-	s.Log.Forget() // that the database was away
+	s.Log.Forget() // the errors while the database did not answer
 }

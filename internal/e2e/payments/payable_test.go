@@ -19,7 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// centless is a provider that takes no cents, as several do in Colombia.
+// centless is a provider that accepts only whole units, as several do in Colombia.
 type centless struct{ provider.Provider }
 
 func (centless) Takes(_ string, local money.Amount) bool { return local.Minor%100 == 0 }
@@ -31,7 +31,8 @@ func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.Provider.Charge(ctx, r)
 }
 
-// centlessly runs a test on a service whose one account, in Colombia, takes no cents.
+// centlessly runs a test on each engine against a service with one account, in Colombia, that accepts
+// only whole pesos.
 func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream)) {
 	t.Helper()
 	t.Parallel()
@@ -59,15 +60,15 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 
 const shopperAna = `"customer":{"firstName":"Ana","lastName":"Gil","email":"ana@shop.example","phone":"+573001234567","documentId":"1020304050"}`
 
-// Where a provider takes no cents, shoppers are asked for whole pesos, on the page and by
-// the API, and what the page offers can be paid.
+// If a provider accepts only whole pesos, the page and the API round the price up to whole pesos, and
+// the shopper can pay it.
 func TestPesosAreQuotedWhole(t *testing.T) {
 	centlessly(t, func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream) {
 		r := live.Post(t, "/checkout/sessions", `{"amount":45.5,"country":"CO",`+shopperAna+`}`).Want(t, http.StatusCreated)
 		path := strings.TrimPrefix(r.Text(t, "checkoutUrl"), s.URL)
 		_, page, _ := s.Visit(t, path+"?lang=es")
 		if !strings.Contains(page, "$187.483,00\u00a0COP") || strings.Contains(page, "187.482") {
-			t.Errorf("45.5 USD are 187482.75 pesos, of which no cents are taken; the page offers otherwise:\n%s", page)
+			t.Errorf("the page does not offer 45.5 USD, which are 187482.75 pesos, for 187483 pesos:\n%s", page)
 		}
 		id := ""
 		methods, _ := s.App.Methods.RailList(tenant.Scope{Merchant: live.Merchant.ID, Shop: live.Shop.ID, Live: true}, acquiring.MethodFilter{Country: "COL"})
@@ -80,17 +81,18 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 		chosen, _, _ := strings.Cut(strings.TrimPrefix(h.Get("Location"), "/c/"), "?")
 		paid := live.Get(t, "/payments/"+chosen).Want(t, http.StatusOK)
 		if paid.Text(t, "amountLocal") != "187483" || paid.Text(t, "status") != "pending" {
-			t.Errorf("what was offered is %s", paid)
+			t.Errorf("the payment over the page is %s, want 187483 pesos, pending", paid)
 		}
 		direct := live.Post(t, "/payments", `{"amount":45.5,"paymentMethodId":"`+id+`","documentId":"1020304050","buyerName":"Ana Gil","buyerEmail":"ana@shop.example"}`).Want(t, http.StatusCreated)
 		if direct.Text(t, "amountLocal") != "187483" || direct.Text(t, "status") != "pending" {
-			t.Errorf("by the API it is %s", direct)
+			t.Errorf("the payment over the API is %s, want 187483 pesos, pending", direct)
 		}
 
-		// What the shop itself asks for with cents is not rounded: it cannot be paid so.
+		// An amount in pesos from the shop is not rounded. With cents it cannot be paid, so the session is
+		// refused.
 		r = live.Post(t, "/checkout/sessions", `{"amount":187482.75,"currency":"COP","country":"CO",`+shopperAna+`}`)
 		if r.Status != http.StatusUnprocessableEntity || r.Text(t, "error.code") != "amount_out_of_limits" {
-			t.Errorf("a session that nobody can pay is %s", r)
+			t.Errorf("a session with cents returns %s, want amount_out_of_limits", r)
 		}
 		u.Next("paid")
 	})

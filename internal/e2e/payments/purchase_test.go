@@ -12,7 +12,8 @@ import (
 const purchase = `"description":"Two coffees\n& a <cup>","metadata":{"cart":"1001","ça va":"sí, 100%","claim\":":"","dispute":"\"erased\":1"},` +
 	`"lineItems":[{"name":"Coffee","quantity":2,"unitAmount":12.5,"sku":"C-1"},{"name":"Off","quantity":1,"unitAmount":-3}]`
 
-// purchaseTold is what a reply tells of a purchase, at a path.
+// purchaseTold returns the purchase in a reply as text. at is the path before its fields: "" or with
+// a dot at its end.
 func purchaseTold(t *testing.T, r harness.Reply, at string) string {
 	t.Helper()
 	parts := []string{}
@@ -23,8 +24,8 @@ func purchaseTold(t *testing.T, r harness.Reply, at string) string {
 	return strings.Join(parts, " ")
 }
 
-// What the shop tells of a purchase comes back wherever the payment or session is told, and
-// goes from a session to its payment.
+// Every reply and event with a payment or session has the shop's description of the purchase. A
+// session's payment has it too.
 func TestPurchaseComesBackEverywhere(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -33,7 +34,7 @@ func TestPurchaseComesBackEverywhere(t *testing.T) {
 		want := purchaseTold(t, made, "")
 		for _, part := range []string{"Two coffees\n& a <cup>", "cart:1001", "ça va:sí, 100%", `dispute:"erased":1`, "sku:C-1", "unitAmount:12.5", "unitAmount:-3"} {
 			if !strings.Contains(want, part) {
-				t.Errorf("create tells %q, without %q", want, part)
+				t.Errorf("the create reply has the purchase %q, without %q", want, part)
 			}
 		}
 		id := made.Text(t, "transactionId")
@@ -50,15 +51,15 @@ func TestPurchaseComesBackEverywhere(t *testing.T) {
 			"a one-shot session": purchaseTold(t, shot, ""), "its payment, too": purchaseTold(t, o.Get(t, "/payments/"+shot.Text(t, "sessionId")), ""),
 		} {
 			if got != want {
-				t.Errorf("%s tells %q, want %q", where, got, want)
+				t.Errorf("%s has the purchase %q, want %q", where, got, want)
 			}
 		}
 		if open := purchaseTold(t, o.Shopper(shot.Text(t, "sessionId")).Read(t), ""); strings.Contains(open, "coffee") {
-			t.Errorf("whoever has a transaction's id reads %s", open)
+			t.Errorf("anybody who knows the transaction's id can read the purchase %s", open)
 		}
 		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 		inbox := hook.Path("/inbox")
-		harness.Eventually(t, "the event tells it", func() bool {
+		harness.Eventually(t, "the payment's event has the purchase", func() bool {
 			r := o.Get(t, inbox)
 			for i := range 5 {
 				at := fmt.Sprintf("data.%d.payload.data.object.", i)
@@ -71,7 +72,7 @@ func TestPurchaseComesBackEverywhere(t *testing.T) {
 		plain := o.Get(t, "/payments/"+o.Create(t, harness.Card))
 		for _, field := range []string{"description", "metadata", "lineItems", "amountRequested"} {
 			if v, there := plain.At(t, field); there {
-				t.Errorf("nobody told %s %v", field, v)
+				t.Errorf("a payment without a purchase has %s %v", field, v)
 			}
 		}
 	})

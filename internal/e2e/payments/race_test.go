@@ -19,14 +19,14 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// One key that comes to two nodes at once makes one payment and one charge, and everybody gets the same
-// reply (IDEM-1, IDEM-6).
+// Requests with one Idempotency-Key that come to two nodes at once make one payment and one charge.
+// All of them get the same reply (IDEM-1, IDEM-6).
 func TestOneKeyOnTwoNodesIsOnePayment(t *testing.T) {
 	n := harness.TwoNodes(t, (*harness.Clock).Now)
 	there := n.Live
 	there.Instance = n.B
 	body := n.Live.PixOrder(t)
-	harness.Eventually(t, "node b knows the rate", func() bool { return !harness.RateInUse(t, n.B, "BRL").Rate.IsZero() })
+	harness.Eventually(t, "node B knows the rate", func() bool { return !harness.RateInUse(t, n.B, "BRL").Rate.IsZero() })
 	const rounds, each = 10, 8
 	for round := range rounds {
 		n.Lines[0].Next("paid")
@@ -45,21 +45,22 @@ func TestOneKeyOnTwoNodesIsOnePayment(t *testing.T) {
 				first++
 			}
 			if got, want := ownWords(r), ownWords(replies[0]); r.Status != http.StatusCreated || got != want {
-				t.Errorf("of one key one is told\n%s\nand another one\n%s", want, r)
+				t.Errorf("two requests with one key get different replies:\n%s\n%s", want, r)
 			}
 		}
 		if first != 1 || n.Charged() != round+1 || n.Live.Total(t, nil) != fmt.Sprint(round+1) {
-			t.Fatalf("after %d keys %d replies are first ones, there are %d charges and %s payments", round+1, first, n.Charged(), n.Live.Total(t, nil))
+			t.Fatalf("after %d keys there are %d charges and %s payments, and %d replies of the last key are not replays; want one for each key", round+1, n.Charged(), n.Live.Total(t, nil), first)
 		}
 	}
 }
 
-// ownWords is a reply without what is of its request alone.
+// ownWords returns a reply's body without its request id.
 func ownWords(r harness.Reply) string {
 	return strings.ReplaceAll(string(r.Body), r.Header.Get("X-Request-Id"), "req")
 }
 
-// So it is with refunds: the provider is asked once.
+// Refund requests with one Idempotency-Key that come to two nodes at once make one refund and one
+// call to the provider.
 func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -90,14 +91,15 @@ func TestOneKeyOnTwoNodesIsOneRefund(t *testing.T) {
 		all.Wait()
 		sum, refunds, calls := b.Total()
 		if want := round + 1; len(ids) != 1 || first != 1 || sum != int64(100*want) || refunds != want || calls != want {
-			t.Fatalf("after %d keys one has %d refunds, %d of them first; the provider has paid %d in %d refunds of %d calls", want, len(ids), first, sum, refunds, calls)
+			t.Fatalf("after %d keys the last key has %d refunds and %d replies that are not replays; the provider paid %d in %d refunds and %d calls; want one of each for each key", want, len(ids), first, sum, refunds, calls)
 		}
 	}
 	harness.Sound(t, nodes[0], log)
 }
 
-// A cancel beside the news that the shopper has paid: the payment is completed and the cancel refused, or it
-// is canceled and the money is late. None of it is lost or counted twice (CANCEL-1).
+// A cancel and the notification that the shopper has paid come at once. Either the payment is
+// completed and the cancel is refused, or it is canceled and the money is late. The money is neither
+// lost nor counted twice (CANCEL-1).
 func TestCancelBesidePaid(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		clock, log := &harness.Clock{}, &harness.Faults{}
@@ -116,7 +118,7 @@ func TestCancelBesidePaid(t *testing.T) {
 			asked := make(chan struct{})
 			begin := sync.OnceFunc(func() { close(asked) })
 			if round%2 == 0 {
-				begin() // the news leaves together with the cancel, and otherwise when the provider is asked to end it
+				begin() // the notification leaves with the cancel; in odd rounds, when the provider gets the cancel
 			}
 			b.cancel = func(context.Context, provider.Request) pay.Outcome {
 				begin()
@@ -125,14 +127,14 @@ func TestCancelBesidePaid(t *testing.T) {
 			var refused error
 			var all sync.WaitGroup
 			all.Go(func() {
-				defer begin() // it may be refused before the provider is asked
+				defer begin() // the cancel may be refused before the provider is called
 				_, refused = nodes[0].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
 			})
 			all.Go(func() {
 				<-asked
 				for _, n := range notes {
 					if err := nodes[1].Notices.Notify(ctx, "sandbox-1", n); err != nil {
-						t.Errorf("the news is refused: %v", err)
+						t.Errorf("the notification is refused: %v", err)
 					}
 				}
 			})
@@ -150,13 +152,13 @@ func TestCancelBesidePaid(t *testing.T) {
 			case read.Failure.Canceled():
 				canceled++
 				if refused != nil || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
-					t.Errorf("the cancel says %v, and the late money is kept as %v", refused, claims)
+					t.Errorf("the cancel returns %v and the claims are %v, want no error and one inquiry", refused, claims)
 				}
 			default:
-				t.Errorf("canceled and paid it is %s; the cancel says %v", read, refused)
+				t.Errorf("the payment is %s and the cancel returns %v, want completed or canceled", read, refused)
 			}
 			if read.Sequence != 1 && read.Sequence != 2 {
-				t.Errorf("%d events tell of the payment", read.Sequence)
+				t.Errorf("the payment has %d events, want 1 or 2", read.Sequence)
 			}
 		}
 		t.Logf("%d were canceled, %d completed", canceled, completed)

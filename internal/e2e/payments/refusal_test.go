@@ -117,7 +117,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 				"Sandbox-Simulate: gold", "400 invalid_request invalid_request_error param=shopId " +
 					"issues=shopId,userName,Sandbox-Simulate,amount,paymentMethodId,country,userEmail,userIp,returnUrl missing=paymentMethodId"},
 
-			// Who may.
+			// Permissions.
 			{"another merchant's shop", harness.With(`"shopId":"` + stranger.Shop.ID + `"`), "", "403 forbidden permission_error param=shopId"},
 			{"an unknown shop", harness.With(`"shopId":"shp_1"`), "", "403 forbidden permission_error param=shopId"},
 			{"another merchant", harness.With(`"merchantId":"` + stranger.Merchant.ID + `"`), "", "403 forbidden permission_error param=merchantId"},
@@ -138,12 +138,12 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 				r.Refused(t, c.want)
 				before := total
 				if total = o.Total(t, nil); r.Status >= 400 && total != before {
-					t.Errorf("%s payments were left, want %s: %s", total, before, r)
+					t.Errorf("after a refusal there are %s payments, want %s: %s", total, before, r)
 				}
 			})
 		}
 		if n := stranger.Total(t, nil); n != "0" {
-			t.Errorf("the other merchant has %s payments", n)
+			t.Errorf("the other merchant has %s payments, want none", n)
 		}
 	})
 }
@@ -178,15 +178,15 @@ func TestProductionRefusesTheSandbox(t *testing.T) {
 			}
 			live.Post(t, "/payments", c.body, header...).Refused(t, c.want)
 			if n := live.Total(t, nil); n != "0" {
-				t.Errorf("%s left %s payments", c.name, n)
+				t.Errorf("%s: there are %s payments, want none", c.name, n)
 			}
 		}
-		// No provider serves production here. The payment failed, and says so.
+		// This service has no production account, so the payment fails.
 		r := live.Post(t, "/payments", `{"amount":25.5,"paymentMethodId":"`+pix+`","documentId":"1"}`)
 		r.Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		id := r.Text(t, "error.details.transactionId")
 		if got := live.Status(t, id); got != "failed" {
-			t.Errorf("the payment that no provider took is %s, want failed", got)
+			t.Errorf("the payment that no provider accepted is %s, want failed", got)
 		}
 		live.Simulate(t, id, "paid").Refused(t, "400 production_key_refused invalid_request_error")
 		o.Simulate(t, id, "paid").Refused(t, "404 transaction_not_found invalid_request_error")

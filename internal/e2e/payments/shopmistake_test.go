@@ -7,11 +7,11 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// mistake is one line of the table of mistakes.
+// mistake is a line of the table of mistakes. See harness.Mistake.
 type mistake harness.Mistake
 
-// What a shop's developer gets wrong about money in another currency, lists in a body and filters: the
-// reply names the place and says what is true of the value that was sent (ERR-17).
+// A shop's developer makes mistakes with currencies, lists in a body and filters. The reply names
+// the place, and what is wrong with the value that was sent (ERR-17).
 func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -23,7 +23,7 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			return `{"customer":{"firstName":"Ana","lastName":"S","email":"a@b.co","phone":"+5511"},` + fields + `}`
 		}
 		for _, c := range []mistake{
-			// The worth of an amount is bounded in USD, and the message tells it of what was sent.
+			// The limits of an amount are in USD. The message applies them to the amount that was sent.
 			{"too little of a currency", "", "/payments", pix(`"amount":0.01,"currency":"BRL"`), "", "400 amount_invalid amount", "0.01 BRL are worth less than 0.01 USD: send more"},
 			{"ten pesos", "", "/payments", `{"paymentMethodId":"sbx_pse","amount":10,"currency":"COP"}`, "", "400 amount_invalid amount", "10.00 COP are worth less than 0.01 USD: send more"},
 			{"too little of a session", "", "/checkout/sessions", session(`"amount":0.01,"currency":"BRL"`), "", "400 amount_invalid amount", "0.01 BRL are worth less than 0.01 USD: send more"},
@@ -44,7 +44,7 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			{"a number in metadata", "", "/payments", pix(`"amount":5,"metadata":{"cart":311}`), "", "400 invalid_request metadata.cart", "metadata.cart must be a text, such as \"311\""},
 			{"metadata as a text", "", "/payments", pix(`"amount":5,"metadata":"311"`), "", "400 invalid_request metadata", `metadata must be an object of texts, such as {"cart":"c-311"}`},
 
-			// A misspelt field that makes the request do something else.
+			// Misspelt fields. Without them the request would do something else.
 			{"events of a replay", "", "/webhooks/" + hook + "/replay", `{"from":"2026-01-01","events":["payment.failed"]}`, "", "400 invalid_request events", "there is no field events: did you mean types?"},
 			{"a type that is none", "", "/webhooks/" + hook + "/replay", `{"from":"2026-01-01","types":["payment.failed","payment.complete"]}`, "", "400 invalid_request types[1]", "payment.complete is not an event: did you mean payment.completed?"},
 			{"what others call it", "", "/webhooks", `{"events":["payment.paid"]}`, "", "400 invalid_request events[0]", "payment.paid is not an event: did you mean payment.completed?"},
@@ -61,13 +61,13 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			t.Run(c.Name, func(t *testing.T) { harness.CheckMistake(t, o, harness.Mistake(c)) })
 		}
 
-		// What says nothing of a currency is in USD, and what nobody could mean is ignored, as before.
+		// Without a currency an amount is in USD. Unknown parameters that resemble no known one are ignored.
 		o.Create(t, pix(`"amount":5,"currency":null`))
 		o.Get(t, "/payments?utm_source=mail&_=17&customer=x").Want(t, http.StatusOK)
 	})
 }
 
-// What a field is to hold is told of the field, and not of another one of the same type (ERR-17).
+// An error about a missing field describes this field, and not another one of the same type (ERR-17).
 func TestAmountsAreDescribedAsWhatTheyAre(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// The table of what may be simulated (SBX-5). What is not in it is a conflict (SBX-6).
+// The table of allowed simulated actions (SBX-5). Every other action is a conflict (SBX-6).
 func TestSimulationTable(t *testing.T) {
 	allowed := map[string]struct {
 		status string
@@ -28,7 +28,7 @@ func TestSimulationTable(t *testing.T) {
 	}
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`) // so that refunds have something to draw on
+		o.Create(t, `{"amount":5000,"paymentMethodId":"sbx_card"}`) // so that the balance is enough for the refunds
 		endpoint := s.Receive(t)
 		o.Subscribe(t, endpoint.URL, `"*"`)
 		for _, stage := range harness.Stages {
@@ -36,7 +36,7 @@ func TestSimulationTable(t *testing.T) {
 				t.Run(stage.Name+" "+action, func(t *testing.T) {
 					id := stage.Bring(t, o)
 					if got := o.Status(t, id); got != stage.Status {
-						t.Fatalf("brought to %s, want %s", got, stage.Status)
+						t.Fatalf("the payment of this stage is %s, want %s", got, stage.Status)
 					}
 					path := "/payments"
 					if action == "paid" {
@@ -48,7 +48,7 @@ func TestSimulationTable(t *testing.T) {
 						r.Is(t, http.StatusConflict, fmt.Sprintf(`{"error":{"code":"conflict_state","type":"conflict_error","message":"<text>",
 							"requestId":"<req>","details":{"helpUrl":"<url>","from":%q,"action":%q}}}`, stage.Status, action))
 						if got := o.Status(t, id); got != stage.Status {
-							t.Errorf("the payment is %s after a conflict, want %s", got, stage.Status)
+							t.Errorf("after a conflict the payment is %s, want %s", got, stage.Status)
 						}
 						return
 					}
@@ -66,7 +66,7 @@ func TestSimulationTable(t *testing.T) {
 						}
 					}
 					if !slices.Equal(told, want.events) {
-						t.Errorf("the endpoint was told %v, want %v", told, want.events)
+						t.Errorf("the endpoint got %v, want %v", told, want.events)
 					}
 				})
 			}
@@ -113,15 +113,14 @@ func TestSimulationHappensOnce(t *testing.T) {
 				r.Refused(t, "409 conflict_state conflict_error from="+c.from+" action="+c.action)
 			}
 			if done != 1 {
-				t.Errorf("%d of 8 calls have simulated %s, want 1", done, c.action)
+				t.Errorf("%d of 8 calls for %s succeeded, want 1", done, c.action)
 			}
 		}
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, harness.EmptyBuckets))
 	})
 }
 
-// The header plays its part inside the create call (SBX-8).
-// Of two who play opposite things at a time one wins, and the other one is told.
+// Of two opposite simulated actions at once, one succeeds and the other gets a conflict.
 func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -151,6 +150,7 @@ func TestOppositeSimulationsHaveOneWinner(t *testing.T) {
 	})
 }
 
+// The header's action runs within the create call (SBX-8).
 func TestSimulationHeader(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -168,7 +168,7 @@ func TestSimulationHeader(t *testing.T) {
 			{"expired", "sbx_card", "10", "201", "expired", "payment.failed"},
 			{"chargeback", "sbx_card", "10", "201", "completed", disputed},
 			{"slow_payment", "sbx_card", "10", "201", "pending", ""},
-			// The header stands above the cents.
+			// The header wins over the cents.
 			{"paid", "sbx_card", "10.05", "201", "completed", paid},
 			{"paid", "sbx_card", "10.96", "201", "completed", paid},
 			{"failed", "sbx_card", "10.65", "402 card_declined card_error decline=do_not_honor", "failed", "payment.failed"},
@@ -189,7 +189,7 @@ func TestSimulationHeader(t *testing.T) {
 				}
 				list := endpoint.About(t, id, len(strings.Fields(c.events)))
 				if harness.Types(list) != c.events {
-					t.Errorf("the endpoint was told %q, want %q", harness.Types(list), c.events)
+					t.Errorf("the endpoint got %q, want %q", harness.Types(list), c.events)
 				}
 				for _, d := range list {
 					if d.Text("request.id") != r.Header.Get("X-Request-Id") {
@@ -215,13 +215,13 @@ func TestSlowPaymentCompletesByItself(t *testing.T) {
 				t.Errorf("a slow payment by %s is %s after 20 s, want pending", method, got)
 			}
 			s.Clock.Advance(11 * time.Second)
-			s.Sweep(t, "30 s have passed", func() bool { return o.Status(t, id) == "completed" })
+			s.Sweep(t, "the payment is completed after 30 s", func() bool { return o.Status(t, id) == "completed" })
 			list := endpoint.About(t, id, 2)
 			if got := harness.Types(list); got != "payment.completed payment.captured" {
-				t.Errorf("the endpoint was told %q", got)
+				t.Errorf("the endpoint got %q, want payment.completed payment.captured", got)
 			}
 			if list[0].Text("request.id") != "<nil>" || list[0].Text("data.previous.status") != "pending" {
-				t.Errorf("nobody's request completed it from pending, but the event says %s", list[0].Body)
+				t.Errorf("want an event from pending without a request, because no request caused it: %s", list[0].Body)
 			}
 		}
 	})
@@ -238,10 +238,10 @@ func TestOpenPaymentIsAskedAboutEveryFiveMinutes(t *testing.T) {
 				return list["pending payments"].Sub(s.Clock.Now())
 			}
 			if wait := due(); wait <= 5*time.Minute-harness.Patience || wait > 5*time.Minute {
-				t.Fatalf("the next question is in %s", wait)
+				t.Fatalf("the next query is in %s, want about 5 minutes", wait)
 			}
 			s.Clock.Advance(due() + time.Millisecond)
-			s.Sweep(t, "the provider was asked", func() bool { return due() > 4*time.Minute })
+			s.Sweep(t, "the provider is queried", func() bool { return due() > 4*time.Minute })
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
 			t.Errorf("the transfer is %s a minute before its window ends, want pending", got)
 		}
 		s.Clock.Advance(time.Minute)
-		s.Sweep(t, "the transfer's day is over", func() bool { return o.Status(t, transfer) == "expired" })
+		s.Sweep(t, "the transfer is expired after its day", func() bool { return o.Status(t, transfer) == "expired" })
 		if got := o.Status(t, voucher); got != "pending" {
 			t.Errorf("the voucher is %s after a day, want pending: it has seven", got)
 		}
@@ -270,10 +270,10 @@ func TestPaymentExpiresWhenItsWindowHasPassed(t *testing.T) {
 		}
 		r := o.Get(t, "/payments/"+transfer)
 		if _, ok := r.At(t, "timestamps.expired"); !ok || r.Text(t, "failure.code") != "expired" {
-			t.Errorf("want it to say when and why it ended: %s", r)
+			t.Errorf("want the time and the reason of the payment's end: %s", r)
 		}
 		s.Clock.Advance(6 * 24 * time.Hour)
-		s.Sweep(t, "the voucher's week is over", func() bool { return o.Status(t, voucher) == "expired" })
+		s.Sweep(t, "the voucher is expired after its week", func() bool { return o.Status(t, voucher) == "expired" })
 		if n := o.Total(t, map[string][]string{"status": {"expired"}}); n != "2" {
 			t.Errorf("%s expired payments are listed, want 2", n)
 		}

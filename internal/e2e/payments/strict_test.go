@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A strict sandbox refuses what production refuses; a lenient one takes it, as it always did.
+// A strict sandbox refuses what production refuses. A lenient one accepts it.
 func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -27,7 +27,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				o.Post(t, "/payments", c.body, strict).Refused(t, c.want)
-				if c.name != "a quoted address" { // which nobody takes
+				if c.name != "a quoted address" { // a lenient sandbox refuses that one too
 					o.Create(t, c.body)
 					o.Create(t, c.body, "Sandbox-Strict: false")
 				}
@@ -39,7 +39,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 		o.Post(t, "/checkout/sessions", session, strict).Refused(t, "400 invalid_request invalid_request_error param=customer.phone issues=customer.phone")
 		o.Session(t, session)
 
-		// The merchant's setting holds where the header says nothing.
+		// Without the header, the merchant's setting counts.
 		o.Get(t, "/sandbox/settings").Is(t, http.StatusOK, `{"strict":false}`)
 		o.Call(t, http.MethodPatch, "/sandbox/settings", `{"strict":true}`, harness.AsJSON).Is(t, http.StatusOK, `{"strict":true}`)
 		o.Get(t, "/sandbox/settings").Is(t, http.StatusOK, `{"strict":true}`)
@@ -59,7 +59,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 	})
 }
 
-// What production refuses of a webhook's address, a strict sandbox refuses: with the header, or as it is set.
+// A strict sandbox, by header or by setting, refuses the webhook addresses that production refuses.
 func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -77,7 +77,7 @@ func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
 			o.Call(t, http.MethodPatch, "/webhooks/"+good, body(url), harness.AsJSON).Refused(t, wrong)
 			id := o.Post(t, "/webhooks", body(url), lenient).Want(t, http.StatusCreated).Text(t, "id")
 			o.Call(t, http.MethodPatch, "/webhooks/"+id, body(url+"/2"), harness.AsJSON, lenient).Want(t, http.StatusOK)
-			// What is not about its address may change.
+			// A change that is not about the address is accepted.
 			o.Call(t, http.MethodPatch, "/webhooks/"+id, `{"status":"disabled"}`, harness.AsJSON).Want(t, http.StatusOK)
 		}
 		o.Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusCreated) // an inbox
@@ -90,8 +90,8 @@ func TestStrictSandboxRefusesWebhooksThatProductionRefuses(t *testing.T) {
 	})
 }
 
-// A card in a strict sandbox goes through a page, pending and a webhook, as production's do. In a
-// lenient one it is approved at once.
+// In a strict sandbox a card payment is pending until the shopper pays on a page, and has a webhook,
+// as in production. In a lenient one it is approved at once.
 func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -100,33 +100,33 @@ func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 		made := o.Post(t, "/payments", harness.Card, "Sandbox-Strict: true", "Idempotency-Key: strict").Want(t, http.StatusCreated)
 		payment := made.Text(t, "transactionId")
 		if made.Text(t, "status") != "pending" || !strings.HasPrefix(made.Text(t, "paymentFormUrl"), "http") {
-			t.Errorf("the card's payment is %s", made)
+			t.Errorf("the card payment is %s, want pending with a page", made)
 		}
 		o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict").Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
 		o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict", "Sandbox-Strict: false").Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Strict reason=header_differs")
 		both := o.Post(t, "/payments", harness.Card, "Idempotency-Key: strict", "Sandbox-Simulate: paid")
 		both.Refused(t, "409 idempotency_conflict idempotency_error param=Sandbox-Simulate reason=header_differs")
 		if message := both.Text(t, "error.message"); !strings.Contains(message, "another Sandbox-Simulate and Sandbox-Strict: send") {
-			t.Errorf("of two headers that differ it says %s", message)
+			t.Errorf("the message about two headers that differ is %s", message)
 		}
 		o.Post(t, "/payments", harness.With(`"userName":"Ana"`), "Idempotency-Key: strict", "Sandbox-Strict: true").Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
 		endpoint.IsTold(t, payment, "payment.pending 0")
-		s.Sweep(t, "nothing", func() bool { return true })
+		s.Sweep(t, "the sweep has run", func() bool { return true })
 		if got := o.Status(t, payment); got != "pending" {
-			t.Errorf("before the shopper has paid it is %s", got)
+			t.Errorf("before the shopper pays the payment is %s, want pending", got)
 		}
 		o.Simulate(t, payment, "paid")
 		endpoint.IsTold(t, payment, "payment.pending 0, payment.completed 1")
 		declined := o.Create(t, `{"amount":10.05,"paymentMethodId":"sbx_card"}`, "Sandbox-Strict: true")
 		o.Simulate(t, declined, "failed")
 		if code := o.Get(t, "/payments/"+declined).Text(t, "failure.code"); code != "card_declined" {
-			t.Errorf("the declined card's payment failed with %s", code)
+			t.Errorf("the payment with the declined card failed with %s, want card_declined", code)
 		}
 		left := o.Create(t, harness.Card, "Sandbox-Strict: true")
 		s.Clock.Advance(31 * time.Minute)
-		harness.Eventually(t, "the page's time is over", func() bool { return o.Status(t, left) == "expired" })
+		harness.Eventually(t, "the payment is expired", func() bool { return o.Status(t, left) == "expired" })
 		if got := o.Status(t, o.Create(t, harness.Card)); got != "completed" {
-			t.Errorf("a card in a lenient sandbox is %s", got)
+			t.Errorf("a card payment in a lenient sandbox is %s, want completed", got)
 		}
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// A month of a merchant whose settlements are paid out by themselves: one below the minimum waits for the
-// next, one that the bank rejects comes with the one after, one comes back after it arrived. Each cent that
-// was earned is paid out, a fee, in the reserve or in the balance.
+// A month of a merchant with automatic payouts of settlements. A settlement below the minimum waits
+// for the next one. One that the bank rejects is paid with the next one. One payout arrives and is
+// returned. Every cent of the settlements is paid out, a fee, or in the balance.
 func TestMonthOfAutomaticPayouts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -32,13 +32,13 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		}
 		limit(func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, 50_00 })
 		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Days = "monday" }); err == nil {
-			t.Error("a day that there is not was taken")
+			t.Error("an unknown day is accepted")
 		}
 		if _, err := s.App.Payouts.LimitPayouts(ctx, carla, "", false, func(l *pay.PayoutLimits) { l.Automatic = true }); err == nil {
-			t.Error("all merchants at once were made automatic")
+			t.Error("automatic payouts can be set for all merchants at once")
 		}
 
-		// step lets a day go by and all loops run.
+		// step moves the test clock by a day, and runs all loops until done returns true.
 		step := func(t *testing.T, done func() bool, what string) {
 			t.Helper()
 			harness.MoveTestClock(t, o, "26h")
@@ -69,45 +69,45 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 				return strings.Join(list, ", ") == want
 			}
 		}
-		// No wallet yet: it waits, and says so; then the first settlement is below the minimum.
+		// The first settlement is below the minimum. The second is not, but there is no wallet.
 		o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "48h")
-		step(t, status("closed below_minimum"), "the first waits for the minimum")
+		step(t, status("closed below_minimum"), "the first settlement waits for the minimum")
 		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
-		step(t, status("closed no_wallet, closed below_minimum"), "the second needs a wallet")
+		step(t, status("closed no_wallet, closed below_minimum"), "the second settlement waits for a wallet")
 		o.Wallet(t)
 		harness.MoveTestClock(t, o, "1h")
-		step(t, status("paid, paid"), "both are paid at once")
+		step(t, status("paid, paid"), "both settlements are paid")
 		if r := o.Get(t, "/withdrawals?status=completed"); r.Text(t, "pagination.total") != "1" {
-			t.Errorf("both settlements are one payout: %s", r)
+			t.Errorf("want one payout for both settlements: %s", r)
 		}
-		// The bank rejects the third, and the fourth's payout has both.
+		// The bank rejects the payout of the third settlement. The next payout has the third and the fourth.
 		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		}, nil)
 		o.Create(t, `{"amount":200,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
-		step(t, status("closed account_closed, paid, paid"), "the third is rejected")
+		step(t, status("closed account_closed, paid, paid"), "the payout of the third settlement is rejected")
 		b.Behave(nil, nil)
 		o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
-		step(t, status("paid, paid, paid, paid"), "the fourth takes the third along")
-		// The bank sends the last one back days later: the settlement was paid, and the money is there again.
+		step(t, status("paid, paid, paid, paid"), "the third and fourth settlements are paid")
+		// The bank returns the last payout. Its settlements stay paid, and the money is available again.
 		last := o.Get(t, "/withdrawals?status=completed").Text(t, "data.0.id")
 		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "n1", Reference: last[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
-			t.Errorf("the return: %d", got)
+			t.Errorf("the notification of the return gets %d, want 200", got)
 		}
-		// The operator takes it back: the merchant withdraws himself.
+		// The operator ends automatic payouts.
 		limit(func(l *pay.PayoutLimits) { l.Automatic = false })
 		o.Create(t, `{"amount":60,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
-		step(t, status("closed, paid, paid, paid, paid"), "the fifth is by hand")
+		step(t, status("closed, paid, paid, paid, paid"), "the fifth settlement is not paid out")
 		harness.MoveTestClock(t, o, "480h")
 
 		earned, fees := 0.0, 0.0
 		r := o.Get(t, "/settlements")
-		for i := range 6 { // with the open one
+		for i := range 6 { // five closed settlements and the open one
 			earned += number(t, r, fmt.Sprintf("data.%d.netAmount", i))
 		}
 		w := o.Get(t, "/withdrawals")
@@ -127,17 +127,17 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		}
 		available := number(t, o.Get(t, "/me/balance"), "balance.available")
 		if apart := earned - fees - paidOut - available; math.Abs(apart) > 0.001 {
-			t.Errorf("%.2f were settled; %.2f fees, %.2f paid out and %.2f available: %.2f apart", earned, fees, paidOut, available, apart)
+			t.Errorf("%.2f USD were settled, but there are %.2f of fees, %.2f paid out and %.2f available: the difference is %.2f", earned, fees, paidOut, available, apart)
 		}
 		for i := range 3 {
 			if story, err := s.App.Story(ctx, w.Text(t, fmt.Sprintf("data.%d.id", i))); err != nil || !strings.Contains(story, "tr_") {
-				t.Errorf("no story: %v\n%s", err, story)
+				t.Errorf("the story has no transfer (%v):\n%s", err, story)
 			}
 		}
 	})
 }
 
-// number is a value of a reply.
+// number returns the number at a dotted path of a reply.
 func number(t *testing.T, r harness.Reply, path string) float64 {
 	t.Helper()
 	v, _ := r.At(t, path)
@@ -151,6 +151,6 @@ func number(t *testing.T, r harness.Reply, path string) float64 {
 		}
 		return f
 	}
-	t.Fatalf("%s is %v", path, v)
+	t.Fatalf("%s is %v, want a number", path, v)
 	return 0
 }

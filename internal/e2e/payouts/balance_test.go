@@ -14,11 +14,12 @@ func TestMerchantGetsAmountLessFeesAndReserve(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, harness.EmptyBuckets, `[]`, noFees))
-		// 100 less 1.2 % platform, 2.99 % and 0.30 card, 5 % reserve.
+		// 100, less 1.2 % platform fee, the card fee of 2.99 % and 0.30, and 5 % reserve.
 		card := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, `{"available":0,"pending":90.51,"frozen":0,"reserve":5}`, `[]`,
 			`{"grossVolume":100,"platformFees":1.2,"processingFees":2.99,"flatFees":0.3,"chargebackFees":0,"totalFees":4.49,"netBalance":95.51}`))
-		// A pending payment moves nothing. 50 less 1.2 % platform, 0.99 % pix, 5 % reserve.
+		// A pending payment moves nothing. Paid, it is 50, less 1.2 % platform fee, 0.99 % Pix fee and 5 %
+		// reserve.
 		pix := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_pix","documentId":"1"}`)
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":90.51,"frozen":0,"reserve":5}`))
 		o.Simulate(t, pix, "paid").Want(t, http.StatusOK)
@@ -26,13 +27,13 @@ func TestMerchantGetsAmountLessFeesAndReserve(t *testing.T) {
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, both, `[]`,
 			`{"grossVolume":150,"platformFees":1.8,"processingFees":3.49,"flatFees":0.3,"chargebackFees":0,"totalFees":5.59,"netBalance":144.41}`))
 
-		// Production and other merchants have books of their own.
+		// Production and other merchants have their own balances.
 		live := o.Production()
 		live.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, harness.EmptyBuckets, `[]`, noFees))
 		stranger := s.NewShop(t)
 		stranger.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(stranger, harness.EmptyBuckets, `[]`, noFees))
 
-		// What is given back leaves nothing behind.
+		// A refund reverses everything.
 		o.Simulate(t, card, "refunded").Want(t, http.StatusOK)
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":46.4,"frozen":0,"reserve":2.5}`))
 		o.Simulate(t, pix, "refunded").Want(t, http.StatusOK)
@@ -48,7 +49,7 @@ func TestMerchantGetsAmountLessFeesAndReserve(t *testing.T) {
 	})
 }
 
-// Fees never take more than there is, and a refund gives all of it back.
+// Fees are never larger than the payment, and a refund reverses everything.
 func TestSmallestPaymentsBalance(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -76,11 +77,11 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 		o.Simulate(t, id, "chargeback").Is(t, http.StatusOK,
 			fmt.Sprintf(`{"id":%q,"status":"completed","eventsFired":["chargeback.created","claim.opened"]}`, id))
 		o.Get(t, "/me/balance").Is(t, http.StatusOK, harness.Balance(o, `{"available":-120,"pending":90.51,"frozen":100,"reserve":5}`,
-			`[{"code":"negative_available","message":"<text>","amountUsd":-120,"since":null}]`, // what is disputed and the fee
+			`[{"code":"negative_available","message":"<text>","amountUsd":-120,"since":null}]`, // the disputed amount and the fee
 			`{"grossVolume":100,"platformFees":1.2,"processingFees":2.99,"flatFees":0.3,"chargebackFees":20,"totalFees":24.49,"netBalance":75.51}`))
 		list := endpoint.About(t, id, 3)
 		if got := harness.Types(list); got != "payment.completed chargeback.created claim.opened" {
-			t.Fatalf("the endpoint was told %q", got)
+			t.Fatalf("the endpoint got %q", got)
 		}
 		want := fmt.Sprintf(`{"id":"<claim>","type":"chargeback","status":"needs_evidence","outcome":null,"transactionId":%q,"merchantOrderId":"disputed",
 			"amount":100,"currency":"USD","amountUsd":100,"frozenUsd":100,"feeUsd":20,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":"<time>",
@@ -93,20 +94,20 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 				t.Errorf("%s: %s: %s", d.Text("type"), difference, d.Body)
 			}
 			if d.Text("sequence") != fmt.Sprint(i+1) || d.Text("data.object.id") != list[1].Text("data.object.id") {
-				t.Errorf("%s is not event %d of the claim %s: %s", d.Text("type"), i+1, list[1].Text("data.object.id"), d.Body)
+				t.Errorf("%s is not event %d of the same claim %s: %s", d.Text("type"), i+1, list[1].Text("data.object.id"), d.Body)
 			}
 		}
-		// A real dispute moves the payment; this one too freezes what it is about.
+		// A real dispute also freezes its amount, and changes the payment's status.
 		real := o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
-		for range 2 { // told twice, disputed once
+		for range 2 { // two notifications of one dispute
 			s.Notify(t, "sandbox-1", harness.Note(real, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+real)
 		if _, ok := r.At(t, "timestamps.chargeback"); !ok || r.Text(t, "status") != "chargeback" || r.Text(t, "refundableAmountLocal") != "0" {
-			t.Errorf("want it charged back, with the time: %s", r)
+			t.Errorf("want the status chargeback with its time, and nothing refundable: %s", r)
 		}
 		if got := harness.Types(endpoint.About(t, real, 3)); got != "payment.completed chargeback.created claim.opened" {
-			t.Errorf("the endpoint was told %q", got)
+			t.Errorf("the endpoint got %q", got)
 		}
 		if w := harness.Warnings(t, o); w != "negative_available -180" {
 			t.Errorf("the balance warns of %q, want negative_available -180", w)
@@ -138,7 +139,7 @@ func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 		}
 		r = o.Get(t, "/payment-methods?country=mx&channel=CASH&method=cash").Want(t, http.StatusOK)
 		if r.Text(t, "filters.country") != "MEX" || r.Text(t, "filters.channel") != "CASH" || r.Text(t, "filters.method") != "cash" {
-			t.Errorf("the filters are not told: %s", r)
+			t.Errorf("the reply does not show the filters: %s", r)
 		}
 		o.Get(t, "/payment-methods?country=xx").Refused(t, "400 invalid_request invalid_request_error param=country issues=country")
 		o.Get(t, "/payment-methods?channel=online").Refused(t, "400 invalid_request invalid_request_error param=channel issues=channel")
@@ -151,12 +152,12 @@ func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 			method := row.(map[string]any)
 			id := fmt.Sprint(method["paymentMethodId"])
 			if len(id) != 4 || id < "1001" || seen[id] || method["routable"] != false || method["unroutableReason"] == nil {
-				t.Errorf("want a new id of four digits, not routable without a provider: %v", method)
+				t.Errorf("want a unique id of four digits, and not routable without a provider: %v", method)
 			}
 			seen[id] = true
 		}
 		if live.Text(t, "routableCount") != "0" || live.Text(t, "count") != fmt.Sprint(len(seen)) || len(seen) == 0 {
-			t.Errorf("production counts %s routable of %s, want 0 of %d", live.Text(t, "routableCount"), live.Text(t, "count"), len(seen))
+			t.Errorf("in production %s of %s methods are routable, want 0 of %d", live.Text(t, "routableCount"), live.Text(t, "count"), len(seen))
 		}
 	})
 }

@@ -28,7 +28,8 @@ var (
 	bruno = audit.Actor{Kind: audit.ByOperator, ID: "bruno"}
 )
 
-// fileShop is a verified and funded production merchant whose wallet a bank-file account pays.
+// fileShop returns the production client of a verified merchant with 1,000 USD available, and a wallet
+// that the bank-file account banco pays.
 func fileShop(t *testing.T, database string, credentials map[string]string) harness.Client {
 	t.Helper()
 	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
@@ -43,7 +44,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) harn
 	return o
 }
 
-// waitingPayouts makes withdrawals that wait for a batch.
+// waitingPayouts makes withdrawals that wait for a batch, and returns their ids.
 func waitingPayouts(t *testing.T, o harness.Client, amounts ...string) (list []string) {
 	t.Helper()
 	for _, amount := range amounts {
@@ -56,8 +57,8 @@ func waitingPayouts(t *testing.T, o harness.Client, amounts ...string) (list []s
 	return list
 }
 
-// Withdrawals leave in a file that another operator approves, and end by the bank's answer. The same
-// twice harms nothing.
+// Withdrawals leave in a bank's file, which a second operator approves. The bank's answer ends them.
+// An answer that is imported twice does no harm.
 func TestPayoutsLeaveInFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -70,7 +71,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		o.PayOut(t, gone, "processing")
 		o.Delete(t, "/wallets/"+deleted).Want(t, http.StatusOK)
 
-		// Two operators at once make no two batches of the same.
+		// Two operators who make a batch at once make one.
 		var all sync.WaitGroup
 		made := make([][]pay.Batch, 2)
 		for i := range made {
@@ -83,27 +84,27 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		all.Wait()
 		batches := append(made[0], made[1]...)
 		if len(batches) != 1 || batches[0].Lines != 4 || batches[0].Total.String() != "3303.00 MXN" {
-			t.Fatalf("the batches are %+v", batches)
+			t.Fatalf("the batches are %+v, want one of 4 lines and 3303.00 MXN", batches)
 		}
 		b := batches[0]
 		if r := o.Get(t, "/withdrawals/"+gone); r.Text(t, "failureCode") != "wallet_disabled" {
-			t.Errorf("the wallet was deleted: %s", r)
+			t.Errorf("the withdrawal to a deleted wallet is %s, want wallet_disabled", r)
 		}
 		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
-			t.Errorf("what is in a file that has not left was ended: %v", err)
+			t.Errorf("to resolve a withdrawal in a batch that is not exported returns %v, want that the batch must be dissolved", err)
 		}
 		if _, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
-			t.Error("a file left that nobody approved")
+			t.Error("a file that nobody approved was exported")
 		}
 		if _, err := o.App.Batches.Approve(ctx, carla, b.ID); err == nil || !strings.Contains(err.Error(), "another operator must") {
-			t.Errorf("who made it approves it: %v", err)
+			t.Errorf("an approval by the operator who made the batch returns %v, want an error", err)
 		}
 		_, err := o.App.Batches.Dissolve(ctx, bruno, b.ID)
 		harness.Must(t, err)
 		again, err := o.App.Batches.Make(ctx, carla, "banco")
 		harness.Must(t, err)
 		if len(again) != 1 || again[0].Number != 2 || again[0].Lines != 4 {
-			t.Fatalf("after one was dissolved: %+v", again)
+			t.Fatalf("after the first batch was dissolved, the new ones are %+v, want number 2 with 4 lines", again)
 		}
 		b = again[0]
 		_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
@@ -114,10 +115,10 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		harness.Must(t, err)
 		sum := sha256.Sum256(file)
 		if !bytes.Equal(file, twice) || left.Checksum != hex.EncodeToString(sum[:]) || left.Status != pay.BatchExported {
-			t.Errorf("the file of %+v is not the same", left)
+			t.Errorf("the second export of %+v has another file or checksum", left)
 		}
 		if _, err := o.App.Batches.Dissolve(ctx, carla, b.ID); err == nil {
-			t.Error("a batch whose file has left was dissolved")
+			t.Error("an exported batch was dissolved")
 		}
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 		harness.Must(t, err)
@@ -125,10 +126,10 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Fatalf("the file is\n%s", file)
 		}
 		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "was exported") || !strings.Contains(err.Error(), "--force") {
-			t.Errorf("what the bank may have was ended without force: %v", err)
+			t.Errorf("to resolve an exported withdrawal without force returns %v, want an error", err)
 		}
 
-		// The bank answers in part, then the rest, then all again, and something that is not ours.
+		// The bank answers a part, then the rest with a line that is not ours, then everything again.
 		answer := func(lines ...string) payouts.ImportedAnswers {
 			t.Helper()
 			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status,amount,currency,bank_reference\n"+strings.Join(lines, "\n")+"\n"))
@@ -141,16 +142,16 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		first := []string{line(1, "paid", "1835.00", "E1"), line(2, "pending", "", "")}
 		rest := []string{line(2, "rejected", "", ""), line(3, "paid", "1.00", "E3"), line(4, "paid", "183.50", "E4"), "P000099L00001,paid,5.00,MXN,E9"}
 		if done := answer(first...); done.Paid != 1 || done.Pending != 1 || len(done.Strange) != 0 {
-			t.Errorf("the first part: %+v", done)
+			t.Errorf("the import of the first part returns %+v", done)
 		}
 		if done := answer(rest...); done.Paid != 1 || done.Rejected != 1 || len(done.Strange) != 2 {
-			t.Errorf("the rest: %+v", done)
+			t.Errorf("the import of the rest returns %+v", done)
 		}
 		if done := answer(rest...); done.Paid != 0 || done.Known != 3 || len(done.Strange) != 1 {
-			t.Errorf("the rest again: %+v", done)
+			t.Errorf("the second import of the rest returns %+v", done)
 		}
 		if done := answer(append(first, rest...)...); done.Paid != 0 || done.Rejected != 0 {
-			t.Errorf("all again: %+v", done)
+			t.Errorf("the import of everything again returns %+v, want nothing new", done)
 		}
 		for i, want := range []string{"completed", "failed", "processing", "completed"} {
 			if r := o.Get(t, "/withdrawals/"+list[i]); r.Text(t, "status") != want {
@@ -158,47 +159,49 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			}
 		}
 		if done := answer(line(1, "returned", "1835.00", "D1")); done.Returned != 1 {
-			t.Errorf("the return: %+v", done)
+			t.Errorf("the import of a return reports %+v, want 1 returned", done)
 		}
 		if r := o.Get(t, "/withdrawals/"+list[0]); r.Text(t, "status") != "failed" || r.Text(t, "completedAt") == "<nil>" || r.Text(t, "failureCode") != "returned" {
-			t.Errorf("what came back is %s", r)
+			t.Errorf("the returned withdrawal is %s, want failed with returned", r)
 		}
-		// 1000 less 103, 53, 23, 13; back: 53 whole, 100 of the 103, nothing of what is open.
+		// 1000 less 103, 53, 23 and 13. The rejected 53 is back in full, the returned 103 without its fee.
 		if got := harness.Available(t, o); got != "961" {
-			t.Errorf("available is %s, want 961", got)
+			t.Errorf("%s USD are available, want 961", got)
 		}
 		if _, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte("reference,status\nP1\n")); err == nil {
-			t.Error("a broken answer was read")
+			t.Error("an answer that cannot be parsed was imported")
 		}
-		// A word of the bank's that nobody knows is for the operator; his own word ends it, without force.
+		// A status of the bank that the service does not know is for the operator. He resolves the
+		// withdrawal without force.
 		if done := answer(line(3, "EXITOSO", "367.00", "E3")); len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "EXITOSO") || done.Pending != 0 {
-			t.Errorf("an unknown word: %+v", done)
+			t.Errorf("the import of an unknown status reports %+v, want it as strange", done)
 		}
 		if w, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"}); err != nil || w.Status != pay.WithdrawalDone {
-			t.Errorf("paid, by the operator's word: %v %v", w, err)
+			t.Errorf("the operator resolved the withdrawal as paid, but it is %v with the error %v", w, err)
 		}
 		story, err := o.App.Story(ctx, list[3])
 		harness.Must(t, err)
 		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
-			t.Errorf("the story is\n%s", story)
+			t.Errorf("the story lacks the batch or the bank's reference:\n%s", story)
 		}
 		harness.Must(t, o.App.Notices.CloseNotification(ctx, func() string {
 			waiting, err := o.App.Notices.Notifications(ctx, "", 10)
 			harness.Must(t, err)
 			if len(waiting) != 1 || waiting[0].Payment != list[2] {
-				t.Fatalf("waiting for the operator: %+v", waiting)
+				t.Fatalf("the notifications that wait for the operator are %+v, want one of the wrong amount", waiting)
 			}
 			return waiting[0].ID
 		}(), "the bank corrected it"))
 	})
 }
 
-// Each layout's file holds what was withdrawn, and is refused what it cannot hold before it is sent.
+// The file of each layout has the withdrawal. A withdrawal that a layout cannot have is refused before
+// it is sent.
 func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 	t.Parallel()
 	for layout, c := range map[string]struct {
 		credentials map[string]string
-		size        int // of a record; 0: none
+		size        int // of the file in bytes; 0: any
 		want        string
 	}{
 		"spei-bbva":   {map[string]string{"account": "0123456789"}, 130, "1835.00"},
@@ -225,7 +228,7 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 			file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
 			harness.Must(t, err)
 			if !bytes.Contains(file, []byte(c.want)) || c.size > 0 && len(file) != c.size {
-				t.Errorf("the file has %d bytes:\n%s", len(file), file)
+				t.Errorf("the file lacks %s, or has the wrong size of %d bytes:\n%s", c.want, len(file), file)
 			}
 		})
 	}
@@ -235,19 +238,19 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 		w := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"012180000118359713","holderName":"Eva"}`) // at BBVA itself
 		o.Clock.Advance(time.Second)
 		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "false" || r.Text(t, "unpayableReason") != "no_payout_account" {
-			t.Errorf("the wallet says %s", r)
+			t.Errorf("the wallet that the layout cannot pay is %s", r)
 		}
 		o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
-		// Another account pays to it.
+		// Another account can pay to this wallet.
 		o.PayOutBy(t, "manual", acquiring.NewAccount{ID: "by-hand"})
 		if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != "true" {
-			t.Errorf("with another account the wallet says %s", r)
+			t.Errorf("with another account the wallet is %s, want payable", r)
 		}
 		id := o.Post(t, "/withdrawals", `{"amount":20,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
 		e, err := o.App.Payouts.ExplainPayout(ctx, id)
 		harness.Must(t, err)
 		if len(e.Accounts) != 2 || !strings.HasPrefix(e.Accounts[0].Verdict, "cannot pay to this wallet: ") || !strings.Contains(e.Accounts[0].Verdict, "at BBVA itself") || e.Accounts[1].Verdict != "" {
-			t.Errorf("the operator is told %+v", e.Accounts)
+			t.Errorf("the explanation for the operator has %+v", e.Accounts)
 		}
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "processing")

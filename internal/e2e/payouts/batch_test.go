@@ -17,8 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// captured is the change of a card payment of 100 USD of the shop that is
-// completed at a moment.
+// captured returns the change that completes a card payment of 100 USD of the shop at a time.
 func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Change {
 	t.Helper()
 	usd := money.New(10000, money.USD)
@@ -33,7 +32,7 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 	harness.Must(t, err)
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: "sandbox-1"}}}
 	p, _ = p.Begin(routes, at)
-	p.Version, p.Stored = 0, "" // written as it ends
+	p.Version, p.Stored = 0, "" // the test writes only its last state
 	_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
 	for i := range change.Events {
 		change.Events[i].Payload = []byte("{}")
@@ -41,12 +40,11 @@ func captured(t *testing.T, o harness.Client, id string, at time.Time) pay.Chang
 	return change
 }
 
-// A batch is claimed in many small changes, by whichever node comes first, and
-// closes all the same; a payment that is written while it closes, with a time
-// of before, is in the next one.
+// Two nodes collect the lines of a large settlement in many small changes, and close it once. A
+// payment that is written during the close, with an earlier time, is in this settlement or the next.
 func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 	t.Parallel()
-	const payments = 1_200 // more than two batches of a settlement
+	const payments = 1_200 // more lines than two changes collect
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.Start(t, database, &harness.Clock{})
 		o := s.NewShop(t)
@@ -70,7 +68,7 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 		writers.Wait()
 
 		node := s
-		if !strings.HasPrefix(database, "sqlite:") { // which has one node
+		if !strings.HasPrefix(database, "sqlite:") { // SQLite has one node only
 			node = harness.Start(t, database, s.Clock)
 		}
 		s.Settle(t, "the settlement is open", func() bool {
@@ -81,21 +79,21 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 		late := make(chan error, 1)
 		go func() { late <- db.Commit(ctx, captured(t, o, "9LATE", began.Add(time.Second))) }()
 		var first harness.Reply
-		s.Settle(t, "it is closed", func() bool {
+		s.Settle(t, "the settlement is closed", func() bool {
 			node.Work(t)
 			first = o.Get(t, "/settlements?status=closed").Want(t, http.StatusOK)
 			return first.Text(t, "pagination.total") == "1"
 		})
 		harness.Must(t, <-late)
-		harness.Must(t, db.Commit(ctx, captured(t, o, "9OLD", began))) // stamped before the period's end, written after the closing
-		t.Logf("%d lines closed in %s", payments, time.Since(closing))
+		harness.Must(t, db.Commit(ctx, captured(t, o, "9OLD", began))) // its time is before the period's end, but it is written after the close
+		t.Logf("a settlement of %d lines closed in %s", payments, time.Since(closing))
 
 		if got := o.Get(t, "/payments/TXN-9OLD").Text(t, "settlement.status"); got != "pending" {
-			t.Errorf("the payment that was written late is %s", got)
+			t.Errorf("the settlement of the payment that was written late is %s, want pending", got)
 		}
 
 		s.Clock.Advance(72 * time.Hour)
-		s.Settle(t, "the rest is closed", func() bool { return o.Get(t, "/me").Text(t, "balance.pending") == "0" })
+		s.Settle(t, "nothing is pending", func() bool { return o.Get(t, "/me").Text(t, "balance.pending") == "0" })
 		lines, net := 0, int64(0)
 		list := o.Get(t, "/settlements").Want(t, http.StatusOK)
 		batches, _ := list.At(t, "data")
@@ -112,9 +110,9 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 			t.Errorf("the settlements have %d lines of %d cents, want %d of %d: %s", lines, net, payments+2, (payments+2)*9051, list)
 		}
 		if got := o.Get(t, "/me").Text(t, "balance.available"); got != money.New(net, money.USD).Decimal() {
-			t.Errorf("available is %s, want all of %d cents", got, net)
+			t.Errorf("%s USD are available, want all %d cents of the settlements", got, net)
 		}
-		// Any page of its lines is as near as the first.
+		// A later page of a settlement's lines is right too.
 		id := first.Text(t, "data.0.id")
 		page := o.Get(t, "/settlements/"+id+"/transactions?limit=2&offset=900").Want(t, http.StatusOK)
 		if got := page.Text(t, "data.0.number") + " " + page.Text(t, "data.1.number"); got != "901 902" {

@@ -1,3 +1,3 @@
-// Package payouts proves how merchants get their money: balances, settlements, wallets, withdrawals, floats, files
-// for banks, and the verification that comes before. Money back to shoppers is in claims.
+// Package payouts proves how merchants get their money: balances, settlements, wallets, withdrawals,
+// floats, files for banks, and verifications. The room claims proves refunds to shoppers.
 package payouts

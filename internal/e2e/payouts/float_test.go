@@ -14,13 +14,14 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// topUp books money of the operator's at a payout account.
+// topUp enters money of the operator into the float of a payout account.
 func topUp(t *testing.T, o harness.Client, account, reference string, amount money.Amount) {
 	t.Helper()
 	harness.Must(t, o.App.Floats.Enter(ctx, o.App.Self(), account, amount, reference, "a test", false))
 }
 
-// float wants what the ledger has of a float: free, committed and paid, in minor units.
+// float fails the test unless the ledger has want for a float: "X free, Y committed, Z paid", in minor
+// units.
 func float(t *testing.T, o harness.Client, account string, currency money.Currency, want string) {
 	t.Helper()
 	list, err := o.App.Floats.List(ctx)
@@ -36,14 +37,14 @@ func float(t *testing.T, o harness.Client, account string, currency money.Curren
 	t.Errorf("%s has no float in %s: %+v", account, currency, list)
 }
 
-// An account pays no more than the operator has there. What is more waits, says so to the operator, and
-// goes on by itself once there is money. What comes back, or was not paid, is free again.
+// An account pays no more than its float. A larger withdrawal waits, the operator can see why, and it
+// goes on once there is money. What is returned or not paid is free again.
 func TestPayoutsKeepToTheFloat(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		topUp(t, o, "bank-1", "TED-1", money.New(2000_00, "MXN"))
 		if err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(2000_00, "MXN"), "TED-1", "", false); err == nil || !strings.Contains(err.Error(), "booked already") {
-			t.Errorf("the same entry twice: %v", err)
+			t.Errorf("the same entry a second time returns %v, want an error", err)
 		}
 		first := o.Withdraw(t, "103") // 100 USD are 1835 MXN
 		o.Clock.Advance(pay.WithdrawalHold(true))
@@ -54,7 +55,7 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		waits := func() {
 			t.Helper()
-			harness.Eventually(t, "it waits", func() bool {
+			harness.Eventually(t, "the withdrawal waits with payout_delayed", func() bool {
 				_, err := o.App.Payouts.PayOut(ctx)
 				harness.Must(t, err)
 				return o.Get(t, "/withdrawals/"+second).Text(t, "pendingReason") == "payout_delayed"
@@ -64,31 +65,31 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		held, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
 		harness.Must(t, err)
 		if len(held) != 1 || held[0].Waiting != "float_short" {
-			t.Errorf("the operator reads of %+v", held)
+			t.Errorf("the waiting withdrawals are %+v, want one with float_short", held)
 		}
 		why, err := o.App.Payouts.ExplainPayout(ctx, second)
 		harness.Must(t, err)
 		if len(why.Accounts) != 1 || why.Accounts[0].Float != "165.00 MXN" || why.Accounts[0].Verdict != "its float has 165.00 MXN, and this takes 917.50 MXN" {
-			t.Errorf("it is explained with %+v", why.Accounts)
+			t.Errorf("the explanation has the accounts %+v", why.Accounts)
 		}
 		if open, err := o.App.OldestOpen(ctx); err != nil || open["withdrawal without money"].IsZero() {
-			t.Errorf("nobody hears that it waits: %v %v", open, err)
+			t.Errorf("the oldest open things lack the withdrawal without money: %v, error %v", open, err)
 		}
 		if sends, _, _ := b.Told(second); sends != 0 {
-			t.Errorf("the bank was asked to pay what is not there")
+			t.Errorf("the bank was asked to pay more than the float has")
 		}
 
-		// Another account has money.
+		// The second account keeps no float, so it can pay.
 		o.PayOutBy(t, "bank", acquiring.NewAccount{ID: "bank-2", Priority: 9})
 		o.Clock.Advance(5 * time.Minute)
 		o.PayOut(t, second, "completed")
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		harness.Must(t, err)
 		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
-			t.Errorf("it went to %s, passed %v, with %s of its float", w.Provider, w.Passed, w.Float)
+			t.Errorf("the withdrawal went to %s, passed over %v, with %s of a float; want bank-2, bank-1 and none", w.Provider, w.Passed, w.Float)
 		}
 
-		// What was not paid, and what came back, is free.
+		// What is not paid, and what is returned, is free again.
 		topUp(t, o, "bank-1", "TED-2", money.New(1000_00, "MXN"))
 		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
@@ -109,21 +110,21 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		back := pay.PayoutNotice{ID: "back", Reference: first[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}
 		for range 2 {
 			if got := bankTells(t, o.Instance, "bank-1", "bank", back); got != 200 {
-				t.Errorf("the return is answered %d", got)
+				t.Errorf("the notification of the return gets %d, want 200", got)
 			}
 		}
 		float(t, o, "bank-1", "MXN", "300000 free, 0 committed, 0 paid")
 		if story, err := o.App.Story(ctx, first); err != nil || !strings.Contains(story, "float_committed") || !strings.Contains(story, "1835.00 MXN") {
-			t.Errorf("the story does not tell of the float (%v):\n%s", err, story)
+			t.Errorf("the story lacks the float's transfers (%v):\n%s", err, story)
 		}
 	})
 }
 
-// Withdrawals that are sent at once never take more than there is, nor leave anything committed.
+// Withdrawals that are sent at once never exceed the float, and leave nothing committed.
 func TestFloatIsNeverOverdrawn(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		topUp(t, o, "bank-1", "wire", money.New(70_00, "USD")) // pays out of dollars
+		topUp(t, o, "bank-1", "wire", money.New(70_00, "USD")) // this account's float is in dollars
 		var all []string
 		for range 20 {
 			all = append(all, o.Withdraw(t, "13"))
@@ -137,7 +138,7 @@ func TestFloatIsNeverOverdrawn(t *testing.T) {
 			}()
 		}
 		for range cap(done) {
-			harness.Must(t, harness.Soon(t, "it to be done", done))
+			harness.Must(t, harness.Soon(t, "the loop of payouts to return", done))
 		}
 		float(t, o, "bank-1", "USD", "0 free, 0 committed, 7000 paid")
 		topUp(t, o, "bank-1", "wire 2", money.New(130_00, "USD"))
@@ -149,8 +150,8 @@ func TestFloatIsNeverOverdrawn(t *testing.T) {
 	})
 }
 
-// What the provider says that it has is compared with the ledger: money that is on its way may have left, or
-// not.
+// The balance that the provider reports is compared with the ledger. Money on its way may or may not
+// have left it.
 func TestFloatIsComparedWithTheBalance(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -181,7 +182,7 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 			harness.Must(t, o.App.Floats.Compare(ctx))
 			seen := o.App.Floats.Seen()
 			if len(seen) != 1 || (seen[0].Unknown == "" && seen[0].Off.String() != c.want) || (seen[0].Unknown != "" && seen[0].Unknown != c.want) {
-				t.Errorf("of a balance of %s it says %+v, want %s", c.has, seen, c.want)
+				t.Errorf("for the reported balance %s the comparison is %+v, want %s", c.has, seen, c.want)
 			}
 		}
 	})

@@ -24,7 +24,7 @@ func unknownPayer(*harness.Payer, payout.Request) pay.PayoutOutcome {
 	return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 }
 
-// another is another merchant that may be paid out.
+// another makes another merchant that can withdraw.
 func another(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
 	o := s.NewShop(t).Production()
@@ -36,7 +36,8 @@ func another(t *testing.T, s *harness.Instance) harness.Client {
 	return o
 }
 
-// What is held by a stop, an approval or a limit takes nothing of a float: others are paid at once.
+// A withdrawal that a stop or a missing approval holds commits nothing of a float. Others are paid at
+// once.
 func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]func(*pay.PayoutLimits){
@@ -58,14 +59,14 @@ func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 					harness.Must(t, err)
 					if other.Get(t, "/withdrawals/"+small).Text(t, "status") == "completed" {
 						if i > 0 {
-							t.Errorf("it was paid after %d looks, 90 s each", i)
+							t.Errorf("the other merchant was paid after %d rounds of 91 s, want at once", i)
 						}
 						return
 					}
 					o.Clock.Advance(91 * time.Second)
 				}
 				float(t, o, "bank-1", "MXN", "200000 free, 0 committed, 0 paid")
-				t.Errorf("an hour and a half later: %s is %s (%s), %s of the other merchant is %s (%s), though the float has 2000 MXN free and it takes 1835",
+				t.Errorf("after an hour and a half: the held %s is %s (%s), and the other merchant's %s is %s (%s), although the float has 2000 MXN free and it needs 1835",
 					held, o.Get(t, "/withdrawals/"+held).Text(t, "status"), o.Get(t, "/withdrawals/"+held).Text(t, "pendingReason"),
 					small, other.Get(t, "/withdrawals/"+small).Text(t, "status"), other.Get(t, "/withdrawals/"+small).Text(t, "pendingReason"))
 			})
@@ -73,7 +74,8 @@ func TestHeldWithdrawalTakesNoFloat(t *testing.T) {
 	}
 }
 
-// Payouts that wait in the account's lane while the first entry is booked keep to it when they leave.
+// Payouts that wait in the account's lane when the first entry is booked keep to the float when they
+// leave.
 func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -124,12 +126,13 @@ func TestFirstEntryHoldsWhatWaitsInTheLane(t *testing.T) {
 		defer mu.Unlock()
 		float(t, o, "bank-1", "MXN", "10000 free, 0 committed, 0 paid")
 		if completed > before {
-			t.Errorf("%d were under way at the first entry of 100.00 MXN; %d of 183.50 MXN each were sent after it, and took nothing of it", before, after)
+			t.Errorf("%d payouts were on their way at the first entry of 100.00 MXN, but %d more of 183.50 MXN each were sent after it, without committing any of the float", before, after)
 		}
 	})
 }
 
-// What one withdrawal takes is moved to another one behind the service: check finds it.
+// Somebody changes in the database how much two withdrawals commit of a float. The sum stays the same,
+// but the check finds it.
 func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -150,30 +153,31 @@ func TestCheckFindsFloatOfAnotherWithdrawal(t *testing.T) {
 		broken, err := o.App.Check(ctx)
 		harness.Must(t, err)
 		if len(broken) != 2 || !strings.HasPrefix(broken[0].Rule, "a withdrawal took its part of a float") {
-			t.Errorf("check finds %v", broken)
+			t.Errorf("the check finds %v, want both withdrawals", broken)
 		}
 		set(one, "550499", "183500")
 		set(two, "1", "367000")
 	})
 }
 
-// An entry that no balance can hold is refused.
+// An entry that is zero or too large for the ledger is refused.
 func TestEntryIsBounded(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		for _, minor := range []int64{math.MinInt64, math.MaxInt64, 0, -1e15 - 1} {
 			err := o.App.Floats.Enter(ctx, o.App.Self(), "bank-1", money.New(minor, "MXN"), "e", "", false)
 			if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "amount" {
-				t.Errorf("an entry of %d: %v", minor, err)
+				t.Errorf("an entry of %d returns %v, want an error about the amount", minor, err)
 			}
 		}
 		if list, err := o.App.Floats.List(ctx); err != nil || len(list) != 0 {
-			t.Errorf("refused entries leave %+v, %v", list, err)
+			t.Errorf("refused entries left the floats %+v (error %v), want none", list, err)
 		}
 	})
 }
 
-// A line of a production account's report that names a withdrawal of the sandbox is of nobody.
+// A line of a production account's report with a sandbox withdrawal's reference matches no withdrawal,
+// and warns no merchant.
 func TestSandboxReferenceWarnsNobody(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -191,10 +195,10 @@ func TestSandboxReferenceWarnsNobody(t *testing.T) {
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,type,amount,currency,date\n" + w.Reference() + ",payout,1835,MXN," + now.Format(time.RFC3339) + "\n")}}})
 		harness.Must(t, err)
 		if done.Totals.Found[reconcile.PayoutMissingHere] != 1 {
-			t.Errorf("it finds %v", done.Totals.Found)
+			t.Errorf("the discrepancies are %v, want one payout_missing_here", done.Totals.Found)
 		}
 		if got := o.Get(t, "/me/balance").Text(t, "ledgerWarnings"); strings.Contains(got, "provider_drift") {
-			t.Errorf("production is warned of a withdrawal of the sandbox: %s", got)
+			t.Errorf("the production balance warns because of a sandbox withdrawal: %s", got)
 		}
 	})
 }

@@ -37,19 +37,19 @@ func TestMerchantHasOneOpenVerification(t *testing.T) {
 			}
 			r.Is(t, r.Status, verificationJSON("basic", "requires_input", basicIndividual, "null"))
 			if got := r.Text(t, "verificationId"); id != "" && got != id || r.Status > http.StatusCreated {
-				t.Errorf("want %s again: %s", id, r)
+				t.Errorf("want the same verification %s: %s", id, r)
 			} else {
 				id = got
 			}
 		}
 		if made != 1 {
-			t.Errorf("16 requests made %d verifications, want one", made)
+			t.Errorf("16 requests made %d verifications, want 1", made)
 		}
-		// It is the merchant's, whichever shop or credential asks.
+		// The verification belongs to the merchant: all its shops and keys see it.
 		for _, who := range []harness.Client{o, harness.Sibling(t, o), o.Whole(t, false)} {
 			who.Get(t, "/kyc/"+id).Is(t, http.StatusOK, verificationJSON("basic", "requires_input", basicIndividual, "null"))
 			if got := who.Post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).Want(t, http.StatusOK).Text(t, "verificationId"); got != id {
-				t.Errorf("while %s is open, %s was begun", id, got)
+				t.Errorf("while %s is open, the verification %s was started", id, got)
 			}
 		}
 		for _, who := range []harness.Client{s.NewShop(t), o.Production()} {
@@ -102,10 +102,10 @@ func TestSandboxVerificationIsPlayed(t *testing.T) {
 		verified := begin()
 		move(verified, "verified").Is(t, http.StatusOK, verificationJSON("basic", "verified", basicIndividual, "null"))
 
-		// By itself it expires, in the merchant's clock.
+		// A verification expires by the merchant's test clock.
 		late := begin()
 		o.Post(t, "/sandbox/clock", `{"advance":"7d"}`).Want(t, http.StatusOK)
-		harness.Eventually(t, "it has expired", func() bool {
+		harness.Eventually(t, "the verification is expired", func() bool {
 			_, err := s.App.Verifications.ExpireVerifications(ctx)
 			harness.Must(t, err)
 			return o.Get(t, "/kyc/"+late).Text(t, "status") == "expired"
@@ -132,23 +132,23 @@ func TestVerificationPageHandsIn(t *testing.T) {
 				t.Errorf("want %d with %q: %s", status, want, got)
 			}
 			if status == http.StatusOK && (got.Header.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(got.Header.Get("Content-Security-Policy"), "default-src 'none'")) {
-				t.Errorf("the page is served with %v", got.Header)
+				t.Errorf("the page has the wrong security headers %v", got.Header)
 			}
 		}
 		page(http.MethodGet, http.StatusOK, "proof of address")
 		page(http.MethodGet, http.StatusOK, `href="https://shop.example/back?a=1&amp;b=2"`)
 		page(http.MethodPost, http.StatusSeeOther, "")
 		if got := o.Get(t, "/kyc/"+id).Text(t, "status"); got != "processing" {
-			t.Errorf("after it was handed in it is %s", got)
+			t.Errorf("after the documents were submitted the verification is %s, want processing", got)
 		}
-		page(http.MethodPost, http.StatusSeeOther, "") // twice is harmless
+		page(http.MethodPost, http.StatusSeeOther, "") // a second submission does no harm
 		harness.Must(t, s.App.Verifications.Decide(ctx, id, tenant.KYCRejected, "name_mismatch", "The names <differ>."))
 		page(http.MethodGet, http.StatusOK, "The names &lt;differ&gt;.")
 		o.Get(t, "/kyc/"+id).Is(t, http.StatusOK, verificationJSON("basic", "rejected", basicIndividual, `{"code":"name_mismatch","message":"The names <differ>."}`))
 		if err := s.App.Verifications.Decide(ctx, id, tenant.KYCVerified, "", ""); err == nil {
 			t.Error("a rejected verification was approved")
 		}
-		// Nobody guesses it, and another's token opens nothing.
+		// The page needs its own token.
 		second := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Want(t, http.StatusCreated).Text(t, "url")
 		token := second[strings.Index(second, "token="):]
 		for _, wrong := range []string{"/kyc/" + id, "/kyc/" + id + "?token=", "/kyc/" + id + "?" + token, "/kyc/kyc_1?" + token, "/kyc/%00?" + token} {
@@ -173,7 +173,7 @@ func TestDueWorkOfPayoutsIsGauged(t *testing.T) {
 			}
 		}
 		if at, ok := due["withdrawals"]; !ok || !at.IsZero() {
-			t.Errorf("withdrawals are due at %v, want a gauge that shows none", due)
+			t.Errorf("the due work is %v, want withdrawals with no time", due)
 		}
 	})
 }

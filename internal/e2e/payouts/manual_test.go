@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// What the operator pays by hand waits for his word, and ends with it and the bank's reference.
+// A withdrawal that the operator pays by hand waits until he resolves it, with the bank's reference.
 func TestOperatorPaysByHand(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -26,14 +26,14 @@ func TestOperatorPaysByHand(t *testing.T) {
 		unverified := o.Wallet(t)
 		s.Clock.Advance(time.Second)
 		if r := o.Get(t, "/wallets/"+unverified); r.Text(t, "unpayableReason") != "kyc_required" {
-			t.Errorf("before the verification: %s", r)
+			t.Errorf("before the verification the wallet is %s, want kyc_required", r)
 		}
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
 		o.Fund(t, true, 1_000_00)
 		w := unverified
 
-		// Nobody pays out yet: the wallet says so before a withdrawal is refused.
+		// No account pays out yet. The wallet shows that before a withdrawal is refused.
 		payable := func(want, why string) {
 			t.Helper()
 			if r := o.Get(t, "/wallets/"+w); r.Text(t, "payable") != want || r.Text(t, "unpayableReason") != why {
@@ -53,16 +53,16 @@ func TestOperatorPaysByHand(t *testing.T) {
 		shown, err := s.App.Payouts.RevealWithdrawal(ctx, s.App.Self(), id)
 		harness.Must(t, err)
 		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
-			t.Errorf("the operator is shown %q at %s", shown.Destination, shown.Provider)
+			t.Errorf("the operator sees the destination %q at %s", shown.Destination, shown.Provider)
 		}
 		paid := base.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid)
 		harness.Must(t, err)
 		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
-			t.Errorf("by the operator's word it is %v (%s), reference %q", ended, said, ended.BankRef)
+			t.Errorf("after the operator's word the withdrawal is %v (provider: %s) with the reference %q", ended, said, ended.BankRef)
 		}
 		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
-			t.Error("it ends twice")
+			t.Error("the withdrawal was resolved as paid twice")
 		}
 		not := o.Post(t, "/withdrawals", `{"amount":50}`).Want(t, http.StatusCreated).Text(t, "id")
 		s.Clock.Advance(pay.WithdrawalHold(true))
@@ -71,19 +71,19 @@ func TestOperatorPaysByHand(t *testing.T) {
 		_, _, err = s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
 		harness.Must(t, err)
 		if got := harness.Available(t, o); got != "900" {
-			t.Errorf("available is %s, want 900: the one that was not paid is back", got)
+			t.Errorf("%s USD are available, want 900: the withdrawal that was not paid is back", got)
 		}
-		// What had arrived comes back, days later, once.
+		// The operator enters days later that the first payout was returned. He can do so only once.
 		s.Clock.Advance(48 * time.Hour)
 		back := base.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
 		if ended, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
-			t.Errorf("by the operator's word it is %v, %v", ended, err)
+			t.Errorf("after the return the withdrawal is %v with the error %v", ended, err)
 		}
 		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
-			t.Error("it comes back twice")
+			t.Error("the withdrawal was returned twice")
 		}
 		if got := harness.Available(t, o); got != "997" {
-			t.Errorf("available is %s, want 997: all but the fee is back", got)
+			t.Errorf("%s USD are available, want 997: all but the fee is back", got)
 		}
 		log, err := s.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
 		harness.Must(t, err)
@@ -92,7 +92,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 			acts = append(acts, string(e.Act))
 		}
 		if told := strings.Join(acts, " "); !strings.Contains(told, "wallet.revealed") || !strings.Contains(told, "withdrawal.ruled") {
-			t.Errorf("the audit log has %s", told)
+			t.Errorf("the audit log has the acts %s, want wallet.revealed and withdrawal.ruled", told)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// moves shows movements in one line each: what, where, how much, what is left.
+// moves returns each movement of a reply as "type bucket amount balanceAfter".
 func moves(t *testing.T, r harness.Reply) (list []string) {
 	t.Helper()
 	data, _ := r.At(t, "data")
@@ -48,7 +48,7 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 			t.Errorf("there are %s movements, want 10", got)
 		}
 		if got := moves(t, o.Get(t, "/me/balance")); strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("the balance shows other movements:\n%s", strings.Join(got, "\n"))
+			t.Errorf("the balance shows other movements than the list:\n%s", strings.Join(got, "\n"))
 		}
 		if got := all.Text(t, "data.0.settlementId"); got != id {
 			t.Errorf("the settlement's movement names %s, want %s", got, id)
@@ -56,7 +56,7 @@ func TestMovementsTellWhatMovedTheBalance(t *testing.T) {
 		if got := all.Text(t, "data.9.transactionId") + " " + all.Text(t, "data.5.transactionId"); got != card+" "+pix {
 			t.Errorf("the charges name %s, want %s %s", got, card, pix)
 		}
-		// Pages, the last one too, show the same rows with the same ids.
+		// Pages of one row show the same movements and ids as the whole list.
 		seen := map[string]bool{}
 		for offset := range 12 {
 			page := o.Get(t, fmt.Sprintf("/me/balance/movements?limit=1&offset=%d", offset)).Want(t, http.StatusOK)
@@ -89,16 +89,16 @@ func TestBalanceShowsTheLatestFiftyMovements(t *testing.T) {
 		}
 		last := o.Get(t, "/me/balance/movements?limit=2&offset=50").Want(t, http.StatusOK)
 		if got := strings.Join(moves(t, last), ", "); got != "fee pending -0.72 9.28, charge pending 10 10" {
-			t.Errorf("the oldest two are %s", got)
+			t.Errorf("the oldest two movements are %s", got)
 		}
 	})
 }
 
-// The reserve of a day comes free after 90 whole days, less what refunds gave
-// back, and the next settlement tells of it.
+// The reserve of a day is released after 90 whole days, less what refunds gave back. The next
+// settlement has the release.
 func TestReserveIsReleasedAfterItsPeriod(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		// Days begin at midnight; this test keeps away from it.
+		// This test starts at noon, because the reserve's days begin at midnight.
 		s.Clock.Advance(s.Clock.Now().Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(s.Clock.Now()))
 		o := s.NewShop(t)
 		first := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
@@ -132,16 +132,16 @@ func TestReserveIsReleasedAfterItsPeriod(t *testing.T) {
 			t.Errorf("the release is at %s, want the beginning of a day", at)
 		}
 
-		// 5 of 91 days have passed: the day of the first payment has nothing left,
-		// the next two come free.
+		// After 93 days, two days are released. The day of the first payment has nothing left, because the
+		// payment was refunded.
 		harness.MoveTestClock(t, o, "88d")
-		o.Settle(t, "two days are released", func() bool { return o.Get(t, "/me").Text(t, "balance.reserve") == "10" })
+		o.Settle(t, "the reserve is 10", func() bool { return o.Get(t, "/me").Text(t, "balance.reserve") == "10" })
 		wants("then", "10 5% USD scheduled")
 		harness.MoveTestClock(t, o, "30d")
-		o.Settle(t, "the last is released", func() bool { return o.Get(t, "/me").Text(t, "balance.reserve") == "0" })
+		o.Settle(t, "the reserve is 0", func() bool { return o.Get(t, "/me").Text(t, "balance.reserve") == "0" })
 		wants("at last")
 		harness.MoveTestClock(t, o, "72h")
-		o.Settle(t, "all is settled", func() bool {
+		o.Settle(t, "the settlements have held and released a reserve of 35", func() bool {
 			r := o.Get(t, "/settlements").Want(t, http.StatusOK)
 			held, released := 0.0, 0.0
 			rows, _ := r.At(t, "data")
@@ -157,7 +157,7 @@ func TestReserveIsReleasedAfterItsPeriod(t *testing.T) {
 	})
 }
 
-// What is older than 90 days leaves the fee summary.
+// The fee summary has only the last 90 days.
 func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -177,7 +177,7 @@ func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
 		both := `{"grossVolume":300,"platformFees":3.6,"processingFees":8.97,"flatFees":0.6,"chargebackFees":0,"totalFees":13.17,"netBalance":286.83}`
 		summary("with both", both)
 		harness.MoveTestClock(t, o, "48h")
-		o.Settle(t, "the second is settled", func() bool { return o.Get(t, "/me").Text(t, "balance.pending") == "0" })
+		o.Settle(t, "the second payment is settled", func() bool { return o.Get(t, "/me").Text(t, "balance.pending") == "0" })
 		summary("with both settled", both)
 		harness.MoveTestClock(t, o, "29d")
 		summary("without the first", `{"grossVolume":200,"platformFees":2.4,"processingFees":5.98,"flatFees":0.3,"chargebackFees":0,"totalFees":8.68,"netBalance":191.32}`)
@@ -186,8 +186,8 @@ func TestFeeSummaryForgetsAfterNinetyDays(t *testing.T) {
 	})
 }
 
-// A lost dispute, its fee and a withdrawal stand in the movements; the dispute
-// in the next settlement too, the withdrawal in none.
+// The movements have a lost dispute, its fee and a withdrawal. The next settlement has the dispute,
+// but not the withdrawal.
 func TestDisputesAndWithdrawalsInTheBooks(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -206,7 +206,7 @@ func TestDisputesAndWithdrawalsInTheBooks(t *testing.T) {
 			"claim_freeze available -100 ", "claim_freeze frozen 100 ", "chargeback_fee available -20 ", "claim_debit frozen -100 0",
 		} {
 			if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
-				t.Errorf("no movement %sin %v", want, got)
+				t.Errorf("the movement %sis not in %v", want, got)
 			}
 		}
 		rows, _ := o.Get(t, "/me/balance/movements").At(t, "data")

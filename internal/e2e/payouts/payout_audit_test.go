@@ -25,7 +25,7 @@ func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
 		e := harness.AuditEntry(t, o, audit.WithdrawalCreated, out)
 		harness.AuditByRequest(t, o, e, made)
 		if e.Details["amount"] != "10.00 USD" || e.Details["wallet"] != id {
-			t.Errorf("the withdrawal is told as %v", e.Details)
+			t.Errorf("the entry of the withdrawal has %v", e.Details)
 		}
 		canceled := o.Post(t, "/withdrawals/"+out+"/cancel", "").Want(t, http.StatusOK)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.WithdrawalGivenUp, out), canceled)
@@ -37,16 +37,16 @@ func TestAuditLogSaysWhoMovedMoneyOut(t *testing.T) {
 		begun := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated)
 		verification := begun.Text(t, "verificationId")
 		if e := harness.AuditEntry(t, o, audit.VerificationStarted, verification); e.By.Kind != audit.ByKey || e.By.Request != begun.Header.Get("X-Request-Id") || e.Shop != "" {
-			t.Errorf("the verification was begun by %+v", e)
+			t.Errorf("the entry of the verification's start is %+v", e)
 		}
 		harness.Must(t, s.App.Verifications.Decide(ctx, verification, tenant.KYCVerified, "", ""))
 		if e := harness.AuditEntry(t, o, audit.VerificationMoved, verification); e.By.Kind == audit.ByKey || e.Details["from"] != "requires_input" || e.Details["to"] != "verified" {
-			t.Errorf("the verification was decided by %+v", e)
+			t.Errorf("the entry of the verification's decision is %+v", e)
 		}
 		log, err := json.Marshal(harness.AuditActs(t, o))
 		harness.Must(t, err)
 		if strings.Contains(string(log), harness.CLABE) {
-			t.Errorf("the audit log tells the destination: %s", log)
+			t.Errorf("the audit log has the destination in plain text: %s", log)
 		}
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// bankTells sends a notice of the bank's and returns the reply's status.
+// bankTells sends a notification with one notice to an account of a harness.Payer, and returns the
+// reply's status. The right signature is "bank".
 func bankTells(t *testing.T, s *harness.Instance, account, signature string, n pay.PayoutNotice) int {
 	t.Helper()
 	body, err := json.Marshal([]pay.PayoutNotice{n})

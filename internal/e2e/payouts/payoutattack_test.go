@@ -20,7 +20,8 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// twoBanks: two bank-file accounts, small ones to banco, large ones to banco2.
+// twoBanks returns the client of a merchant with two bank-file accounts: banco pays up to 60 USD,
+// banco2 the rest. The wallet is active and 1,000 USD are available.
 func twoBanks(t *testing.T, database string, configure ...func(*daemon.Config)) harness.Client {
 	t.Helper()
 	s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
@@ -47,7 +48,7 @@ func exported(t *testing.T, o harness.Client, account string) (pay.Batch, string
 	made, err := o.App.Batches.Make(ctx, carla, account)
 	harness.Must(t, err)
 	if len(made) != 1 {
-		t.Fatalf("made %+v", made)
+		t.Fatalf("the batches are %+v, want one", made)
 	}
 	_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
 	harness.Must(t, err)
@@ -56,8 +57,8 @@ func exported(t *testing.T, o harness.Client, account string) (pay.Batch, string
 	return b, string(file)
 }
 
-// The answer of bank 2 (pain.002: the whole file, which it names, is refused) read for account 1 gives back
-// what bank 1 pays.
+// An answer about bank 2's file (pain.002: the whole file is refused) is imported for bank 1's account
+// by mistake. It must not end what bank 1 pays.
 func TestAnswerOfAnotherAccountsFileEndsNothing(t *testing.T) {
 	t.Parallel()
 	o := twoBanks(t, dbtest.SQLite(t))
@@ -71,14 +72,15 @@ func TestAnswerOfAnotherAccountsFileEndsNothing(t *testing.T) {
 	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
 	t.Logf("%+v %v", done, err)
 	if r := o.Get(t, "/withdrawals/"+small); r.Text(t, "status") != "processing" {
-		t.Errorf("bank 2 refused its own file %s; the withdrawal at bank 1 is %s", b2.ID, r)
+		t.Errorf("bank 2 refused its file %s, but the withdrawal at bank 1 is %s", b2.ID, r)
 	}
 	if got := harness.Available(t, o); got != "850" {
-		t.Errorf("available is %s, want 850", got)
+		t.Errorf("%s USD are available, want 850", got)
 	}
 }
 
-// The same by lines, which name the batch: pain.002 with one line of bank 2's batch.
+// An answer about bank 2's batch has a line with the reference of bank 1's batch. Imported for bank 1's
+// account, it must not end that withdrawal.
 func TestAnswerOfAnotherBatchEndsNothing(t *testing.T) {
 	t.Parallel()
 	o := twoBanks(t, dbtest.SQLite(t))
@@ -93,11 +95,11 @@ func TestAnswerOfAnotherBatchEndsNothing(t *testing.T) {
 	done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
 	t.Logf("%+v %v", done, err)
 	if r := o.Get(t, "/withdrawals/"+small); r.Text(t, "status") != "processing" {
-		t.Errorf("the line is of batch %s; the withdrawal in bank 1's batch is %s", b2.ID, r)
+		t.Errorf("the answer is about batch %s, but the withdrawal in bank 1's batch is %s", b2.ID, r)
 	}
 }
 
-// A master key is rotated and the old one is thrown away: holders and batches are still to be read.
+// After a rotation of the master key, holders and batches can be read without the old key.
 func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	t.Parallel()
 	database, c := dbtest.SQLite(t), &harness.Clock{}
@@ -131,15 +133,15 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 	harness.Must(t, err)
 	_, _, sealed, err := s.App.Secrets.MasterKeys(ctx)
 	harness.Must(t, err)
-	t.Logf("left %d, sealed under each key: %v", n, sealed)
+	t.Logf("a second run encrypted %d secrets; secrets under each key: %v", n, sealed)
 	s.End(t)
-	s = harness.StartWith(t, database, c, keys(2)) // nothing is sealed under 1, says the service
+	s = harness.StartWith(t, database, c, keys(2)) // without the old key
 	o.Instance = s
 	if _, err := s.App.Batches.Approve(ctx, bruno, made[0].ID); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := s.App.Batches.Export(ctx, bruno, made[0].ID); err != nil {
-		t.Errorf("the approved file is lost: %v", err)
+		t.Errorf("the approved file cannot be exported: %v", err)
 	}
 	second := o.Withdraw(t, "60")
 	c.Advance(pay.WithdrawalHold(true))
@@ -149,12 +151,12 @@ func TestHoldersAndFilesSurviveAMasterKey(t *testing.T) {
 		c.Advance(2 * time.Minute)
 	}
 	if r := o.Get(t, "/withdrawals/"+second); r.Text(t, "status") != "processing" {
-		t.Errorf("a withdrawal to a wallet with a holder is %s", r)
+		t.Errorf("a withdrawal to a wallet with a holder is %s, want processing", r)
 	}
 }
 
-// Two operators make batches while the merchant deletes the wallet: one writes the file, the other one gives the
-// money back. The file leaves with the line.
+// Two operators make batches while the merchant deletes the wallet: one writes the file, and the other
+// one gives the money back. The file with that line must not be exported.
 func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -203,16 +205,17 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 			_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
 			harness.Must(t, err)
 			if file, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
-				t.Errorf("the wallet was deleted, and the file leaves: %s\n%s", o.Get(t, "/withdrawals/"+id), file)
+				t.Errorf("the wallet was deleted, but the file was exported: %s\n%s", o.Get(t, "/withdrawals/"+id), file)
 			}
 		}
 		if r := o.Get(t, "/withdrawals/"+id); len(made) > 0 && r.Text(t, "status") != "processing" {
-			t.Errorf("what is in a batch was given back: %s", r)
+			t.Errorf("a withdrawal in a batch was given back: %s", r)
 		}
 	})
 }
 
-// A late word of the first of many rounds: paid after all. It is for the operator.
+// A notification says late that the first of many rounds was paid after all. It waits for the
+// operator.
 func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -222,7 +225,7 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 		id := o.Withdraw(t, "100")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		for range 24 {
-			harness.Eventually(t, "it is tried again", func() bool {
+			harness.Eventually(t, "the withdrawal waits after another try", func() bool {
 				_, err := o.App.Payouts.PayOut(ctx)
 				harness.Must(t, err)
 				w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
@@ -238,18 +241,19 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 		list, err := o.App.Notices.Notifications(ctx, id, 10)
 		harness.Must(t, err)
 		if len(list) == 0 {
-			t.Errorf("round 1 was paid after all, so it was paid twice: answered %d, and nothing waits for the operator", got)
+			t.Errorf("round 1 was paid after all, so the withdrawal was paid twice; the notification gets %d, and nothing waits for the operator", got)
 		}
 	})
 }
 
-// It arrived and came back while we still waited for the word that it arrived; the provider tells the
-// return by its own reference alone, as Woovi does.
+// A payout is returned before the service knows that it was paid. The notification has only the
+// provider's own reference, as Woovi's has, so the service cannot match it yet. It must be refused, so
+// that the provider sends it again.
 func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
-			return pay.PayoutOutcome{Kind: pay.PayoutUnknown} // paid, and the answer is lost
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown} // it pays, but the answer is lost
 		}, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
 		})
@@ -260,15 +264,16 @@ func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 		got := bankTells(t, o.Instance, "bank-1", "bank", n)
 		o.Clock.Advance(10 * time.Minute)
 		o.PayOut(t, id, "completed")
-		if got == http.StatusOK { // it will not be told again
+		if got == http.StatusOK { // then the provider does not send it again
 			list, err := o.App.Notices.Notifications(ctx, id, 10)
 			harness.Must(t, err)
-			t.Errorf("the return was answered 200 and forgotten: the withdrawal is %s, available %s, waiting %d", o.Get(t, "/withdrawals/"+id).Text(t, "status"), harness.Available(t, o), len(list))
+			t.Errorf("the return got 200 and was lost: the withdrawal is %s, %s USD are available, %d notifications are kept", o.Get(t, "/withdrawals/"+id).Text(t, "status"), harness.Available(t, o), len(list))
 		}
 	})
 }
 
-// A part came back before we know that it was paid: for the operator.
+// A part of a payout is returned before the service knows that it was paid. That waits for the
+// operator.
 func TestPartThatComesBackIsForTheOperator(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -280,7 +285,7 @@ func TestPartThatComesBackIsForTheOperator(t *testing.T) {
 		id := o.Withdraw(t, "100")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "processing")
-		// As woovi's cameBack tells of a part.
+		// This is how the adapter of Woovi reports a part (cameBack).
 		n := pay.PayoutNotice{ID: "return:1", ProviderRef: "E2E-1", Outcome: pay.PayoutOutcome{Kind: pay.PayoutUnknown, ProviderRef: "E2E-1", Message: "a part of the payout was sent back: 5.00 MXN"}}
 		got := bankTells(t, o.Instance, "bank-1", "bank", n)
 		o.Clock.Advance(10 * time.Minute)
@@ -289,13 +294,13 @@ func TestPartThatComesBackIsForTheOperator(t *testing.T) {
 		list, err := o.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
 		if len(list) == 0 {
-			t.Errorf("a part came back, answered %d and %d, and the operator is not told", got, again)
+			t.Errorf("a part was returned, its notifications got %d and %d, and nothing waits for the operator", got, again)
 		}
 	})
 }
 
-// A line that does not fit once the account's settings were changed (or whose check a crash left out) stands in the way of
-// all others.
+// A line may no longer fit the account's layout, because the settings changed or a crash left out the
+// check. It must not block the other lines.
 func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "csv"})
@@ -308,11 +313,12 @@ func TestLineThatDoesNotFitBlocksNoOther(t *testing.T) {
 	harness.Must(t, err)
 	made, err := o.App.Batches.Make(ctx, carla, "banco")
 	if err != nil || len(made) != 1 || made[0].Lines != 1 {
-		t.Errorf("made %v: %v", made, err)
+		t.Errorf("the batches are %v with the error %v, want one with the line that fits", made, err)
 	}
 }
 
-// Everything is stopped, the wallet is deleted: what nobody has yet still leaves.
+// A batch is neither made nor exported while payouts are stopped. It is not exported if a wallet in it
+// was deleted.
 func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 	t.Parallel()
 	o := fileShop(t, dbtest.SQLite(t), map[string]string{"layout": "csv"})
@@ -325,7 +331,7 @@ func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 	}
 	stop("a key was stolen")
 	if made, err := o.App.Batches.Make(ctx, carla, "banco"); err != nil || len(made) != 0 {
-		t.Errorf("everything is stopped, and a batch is made: %v, %v", made, err)
+		t.Errorf("payouts are stopped, but the batches are %v with the error %v, want none", made, err)
 	}
 	stop("")
 	made, err := o.App.Batches.Make(ctx, carla, "banco")
@@ -334,16 +340,16 @@ func TestFileOfWhatIsStoppedDoesNotLeave(t *testing.T) {
 	harness.Must(t, err)
 	stop("a key was stolen")
 	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "payouts_stopped") {
-		t.Errorf("everything is stopped, and a file leaves: %v", err)
+		t.Errorf("payouts are stopped, but the export returns %v, want payouts_stopped", err)
 	}
 	stop("")
 	o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
 	if _, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); err == nil || !strings.Contains(err.Error(), "wallet_disabled") {
-		t.Errorf("the wallet is deleted, and the file leaves: %v", err)
+		t.Errorf("the wallet is deleted, but the export returns %v, want wallet_disabled", err)
 	}
 }
 
-// A limit that is lifted lets go what it held, within minutes.
+// When a limit is removed, the withdrawals that it held go on.
 func TestLiftedLimitLetsGo(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -356,7 +362,7 @@ func TestLiftedLimitLetsGo(t *testing.T) {
 		limit(50_00)
 		id := o.Withdraw(t, "100")
 		o.Clock.Advance(pay.WithdrawalHold(true))
-		harness.Eventually(t, "it waits", func() bool {
+		harness.Eventually(t, "the withdrawal waits for the daily limit", func() bool {
 			_, err := o.App.Payouts.PayOut(ctx)
 			harness.Must(t, err)
 			return o.Get(t, "/withdrawals/"+id).Text(t, "pendingReason") == "daily_limit"
@@ -368,7 +374,7 @@ func TestLiftedLimitLetsGo(t *testing.T) {
 			harness.Must(t, err)
 		}
 		if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "completed" {
-			t.Errorf("5 hours after the limit was lifted it is %s, %s", r.Text(t, "status"), r.Text(t, "pendingReason"))
+			t.Errorf("5 hours after the limit was removed the withdrawal is %s, %s, want completed", r.Text(t, "status"), r.Text(t, "pendingReason"))
 		}
 	})
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// A withdrawal counts once in a day, to however many accounts it goes: what one proved not to have paid is not
-// sent a second time.
+// A withdrawal counts once for the day's limit, even if several accounts get it one after another.
 func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -22,7 +21,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 			o.PayOutBy(t, "bank", acquiring.NewAccount{ID: id, Priority: 9})
 		}
 		start := o.Clock.Now()
-		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // to the beginning of a day
 		_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily, l.Hourly = 250_00, 1000_00 })
 		harness.Must(t, err)
 		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
@@ -34,7 +33,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 		id := o.Withdraw(t, "200")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		if r := o.PayOut(t, id, "completed"); !strings.HasSuffix(r.Text(t, "reference"), "-3") {
-			t.Errorf("it was paid as %s", r)
+			t.Errorf("the withdrawal was not paid with its third reference: %s", r)
 		}
 		b.Behave(nil, nil)
 		fits := o.Withdraw(t, "30")
@@ -42,7 +41,7 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 		o.PayOut(t, fits, "completed")
 		over := o.Withdraw(t, "25")
 		o.Clock.Advance(pay.WithdrawalHold(true))
-		harness.Eventually(t, "it waits", func() bool {
+		harness.Eventually(t, "the withdrawal over the limit waits for the daily limit", func() bool {
 			_, err := o.App.Payouts.PayOut(ctx)
 			harness.Must(t, err)
 			return o.Get(t, "/withdrawals/"+over).Text(t, "pendingReason") == "daily_limit"
@@ -50,7 +49,8 @@ func TestHandedOnWithdrawalCountsOnce(t *testing.T) {
 	})
 }
 
-// Limits hold what is due, and tell the merchant why; time, an approval or the operator lets it go on.
+// Limits hold due withdrawals, and the merchant sees why. They go on after some time, after an
+// approval, or when the operator changes the limits.
 func TestPayoutsKeepToTheirLimits(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -68,7 +68,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 			})
 		}
 		start := o.Clock.Now()
-		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // a day begins
+		o.Clock.Advance(start.UTC().Truncate(24 * time.Hour).Add(24*time.Hour + time.Minute).Sub(start)) // to the beginning of a day
 		limit("", func(l *pay.PayoutLimits) { l.Hourly = 100_00 })
 		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { l.ApprovalAbove, l.Daily = 300_00, 250_00 })
 		small := o.Withdraw(t, "90")
@@ -81,7 +81,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		o.Clock.Advance(time.Hour)
 		o.PayOut(t, later, "completed")
 		if list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10); err != nil || len(list) != 1 || list[0].ID != large {
-			t.Errorf("waiting are %v, %v", list, err)
+			t.Errorf("the waiting withdrawals are %v with the error %v, want %s", list, err, large)
 		}
 		_, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "the merchant called")
 		harness.Must(t, err)
@@ -91,16 +91,16 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		o.Clock.Advance(time.Minute)
 		o.PayOut(t, large, "completed")
 		if _, err := o.App.Payouts.ApproveWithdrawal(ctx, bruno, large, "again"); err == nil {
-			t.Error("what has arrived was approved")
+			t.Error("a completed withdrawal was approved")
 		}
-		// 90 + 60 + 400 of the day's 250 are used.
+		// 90, 60 and 400 have used up the day's 250.
 		next := o.Withdraw(t, "10")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		waits(next, "daily_limit")
 		o.Clock.Advance(24 * time.Hour)
 		o.PayOut(t, next, "completed")
 
-		// Many at once, of which the hour has room for two.
+		// Of five withdrawals at once, the hourly limit allows two.
 		o.Clock.Advance(time.Hour)
 		limit(o.Merchant.ID, func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{} })
 		limit("", func(l *pay.PayoutLimits) { *l = pay.PayoutLimits{Hourly: 25_00} })
@@ -127,7 +127,7 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 			}
 		}
 		if paid != 2 {
-			t.Errorf("%d of 10 USD were sent in an hour that has room for 25", paid)
+			t.Errorf("%d withdrawals of 10 USD were sent in an hour with the limit 25, want 2", paid)
 		}
 		log, err := o.App.Audit(ctx, o.Merchant.ID, "", time.Time{}, 100)
 		harness.Must(t, err)
@@ -136,10 +136,10 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 			acts = append(acts, string(e.Act))
 		}
 		if told := strings.Join(acts, " "); !strings.Contains(told, "payouts.limited") || !strings.Contains(told, "withdrawal.approved") {
-			t.Errorf("the audit log has %s", told)
+			t.Errorf("the audit log has the acts %s, want payouts.limited and withdrawal.approved", told)
 		}
 		if _, err := o.App.Payouts.LimitPayouts(ctx, carla, "mer_NONE", true, func(*pay.PayoutLimits) {}); err == nil {
-			t.Error("nobody's limits were set")
+			t.Error("limits were set for a merchant that does not exist")
 		}
 		o.Get(t, "/withdrawals/"+small).Want(t, http.StatusOK)
 	})

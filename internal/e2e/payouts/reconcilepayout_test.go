@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// The operator's own list of what a payout account paid is compared with the books.
+// A report of a payout account is compared with the books, line by line.
 func TestPayoutsAreReconciled(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -35,7 +35,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		}
 		o.PayOut(t, all[5], "failed")
 		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "back", Reference: all[4][len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
-			t.Errorf("the return is answered %d", got)
+			t.Errorf("the notification of the return gets %d, want 200", got)
 		}
 		row := func(i int, by, kind string, more float64) string {
 			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
@@ -58,7 +58,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		clean := []string{row(0, "ours", "payout", 0), row(1, "theirs", "payout", 0), row(2, "ours", "payout", 0), row(3, "theirs", "payout", 0),
 			row(4, "ours", "payout", 0), row(4, "ours", "return", 0)}
 		if told, done := compare(false, clean...); len(told) > 0 || done.Charges != 5 || done.Refunds != 1 || !done.PaysOut || done.Lines != 6 {
-			t.Errorf("books that agree: %v, %+v", told, done)
+			t.Errorf("a report that agrees has the discrepancies %v and the result %+v", told, done)
 		}
 		warned := func() string { return o.Get(t, "/me/balance").Text(t, "ledgerWarnings") }
 		want := []string{
@@ -69,29 +69,29 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			row(4, "theirs", "payout", 0), row(5, "ours", "payout", 0), strings.Replace(row(3, "ours", "payout", 0), "0", "9", 1)}
 		slices.Sort(want)
 		if told, _ := compare(true, wrong...); !slices.Equal(told, want) {
-			t.Errorf("it finds\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+			t.Errorf("the discrepancies are\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 		}
 		if got := warned(); strings.Contains(got, "provider_drift") {
-			t.Errorf("a dry run warns: %s", got)
+			t.Errorf("after a dry run the balance warns: %s", got)
 		}
 		compare(false, wrong...)
 		if got := warned(); !strings.Contains(got, "provider_drift") {
-			t.Errorf("the merchant is not warned: %s", got)
+			t.Errorf("the balance does not warn of the drift: %s", got)
 		}
 		compare(false, clean...)
 		if got := warned(); strings.Contains(got, "provider_drift") {
-			t.Errorf("books that agree again still warn: %s", got)
+			t.Errorf("after a report that agrees the balance still warns: %s", got)
 		}
 		format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
 		harness.Must(t, err)
 		if _, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true,
 			Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader("reference,amount,currency,date\nx,1,MXN,2026-11-20T10:00:00Z\n")}}}); err == nil || !strings.Contains(err.Error(), "give its period") {
-			t.Errorf("a report of one moment: %v", err)
+			t.Errorf("a report whose lines have one time returns %v, want that the period must be given", err)
 		}
 		list, err := o.App.Reconciliation.Reconciliations(ctx, "bank-1", 10)
 		harness.Must(t, err)
 		if len(list) != 3 || !list[0].PaysOut || list[0].Charged["MXN"] == 0 {
-			t.Errorf("kept: %+v", list)
+			t.Errorf("the kept reconciliations are %+v, want three, the newest of payouts", list)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestSettlementReportsAgree(t *testing.T) {
 			t.Errorf("the fourth line is not on the fourth page: %s", page)
 		}
 
-		// JSON says the same again.
+		// The JSON report has the settlement and the same lines.
 		header, text := harness.ReportFile(t, o, path+"/report?format=json")
 		whole, _ := harness.Decode(t, text).(map[string]any)
 		for _, difference := range harness.Compare("settlement", harness.Decode(t, o.Get(t, path).Body), whole["settlement"]) {
@@ -67,13 +67,14 @@ func TestSettlementReportsAgree(t *testing.T) {
 		}
 		harness.Must(t, s.Spec.Follow(text, "paths", "/settlements/{id}/report", "get", "responses", "200", "content", "application/json", "schema"))
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `application/json attachment; filename="`+id+`.json"` {
-			t.Errorf("the JSON report is %s", got)
+			t.Errorf("the JSON report has the headers %s", got)
 		}
 
-		// CSV is in the merchant's language, adds up, and runs nothing.
+		// The CSV report is in the merchant's language, its sum is right, and it has no formula that a
+		// spreadsheet would run.
 		header, text = harness.ReportFile(t, o, path+"/report?format=csv")
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `text/csv; charset=utf-8 attachment; filename="`+id+`.csv"` {
-			t.Errorf("the CSV report is %s", got)
+			t.Errorf("the CSV report has the headers %s", got)
 		}
 		table, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 		if err != nil || len(table) != 5 || table[0][3] != "Transacción" || table[1][2] != "Cobro" || table[4][2] != "Reembolso" {
@@ -86,17 +87,17 @@ func TestSettlementReportsAgree(t *testing.T) {
 			net = net.Add(amount)
 		}
 		if net.Decimal() != "90.51" || table[1][4] != "'=cmd|' /C calc'!A0" || table[2][4] != "Ñandú, \"dos\"; líneas" {
-			t.Errorf("the report adds up to %s, want 90.51; orders %q and %q", net, table[1][4], table[2][4])
+			t.Errorf("the sum of the report is %s, want 90.51; the orders are %q and %q", net, table[1][4], table[2][4])
 		}
 
-		// The PDF is one file for good, and what comes without a format.
+		// The PDF never changes. It is the default format.
 		header, pdf := harness.ReportFile(t, o, path+"/report?format=pdf")
 		if header.Get("Content-Type") != "application/pdf" || header.Get("Content-Disposition") != `attachment; filename="`+id+`.pdf"` || !bytes.HasPrefix(pdf, []byte("%PDF-")) {
-			t.Errorf("the receipt is %v of %d bytes", header, len(pdf))
+			t.Errorf("the receipt has the headers %v and %d bytes, want a PDF", header, len(pdf))
 		}
 		s.Clock.Advance(time.Hour)
 		if _, again := harness.ReportFile(t, o, path+"/report"); !bytes.Equal(pdf, again) {
-			t.Error("the receipt is another an hour later")
+			t.Error("an hour later the receipt is another file")
 		}
 	})
 }
@@ -111,14 +112,14 @@ func TestSettlementsAreTheirMerchantsAlone(t *testing.T) {
 			for _, path := range []string{"", "/transactions", "/report?format=csv", "/report?format=pdf", "/report?format=json"} {
 				r := other.Get(t, "/settlements/"+id+path)
 				if got := r.Problem(t); got != "404 settlement_not_found invalid_request_error" {
-					t.Errorf("%s gets %s: %s", name, got, r)
+					t.Errorf("%s gets %s, want settlement_not_found: %s", name, got, r)
 				}
 			}
 			if got := other.Get(t, "/settlements").Text(t, "pagination.total"); got != "0" {
-				t.Errorf("%s sees %s settlements", name, got)
+				t.Errorf("%s sees %s settlements, want none", name, got)
 			}
 		}
-		o.Whole(t, false).Get(t, "/settlements/"+id).Want(t, http.StatusOK) // the merchant's, like its balance
+		o.Whole(t, false).Get(t, "/settlements/"+id).Want(t, http.StatusOK) // a settlement belongs to the merchant, as its balance does
 		for _, path := range []string{"/settlements/STL-NOBODY", "/settlements/%00", "/settlements/TXN-1/transactions", "/settlements/x/report"} {
 			o.Get(t, path).Refused(t, "404 settlement_not_found invalid_request_error")
 		}
@@ -158,7 +159,7 @@ func TestSettlementIsPaidOnce(t *testing.T) {
 		o.Subscribe(t, endpoint.URL, `"*"`)
 		payment := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		var open string
-		o.Settle(t, "one is open", func() bool {
+		o.Settle(t, "a settlement is open", func() bool {
 			r := o.Get(t, "/settlements")
 			if r.Text(t, "pagination.total") != "1" {
 				return false
@@ -178,20 +179,20 @@ func TestSettlementIsPaidOnce(t *testing.T) {
 		before := o.Get(t, "/me").Text(t, "balance.available")
 		paid := simulate(o, open, "paid").Want(t, http.StatusOK)
 		if paid.Text(t, "status") != "paid" || paid.Text(t, "paidAt") == "<nil>" {
-			t.Errorf("want it paid: %s", paid)
+			t.Errorf("want the settlement paid, with the time: %s", paid)
 		}
 		simulate(o, open, "paid").Refused(t, "409 settlement_already_paid conflict_error")
 		if _, err := s.App.Settlements.PaySettlement(ctx, open); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
-			t.Errorf("the operator pays again: %v", err)
+			t.Errorf("a second payment by the operator returns %v, want settlement_already_paid", err)
 		}
 		if after := o.Get(t, "/me").Text(t, "balance.available"); after != before {
-			t.Errorf("available was %s and is %s: a confirmed payout moves no money", before, after)
+			t.Errorf("available was %s and is %s, want no change: to mark a settlement as paid moves no money", before, after)
 		}
 		if got := o.Get(t, "/payments/"+payment).Text(t, "settlement.status"); got != "paid" {
 			t.Errorf("the payment's settlement is %s, want paid", got)
 		}
 		o.Simulate(t, payment, "refunded").Want(t, http.StatusOK)
-		harness.Eventually(t, "the refund is told with the settlement as it is", func() bool {
+		harness.Eventually(t, "payment.refunded has the settlement's status paid", func() bool {
 			for _, d := range endpoint.Deliveries() {
 				if d.Text("type") == "payment.refunded" {
 					return d.Text("data.object.settlement.status") == "paid"

@@ -20,9 +20,9 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		o.Simulate(t, pix, "paid").Want(t, http.StatusOK)
 		refunded := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
 		o.Simulate(t, refunded, "refunded").Want(t, http.StatusOK)
-		late := o.Create(t, `{"amount":20,"paymentMethodId":"sbx_cash"}`) // which waits for days
+		late := o.Create(t, `{"amount":20,"paymentMethodId":"sbx_cash"}`) // a voucher waits for days
 
-		// One is open from the first payment on, and waits.
+		// A settlement is open from the first payment on.
 		var open harness.Reply
 		o.Settle(t, "a settlement is open", func() bool {
 			open = o.Get(t, "/settlements?status=open").Want(t, http.StatusOK)
@@ -37,19 +37,19 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 			t.Errorf("after 47 hours the settlement is %s, want open", got)
 		}
 		o.Get(t, "/settlements/"+id+"/report").Refused(t, "409 conflict_state conflict_error from=open action=report")
-		o.Simulate(t, late, "paid").Want(t, http.StatusOK) // too late for this one
+		o.Simulate(t, late, "paid").Want(t, http.StatusOK) // too late for this settlement
 		before := o.Get(t, "/me").Text(t, "balance.pending")
 		harness.MoveTestClock(t, o, "2h")
 
 		list := harness.ClosedSettlements(t, o, 1)
 		if list.Text(t, "data.0.id") != id {
-			t.Fatalf("another settlement closed than %s: %s", id, list)
+			t.Fatalf("the closed settlement is not %s: %s", id, list)
 		}
 		report := s.URL + harness.APIPath + "/settlements/" + id + "/report?format="
 		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
 			`"grossVolume":160,"fees":{"platform":1.8,"provider":3.79,"network":0,"total":5.59},"refunds":10,"reserveHeld":8,"reserveReleased":0.5,"netAmount":136.91`))
 
-		// What it is worth is available; the payment that came later waits.
+		// The settlement's net amount is available. The payment that came later is pending.
 		me := o.Get(t, "/me")
 		if got := me.Text(t, "balance.available") + " " + me.Text(t, "balance.pending") + " of " + before; got != "136.91 18.06 of 154.97" {
 			t.Errorf("available and pending are %s, want 136.91 18.06 of 154.97", got)
@@ -66,28 +66,28 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 			}
 		}
 
-		// The shop is told, first of the closing and then of the receipt.
+		// The endpoint gets settlement.closed, and then settlement.pdf_ready.
 		var told []harness.Received
-		harness.Eventually(t, "both events have come", func() bool { told = endpoint.Deliveries(); return len(told) >= 2 })
+		harness.Eventually(t, "the endpoint has both events", func() bool { told = endpoint.Deliveries(); return len(told) >= 2 })
 		slices.SortFunc(told, func(a, b harness.Received) int { return strings.Compare(a.Text("sequence"), b.Text("sequence")) })
 		if harness.Types(told) != "settlement.closed settlement.pdf_ready" {
-			t.Fatalf("the endpoint was told %q", harness.Types(told))
+			t.Fatalf("the endpoint got %q, want settlement.closed settlement.pdf_ready", harness.Types(told))
 		}
 		for _, d := range told {
 			d.Verify(t, s, secret)
 			if d.Text("data.object.id") != id || d.Text("shopId") != o.Shop.ID || d.Text("data.object.netAmount") != "136.91" {
-				t.Errorf("%s tells of something else: %s", d.Text("type"), d.Body)
+				t.Errorf("%s is not about this settlement: %s", d.Text("type"), d.Body)
 			}
 		}
 		if told[0].Text("data.previous.status") != "open" || told[0].Text("data.object.pdfUrl") != "<nil>" || told[1].Text("data.object.pdfUrl") == "<nil>" {
-			t.Errorf("want the receipt in the second event alone:\n%s\n%s", told[0].Body, told[1].Body)
+			t.Errorf("want the receipt only in the second event:\n%s\n%s", told[0].Body, told[1].Body)
 		}
 
-		// The next day's batch takes what came later, and the first is as it was.
+		// The next settlement has what came later. The first one does not change.
 		first := o.Get(t, "/settlements/"+id)
 		o.Simulate(t, card, "refunded").Want(t, http.StatusOK)
 		harness.MoveTestClock(t, o, "72h")
-		o.Settle(t, "the sandbox's bank has paid the first", func() bool { return o.Get(t, "/settlements/"+id).Text(t, "status") == "paid" })
+		o.Settle(t, "the first settlement is paid", func() bool { return o.Get(t, "/settlements/"+id).Text(t, "status") == "paid" })
 		second := harness.ClosedSettlements(t, o, 1)
 		if got := second.Text(t, "data.0.netAmount"); got != "-72.45" || second.Text(t, "data.0.transactionCount") != "3" {
 			t.Errorf("the next settlement nets %s, want 18.06 - 90.51: %s", got, second)
@@ -109,13 +109,13 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 	})
 }
 
-// settlement is how the API shows one without disputes.
+// settlement returns the pattern of a settlement without disputes.
 func settlement(id, status string, lines int, more ...string) string {
 	return fmt.Sprintf(`{"id":%q,"status":%q,"periodStart":"<time>","currency":"USD","transactionCount":%d,"chargebacks":0,"chargebackFees":0,
 		"adjustments":0,"payoutId":null,"payoutReason":null,"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
 }
 
-// Settlements are the merchant's: each of its shops is told, once.
+// A settlement belongs to the merchant. Each of its shops gets the event once.
 func TestEveryShopIsToldOfASettlement(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -137,24 +137,24 @@ func TestEveryShopIsToldOfASettlement(t *testing.T) {
 		for id, endpoint := range ends {
 			got := endpoint.Await(t, 1)
 			if len(got) != 1 || got[0].Text("shopId") != id || got[0].Text("sequence") != "1" {
-				t.Errorf("%s was told %v", id, harness.Types(got))
+				t.Errorf("the endpoint of the shop %s got %v, want its event once", id, harness.Types(got))
 			}
 			ids[got[0].Text("id")] = true
 		}
 		if len(ids) != 2 {
-			t.Errorf("two shops' events share an id: %v", ids)
+			t.Errorf("the events of two shops have the same id: %v", ids)
 		}
 	})
 }
 
-// What a refund would give back of a reserve that has been released is drawn
-// from what the merchant has: nobody else's reserve pays for it.
+// A refund after the payment's reserve was released is paid from the merchant's other money. The
+// reserve of later payments stays.
 func TestRefundAfterTheReserveIsReleased(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		old := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "92d")
-		o.Settle(t, "it is settled and its reserve released", func() bool {
+		o.Settle(t, "the payment is settled and its reserve is released", func() bool {
 			return o.Get(t, "/me").Text(t, "balance.available") == "95.51"
 		})
 		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)

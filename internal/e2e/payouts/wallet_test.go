@@ -38,7 +38,7 @@ func TestWalletShowsItsDestinationMasked(t *testing.T) {
 		o.Get(t, "/wallets?status=disabled").Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
 		o.Get(t, "/wallets?status=gold").Refused(t, "400 invalid_request invalid_request_error param=status issues=status")
 
-		// At rest there is nothing to read.
+		// The database's files do not have the destination in plain text.
 		if dir, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 			files, err := filepath.Glob(dir + "*")
 			harness.Must(t, err)
@@ -46,7 +46,7 @@ func TestWalletShowsItsDestinationMasked(t *testing.T) {
 				text, err := os.ReadFile(f)
 				harness.Must(t, err)
 				if strings.Contains(string(text), harness.CLABE) || strings.Contains(string(text), tron) {
-					t.Errorf("%s holds a destination in the clear", filepath.Base(f))
+					t.Errorf("%s has a destination in plain text", filepath.Base(f))
 				}
 			}
 		}
@@ -77,12 +77,13 @@ func TestWalletIsChecked(t *testing.T) {
 		o.Post(t, "/wallets", good, "Sandbox-Simulate: paid").Refused(t, bad+"param=Sandbox-Simulate issues=Sandbox-Simulate")
 		o.Production().Post(t, "/wallets", good, "Sandbox-Simulate: cool_down").Refused(t, "400 production_key_refused invalid_request_error param=Sandbox-Simulate")
 		if n := o.Get(t, "/wallets").Text(t, "pagination.total"); n != "0" {
-			t.Errorf("refused requests left %s wallets", n)
+			t.Errorf("refused requests left %s wallets, want none", n)
 		}
 	})
 }
 
-// A stolen key cannot empty the balance into a wallet of its own at once.
+// A new wallet cannot be used for a day, so that a thief with a stolen key cannot empty the balance at
+// once.
 func TestNewWalletCoolsDown(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -94,11 +95,11 @@ func TestNewWalletCoolsDown(t *testing.T) {
 				return o.Get(t, "/wallets/"+id).Text(t, "status") == "active"
 			})
 		}
-		// The sandbox plays it on demand, and the test clock passes it.
+		// The sandbox simulates the cool-down on request, and the test clock ends it.
 		o.Fund(t, false, 100_00)
 		cool := o.Post(t, "/wallets", body, "Sandbox-Simulate: cool_down").Want(t, http.StatusCreated)
 		if got := cool.Text(t, "status"); got != "pending_verification" {
-			t.Errorf("with a cool-down the wallet is %s", got)
+			t.Errorf("with a cool-down the wallet is %s, want pending_verification", got)
 		}
 		o.Post(t, "/withdrawals", `{"amount":10}`).Refused(t, "409 conflict_state conflict_error param=walletId from=pending_verification action=withdraw")
 		o.Post(t, "/sandbox/clock", `{"advance":"23h"}`).Want(t, http.StatusOK)
@@ -113,7 +114,7 @@ func TestNewWalletCoolsDown(t *testing.T) {
 		_, err := s.App.Wallets.Activate(ctx)
 		harness.Must(t, err)
 		if got := live.Get(t, "/wallets/"+id).Text(t, "status"); got != "pending_verification" {
-			t.Errorf("in production the wallet is %s before a day has passed", got)
+			t.Errorf("in production the wallet is %s before a day has passed, want pending_verification", got)
 		}
 		s.Clock.Advance(time.Minute)
 		activate(live, id)
@@ -143,17 +144,18 @@ func TestDestinationIsOneWallet(t *testing.T) {
 		if list := harness.IDs(t, o.Get(t, "/wallets")); len(made) != 1 || !slices.Equal(list, made) {
 			t.Fatalf("16 requests with one destination made %v and left %v, want one", made, list)
 		}
-		// Others may have it, and so may the shop once it has deleted it.
+		// Other merchants, shops and environments may have the same destination. The shop itself may have
+		// it again after it deleted the wallet.
 		s.NewShop(t).Wallet(t)
 		harness.Sibling(t, o).Wallet(t)
 		o.Production().Wallet(t)
-		for range 2 { // deleting twice is harmless
+		for range 2 { // a second delete does no harm
 			o.Delete(t, "/wallets/"+made[0]).Is(t, http.StatusOK, fmt.Sprintf(`{"id":%q,"deleted":true}`, made[0]))
 		}
 		o.Get(t, "/wallets/"+made[0]).Is(t, http.StatusOK, wallet(`null`, "bank_account", "MXN", "spei", "032****9719", "disabled", false))
 		again := o.Wallet(t)
 		if list := harness.IDs(t, o.Get(t, "/wallets?status=active")); !slices.Equal(list, []string{again}) {
-			t.Errorf("active are %v, want the new one %s", list, again)
+			t.Errorf("the active wallets are %v, want the new one %s", list, again)
 		}
 	})
 }
@@ -176,12 +178,12 @@ func TestShopHasOneDefaultWallet(t *testing.T) {
 			}
 		}
 		if n := len(rows.([]any)); n != 4 || usual != 1 {
-			t.Errorf("of %d wallets %d are the default, want 1 of 4", n, usual)
+			t.Errorf("%d of %d wallets are the default, want 1 of 4", usual, n)
 		}
 		last := o.Wallet(t, `{"type":"bank_account","currency":"USD","destination":"ACCOUNT9","isDefault":true}`)
 		o.Fund(t, false, 100_00)
 		if got := o.Get(t, "/withdrawals/"+o.Withdraw(t, "10")).Text(t, "walletId"); got != last {
-			t.Errorf("a withdrawal that names no wallet goes to %s, want the default %s", got, last)
+			t.Errorf("a withdrawal without a wallet goes to %s, want the default %s", got, last)
 		}
 		o.Delete(t, "/wallets/"+last).Want(t, http.StatusOK)
 		o.Post(t, "/withdrawals", `{"amount":10}`).Refused(t, "400 missing_field invalid_request_error param=walletId missing=walletId")
@@ -205,10 +207,10 @@ func TestWalletsAndWithdrawalsAreTheirShopsOwn(t *testing.T) {
 			who.Post(t, "/withdrawals/"+out+"/cancel", "").Refused(t, noWithdrawal)
 			for _, path := range []string{"/wallets", "/withdrawals", "/withdrawals?walletId=" + w} {
 				if n := who.Get(t, path).Text(t, "pagination.total"); n != "0" {
-					t.Errorf("%s sees %s of %s", name, n, path)
+					t.Errorf("%s sees %s rows of %s, want none", name, n, path)
 				}
 			}
-			if who.Credential != o.Live.Secret { // production asks for a verification first
+			if who.Credential != o.Live.Secret { // production refuses without a verification first
 				who.Post(t, "/withdrawals", `{"amount":10,"walletId":"`+w+`"}`).Refused(t, noWallet)
 			}
 		}
@@ -218,14 +220,14 @@ func TestWalletsAndWithdrawalsAreTheirShopsOwn(t *testing.T) {
 			o.Get(t, "/withdrawals/"+id).Refused(t, noWithdrawal)
 		}
 		if got := o.Get(t, "/wallets/"+w).Text(t, "status"); got != "active" {
-			t.Errorf("after others' calls the wallet is %s", got)
+			t.Errorf("after the others' requests the wallet is %s, want active", got)
 		}
-		// The balance is the merchant's: a sibling withdraws from the same one.
+		// The balance belongs to the merchant, so another shop withdraws from the same balance.
 		sibling.Wallet(t)
 		sibling.Post(t, "/withdrawals", `{"amount":90.01}`).Refused(t, "422 balance_insufficient balance_error param=amount")
 		sibling.Withdraw(t, "90")
 		if got := harness.Available(t, o); got != "0" {
-			t.Errorf("available is %s after both withdrew, want 0", got)
+			t.Errorf("after both shops withdrew %s USD are available, want 0", got)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 )
 
-// withdrawal is what one of 100 USD looks like on the standard tier.
+// withdrawal returns the pattern of a withdrawal of 100 USD on the standard tier.
 func withdrawal(wallet, status, code, completed, failed string) string {
 	message := `"<text>"`
 	if code == "null" {
@@ -36,7 +36,7 @@ func TestWithdrawalArrives(t *testing.T) {
 		made := o.Post(t, "/withdrawals", `{"walletId":"`+w+`","amount":100}`)
 		made.Is(t, http.StatusCreated, withdrawal(w, "pending", "null", "null", "null"))
 		if got := harness.Available(t, o); got != "150" {
-			t.Errorf("available is %s while it is pending, want 150", got)
+			t.Errorf("%s USD are available while the withdrawal is pending, want 150", got)
 		}
 		id := made.Text(t, "id")
 		o.Get(t, "/withdrawals/"+id).Is(t, http.StatusOK, withdrawal(w, "pending", "null", "null", "null"))
@@ -48,20 +48,20 @@ func TestWithdrawalArrives(t *testing.T) {
 		s.Clock.Advance(10 * time.Second)
 		o.PayOut(t, id, "completed").Is(t, http.StatusOK, withdrawal(w, "completed", "null", `"<time>"`, "null"))
 		if got := harness.Available(t, o); got != "150" {
-			t.Errorf("available is %s after it arrived, want 150", got)
+			t.Errorf("%s USD are available after the withdrawal is completed, want 150", got)
 		}
 		told := endpoint.About(t, id, 1)[0]
 		told.Verify(t, s, secret)
 		if told.Text("type") != "withdrawal.completed" || told.Text("sequence") != "1" || told.Text("data.previous.status") != "processing" ||
 			told.Text("shopId") != o.Shop.ID || told.Text("data.object.netAmount") != "97" {
-			t.Errorf("the endpoint was told %s", told.Body)
+			t.Errorf("the endpoint got %s", told.Body)
 		}
 		for _, d := range twin.Deliveries() {
-			if d.Text("type") != "wallet.created" { // which is told to all
-				t.Errorf("another shop of the merchant was told %s", d.Body)
+			if d.Text("type") != "wallet.created" { // all shops get this event
+				t.Errorf("another shop of the merchant got %s", d.Body)
 			}
 		}
-		// What has ended stays so, whoever looks again.
+		// A completed withdrawal does not change.
 		for range 3 {
 			s.Clock.Advance(time.Hour)
 			_, err := s.App.Payouts.PayOut(ctx)
@@ -90,7 +90,7 @@ func TestSandboxWithdrawalEndsByItsCents(t *testing.T) {
 			id := o.Withdraw(t, c.amount)
 			s.Clock.Advance(pay.WithdrawalHold(false))
 			var r harness.Reply
-			harness.Eventually(t, c.amount+" has ended", func() bool {
+			harness.Eventually(t, "the withdrawal of "+c.amount+" is "+c.status, func() bool {
 				_, err := s.App.Payouts.PayOut(ctx)
 				harness.Must(t, err)
 				s.Clock.Advance(10 * time.Second)
@@ -98,16 +98,16 @@ func TestSandboxWithdrawalEndsByItsCents(t *testing.T) {
 				return r.Text(t, "status") == c.status
 			})
 			if r.Text(t, "failureCode") != c.code || r.Text(t, "walletId") != w {
-				t.Errorf("%s: want %s: %s", c.amount, c.code, r)
+				t.Errorf("%s: want the failure code %s: %s", c.amount, c.code, r)
 			}
-			// The fee comes back too.
+			// If the withdrawal fails, the fee comes back too.
 			if got := harness.Available(t, o); (got == before) != (c.status == "failed") {
-				t.Errorf("%s: available was %s and is %s", c.amount, before, got)
+				t.Errorf("%s is %s: available was %s and is %s, want the same exactly if it failed", c.amount, c.status, before, got)
 			}
 			told := endpoint.About(t, id, 1)[0]
 			s.Spec.CheckEvent(t, c.event, told.Body)
 			if told.Text("type") != c.event || told.Text("data.object.failureCode") != c.code {
-				t.Errorf("%s: the endpoint was told %s", c.amount, told.Body)
+				t.Errorf("%s: the endpoint got %s", c.amount, told.Body)
 			}
 		}
 	})
@@ -147,15 +147,15 @@ func TestWithdrawalIsChecked(t *testing.T) {
 		o.Post(t, "/withdrawals", `{"amount":10}`, "Idempotency-Key: ñ").
 			Refused(t, "400 invalid_request invalid_request_error param=Idempotency-Key issues=Idempotency-Key")
 		if n := o.Get(t, "/withdrawals").Text(t, "pagination.total"); n != "0" || harness.Available(t, o) != "100" {
-			t.Errorf("refused requests left %s withdrawals and %s available", n, harness.Available(t, o))
+			t.Errorf("refused requests left %s withdrawals and %s USD available, want none and 100", n, harness.Available(t, o))
 		}
-		// All of it may go, and a cent above the fee.
+		// A withdrawal may be a cent more than the fee, and all that is available.
 		o.Withdraw(t, "3.01")
 		if r := o.Post(t, "/withdrawals", `{"amount":96.990,"walletId":"`+w+`"}`).Want(t, http.StatusCreated); r.Text(t, "netAmount") != "93.99" {
 			t.Errorf("want 93.99 paid out: %s", r)
 		}
 		if got := harness.Available(t, o); got != "0" {
-			t.Errorf("available is %s, want 0", got)
+			t.Errorf("%s USD are available, want 0", got)
 		}
 	})
 }
@@ -180,7 +180,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 			r.Refused(t, "422 balance_insufficient balance_error param=amount")
 		}
 		if got := harness.Available(t, o); taken != 13 || got != "2.5" {
-			t.Errorf("50 withdrawals of 7.50 from 100: %d went through and %s is left, want 13 and 2.5", taken, got)
+			t.Errorf("%d of 50 withdrawals of 7.50 from 100 succeeded, and %s is left; want 13 and 2.5", taken, got)
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestWithdrawalIsMadeOnce(t *testing.T) {
 		o := s.NewShop(t)
 		o.Fund(t, false, 100_00)
 		const key = "Idempotency-Key: payday"
-		// What was refused has not used the key.
+		// Refused requests have not used the key up.
 		o.Post(t, "/withdrawals", `{"amount":60}`, key).Want(t, http.StatusBadRequest)
 		w := o.Wallet(t)
 		o.Post(t, "/withdrawals", `{"amount":600}`, key).Want(t, http.StatusUnprocessableEntity)
@@ -207,23 +207,23 @@ func TestWithdrawalIsMadeOnce(t *testing.T) {
 			}
 		}
 		if got := harness.Available(t, o); got != "40" {
-			t.Errorf("after 20 requests with one key %s is available, want 40", got)
+			t.Errorf("after 20 requests with one key %s USD are available, want 40", got)
 		}
 		id := replies[first].Text(t, "id")
 		o.Post(t, "/withdrawals", `{"amount":61,"walletId":"`+w+`"}`, key).Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
-		// A replay shows the first reply, whatever has become of the withdrawal,
-		// its wallet and the balance.
+		// A replay is the first reply, whatever happened to the withdrawal, its wallet and the balance
+		// since.
 		s.Clock.Advance(time.Minute)
 		o.PayOut(t, id, "processing")
 		s.Clock.Advance(time.Minute)
 		o.PayOut(t, id, "completed")
 		o.Delete(t, "/wallets/"+w).Want(t, http.StatusOK)
 		harness.Same(t, replies[first], o.Post(t, "/withdrawals", `{ "walletId":"`+w+`","amount":60}`, key))
-		// Another shop's key is another key.
+		// The same key of another shop is another key.
 		twin := harness.Sibling(t, o)
 		twin.Wallet(t)
 		if other := twin.Withdraw(t, "10", key); other == id {
-			t.Errorf("another shop got %s too", id)
+			t.Errorf("another shop got the same withdrawal %s", id)
 		}
 	})
 }
@@ -240,19 +240,19 @@ func TestCanceledWithdrawalComesBack(t *testing.T) {
 		all.Wait()
 		slices.Sort(statuses)
 		if !slices.Equal(statuses, []int{200, 409, 409, 409, 409, 409, 409, 409}) {
-			t.Errorf("8 cancellations at once: %v, want one 200", statuses)
+			t.Errorf("8 cancels at once return %v, want one 200", statuses)
 		}
 		o.Get(t, "/withdrawals/"+id).Is(t, http.StatusOK, withdrawal(w, "canceled", "null", "null", "null"))
 		o.Post(t, "/withdrawals/"+id+"/cancel", "").Refused(t, "409 conflict_state conflict_error from=canceled action=cancel")
 		if got := harness.Available(t, o); got != "1000" {
-			t.Errorf("available is %s after the cancellation, want 1000", got)
+			t.Errorf("after the cancel %s USD are available, want 1000", got)
 		}
 		o.Clock.Advance(time.Hour)
 		_, err := o.App.Payouts.PayOut(ctx)
 		harness.Must(t, err)
 		sends, _, _ := b.Told(id)
 		if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "canceled" || sends != 0 {
-			t.Errorf("later it is %s, and the bank was asked to pay %d times", got, sends)
+			t.Errorf("an hour later the withdrawal is %s, and the bank was asked to pay %d times; want canceled and never", got, sends)
 		}
 	})
 }
@@ -265,7 +265,7 @@ func TestWithdrawalToADeletedWalletIsNotSent(t *testing.T) {
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "failed").Is(t, http.StatusOK, withdrawal(w, "failed", `"wallet_disabled"`, "null", `"<time>"`))
 		if sends, _, _ := b.Told(id); sends != 0 || harness.Available(t, o) != "1000" {
-			t.Errorf("the bank was asked %d times, available is %s", sends, harness.Available(t, o))
+			t.Errorf("the bank was asked to pay %d times, and %s USD are available; want never and 1000", sends, harness.Available(t, o))
 		}
 	})
 }
@@ -276,20 +276,20 @@ func TestProductionWithdrawalIsPaidToItsDestination(t *testing.T) {
 		_, err := o.App.Payouts.PayOut(ctx)
 		harness.Must(t, err)
 		if sends, _, _ := b.Told(id); sends != 0 {
-			t.Error("it was sent before it could be cancelled")
+			t.Error("the withdrawal was sent during the time in which it can be canceled")
 		}
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		r := o.PayOut(t, id, "completed")
 		sends, paid, ok := b.Told(id)
 		if !ok || sends != 1 || paid.Destination != harness.CLABE || paid.Network != "spei" || paid.Currency != "MXN" || paid.Net.Minor != 97_00 ||
 			paid.Reference != r.Text(t, "reference") {
-			t.Errorf("the bank was asked %d times and paid %+v", sends, paid)
+			t.Errorf("the bank was asked to pay %d times and paid %+v", sends, paid)
 		}
 	})
 }
 
-// A timeout or a crash around the call leaves the outcome unknown. It is asked
-// for, and the money leaves once.
+// A timeout or a crash during the call leaves the outcome unknown. The service queries the bank, and
+// the money leaves once.
 func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 	t.Parallel()
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
@@ -313,17 +313,17 @@ func TestWithdrawalIsNeverPaidTwice(t *testing.T) {
 				id := o.Withdraw(t, "100")
 				o.Clock.Advance(pay.WithdrawalHold(true))
 				o.PayOut(t, id, "processing")
-				// As long as nobody knows, it is neither failed nor sent again.
+				// While the outcome is unknown, the withdrawal is neither failed nor sent again.
 				for range 20 {
 					o.Clock.Advance(5 * time.Minute)
 					_, err := o.App.Payouts.PayOut(ctx)
 					harness.Must(t, err)
 				}
 				if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "processing" || harness.Available(t, o) != "900" {
-					t.Errorf("while nobody knows it is %s, and %s is available", got, harness.Available(t, o))
+					t.Errorf("while the outcome is unknown the withdrawal is %s, and %s USD are available; want processing and 900", got, harness.Available(t, o))
 				}
 				if sends, _, _ := b.Told(id); sends != 1 {
-					t.Errorf("the bank was asked to pay %d times before anybody knew", sends)
+					t.Errorf("the bank was asked to pay %d times while the outcome is unknown, want once", sends)
 				}
 				b.Behave(nil, nil)
 				o.Clock.Advance(5 * time.Minute)
@@ -366,7 +366,7 @@ func TestCancelingRacesWithSending(t *testing.T) {
 			}
 			o.PayOut(t, id, want)
 			if sends, _, ok := b.Told(id); ok != paid || sends > 1 {
-				t.Fatalf("the cancellation says %d, and the bank was asked %d times and paid: %v", canceled.Status, sends, ok)
+				t.Fatalf("the cancel returns %d, but the bank was asked to pay %d times and paid: %v", canceled.Status, sends, ok)
 			}
 			if paid {
 				o.Fund(t, true, 100_00)
@@ -389,7 +389,7 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		help, err := url.Parse(refused.Text(t, "error.details.helpUrl"))
 		harness.Must(t, err)
 		if page := s.Send(t, harness.Request{Method: http.MethodGet, Path: help.Path}); help.Host == "" || page.Status != http.StatusOK {
-			t.Errorf("helpUrl is %s: %s", help, page)
+			t.Errorf("helpUrl %s does not lead to a page: %s", help, page)
 		}
 		v := o.Post(t, "/kyc/init", `{"level":"enhanced","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		o.Post(t, "/withdrawals", body).Refused(t, "402 kyc_required card_error")
@@ -397,13 +397,13 @@ func TestProductionWithdrawalsNeedMore(t *testing.T) {
 		o.Post(t, "/withdrawals", body).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		o.Get(t, quote).Refused(t, "503 service_unavailable api_error reason=no_payout_account")
 		if n := o.Get(t, "/withdrawals").Text(t, "pagination.total"); n != "0" || harness.Available(t, o) != "100" {
-			t.Errorf("refused requests left %s withdrawals and %s available", n, harness.Available(t, o))
+			t.Errorf("refused requests left %s withdrawals and %s USD available, want none and 100", n, harness.Available(t, o))
 		}
 	})
 }
 
 func TestWithdrawalsAreListed(t *testing.T) {
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) { // held long enough to list them
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) { // production holds withdrawals long enough to list them
 		first := harness.IDs(t, o.Get(t, "/wallets"))[0]
 		second := o.Wallet(t, `{"type":"crypto","currency":"BTC","destination":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}`)
 		o.Clock.Advance(time.Second)
@@ -438,7 +438,7 @@ func TestWithdrawalsAreListed(t *testing.T) {
 			}
 		}
 		if got := o.Get(t, "/withdrawals?limit=2&offset=1").Text(t, "pagination.total"); got != "5" {
-			t.Errorf("a page of 5 counts %s", got)
+			t.Errorf("the total of a page is %s, want 5", got)
 		}
 		for query, want := range map[string]string{
 			"?status=gold":       "400 invalid_request invalid_request_error param=status issues=status",
