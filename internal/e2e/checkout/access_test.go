@@ -2,53 +2,16 @@ package checkout
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
-
-// axe is the script of Deque's accessibility checker. make spec installs it.
-var axe = sync.OnceValues(func() (string, error) {
-	text, err := os.ReadFile("../../../bin/spec/node_modules/axe-core/axe.min.js")
-	return string(text), err
-})
-
-// runAxe returns one line for each element that breaks a rule.
-const runAxe = `axe.run(document, {resultTypes: ['violations'], runOnly: [%s]}).then((found) => found.violations.flatMap(
-  (v) => v.nodes.map((n) => v.id + ' (' + v.help + '): ' + n.html + ': ' + n.failureSummary)).join('\n'))`
-
-// accessible fails the test if axe finds an error on the page, in light or dark colours. For dark
-// colours it checks only the contrast, because nothing else differs.
-func accessible(t *testing.T, tab context.Context, what string) {
-	t.Helper()
-	script, err := axe()
-	if err != nil {
-		t.Fatalf("axe is not installed (make spec installs it): %v", err)
-	}
-	_, err = chromedp.Run(tab, chromedp.Evaluate[bool](script+"; true"))
-	harness.Must(t, err)
-	for colours, rules := range map[string]string{
-		"light": "'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'", "dark": "'color-contrast'",
-	} {
-		_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
-		harness.Must(t, err)
-		found, err := chromedp.Run(tab, chromedp.Evaluate[string](fmt.Sprintf(runAxe, rules), chromedp.EvalAwaitPromise))
-		harness.Must(t, err)
-		if found != "" {
-			t.Errorf("%s in %s colours:\n%s", what, colours, found)
-		}
-	}
-}
 
 // Every page that a shopper may see is accessible (WCAG 2.2 AA).
 func TestPagesAreForEverybody(t *testing.T) {
@@ -92,11 +55,11 @@ func TestPagesAreForEverybody(t *testing.T) {
 	o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual","returnUrl":"https://shop.example/kyc"}`).Want(t, http.StatusCreated)
 	paths["a verification"] = o.Get(t, "/kyc/"+o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"individual"}`).Text(t, "verificationId")).Text(t, "url")[len(s.URL):]
 	for what, path := range paths {
-		for i, sc := range screens {
+		for i, sc := range harness.Screens {
 			lang := []string{"es", "pt"}[i]
-			t.Run(what+" on a "+sc.name, func(t *testing.T) {
+			t.Run(what+" on a "+sc.Name, func(t *testing.T) {
 				t.Parallel()
-				tab := browser(t)
+				tab := harness.Browser(t)
 				query := "?lang=" + lang
 				if strings.Contains(path, "?") {
 					query = "&lang=" + lang
@@ -104,19 +67,19 @@ func TestPagesAreForEverybody(t *testing.T) {
 				if what == "a verification" {
 					query = ""
 				}
-				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)), chromedp.Navigate(s.URL+path+query)))
-				accessible(t, tab, what+" on a "+sc.name)
+				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)), chromedp.Navigate(s.URL+path+query)))
+				harness.Accessible(t, tab, what+" on a "+sc.Name)
 			})
 		}
 	}
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
-	accessible(t, tab, "the reference")
+	harness.Accessible(t, tab, "the reference")
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
-	accessible(t, tab, "the choice")
+	harness.Accessible(t, tab, "the choice")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
 		chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
-	accessible(t, tab, "a wrong document")
+	harness.Accessible(t, tab, "a wrong document")
 }
 
 // focus presses a key until an element that matches the selector has the focus.
@@ -138,7 +101,7 @@ func TestShopperPaysByKeyboard(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
 	focus(t, tab, kb.Tab, `input[name="method"]`)
 	focus(t, tab, kb.ArrowDown, `#m-sbx_pix:checked`)

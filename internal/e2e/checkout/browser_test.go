@@ -4,88 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
-
-// chromium is the browser of all tests. Each test opens its own tabs.
-var chromium struct {
-	once sync.Once
-	ctx  context.Context
-	end  context.CancelFunc
-	err  error
-}
-
-// endBrowser closes the browser if a test opened it.
-func endBrowser() {
-	if chromium.end != nil {
-		chromium.end()
-	}
-}
-
-// browser returns a new tab that shares nothing with other tabs. In it, no host but 127.0.0.1
-// resolves.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	chromium.once.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
-			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
-			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
-			chromedp.WSURLReadTimeout(time.Minute))
-		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
-		chromium.ctx, chromium.end = chromedp.NewContext(parent)
-		chromium.err = chromedp.Do(chromium.ctx, chromedp.Navigate("about:blank"))
-		end := chromium.end
-		chromium.end = func() { end(); stop() }
-	})
-	if chromium.err != nil {
-		t.Fatalf("start Chromium for the tests (make test installs it): %v", chromium.err)
-	}
-	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
-	t.Cleanup(close)
-	tab, cancel := context.WithTimeout(tab, 3*harness.Patience)
-	t.Cleanup(cancel)
-	return tab
-}
-
-// screen is the screen of a shopper's device.
-type screen struct {
-	name          string
-	width, height int64
-	scale         float64
-	phone         bool
-}
-
-var screens = []screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
-
-// shoot saves a picture of the whole page, for people to look at, if ARTIFACTS names a directory.
-func shoot(t *testing.T, tab context.Context, name string) {
-	t.Helper()
-	if dir := os.Getenv("ARTIFACTS"); dir != "" {
-		harness.Must(t, os.MkdirAll(dir, 0o755))
-		picture(t, tab, filepath.Join(dir, name+".png"))
-	}
-}
-
-// picture saves a picture of the whole page.
-func picture(t *testing.T, tab context.Context, path string) {
-	t.Helper()
-	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
-	harness.Must(t, err)
-	harness.Must(t, os.WriteFile(path, png, 0o644))
-}
 
 // scan reads the codes in a picture, as a till or a phone does.
 func scan(t *testing.T, picture string) string {
@@ -111,11 +39,11 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 		{"card", `{"amount":25.65,"paymentMethodId":"sbx_card"}`, ""},
 	} {
 		for j, in := range []struct{ lang, paid string }{{"en", "Payment received"}, {"es", "Pago recibido"}, {"pt", "Pagamento recebido"}} {
-			for _, sc := range screens {
-				if !sc.phone && i%3 != j { // on desktops one language for each method is enough: long words fail on phones first
+			for _, sc := range harness.Screens {
+				if !sc.Phone && i%3 != j { // on desktops one language for each method is enough: long words fail on phones first
 					continue
 				}
-				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s-%s-%s", c.method, in.lang, sc.Name), func(t *testing.T) {
 					t.Parallel()
 					r := o.Post(t, "/payments", c.body)
 					id := ""
@@ -124,13 +52,13 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					} else {
 						id = r.Text(t, "error.details.transactionId") // the card's issuer asks for a challenge
 					}
-					tab := browser(t)
-					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+					tab := harness.Browser(t)
+					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)),
 						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+in.lang)))
-					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
+					harness.Shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-waiting")
 					if c.code != "" {
 						seen := filepath.Join(t.TempDir(), "page.png")
-						picture(t, tab, seen)
+						harness.Picture(t, tab, seen)
 						if got, want := scan(t, seen), o.Get(t, "/payments/"+id).Text(t, c.code); got != want {
 							t.Errorf("the picture's code reads %q, want %q", got, want)
 						}
@@ -141,7 +69,7 @@ func TestShopperPaysInTheBrowser(t *testing.T) {
 					if text, err := chromedp.Run(tab, chromedp.Text("h1")); err != nil || !strings.Contains(text, in.paid) {
 						t.Errorf("after the payment the page says %q (%v), want %q", text, err, in.paid)
 					}
-					shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
+					harness.Shoot(t, tab, t.Name()[strings.LastIndex(t.Name(), "/")+1:]+"-paid")
 					if got := o.Status(t, id); got != "completed" {
 						t.Errorf("the payment is %s, want completed", got)
 					}
@@ -179,20 +107,20 @@ func TestPageShowsTheEndByItself(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
 	o.Simulate(t, id, "paid").Want(t, 200)
 	harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
 
 	// This only logs how soon the shopper sees the choice, next to a page that is almost empty.
-	tab = browser(t)
+	tab = harness.Browser(t)
 	for range 6 {
 		t.Logf("first contentful paint: the choice after %d ms, a bare page after %d ms",
 			painted(t, s, tab, selector(t, o, "")+"?lang=en"), painted(t, s, tab, "/healthz"))
 	}
 
 	id = o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
-	tab = browser(t)
+	tab = harness.Browser(t)
 	_, err := chromedp.Call(tab, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	harness.Must(t, err)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"),
@@ -205,16 +133,16 @@ func TestShopperGoesFromTheLinkToTheThanks(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	for _, sc := range screens {
+	for _, sc := range harness.Screens {
 		for _, lang := range []string{"en", "es", "pt"} {
-			tab := browser(t)
-			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+			tab := harness.Browser(t)
+			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)),
 				chromedp.Navigate(s.URL+selector(t, o, "")+"?lang="+lang)))
-			shoot(t, tab, "selector-"+lang+"-"+sc.name)
+			harness.Shoot(t, tab, "selector-"+lang+"-"+sc.Name)
 			noOverflow(t, tab)
 			harness.Must(t, chromedp.Do(tab, chromedp.Click(`label[for="m-sbx_pix"]`), chromedp.WaitVisible(`#d-sbx_pix`),
 				chromedp.SendKeys(`#d-sbx_pix`, "529.982.247-26"), chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`#problem`)))
-			shoot(t, tab, "selector-wrong-"+lang+"-"+sc.name)
+			harness.Shoot(t, tab, "selector-wrong-"+lang+"-"+sc.Name)
 			harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(`#d-sbx_pix`), chromedp.SetValue(`#d-sbx_pix`, "529.982.247-25"),
 				chromedp.Click(`.methods button.primary`), chromedp.WaitVisible(`.qr`), chromedp.Click(`a[href*="/sandbox/bank/"]`),
 				chromedp.Click(`button[value="pay"]`), chromedp.WaitVisible(`.paid`), chromedp.WaitVisible(`a[href^="https://shop.example/thanks?"]`)))

@@ -128,7 +128,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			harness.Must(t, chromedp.Do(e.tab, chromedp.WaitVisible(".paid"), chromedp.Reload(), chromedp.WaitVisible(".paid")))
 		}, "1", map[string]string{"completed": "1"}},
 		"a second tab": {false, func(t *testing.T, e erring) {
-			second := browser(t)
+			second := harness.Browser(t)
 			e.opens(t, e.tab)
 			e.opens(t, second)
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
@@ -144,7 +144,7 @@ func TestShopperWhoErrs(t *testing.T) {
 			e.chooses(t, e.tab, "sbx_pix", goodCPF, ".qr")
 			e.paysAt(t, e.tab, "pay")
 			harness.Must(t, chromedp.Do(e.tab, chromedp.Navigate("about:blank")))
-			later := browser(t)
+			later := harness.Browser(t)
 			e.opens(t, later)
 			harness.Must(t, chromedp.Do(later, chromedp.WaitVisible(".paid")))
 			ends(t, later, "Payment received", "Continue")
@@ -194,7 +194,7 @@ func TestShopperWhoErrs(t *testing.T) {
 				t.Run(name+map[bool]string{true: "", false: ", without scripts"}[scripts], func(t *testing.T) {
 					t.Parallel()
 					o := s.NewShop(t)
-					e := erring{s, o, s.URL + selector(t, o, "") + "?lang=en", browser(t), !scripts}
+					e := erring{s, o, s.URL + selector(t, o, "") + "?lang=en", harness.Browser(t), !scripts}
 					if !scripts {
 						unscripted(t, e.tab)
 					}
@@ -226,7 +226,7 @@ func TestPageWithoutScriptsTurnsByItself(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	unscripted(t, tab)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting"), chromedp.WaitNotVisible(`[data-copy]`), chromedp.WaitNotVisible(`[data-print]`)))
 	o.Simulate(t, id, "paid").Want(t, 200)
@@ -257,7 +257,7 @@ func TestPageThatCannotWatchAsks(t *testing.T) {
 	if res.StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("the 11th stream returns %d, want 503", res.StatusCode)
 	}
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=en"), chromedp.WaitVisible(".waiting")))
 	o.Simulate(t, id, "paid").Want(t, 200)
 	harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(".paid")))
@@ -298,9 +298,9 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 		for _, lang := range []string{"en", "es", "pt"} {
 			t.Run(name+"-"+lang, func(t *testing.T) {
 				t.Parallel()
-				tab := browser(t)
+				tab := harness.Browser(t)
 				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640, chromedp.EmulateScale(2)), chromedp.Navigate(s.URL+path+"?lang="+lang), chromedp.WaitVisible("main")))
-				shoot(t, tab, "narrow-"+name+"-"+lang)
+				harness.Shoot(t, tab, "narrow-"+name+"-"+lang)
 				noOverflow(t, tab)
 				if lang != "es" {
 					return
@@ -314,7 +314,7 @@ func TestNarrowPagesAndPaper(t *testing.T) {
 				}
 				_, err = chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 				harness.Must(t, err)
-				shoot(t, tab, "paper-"+name)
+				harness.Shoot(t, tab, "paper-"+name)
 				seen, err := chromedp.Run(tab, chromedp.Evaluate[string](`[...document.querySelectorAll('h1, button, .left, footer, .back, a')].filter((e) => e.checkVisibility()).map((e) => e.outerHTML).join()`))
 				if harness.Must(t, err); seen != "" {
 					t.Errorf("the printed page has %s, want none of it", seen)
@@ -337,7 +337,7 @@ func TestTimesAreInTheShoppersZone(t *testing.T) {
 	shown, err := s.App.Sessions.Shown(ctx, id)
 	harness.Must(t, err)
 	for zone, hours := range map[string]time.Duration{"America/Manaus": -4, "America/Sao_Paulo": -3} {
-		tab := browser(t)
+		tab := harness.Browser(t)
 		_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
 		harness.Must(t, err)
 		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/pay/"+id+"?lang=pt"), chromedp.WaitVisible("time")))

@@ -65,7 +65,7 @@ func TestChoiceIsEasyOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=pt&country=BRA"), chromedp.WaitVisible(`#d-sbx_pix`),
 		chromedp.SendKeys(`#d-sbx_pix`, "52998224725")))
 	noOverflow(t, tab)

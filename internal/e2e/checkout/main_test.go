@@ -7,6 +7,6 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-func TestMain(m *testing.M) { harness.Main(m, endBrowser) }
+func TestMain(m *testing.M) { harness.Main(m, harness.EndBrowser) }
 
 var ctx = context.Background()

@@ -37,12 +37,12 @@ func TestContactSheet(t *testing.T) {
 	o := s.NewShop(t)
 	pages := sheetPages(t, s, o)
 	index := "<!doctype html><meta charset=utf-8><title>Contact sheet</title>"
-	for _, device := range []screen{{"phone", 360, 740, 1, true}, {"desktop", 1000, 800, 1, false}} {
+	for _, device := range []harness.Screen{{Name: "phone", Width: 360, Height: 740, Scale: 1, Phone: true}, {Name: "desktop", Width: 1000, Height: 800, Scale: 1}} {
 		for _, p := range pages {
-			tab := browser(t)
+			tab := harness.Browser(t)
 			_, err := chromedp.Call(tab, network.Enable, network.EnableParams{})
 			harness.Must(t, err)
-			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(device.width, device.height)))
+			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(device.Width, device.Height)))
 			var shots []image.Image
 			for _, theme := range []string{"light", "dark"} {
 				_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
@@ -59,7 +59,7 @@ func TestContactSheet(t *testing.T) {
 					shots = append(shots, shot)
 				}
 			}
-			name := p.name + "-" + device.name + ".png"
+			name := p.name + "-" + device.Name + ".png"
 			f, err := os.Create(filepath.Join(dir, name))
 			harness.Must(t, err)
 			harness.Must(t, png.Encode(f, laidOut(shots, len(tongues))))

@@ -230,22 +230,22 @@ func TestShopperSeesStrayMoneyInTheBrowser(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	for _, sc := range screens {
+	for _, sc := range harness.Screens {
 		for _, lang := range []string{"en", "es", "pt"} {
-			if !sc.phone && lang != "pt" {
+			if !sc.Phone && lang != "pt" {
 				continue
 			}
 			for action, state := range map[string]string{"late": ".late", "wrong_amount": ".other_amount"} {
-				t.Run(fmt.Sprintf("%s-%s-%s", action, lang, sc.name), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s-%s-%s", action, lang, sc.Name), func(t *testing.T) {
 					t.Parallel()
 					id := o.Create(t, harness.HostedVoucher)
-					tab := browser(t)
-					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.width, sc.height, chromedp.EmulateScale(sc.scale)),
+					tab := harness.Browser(t)
+					harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(sc.Width, sc.Height, chromedp.EmulateScale(sc.Scale)),
 						chromedp.Navigate(s.URL+"/pay/"+id+"?lang="+lang), chromedp.WaitVisible(".waiting")))
 					s.AtBank(t, id, action)
 					harness.Must(t, chromedp.Do(tab, chromedp.WaitVisible(state)))
 					noOverflow(t, tab)
-					shoot(t, tab, "stray-"+action+"-"+lang+"-"+sc.name)
+					harness.Shoot(t, tab, "stray-"+action+"-"+lang+"-"+sc.Name)
 				})
 			}
 		}

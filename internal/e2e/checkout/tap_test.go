@@ -84,7 +84,7 @@ func TestContinueIsPressedOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	p := &taps{paused: make(chan *fetch.EventRequestPaused, 64)}
 	harness.Must(t, chromedp.Listen(tab, func(event any) {
 		switch e := event.(type) {
@@ -147,7 +147,7 @@ func TestCountryIsGuessedByTheTimeZone(t *testing.T) {
 	} {
 		t.Run(zone, func(t *testing.T) {
 			t.Parallel()
-			tab := browser(t)
+			tab := harness.Browser(t)
 			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
 			harness.Must(t, err)
 			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
@@ -188,7 +188,7 @@ func TestZonesAreKnownByBothNames(t *testing.T) {
 	t.Parallel()
 	offered(t, func(t *testing.T, s *harness.Instance, live harness.Client) {
 		for _, zone := range []string{"America/Buenos_Aires", "America/Argentina/Cordoba", "America/Montevideo"} {
-			tab := browser(t)
+			tab := harness.Browser(t)
 			_, err := chromedp.Call(tab, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: zone})
 			harness.Must(t, err)
 			_, err = chromedp.Call(tab, network.Enable, network.EnableParams{})
@@ -232,11 +232,11 @@ func TestEveryCountrysChoiceFits(t *testing.T) {
 		for _, r := range catalog.Rails() {
 			countries[r.Country] = true
 		}
-		tab := browser(t)
+		tab := harness.Browser(t)
 		for country := range countries {
 			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+country+`"`)+"?lang=es"), chromedp.WaitVisible(".methods")))
 			noOverflow(t, tab)
-			accessible(t, tab, "the choice of "+country)
+			harness.Accessible(t, tab, "the choice of "+country)
 			beside, err := chromedp.Run(tab, chromedp.Evaluate[bool](`[...document.querySelectorAll(".line")].every((l) => l.querySelector(".mark").getBoundingClientRect().top < l.querySelector("strong").getBoundingClientRect().bottom && l.querySelector("strong").getBoundingClientRect().top < l.querySelector(".mark").getBoundingClientRect().bottom)`))
 			if harness.Must(t, err); !beside {
 				t.Errorf("%s: a method's name is not beside its mark", country)
@@ -271,7 +271,7 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 			"CNPJ of letters": {"pix.BRA", "Tu CPF", "numeric", "12abc34501de35", "12abc34501de35", "12ABC34501DE35"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				tab := browser(t)
+				tab := harness.Browser(t)
 				id := ids[c.rail]
 				field := "#d-" + id
 				harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, live, `,"country":"`+c.rail[len(c.rail)-3:]+`"`)+"?lang=es"),
@@ -301,7 +301,7 @@ func TestCopyButtonSaysWhatItCopied(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_spei","documentId":"XAXX010101000"}`)
-	tab := browser(t)
+	tab := harness.Browser(t)
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(320, 640), chromedp.Navigate(s.URL+"/pay/"+id+"?lang=es"), chromedp.WaitVisible(`[data-copy="clabe"]`)))
 	name := func() string {
 		t.Helper()

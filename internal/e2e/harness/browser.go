@@ -1,0 +1,117 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// chromium is the browser of all tests. Each test opens its own tabs.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  context.CancelFunc
+	err  error
+}
+
+// EndBrowser closes the browser if a test opened it.
+func EndBrowser() {
+	if chromium.end != nil {
+		chromium.end()
+	}
+}
+
+// Browser returns a new tab that shares nothing with other tabs. In it, no host but 127.0.0.1
+// resolves.
+func Browser(t *testing.T) context.Context {
+	t.Helper()
+	chromium.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
+			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+			chromedp.WSURLReadTimeout(time.Minute))
+		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		chromium.ctx, chromium.end = chromedp.NewContext(parent)
+		chromium.err = chromedp.Do(chromium.ctx, chromedp.Navigate("about:blank"))
+		end := chromium.end
+		chromium.end = func() { end(); stop() }
+	})
+	if chromium.err != nil {
+		t.Fatalf("start Chromium for the tests (make test installs it): %v", chromium.err)
+	}
+	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(close)
+	tab, cancel := context.WithTimeout(tab, 3*Patience)
+	t.Cleanup(cancel)
+	return tab
+}
+
+// Screen is the screen of a device.
+type Screen struct {
+	Name          string
+	Width, Height int64 // in CSS pixels
+	Scale         float64
+	Phone         bool
+}
+
+// Screens are a phone and a desktop.
+var Screens = []Screen{{"phone", 360, 740, 3, true}, {"desktop", 1280, 900, 1, false}}
+
+// Shoot saves a picture of the whole page, for people to look at, if ARTIFACTS names a directory.
+func Shoot(t *testing.T, tab context.Context, name string) {
+	t.Helper()
+	if dir := os.Getenv("ARTIFACTS"); dir != "" {
+		Must(t, os.MkdirAll(dir, 0o755))
+		Picture(t, tab, filepath.Join(dir, name+".png"))
+	}
+}
+
+// Picture saves a picture of the whole page.
+func Picture(t *testing.T, tab context.Context, path string) {
+	t.Helper()
+	png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+	Must(t, err)
+	Must(t, os.WriteFile(path, png, 0o644))
+}
+
+// axe is the script of Deque's accessibility checker. make spec installs it.
+var axe = sync.OnceValues(func() (string, error) {
+	text, err := os.ReadFile("../../../bin/spec/node_modules/axe-core/axe.min.js")
+	return string(text), err
+})
+
+// runAxe returns one line for each element that breaks a rule.
+const runAxe = `axe.run(document, {resultTypes: ['violations'], runOnly: [%s]}).then((found) => found.violations.flatMap(
+  (v) => v.nodes.map((n) => v.id + ' (' + v.help + '): ' + n.html + ': ' + n.failureSummary)).join('\n'))`
+
+// Accessible fails the test if axe finds an error on the page, in light or dark colours. For dark
+// colours it checks only the contrast, because nothing else differs.
+func Accessible(t *testing.T, tab context.Context, what string) {
+	t.Helper()
+	script, err := axe()
+	if err != nil {
+		t.Fatalf("axe is not installed (make spec installs it): %v", err)
+	}
+	_, err = chromedp.Run(tab, chromedp.Evaluate[bool](script+"; true"))
+	Must(t, err)
+	for colours, rules := range map[string]string{
+		"light": "'wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'", "dark": "'color-contrast'",
+	} {
+		_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
+		Must(t, err)
+		found, err := chromedp.Run(tab, chromedp.Evaluate[string](fmt.Sprintf(runAxe, rules), chromedp.EvalAwaitPromise))
+		Must(t, err)
+		if found != "" {
+			t.Errorf("%s in %s colours:\n%s", what, colours, found)
+		}
+	}
+}
