@@ -88,7 +88,7 @@ func cellsOf(values []any) []string {
 		switch v := value.(type) {
 		case money.Amount:
 			if v.Currency.Valid() {
-				list[i] = v.Decimal()
+				list[i] = exact(v)
 			}
 		case time.Time:
 			if !v.IsZero() {
@@ -102,6 +102,16 @@ func cellsOf(values []any) []string {
 		}
 	}
 	return list
+}
+
+// exact is an amount with all decimals of its currency, as programs read it.
+func exact(a money.Amount) string {
+	whole, rest, _ := strings.Cut(a.Decimal(), ".")
+	places := a.Currency.Exponent()
+	if places == 0 {
+		return whole
+	}
+	return whole + "." + rest + strings.Repeat("0", places-len(rest))
 }
 
 // harmless is a text that no spreadsheet runs as a formula: those begin with one of these characters.

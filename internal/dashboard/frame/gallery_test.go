@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -91,6 +92,9 @@ func TestGallery(t *testing.T) {
 	defer stop()
 	tab, end := chromedp.NewContext(parent)
 	defer end()
+	if err := chromedp.Do(tab, chromedp.Navigate("about:blank")); err != nil { // the browser lives as long as this context
+		t.Fatal(err)
+	}
 	axe, err := os.ReadFile("../../../bin/spec/node_modules/axe-core/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
@@ -119,13 +123,20 @@ func look(t *testing.T, tab context.Context, url, axe, file string, size [2]int6
 	}
 	tab, cancel := context.WithTimeout(tab, time.Minute)
 	defer cancel()
-	chromedp.ListenTarget(tab, func(ev any) {
+	err := chromedp.Listen(tab, func(ev any) {
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
 			t.Errorf("%s: %s", url, ev.ExceptionDetails.Text)
+		case *log.EventEntryAdded:
+			if strings.Contains(ev.Entry.Text, "Content Security Policy") {
+				t.Errorf("%s: %s", url, ev.Entry.Text)
+			}
 		}
 	})
-	_, err := chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = chromedp.Call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +148,7 @@ func look(t *testing.T, tab context.Context, url, axe, file string, size [2]int6
 		t.Errorf("%s is %d wide on a screen of %d: %v", url, wide, size[0], err)
 	}
 	if size[0] != 360 && filepath.Dir(file) != "." {
-		png, err := chromedp.Run(tab, chromedp.FullScreenshot(90))
+		png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ var icons = map[string]string{
 	"download":       "M12 4v10M8 10.5l4 4 4-4M5 19h14",
 	"external":       "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
 	"filter":         "M4 6h16M7 12h10M10 18h4",
-	"more":           "M6 12v.1M12 12v.1M18 12v.1",
+	"more":           "M5 12a1 1 0 102 0 1 1 0 10-2 0zM11 12a1 1 0 102 0 1 1 0 10-2 0zM17 12a1 1 0 102 0 1 1 0 10-2 0z",
 	"plus":           "M12 5v14M5 12h14",
 	"edit":           "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
 	"trash":          "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10.5 11v5M13.5 11v5",

@@ -69,27 +69,31 @@
     const lang = document.body.dataset.lang;
     const number = new Intl.NumberFormat(lang, { minimumFractionDigits: chart.decimals, maximumFractionDigits: chart.decimals });
     const short = new Intl.NumberFormat(lang, { notation: 'compact', maximumFractionDigits: 1 });
-    const day = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short', timeZone: 'UTC', ...(chart.hours && { hour: '2-digit', minute: '2-digit' }) });
+    const day = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short', timeZone: 'UTC', ...(chart.hours && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }) });
+    const tick = chart.hours ? new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' }) : day;
+    const gap = (chart.times[1] - chart.times[0]) || 86400;
     const unit = chart.unit ? '\u00a0' + chart.unit : '';
     const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
     const bars = chart.kind === 'bars' && uPlot.paths.bars({ size: [.6, 40], radius: .15 });
     const plot = new uPlot({
       width: area.clientWidth, height: area.clientHeight - 28, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } }, padding: [8, 8, 0, 0],
-      scales: { x: { time: true }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.08 : 1] } },
+      scales: { x: { time: true, ...(bars && { range: (u, low, high) => [low - gap / 2, high + gap / 2] }) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.08 : 1] } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
+      legend: { markers: { width: 0, fill: (u, i) => colour(chart.series[i - 1]?.tone) } },
       axes: [
-        { ...axis, grid: { show: false }, values: (u, splits) => splits.map((s) => day.format(s * 1e3)), space: 70 },
+        { ...axis, size: 30, grid: { show: false }, values: (u, splits) => splits.map((s) => tick.format(s * 1e3)), space: 64 },
         { ...axis, size: 58, values: (u, splits) => splits.map((v) => short.format(v) + (chart.unit === '%' ? '%' : '')) },
       ],
       series: [
         { value: (u, s) => s == null ? '–' : day.format(s * 1e3) },
-        ...chart.series.map((s) => ({
-          label: s.name, stroke: colour(s.tone), width: bars ? 0 : 2, points: { show: false }, spanGaps: false,
-          fill: bars ? colour(s.tone) : chart.kind === 'area' ? colour(s.tone) + '1f' : undefined, ...(bars && { paths: bars }),
+        ...chart.series.map((s, i) => ({
+          label: s.name, show: true, stroke: colour(s.tone), width: bars ? 0 : 2, points: { show: false }, spanGaps: false,
+          fill: bars ? colour(s.tone) : chart.kind === 'area' && i === 0 ? colour(s.tone) + '1f' : undefined, ...(bars && { paths: bars }),
           value: (u, v) => v == null ? '–' : number.format(v) + unit,
         })),
       ],
     }, [chart.times, ...chart.series.map((s) => s.values.map((v) => v == null ? null : v / scale))], area);
+    $('.u-legend', area)?.setAttribute('aria-hidden', 'true'); // readers have the table of the same numbers
     drawn.set(area, plot);
   };
   const charts = async (from) => {
