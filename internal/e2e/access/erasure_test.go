@@ -420,8 +420,8 @@ func TestNotificationThatWaitsKeepsItsBody(t *testing.T) {
 	})
 }
 
-// The addresses of a key that sleeps are erased after a time. A use from a new address is reported
-// all the same: it may be a thief.
+// The addresses of an unused key are erased after some time. A use from a new address is still
+// reported, because it may be a thief.
 func TestDormantKeyIsToldOf(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {

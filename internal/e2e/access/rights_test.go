@@ -73,7 +73,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 		} {
 			if n.Kind == "" {
 				if _, err := tenant.ParseRights("read,fly"); err == nil {
-					t.Error(name + " was taken")
+					t.Error(name + " is accepted")
 				}
 				continue
 			}

@@ -87,7 +87,7 @@ func TestChoiceIsChangedOnceTheChargeHasEnded(t *testing.T) {
 		if second == id || d.Live.Status(t, second) != "pending" {
 			t.Errorf("an old tab of the choice leads to %q, want a second payment that is pending", h.Get("Location"))
 		}
-		// The shopper pays the first code all the same. Both pages must say so and warn not to pay again.
+		// The shopper still pays the first code. Both pages must say so, and warn not to pay again.
 		d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Want(t, http.StatusOK)
 		shows(t, d.Instance, "/pay/"+id+"?lang=en", []string{"Your payment came after the deadline", "do not pay again"}, "You chose another way", "/again", "/change")
 		shows(t, d.Instance, "/pay/"+second+"?lang=en", []string{"Do not pay this one"}, "/change")

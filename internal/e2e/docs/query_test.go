@@ -135,7 +135,7 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 						continue
 					}
 					if got := total(name + "=" + value); strings.Contains(got, " ") {
-						t.Errorf("%s?%s=%s: %s", template, name, value, got)
+						t.Errorf("%s?%s=%s is refused: %s", template, name, value, got)
 					}
 				}
 				message := o.Get(t, path+"?"+name+"=nonsense").Text(t, "error.message")
@@ -196,17 +196,17 @@ func TestNoQueryStringIsAFault(t *testing.T) {
 					}
 					for _, query := range unreadable {
 						if r := ask(query); r.Status != http.StatusBadRequest || !strings.Contains(r.Text(t, "error.message"), "query string cannot be read") {
-							t.Errorf("%s %s?%s: %s", method, filled, query, r)
+							t.Errorf("%s %s?%s cannot be read, but the answer does not say so: %s", method, filled, query, r)
 						}
 					}
 					for _, query := range unstorable {
 						if r := ask(query); r.Status != http.StatusBadRequest || !strings.Contains(r.Text(t, "error.message"), "must be UTF-8 without NUL") {
-							t.Errorf("%s %s?%s: %s", method, filled, query, r)
+							t.Errorf("%s %s?%s cannot be stored, but the answer does not say so: %s", method, filled, query, r)
 						}
 					}
 					for _, query := range odd {
 						if r := ask(query); r.Status >= 500 {
-							t.Errorf("%s %s?%.40s: %s", method, filled, query, r)
+							t.Errorf("%s %s?%.40s causes a fault: %s", method, filled, query, r)
 						}
 					}
 				}

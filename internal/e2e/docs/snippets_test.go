@@ -82,7 +82,7 @@ func script(t *testing.T, env []string, program string, args ...string) string {
 	c.Dir, c.Env = t.TempDir(), append(os.Environ(), env...)
 	out, err := c.CombinedOutput()
 	if err != nil {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf("the snippet fails: %v: %s", err, out)
 	}
 	return string(out)
 }

@@ -47,7 +47,7 @@ func ReportFile(t *testing.T, o Client, path string) (http.Header, []byte) {
 	t.Helper()
 	status, header, body := Download(t, o, path)
 	if status != http.StatusOK {
-		t.Fatalf("GET %s: %d: %s", path, status, body)
+		t.Fatalf("GET %s returns %d: %s", path, status, body)
 	}
 	return header, body
 }

@@ -39,7 +39,8 @@ type Nodes struct {
 	Lines [2]*Line // acme-1, acme-2
 }
 
-// TwoNodes starts two nodes. now returns node A's time, from the clock that node B uses as it is.
+// TwoNodes starts two nodes that share a database. Node B's time is the clock's. Node A's time is
+// what now makes of the clock.
 func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	t.Helper()
 	t.Parallel()

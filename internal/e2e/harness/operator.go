@@ -106,10 +106,10 @@ func (op Operator) Ask(t *testing.T, method, path, body string, header ...string
 	Must(t, err)
 	r := Reply{request: q, Status: res.StatusCode, Header: res.Header, Body: text}
 	if got := r.Header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control is %q: %s", got, r)
+		t.Errorf("Cache-Control is %q, want no-store: %s", got, r)
 	}
 	if id := r.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || r.Status >= 400 && id != r.Text(t, "error.requestId") {
-		t.Errorf("X-Request-Id is %q: %s", id, r)
+		t.Errorf("X-Request-Id is %q, want the prefix req_, and the same id in an error: %s", id, r)
 	}
 	if strings.Contains(string(text), "hush") || strings.Contains(string(text), "key-1") || strings.Contains(string(text), op.Token) {
 		t.Errorf("the reply has a secret: %s", r)

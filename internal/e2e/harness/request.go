@@ -86,7 +86,7 @@ func (s *Instance) Send(t *testing.T, q Request) Reply {
 		t.Errorf("Content-Type is %q, want application/json: %s", got, r)
 	}
 	if id := r.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || r.Status >= 400 && id != r.Text(t, "error.requestId") {
-		t.Errorf("X-Request-Id is %q: %s", id, r)
+		t.Errorf("X-Request-Id is %q, want the prefix req_, and the same id in an error: %s", id, r)
 	}
 	if found := upstream.Find(body); found != nil {
 		t.Errorf("the reply names a provider (%s): %s", found, r)

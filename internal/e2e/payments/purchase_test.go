@@ -100,11 +100,11 @@ func TestPurchaseIsChecked(t *testing.T) {
 		} {
 			for _, path := range []string{"/payments", "/checkout/sessions"} {
 				if r := o.Post(t, path, `{"amount":25.5,"paymentMethodId":"sbx_card",`+field+`}`); r.Status != http.StatusCreated {
-					t.Errorf("%s: %s", name, r)
+					t.Errorf("%s is refused: %s", name, r)
 				}
 			}
 			if r := o.Post(t, "/checkout/sessions", `{"amount":25.5,`+field+`,`+harness.Ana+`}`); r.Status != http.StatusCreated {
-				t.Errorf("%s, in a session: %s", name, r)
+				t.Errorf("%s is refused in a session: %s", name, r)
 			}
 		}
 		const bad = "400 invalid_request invalid_request_error "

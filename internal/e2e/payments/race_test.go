@@ -165,7 +165,7 @@ func TestCancelBesidePaid(t *testing.T) {
 		broken, err := nodes[0].Check(ctx)
 		harness.Must(t, err)
 		for _, b := range broken {
-			t.Errorf("broken: %s", b)
+			t.Errorf("an invariant is broken: %s", b)
 		}
 	})
 }

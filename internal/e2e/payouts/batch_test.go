@@ -116,7 +116,7 @@ func TestLargeSettlementClosesOnceOnTwoNodes(t *testing.T) {
 		id := first.Text(t, "data.0.id")
 		page := o.Get(t, "/settlements/"+id+"/transactions?limit=2&offset=900").Want(t, http.StatusOK)
 		if got := page.Text(t, "data.0.number") + " " + page.Text(t, "data.1.number"); got != "901 902" {
-			t.Errorf("lines 901 and 902 are %s: %s", got, page)
+			t.Errorf("the page at offset 900 has the lines %s, want 901 902: %s", got, page)
 		}
 	})
 }

@@ -59,11 +59,11 @@ func TestSettlementReportsAgree(t *testing.T) {
 		header, text := harness.ReportFile(t, o, path+"/report?format=json")
 		whole, _ := harness.Decode(t, text).(map[string]any)
 		for _, difference := range harness.Compare("settlement", harness.Decode(t, o.Get(t, path).Body), whole["settlement"]) {
-			t.Errorf("the JSON report: %s", difference)
+			t.Errorf("the JSON report differs from the settlement: %s", difference)
 		}
 		rows, _ := lines.At(t, "data")
 		for _, difference := range harness.Compare("transactions", rows, whole["transactions"]) {
-			t.Errorf("the JSON report: %s", difference)
+			t.Errorf("the JSON report differs from the transactions: %s", difference)
 		}
 		harness.Must(t, s.Spec.Follow(text, "paths", "/settlements/{id}/report", "get", "responses", "200", "content", "application/json", "schema"))
 		if got := header.Get("Content-Type") + " " + header.Get("Content-Disposition"); got != `application/json attachment; filename="`+id+`.json"` {

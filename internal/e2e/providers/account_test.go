@@ -18,12 +18,12 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// routable tells whether the shop's catalog says that pix can be charged.
+// routable returns "routable routableCount" of the shop's catalog for pix in Brazil.
 func routable(t *testing.T, o harness.Client) string {
 	t.Helper()
 	r := o.Get(t, "/payment-methods?country=BR&method=pix")
 	if (r.Text(t, "methods.0.unroutableReason") == "<nil>") != (r.Text(t, "methods.0.routable") == "true") {
-		t.Errorf("want a reason where a method is not routable, and there alone: %s", r)
+		t.Errorf("want a reason exactly where a method is not routable: %s", r)
 	}
 	return r.Text(t, "methods.0.routable") + " " + r.Text(t, "routableCount")
 }
@@ -36,23 +36,23 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 		o, other := s.NewShop(t), s.NewShop(t)
 		live := o.Production()
 		if got := routable(t, live); got != "false 0" {
-			t.Errorf("without an account pix is routable: %s", got)
+			t.Errorf("without an account, routable is %q, want %q", got, "false 0")
 		}
 		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
 		s.OpenAccount(t, "for-acme", u, func(n *acquiring.NewAccount) { n.Merchant = o.Merchant.ID; n.Rails = []string{"pix.BRA"} })
 		if got := routable(t, live); got != "true 1" {
-			t.Errorf("with an account pix is routable: %s", got)
+			t.Errorf("with an account, routable is %q, want %q", got, "true 1")
 		}
 		if got := routable(t, other.Production()); got != "false 0" {
-			t.Errorf("another merchant's account serves: %s", got)
+			t.Errorf("another merchant's account serves this merchant: routable is %q, want %q", got, "false 0")
 		}
 		if got := live.Get(t, "/payment-methods?country=MX&method=spei").Text(t, "methods.0.routable"); got != "false" {
-			t.Error("spei is routable, and the account is for pix")
+			t.Error("spei is routable, but the account serves only pix")
 		}
 		other.Production().Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
 		id := live.Create(t, o.PixOrder(t))
 		if got := fmt.Sprint(u.Charges()); got != "map["+strings.TrimPrefix(id, "TXN-")+"-1:54 BRL open]" {
-			t.Errorf("the provider has %s", got)
+			t.Errorf("the provider has %s, want one open charge of 54 BRL", got)
 		}
 		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		s.TellUpstream(t, u, id, 1, "paid", "for-acme-hush").Is(t, http.StatusOK, `{"ok":true}`)
@@ -61,14 +61,14 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 		}
 		live.Post(t, "/payments/"+id+"/refund", `{}`).Want(t, http.StatusOK)
 		if got := fmt.Sprint(u.Charges()); strings.Count(got, "54 BRL paid") != 2 {
-			t.Errorf("want the charge and its refund: %s", got)
+			t.Errorf("the provider has %s, want the charge and its refund", got)
 		}
 		story, err := s.App.Story(ctx, id)
 		harness.Must(t, err)
 		if !strings.Contains(story, "1 at for-acme: approved") {
-			t.Errorf("the story does not tell of the account:\n%s", story)
+			t.Errorf("the story does not name the account:\n%s", story)
 		}
-		// The sandbox has nothing of it.
+		// The sandbox does not use the production account.
 		o.Post(t, "/payments", o.PixOrder(t)).Want(t, http.StatusCreated)
 		if n := len(u.Charges()); n != 2 {
 			t.Errorf("a sandbox payment went to the production account: %v", u.Charges())
@@ -76,9 +76,8 @@ func TestAccountTakesPaymentsInProduction(t *testing.T) {
 	})
 }
 
-// A disabled account ends what it began.
-// What the shopper did not pay in time cannot be paid afterwards, and what was
-// paid in the last moment counts.
+// A charge that the shopper did not pay in time cannot be paid later. A charge that was paid at
+// the last moment counts.
 func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
@@ -95,12 +94,13 @@ func TestChargeIsCanceledWhenItsWindowIsOver(t *testing.T) {
 			s.Clock.Advance(24*time.Hour + time.Minute)
 			s.Sweep(t, "the window is over", func() bool { return live.Status(t, id) == status })
 			if got := u.Charges()[ref]; got != "54 BRL "+charged {
-				t.Errorf("a payment that %s is at the provider: %s", status, got)
+				t.Errorf("the payment is %s, and its charge at the provider is %q, want %s", status, got, charged)
 			}
 		}
 	})
 }
 
+// A disabled account finishes the charges it has.
 func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
@@ -111,22 +111,22 @@ func TestDisabledAccountTakesNoNewCharges(t *testing.T) {
 		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank", false)
 		harness.Must(t, err)
 		if got := routable(t, live); got != "false 0" {
-			t.Errorf("a disabled account is routable: %s", got)
+			t.Errorf("with a disabled account, routable is %q, want %q", got, "false 0")
 		}
 		live.Post(t, "/payments", o.PixOrder(t)).Refused(t, noProvider)
 		s.TellUpstream(t, u, first, 1, "paid", "bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
-		u.Notify(strings.TrimPrefix(second, "TXN-")+"-1", "paid", "") // and tells nobody
+		u.Notify(strings.TrimPrefix(second, "TXN-")+"-1", "paid", "") // the notification is lost
 		s.Clock.Advance(6 * time.Minute)
-		s.Sweep(t, "the provider was asked", func() bool { return live.Status(t, second) == "completed" })
+		s.Sweep(t, "the second payment is completed", func() bool { return live.Status(t, second) == "completed" })
 		if got := live.Status(t, first); got != "completed" {
-			t.Errorf("the first is %s, want completed", got)
+			t.Errorf("the first payment is %s, want completed", got)
 		}
 		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err != nil {
-			t.Errorf("nothing is open, and it cannot be removed: %v", err)
+			t.Errorf("the account has no open payments, but it cannot be removed: %v", err)
 		}
 		_, err = s.App.Accounts.Enable(ctx, s.App.Self(), "bank", true)
 		if err == nil || !strings.Contains(err.Error(), "was removed") {
-			t.Errorf("a removed account was enabled: %v", err)
+			t.Errorf("enabling a removed account: %v, want an error", err)
 		}
 		harness.KnockAt(t, s, harness.APIPath+"/providers/bank/notifications", "", []byte(`{}`)).Refused(t, "404 not_found invalid_request_error")
 	})
@@ -140,7 +140,7 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		s.OpenAccount(t, "bank-2", u)
 		id := o.Production().Create(t, o.PixOrder(t))
 		if _, err := s.App.Accounts.Remove(ctx, s.App.Self(), "bank", false); err == nil || !strings.Contains(err.Error(), "1 open payments") {
-			t.Errorf("an account with an open payment was removed: %v", err)
+			t.Errorf("removing an account with an open payment: %v, want an error that says so", err)
 		}
 		removes(t, s, "bank-2", false)
 		removes(t, s, "bank", true)
@@ -148,16 +148,16 @@ func TestAccountWithOpenPaymentsIsNotRemoved(t *testing.T) {
 		_, err := s.App.Cascade.Sweep(ctx)
 		harness.Must(t, err)
 		if got := o.Production().Status(t, id); got != "pending" {
-			t.Errorf("the payment is %s, want pending: nobody knows how it ends", got)
+			t.Errorf("the payment is %s, want pending: its outcome is unknown", got)
 		}
 		_, err = s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank", Adapter: "plain", BaseURL: u.URL, Credentials: map[string]string{"apiKey": "key-1", "webhookSecret": "x"}})
 		if err == nil || !strings.Contains(err.Error(), "choose another id") {
-			t.Errorf("an id was used twice: %v", err)
+			t.Errorf("adding a second account with the same id: %v, want an error", err)
 		}
 	})
 }
 
-// What is done at the command line is another process's.
+// The command line changes accounts in another process; the server must notice.
 func TestServerLearnsOfAccountsByItself(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1", "key-2")
@@ -174,7 +174,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		})
 		harness.Must(t, err)
 		if !strings.HasPrefix(account.ID, "acc_") {
-			t.Errorf("the account is called %s", account.ID)
+			t.Errorf("the account's id is %s, want the prefix acc_", account.ID)
 		}
 		harness.Eventually(t, "pix is routable", func() bool { return routable(t, live) == "true 1" })
 		id := live.Create(t, o.PixOrder(t))
@@ -183,7 +183,7 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 		u.Revoke("key-1")
 		harness.Eventually(t, "a charge is made with the new key", func() bool { return live.Post(t, "/payments", o.PixOrder(t)).Status == http.StatusCreated })
 		if proof, problem, err := beside.Accounts.Prove(ctx, account.ID); proof != acquiring.ProofWorks || problem != "" || err != nil {
-			t.Errorf("the credentials are proved: %s %q (%v)", proof, problem, err)
+			t.Errorf("the proof of the credentials is %s %q (%v), want %s", proof, problem, err, acquiring.ProofWorks)
 		}
 		_, err = beside.Accounts.Enable(ctx, beside.Self(), account.ID, false)
 		harness.Must(t, err)
@@ -199,20 +199,20 @@ func TestServerLearnsOfAccountsByItself(t *testing.T) {
 			}
 			acts = append(acts, string(e.Act))
 			if e.By.ID != "ana@desk" || !e.Live {
-				t.Errorf("%s was done by %+v in %s", e.Act, e.By, e.Environment())
+				t.Errorf("%s is logged as done by %+v in %s, want by ana@desk in production", e.Act, e.By, e.Environment())
 			}
 			if text := fmt.Sprint(e.Details); strings.Contains(text, "key-") || strings.Contains(text, "hush") {
 				t.Errorf("the audit log holds a secret: %s", text)
 			}
 		}
 		if want := []string{"provider.added", "provider.rotated", "provider.disabled"}; !slices.Equal(acts, want) {
-			t.Errorf("the audit log tells %v, want %v", acts, want)
+			t.Errorf("the audit log has %v, want %v", acts, want)
 		}
 		query, done := s.Open(t)
 		defer done()
 		for _, row := range append(query("SELECT * FROM provider_accounts"), query("SELECT * FROM audit")...) {
 			if strings.Contains(row, "key-1") || strings.Contains(row, "key-2") || strings.Contains(row, "hush-hush") {
-				t.Errorf("a credential is in the database as it is: %s", row)
+				t.Errorf("the database holds a credential in plain text: %s", row)
 			}
 		}
 	})
@@ -232,7 +232,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 		s.OpenAccount(t, "large", u, bounded(60_00, 500_00), func(n *acquiring.NewAccount) { n.Priority = 1 })
 		r := live.Get(t, "/payment-methods?country=BR&method=pix")
 		if got := r.Text(t, "methods.0.currencyLimits.0.min") + " " + r.Text(t, "methods.0.currencyLimits.0.max"); got != "10 500" {
-			t.Errorf("the catalog bounds pix to %s, want 10 500", got)
+			t.Errorf("the catalog's limits of pix are %s, want 10 500", got)
 		}
 		at := func(amount string) harness.Reply {
 			return live.Post(t, "/payments", strings.Replace(o.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
@@ -244,7 +244,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 			story, err := s.App.Story(ctx, at(amount).Want(t, http.StatusCreated).Text(t, "transactionId"))
 			harness.Must(t, err)
 			if !strings.Contains(story, "1 at "+want+": pending") {
-				t.Errorf("%s USD did not go to %s:\n%s", amount, want, story)
+				t.Errorf("the payment of %s USD did not go to %s:\n%s", amount, want, story)
 			}
 		}
 		session := live.Session(t, `{"amount":700,"currency":"BRL",`+harness.Ana+`}`)
@@ -252,8 +252,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 	})
 }
 
-// An account at a provider's own test environment takes the place of the
-// simulators, on its rails.
+// An account at a provider's own test environment replaces the simulators on its rails.
 func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
@@ -265,28 +264,28 @@ func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 		}
 		o.Simulate(t, id, "paid").Refused(t, "409 conflict_state conflict_error from=pending")
 		if status, page, _ := s.Visit(t, "/pay/"+id); status != http.StatusOK || strings.Contains(page, "/sandbox/bank/") {
-			t.Errorf("the page of a real provider's payment leads to the simulated bank: %d", status)
+			t.Errorf("the payment page answers %d, want 200 and no link to the simulated bank", status)
 		}
 		if status, _, _ := s.Visit(t, "/sandbox/bank/"+id); status != http.StatusNotFound {
-			t.Errorf("it has a simulated bank: %d", status)
+			t.Errorf("the simulated bank's page answers %d, want 404", status)
 		}
 		s.TellUpstream(t, u, id, 1, "paid", "test-bank-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}
-		// What the shop plays, and the test rails, are the simulators'.
+		// The simulators still serve simulated outcomes and the test rails.
 		o.Post(t, "/payments", o.PixOrder(t), "Sandbox-Simulate: paid").Want(t, http.StatusCreated)
 		o.Create(t, pix10)
 		if len(u.Charges()) != 1 {
-			t.Errorf("the test account got %v", u.Charges())
+			t.Errorf("the test account has %v, want only the first charge", u.Charges())
 		}
 		if got := routable(t, o.Production()); got != "false 0" {
-			t.Errorf("a sandbox account serves production: %s", got)
+			t.Errorf("a sandbox account serves production: routable is %q, want %q", got, "false 0")
 		}
 	})
 }
 
-// Who holds one account's secret has no say about another's charges.
+// One account's secret is not valid for another account's charges.
 func TestNotificationIsOfItsOwnAccountAlone(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
@@ -331,16 +330,16 @@ func TestAccountThatCannotBeIsRefused(t *testing.T) {
 			change(&n)
 			_, err := s.App.Accounts.Add(ctx, s.App.Self(), n)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "topsecret") {
-				t.Errorf("want an error that says %q, got %v", want, err)
+				t.Errorf("the error is %v, want one that contains %q and no secret", err, want)
 			}
 		}
 		if list, err := s.App.Providers.Accounts(ctx, true); err != nil || len(list) != 0 {
-			t.Errorf("refused accounts are there: %v %v", list, err)
+			t.Errorf("the accounts are %v (%v), want none", list, err)
 		}
 	})
 }
 
-// An account whose credentials cannot be read any more holds up nobody.
+// The service starts although an account cannot be used: here its adapter is gone.
 func TestBrokenAccountHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -357,12 +356,12 @@ func TestBrokenAccountHoldsUpNobody(t *testing.T) {
 		without := harness.StartWith(t, database, s.Clock, configure(provider.Adapter{Name: "another"}))
 		o.Instance = without
 		if got := routable(t, o.Production()); got != "false 0" {
-			t.Errorf("pix is routable without its adapter: %s", got)
+			t.Errorf("without its adapter, routable is %q, want %q", got, "false 0")
 		}
 		list, err := without.App.Providers.Accounts(ctx, false)
 		harness.Must(t, err)
 		if len(list) != 1 || !strings.Contains(list[0].Broken, `no adapter "plain"`) {
-			t.Errorf("want the account told to be broken: %+v", list)
+			t.Errorf("the accounts are %+v, want one that is shown as broken", list)
 		}
 		without.Log.Take(t, "bank")
 	})

@@ -27,7 +27,7 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 		harness.Soon(t, "the call that the test holds to begin", asked)
 		op.Clock.Advance(1500 * time.Millisecond) // as long as the second call takes
 		release()
-		id := (harness.Soon(t, "it to be done", done)).Want(t, http.StatusCreated).Text(t, "transactionId")
+		id := (harness.Soon(t, "the request to be answered", done)).Want(t, http.StatusCreated).Text(t, "transactionId")
 		tried := func(second string) string {
 			return `"id":"` + id + `","rail":"pix.BRA","attempts":[
 			{"order":1,"account":"bank-1","outcome":"unavailable","reason":"http_429","why":"by priority: 1; its price is not known",
@@ -41,12 +41,13 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 			{"account":"small","takes":false,"reason":"does not take 54.00 BRL","circuit":{"state":"closed","callsOfLate":0,"failedOfLate":0,"failedInARow":0}}]`
 		op.Get(t, "/payments/"+id+"/explanation").Is(t, http.StatusOK, `{`+tried(`"outcome":"pending"`)+`,"status":"pending",`+now+`}`)
 
-		// The shopper pays a minute later: the call is told as it was.
+		// The shopper pays a minute later. The explanation keeps what the call answered, and how long
+		// it took.
 		op.Clock.Advance(time.Minute)
 		op.TellUpstream(t, two, id, 2, "paid", "bank-2-hush").Want(t, http.StatusOK)
 		r := op.Get(t, "/payments/"+id+"/explanation").Want(t, http.StatusOK)
 		if r.Text(t, "status") != "completed" || r.Text(t, "attempts.1.outcome") != "approved" || r.Text(t, "attempts.1.said") != "pending" || r.Text(t, "attempts.1.durationMs") != "1500" {
-			t.Errorf("after the shopper paid: %s", r)
+			t.Errorf("after the shopper paid the explanation is %s", r)
 		}
 
 		for range 5 {
@@ -60,20 +61,20 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 		r = op.Get(t, "/payments/"+live.Create(t, order)+"/explanation").Want(t, http.StatusOK)
 		if r.Text(t, "attempts.0.account") != "bank-2" || !strings.Contains(r.Text(t, "attempts.0.passedOver"), "bank-1: it failed too often recently") ||
 			r.Text(t, "accountsNow.0.circuit.state") != "open" || r.Text(t, "accountsNow.0.takes") != "true" {
-			t.Errorf("with an open circuit: %s", r)
+			t.Errorf("with an open circuit the explanation is %s", r)
 		}
 		op.Clock.Advance(31 * time.Second)
 		if r := op.Get(t, "/health"); r.Text(t, "rails.0.circuit.state") != "trial" {
-			t.Errorf("after its rest: %s", r)
+			t.Errorf("after the rest the circuit is not in trial: %s", r)
 		}
 		one.Next("open")
 		live.Create(t, order)
 		if r := op.Get(t, "/health"); r.Text(t, "rails.0.circuit.state") != "closed" {
-			t.Errorf("after a trial that went well: %s", r)
+			t.Errorf("after a successful trial the circuit is not closed: %s", r)
 		}
 		op.Remove(t, "/accounts/bank-1?force=true").Want(t, http.StatusOK)
 		if r := op.Get(t, "/health"); strings.Contains(string(r.Body), "bank-1") {
-			t.Errorf("a removed account has no health: %s", r)
+			t.Errorf("the health lists a removed account: %s", r)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// A payment of which another amount was paid says so to the merchant, in the API and by
-// an event, once for each amount, until the operator has dealt with all of it.
+// The shopper paid another amount than the payment's. The API and one event for each amount say
+// so, until the operator has handled every notification.
 func TestAnotherAmountNeedsAttention(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -18,20 +18,20 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 		secret := o.Subscribe(t, hook.URL, `"payment.attention"`).Text(t, "secret")
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		if got := o.Get(t, "/payments/"+id).Text(t, "attention"); got != "<nil>" {
-			t.Fatalf("before anything came it needs attention: %s", got)
+			t.Fatalf("before any notification, attention is %s, want null", got)
 		}
-		for _, amount := range []string{"183", "183", "184"} { // the second one tells the same
+		for _, amount := range []string{"183", "183", "184"} { // the second one repeats the first
 			s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"`+amount+`","currency":"MXN"`)).Want(t, http.StatusOK)
 		}
 		r := o.Get(t, "/payments/"+id)
 		if got := r.Text(t, "status") + " " + r.Text(t, "attention.code") + " " + r.Text(t, "attention.amountLocal") + " " + r.Text(t, "attention.currencyLocal") +
 			" " + r.Text(t, "attention.claimId"); got != "pending amount_mismatch 183 MXN <nil>" {
-			t.Errorf("the payment says %s", got)
+			t.Errorf("the payment has %s", got)
 		}
 		told := hook.About(t, id, 2)
 		told[0].Verify(t, s, secret)
 		if told[0].Text("data.object.attention.amountLocal") != "183" || told[0].Text("data.object.status") != "pending" {
-			t.Errorf("payment.attention tells %s", told[0].Body)
+			t.Errorf("payment.attention has %s", told[0].Body)
 		}
 		open, err := s.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
@@ -40,15 +40,15 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 		}
 		for i, n := range open {
 			if o.Get(t, "/payments/"+id).Text(t, "attention") == "<nil>" {
-				t.Errorf("with %d of 3 dealt with it needs no attention", i)
+				t.Errorf("with %d of 3 notifications handled, the payment needs no attention", i)
 			}
 			harness.Must(t, s.App.Notices.CloseNotification(ctx, n.ID, "given back at the provider"))
 		}
 		if got := o.Get(t, "/payments/"+id).Text(t, "attention"); got != "<nil>" {
-			t.Errorf("the operator has dealt with everything, and it needs attention: %s", got)
+			t.Errorf("with all notifications handled, attention is %s, want null", got)
 		}
 		if told := hook.About(t, id, 3); told[2].Text("data.object.attention") != "<nil>" {
-			t.Errorf("that it is dealt with is told as %s", told[2].Body)
+			t.Errorf("the event after the last notification was handled has attention: %s", told[2].Body)
 		}
 	})
 }
@@ -68,12 +68,12 @@ func TestLateMoneyNeedsAttentionUntilItsInquiryEnds(t *testing.T) {
 				r := d.Live.Get(t, "/payments/"+id)
 				claim := r.Text(t, "attention.claimId")
 				if r.Text(t, "attention.code") != "late_payment" || r.Text(t, "attention.amountLocal") != r.Text(t, "amountLocal") {
-					t.Errorf("the payment says %s", r)
+					t.Errorf("want attention of a late payment: %s", r)
 				}
 				_, err := d.App.Claims.RuleClaim(ctx, claim, word, "as the shop wishes")
 				harness.Must(t, err)
 				if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "attention") != "<nil>" {
-					t.Errorf("its money is %s: %s", end, r)
+					t.Errorf("the money is %s, but the payment still needs attention: %s", end, r)
 				}
 				d.Clean(t)
 			})

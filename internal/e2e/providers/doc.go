@@ -1,3 +1,4 @@
-// Package providers proves how payments reach providers and come back: accounts, routing, rates, notifications,
-// and what happens while a provider, a node or the database is away. Calls that an operator has to decide about are in claims.
+// Package providers tests how payments reach providers and how their outcomes come back: accounts,
+// routing, rates, notifications, and outages of a provider, a node or the database. Calls that an
+// operator must resolve are in package claims.
 package providers

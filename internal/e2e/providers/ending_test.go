@@ -9,8 +9,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// An answer of another amount, one question without an answer, and the same answer
-// again: the payment ends with its window all the same.
+// A query answers with another amount, the next one fails, and the third answers with that amount
+// again. The payment still ends with its window.
 func TestOtherAmountAroundATimeoutEnds(t *testing.T) {
 	for name, opened := range map[string]bool{"processing": false, "pending": true} {
 		t.Run(name, func(t *testing.T) {
@@ -39,20 +39,20 @@ func TestOtherAmountAroundATimeoutEnds(t *testing.T) {
 				}
 				r := d.Live.Get(t, "/payments/"+id)
 				if got := r.Text(t, "status"); got != "failed" && got != "expired" || r.Text(t, "failure.code") != "amount_mismatch" {
-					t.Errorf("after 93 days it is %s", r)
+					t.Errorf("after 93 days the payment has not ended with amount_mismatch: %s", r)
 				}
 				story, err := d.App.Story(ctx, id)
 				harness.Must(t, err)
 				if strings.Count(story, "mismatched acme-1/answer/") != 1 {
-					t.Errorf("the story tells the other amount otherwise than once:\n%s", story)
+					t.Errorf("the story does not have the other amount exactly once:\n%s", story)
 				}
 			})
 		})
 	}
 }
 
-// The shopper paid, the notification is lost, and the provider cannot be asked when the
-// window ends: the payment does not expire on that.
+// The shopper paid, the notification is lost, and the provider is down when the window ends. The
+// payment does not expire for that reason alone.
 func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 	for away, want := range map[time.Duration]string{2 * time.Minute: "completed", 47 * time.Hour: "completed", 10 * 24 * time.Hour: "expired"} {
 		t.Run(away.String(), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 					d.Pass(t, min(time.Hour, away))
 				}
 				if asked := first.QuestionsAsked.Load() - asked; asked < 1 || asked > 90 {
-					t.Errorf("while it was away it was asked %d times", asked)
+					t.Errorf("the provider was queried %d times while it was down, want 1 to 90", asked)
 				}
 				first.Fails(nil)
 				for range 30 {
@@ -80,7 +80,7 @@ func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 					t.Errorf("the payment is %s, want %s", got, want)
 				}
 				inquiries := 0
-				if want == "expired" { // so the money is late
+				if want == "expired" { // then the money is late
 					inquiries = 1
 				}
 				d.Audit(t, inquiries)
@@ -89,8 +89,8 @@ func TestPaidWhileTheProviderIsAwayAtExpiry(t *testing.T) {
 	}
 }
 
-// What expired with a good answer is asked about for some days: the shopper may have
-// paid at the last moment, and nobody may have told us.
+// The service queries an expired payment for some days more: the shopper may have paid at the last
+// moment, and the notification may be lost.
 func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -98,7 +98,7 @@ func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 		d.Pay(t, 1, 1)
 		id := d.IDs[0]
 		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-			if r.Method == http.MethodDelete { // it cannot be cancelled
+			if r.Method == http.MethodDelete { // the charge cannot be canceled
 				harness.Gateway(w, r, next)
 				return
 			}
@@ -109,24 +109,24 @@ func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 		if got := d.Live.Status(t, id); got != "expired" {
 			t.Fatalf("the payment is %s, want expired", got)
 		}
-		d.Pass(t, 2*time.Hour) // nothing yet
+		d.Pass(t, 2*time.Hour) // the shopper has not paid yet
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
 		asked := first.QuestionsAsked.Load()
 		for range 40 {
 			d.Pass(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 1 || n > 2 {
-			t.Errorf("it was asked %d times after the money was there, want once", n)
+			t.Errorf("the provider was queried %d times after the shopper paid, want 1 or 2", n)
 		}
 		d.Audit(t, 1)
 		r := d.Live.Get(t, "/payments/"+id)
 		if r.Text(t, "status") != "expired" || r.Text(t, "attention.code") != "late_payment" || !strings.HasPrefix(r.Text(t, "attention.claimId"), "CLM-") {
-			t.Errorf("the payment tells nothing of its money: %s", r)
+			t.Errorf("the payment does not show its late money: %s", r)
 		}
 	})
 }
 
-// A payment whose provider never has anything to tell of it is let go at last.
+// The service stops querying an expired payment when the provider never has news of it.
 func TestExpiredPaymentIsLetGo(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -142,13 +142,13 @@ func TestExpiredPaymentIsLetGo(t *testing.T) {
 			d.Pass(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n != 5 {
-			t.Errorf("after its end it was asked about %d times, want 5", n)
+			t.Errorf("the provider was queried %d times after the payment expired, want 5", n)
 		}
 		d.Clean(t)
 	})
 }
 
-// An outcome that nobody knows is asked about at longer and longer intervals.
+// The service queries an unknown outcome at longer and longer intervals.
 func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -160,14 +160,14 @@ func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
 			d.Pass(t, time.Hour/2)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 20 || n > 34 {
-			t.Errorf("on the first day it was asked about %d times", n)
+			t.Errorf("on the first day the provider was queried %d times, want 20 to 34", n)
 		}
 		asked = first.QuestionsAsked.Load()
 		for range 24 * 4 {
 			d.Pass(t, time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 12 || n > 30 {
-			t.Errorf("in the four days after that it was asked about %d times", n)
+			t.Errorf("in the next four days the provider was queried %d times, want 12 to 30", n)
 		}
 		first.Fails(nil)
 		d.Pass(t, 7*time.Hour)

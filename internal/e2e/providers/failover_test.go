@@ -23,9 +23,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// The primary is killed, or hangs and comes back without knowing that its standby was
-// promoted. The service goes on at the new primary by itself; what was acknowledged is
-// there, once, and nothing is read from or written to the old one.
+// The primary is killed, or it hangs and comes back and does not know that its standby was
+// promoted. The service moves to the new primary by itself. Every acknowledged payment exists
+// once, and the service neither reads from the old primary nor writes to it.
 func TestServiceFollowsThePrimary(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(old *dbtest.Server){
@@ -45,7 +45,7 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 			var (
 				all    sync.WaitGroup
 				enough atomic.Bool
-				mu     sync.Mutex // owns what follows
+				mu     sync.Mutex // guards ids
 				ids    = map[string]string{}
 				told   atomic.Int64
 			)
@@ -53,14 +53,14 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 				all.Go(func() {
 					for i := 0; !enough.Load(); i++ {
 						key := fmt.Sprintf("%d-%d", c, i)
-						harness.Eventually(t, "payment "+key+" is taken", func() bool {
+						harness.Eventually(t, "payment "+key+" is accepted", func() bool {
 							r := o.Post(t, "/payments", harness.Card, "Idempotency-Key: "+key)
 							switch r.Status {
 							case http.StatusCreated:
 							case http.StatusServiceUnavailable, http.StatusConflict:
 								return false
 							default:
-								t.Errorf("while the database fails: %s", r)
+								t.Errorf("while the database is down, a payment is answered %s", r)
 								return true
 							}
 							mu.Lock()
@@ -76,36 +76,35 @@ func TestServiceFollowsThePrimary(t *testing.T) {
 				from := told.Load()
 				harness.Eventually(t, what, func() bool { return told.Load() >= from+n })
 			}
-			more("payments are taken", 50)
+			more("50 payments are accepted", 50)
 			fail(old)
 			standby.Promote()
-			more("payments are taken at the new primary", 50)
+			more("50 payments are accepted at the new primary", 50)
 			if name == "frozen" {
 				old.Thaw()
-				more("payments are taken while the old primary is back", 100)
+				more("100 payments are accepted while the old primary is back", 100)
 			}
 			enough.Store(true)
 			all.Wait()
 			for key, id := range ids {
 				if r := o.Get(t, "/payments/"+id); r.Status != http.StatusOK {
-					t.Errorf("payment %s was acknowledged: %s", key, r)
+					t.Errorf("payment %s was acknowledged, but reading it returns %s", key, r)
 				}
 				if r := o.Post(t, "/payments", harness.Card, "Idempotency-Key: "+key); r.Text(t, "transactionId") != id {
-					t.Errorf("payment %s was %s: %s", key, id, r)
+					t.Errorf("payment %s was %s, but repeating it returns %s", key, id, r)
 				}
 			}
 			if got := o.Get(t, "/payments?limit=1").Text(t, "pagination.total"); got != fmt.Sprint(len(ids)+1) {
-				t.Errorf("%s payments for %d keys and one", got, len(ids))
+				t.Errorf("there are %s payments, want %d: one for each key and the first one", got, len(ids)+1)
 			}
 			s.Clean(t)
-			s.Log.Forget() // that the database was away
+			s.Log.Forget() // errors while the database was down
 		})
 	}
 }
 
-// A database that hangs for a while leaves payments of which the provider was told and the
-// outcome is not written. Their node goes on with them when the database does: nobody waits
-// for the sweep.
+// The database hangs after the provider was called, so the outcome is not written. The node itself
+// finishes the payment when the database is back: nobody waits for the sweep.
 func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	t.Parallel()
 	database, clock := dbtest.Alone(t), &harness.Clock{}
@@ -127,10 +126,10 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 	}
 	_, err = create()
 	if shown, ok := errors.AsType[*problem.Error](err); !ok || shown.Details.Reason != store.OutcomeUnknown || shown.Details.TransactionID == "" {
-		t.Fatalf("the outcome could not be written, and the caller is told %v", err)
+		t.Fatalf("the outcome could not be written; the caller gets %v, want reason %s and a transaction id", err, store.OutcomeUnknown)
 	}
 	database.Thaw()
-	harness.Eventually(t, "a repeat is answered", func() bool {
+	harness.Eventually(t, "a repeated request returns the completed payment", func() bool {
 		made, err := create()
 		return err == nil && made.Status == pay.Completed
 	})

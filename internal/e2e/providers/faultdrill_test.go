@@ -18,14 +18,15 @@ import (
 
 func cutsBefore(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
-// oneOf misbehaves in one of several ways.
+// oneOf picks one of the faults at random for each request.
 func oneOf(faults ...harness.Fault) harness.Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		faults[rand.IntN(len(faults))](w, r, next)
 	}
 }
 
-// nonsense answers what was done, or was not, with what cannot be an answer.
+// nonsense carries out half of the requests and sends an answer that no adapter can read or
+// believe.
 func nonsense(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	right := httptest.NewRecorder()
 	if rand.IntN(2) == 0 {
@@ -53,10 +54,10 @@ func nonsense(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			body = strings.Repeat("\x00", 5<<20)
 		}
 	}
-	_, _ = io.WriteString(w, body) // the client may be gone
+	_, _ = io.WriteString(w, body) // the client may have closed the connection
 }
 
-// heal heals the providers and waits until every outcome is known.
+// heal ends all faults and waits until every outcome is known.
 func heal(t *testing.T, d *harness.Drill) {
 	t.Helper()
 	for _, l := range d.Lines {
@@ -75,7 +76,7 @@ func allCompleted(t *testing.T, d *harness.Drill) {
 	if completed == len(d.IDs) {
 		return
 	}
-	t.Errorf("%d of %d payments are completed", completed, len(d.IDs))
+	t.Errorf("%d of %d payments are completed, want all", completed, len(d.IDs))
 	for _, id := range d.IDs {
 		if p, err := d.App.Sessions.Shown(ctx, id); err != nil || p.Status != pay.Completed {
 			t.Logf("%s %+v, %v", p.Payment, p.Failure, err)
@@ -83,8 +84,8 @@ func allCompleted(t *testing.T, d *harness.Drill) {
 	}
 }
 
-// A provider is down for ten minutes: the shoppers do not wait for it, and it is
-// found again when it is back.
+// A provider is down for ten minutes. Shoppers do not wait for it, and the service uses it again
+// when it is back.
 func TestProviderIsDownForTenMinutes(t *testing.T) {
 	for name, f := range map[string]harness.Fault{"refusing": harness.Refuses, "hanging up": cutsBefore, "behind a gateway": harness.Gateway} {
 		t.Run(name, func(t *testing.T) {
@@ -97,16 +98,17 @@ func TestProviderIsDownForTenMinutes(t *testing.T) {
 					d.Pay(t, 2, 2)
 					d.Pass(t, 15*time.Second)
 				}
-				// Five failures and those beside them, then a trial each time its rest is over.
+				// Five failures open the circuit, and calls beside them fail too. After each rest of the
+				// circuit there is one trial.
 				if asked := first.ChargesAsked.Load() - before; asked > 20 {
-					t.Errorf("it was asked for %d of 80 charges while it was down", asked)
+					t.Errorf("the provider was called for %d of 80 charges while it was down, want at most 20", asked)
 				}
 				heal(t, d)
 				d.Pass(t, 5*time.Minute)
 				before = first.ChargesAsked.Load()
 				d.Pay(t, 5, 1)
 				if asked := first.ChargesAsked.Load() - before; asked != 5 {
-					t.Errorf("it is back, and was asked for %d of 5 charges", asked)
+					t.Errorf("the provider is back, but was called for %d of 5 charges", asked)
 				}
 				allCompleted(t, d)
 			})
@@ -130,15 +132,15 @@ func TestProviderFlaps(t *testing.T) {
 			d.Pass(t, 20*time.Second)
 		}
 		heal(t, d)
-		// One fails while the other is rested: then nobody takes a payment, and nobody
-		// is charged.
+		// When one fails while the circuit of the other is open, no provider accepts the payment, and
+		// no shopper is charged.
 		if completed := d.Audit(t, 0); completed < len(d.IDs)*2/3 {
 			t.Errorf("%d of %d payments are completed", completed, len(d.IDs))
 		}
 	})
 }
 
-// A provider that works, and takes longer than a shopper waits.
+// A provider works, but its answers take longer than a shopper waits.
 func TestProviderIsSlow(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -148,7 +150,7 @@ func TestProviderIsSlow(t *testing.T) {
 		})
 		d.Pay(t, 30, 1)
 		if asked := first.ChargesAsked.Load(); asked != 5 {
-			t.Errorf("it was asked for %d of 30 charges, want the five that show that it is slow", asked)
+			t.Errorf("the slow provider was called for %d of 30 charges, want the 5 that open its circuit", asked)
 		}
 		heal(t, d)
 		allCompleted(t, d)
@@ -162,11 +164,11 @@ func TestProviderAnswersNonsense(t *testing.T) {
 				l.Fails(nonsense)
 			}
 			d.Pay(t, 5, 5)
-			d.Pass(t, 35*time.Second) // and it is asked in vain
+			d.Pass(t, 35*time.Second) // queries get nonsense too
 		}
 		heal(t, d)
-		// Where one has said that another amount was paid, nobody else is asked for more,
-		// though it then says that there is no such charge.
+		// Once a provider has said that another amount was paid, no other provider is charged, even if
+		// the first one later says that there is no such charge.
 		mismatched := 0
 		for _, id := range d.IDs {
 			if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "status") == "failed" && r.Text(t, "failure.code") == "amount_mismatch" && r.Text(t, "attention.code") == "amount_mismatch" {
@@ -174,12 +176,12 @@ func TestProviderAnswersNonsense(t *testing.T) {
 			}
 		}
 		if completed := d.Audit(t, 0); completed != len(d.IDs)-mismatched || mismatched == len(d.IDs) {
-			t.Errorf("of %d payments %d are completed and %d failed for another amount", len(d.IDs), completed, mismatched)
+			t.Errorf("of %d payments %d are completed and %d failed for another amount, want every payment in one group", len(d.IDs), completed, mismatched)
 		}
 	})
 }
 
-// A provider that will not answer a question has not said that nobody was charged.
+// A provider that refuses a query has not said that the shopper was not charged.
 func TestRefusedQuestionProvesNothing(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -194,7 +196,7 @@ func TestRefusedQuestionProvesNothing(t *testing.T) {
 			first.Fails(f)
 			d.Pass(t, time.Minute)
 			if got := d.Live.Status(t, d.IDs[0]); got != "processing" || d.Lines["acme-2"].ChargesAsked.Load() != 0 {
-				t.Errorf("asked about, the provider answers with %s: the payment is %s, want processing, and nobody else to be asked", name, got)
+				t.Errorf("the query was answered with %s: the payment is %s, want processing and no charge at another provider", name, got)
 			}
 		}
 		heal(t, d)
@@ -202,8 +204,8 @@ func TestRefusedQuestionProvesNothing(t *testing.T) {
 	})
 }
 
-// Whatever is told however often and in whatever order counts once; and money that
-// a provider took though it had said it would not is kept aside.
+// Notifications count once, however often and in whatever order they come. Money that a provider
+// took after it had declined the charge goes to suspense.
 func TestProviderConfirmsTwice(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first, second := d.Lines["acme-1"], d.Lines["acme-2"]
@@ -223,7 +225,7 @@ func TestProviderConfirmsTwice(t *testing.T) {
 			}
 		}
 		all.Wait()
-		for i, id := range d.IDs { // the last word, and what the books say
+		for i, id := range d.IDs { // the last notification says what the provider's books say
 			if i < contradicted {
 				d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush")
 			}
@@ -231,13 +233,12 @@ func TestProviderConfirmsTwice(t *testing.T) {
 		}
 		heal(t, d)
 		if completed := d.Audit(t, contradicted, reconcile.ChargedTwice); completed != n {
-			t.Errorf("%d of %d payments are completed", completed, n)
+			t.Errorf("%d of %d payments are completed, want all", completed, n)
 		}
 	})
 }
 
-// Money that comes when the payment's window is over is neither lost nor the
-// payment's.
+// Money that comes after the payment's window is not lost, and it does not complete the payment.
 func TestProviderConfirmsAfterExpiry(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		first := d.Lines["acme-1"]
@@ -249,13 +250,13 @@ func TestProviderConfirmsAfterExpiry(t *testing.T) {
 		}
 		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodDelete {
-				harness.Gateway(w, r, next) // so nobody knows whether it can still be paid
+				harness.Gateway(w, r, next) // so it is unknown whether the charge can still be paid
 				return
 			}
 			next.ServeHTTP(w, r)
 		})
 		d.Clock.Advance(31 * 24 * time.Hour)
-		d.Sweep(t, "what was not paid is expired", func() bool {
+		d.Sweep(t, "the unpaid payments are expired", func() bool {
 			return d.Live.Total(t, map[string][]string{"status": {"expired"}}) == fmt.Sprint(n-intime)
 		})
 		var all sync.WaitGroup

@@ -37,14 +37,14 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }
 
-// read makes the feed due, and waits until it was asked. What was answered may
-// still be on its way into the database.
+// read makes the feed due and waits until the service has called it. The answer may not be in the
+// database yet when read returns.
 func (p *publisher) read(t *testing.T, s *harness.Instance, answer http.HandlerFunc) {
 	t.Helper()
 	p.answer.Store(&answer)
 	asked := p.asked.Load()
 	s.Clock.Advance(time.Hour)
-	harness.Eventually(t, "the rates were asked for", func() bool {
+	harness.Eventually(t, "the service has called the feed", func() bool {
 		harness.Must(t, s.App.Rates.ReadFeed(ctx))
 		return p.asked.Load() > asked
 	})
@@ -54,7 +54,7 @@ func (p *publisher) read(t *testing.T, s *harness.Instance, answer http.HandlerF
 func charges(t *testing.T, o harness.Client, want string) {
 	t.Helper()
 	got := ""
-	harness.Eventually(t, "a payment is charged "+want, func() bool {
+	harness.Eventually(t, "a payment costs "+want, func() bool {
 		got = charged(t, o)
 		return got == want
 	})
@@ -68,13 +68,13 @@ func TestRatesAreFetched(t *testing.T) {
 		o := s.NewShop(t)
 		q := harness.RateInUse(t, s, "BRL")
 		if q.Rate.Decimal() != "5.43" || q.Source != strings.TrimPrefix(p.URL, "http://") || !q.At.Equal(time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)) {
-			t.Errorf("BRL is %+v, want 5.43 of the whole 2nd of January, from the host alone", q)
+			t.Errorf("BRL is %+v, want 5.43, valid until the end of 2 January, and the feed's host as its source", q)
 		}
 		if got := harness.RateInUse(t, s, "MXN").Rate.Decimal(); got != "18.349999999999998" {
-			t.Errorf("MXN is %s, want it digit by digit", got)
+			t.Errorf("MXN is %s, want 18.349999999999998: every digit is kept", got)
 		}
 		if !harness.RateInUse(t, s, "EUR").Rate.IsZero() {
-			t.Error("a currency that nothing is sold in was kept")
+			t.Error("the rate of EUR was kept, but no rail uses EUR")
 		}
 
 		rates := func(brl, mxn string) http.HandlerFunc {
@@ -83,21 +83,21 @@ func TestRatesAreFetched(t *testing.T) {
 		p.read(t, s, rates("5.5", "18"))
 		charges(t, o, "55 5.5")
 		at := harness.RateInUse(t, s, "BRL").At
-		p.read(t, s, rates("5.5", "18")) // the same, read later: as good as new
+		p.read(t, s, rates("5.5", "18")) // an equal rate that is read later counts as new
 		harness.Eventually(t, "the rate is confirmed", func() bool { return harness.RateInUse(t, s, "BRL").At.After(at) })
-		// The operator's word is newer than what was published before it.
+		// The operator's rate replaces one that was published before it.
 		old := rates("5.51", "18.1")
 		s.Rate(t, "BRL 5.7")
 		p.read(t, s, old)
-		harness.Eventually(t, "the others are taken", func() bool { return harness.RateInUse(t, s, "MXN").Rate.Decimal() == "18.1" })
+		harness.Eventually(t, "the rate of MXN is read", func() bool { return harness.RateInUse(t, s, "MXN").Rate.Decimal() == "18.1" })
 		charges(t, o, "57 5.7")
 		p.read(t, s, rates("5.8", "18"))
 		charges(t, o, "58 5.8")
 	})
 }
 
-// What is not a rate, or not believable, changes nothing; the others of the same
-// answer count.
+// A value that is no rate, or that nobody can believe, changes nothing. The other rates of the
+// same answer count.
 func TestBadRatesAreNotApplied(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		p := publish(t, says(`{"base":"USD","rates":{"BRL":5.4,"MXN":18}}`))
@@ -105,13 +105,14 @@ func TestBadRatesAreNotApplied(t *testing.T) {
 		harness.Eventually(t, "the service has read its rates", func() bool { return !harness.RateInUse(t, s, "MXN").Rate.IsZero() })
 		good := harness.RateInUse(t, s, "BRL")
 		round := 0
-		// unmoved reads a good rate of MXN after what was bad, and looks at BRL.
+		// unmoved reads an answer with a good rate of MXN, waits for that rate, and fails the test if
+		// BRL changed.
 		unmoved := func(name, answer string) {
 			t.Helper()
 			round++
 			mxn := fmt.Sprintf("18.%02d1", round)
 			p.read(t, s, says(strings.ReplaceAll(answer, "<mxn>", mxn)))
-			harness.Eventually(t, "the rate of MXN is taken", func() bool { return harness.RateInUse(t, s, "MXN").Rate.Decimal() == mxn })
+			harness.Eventually(t, "the new rate of MXN is read", func() bool { return harness.RateInUse(t, s, "MXN").Rate.Decimal() == mxn })
 			if q := harness.RateInUse(t, s, "BRL"); q != good {
 				t.Errorf("%s: BRL is %+v, want %+v", name, q, good)
 			}
@@ -157,16 +158,16 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		harness.Eventually(t, "the service has read its rates", func() bool { return !harness.RateInUse(t, s, "BRL").Rate.IsZero() })
 		o := s.NewShop(t)
 		if ars := harness.RateInUse(t, s, "ARS"); !ars.Rate.IsZero() || ars.Held.Rate.Decimal() != "14350" {
-			t.Errorf("ten times the built-in rate was believed: %+v", ars)
+			t.Errorf("ARS is %+v, want ten times the built-in rate held for the operator", ars)
 		}
 		p.read(t, s, says(`{"base":"USD","rates":{"BRL":6.000001}}`))
 		harness.Eventually(t, "the jump is held", func() bool { return harness.RateInUse(t, s, "BRL").Held.Rate.Decimal() == "6.000001" })
 		charges(t, o, "50 5")
 		if _, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", false); err == nil || !strings.Contains(err.Error(), "BRL 6.000001") {
-			t.Errorf("a jump was imported without force: %v", err)
+			t.Errorf("importing a jump without force: %v, want an error that names it", err)
 		}
 		if !harness.RateInUse(t, s, "MXN").Rate.IsZero() {
-			t.Error("half of a refused file was taken")
+			t.Error("a rate of a refused file was set")
 		}
 		_, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", true)
 		harness.Must(t, err)
@@ -174,10 +175,10 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		if q := harness.RateInUse(t, s, "BRL"); !q.Held.Rate.IsZero() || q.Source != "desk" {
 			t.Errorf("BRL is %+v, want nothing held", q)
 		}
-		p.read(t, s, says(`{"base":"USD","rates":{"BRL":7.2}}`)) // a fifth, exactly
+		p.read(t, s, says(`{"base":"USD","rates":{"BRL":7.2}}`)) // a change of exactly a fifth is no jump
 		charges(t, o, "72 7.2")
 		if got := ratesLogged(t, s); len(got) != 2 {
-			t.Errorf("the audit log has %q, want the two that the operator set", got)
+			t.Errorf("the audit log has the rates %q, want the two that the operator set", got)
 		}
 	})
 }
@@ -200,19 +201,19 @@ func TestOneNodeFetchesAndAllSeeTheRateWithinSeconds(t *testing.T) {
 	}
 	see("54.3 5.43")
 	if n := p.asked.Load(); n != 1 {
-		t.Errorf("two nodes asked %d times in an hour, want once", n)
+		t.Errorf("two nodes called the feed %d times in an hour, want once", n)
 	}
-	a.Rate(t, "BRL 5.6") // by one of them, or by the command line
+	a.Rate(t, "BRL 5.6") // set at one node, or by the command line
 	see("56 5.6")
 	answer := says(`{"base":"USD","rates":{"BRL":5.5}}`)
 	p.answer.Store(&answer)
 	c.Advance(time.Hour)
 	see("55 5.5")
 	if n := p.asked.Load(); n != 2 {
-		t.Errorf("two nodes asked %d times in two hours, want twice", n)
+		t.Errorf("two nodes called the feed %d times in two hours, want twice", n)
 	}
 	if n := len(mustHistory(t, a)); n != 3 {
-		t.Errorf("there are %d readings of BRL, want 3", n)
+		t.Errorf("the history of BRL has %d rates, want 3", n)
 	}
 }
 

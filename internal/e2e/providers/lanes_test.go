@@ -9,15 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A provider hangs, with more payments due than a lane holds. A payment at a healthy one
-// is found paid meanwhile, and once the first answers again all of its own are.
+// A provider hangs while more of its payments are due than a lane holds. Meanwhile a payment at a
+// healthy provider is found paid. When the first provider answers again, its own payments are too.
 func TestProviderThatHangsDelaysOnlyItself(t *testing.T) {
 	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
 		sick, healthy := d.Lines["acme-1"], d.Lines["acme-2"]
 		sick.Next("open")
 		healthy.Next("open")
 		d.Pay(t, 40, 8)
-		sick.Fails(harness.Refuses) // so that the next one goes to the other
+		sick.Fails(harness.Refuses) // so that the next payment goes to the healthy provider
 		d.Pay(t, 1, 1)
 		last := d.IDs[len(d.IDs)-1]
 		if shown, err := d.App.Sessions.Shown(ctx, last); err != nil || len(shown.Attempts) != 2 {

@@ -55,7 +55,7 @@ func TestForgedNotificationIsRefused(t *testing.T) {
 	})
 }
 
-// Who may sign for one account may not for another one's charges.
+// One account's signature is not valid for another account's charges.
 func TestNotificationOfAnotherAccountTellsNothing(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -76,7 +76,7 @@ func TestNotificationOfAnotherAccountTellsNothing(t *testing.T) {
 	})
 }
 
-// refundNote is the news of a refund's first round.
+// refundNote is a notification about the first try of a refund.
 func refundNote(claim, status string) string {
 	return fmt.Sprintf(`{"id":"note %s %s","reference":"%s-1","status":%q}`, claim, status, strings.TrimPrefix(claim, "CLM-"), status)
 }
@@ -94,21 +94,21 @@ func TestProviderTellsHowARefundEnded(t *testing.T) {
 			}
 			all.Wait()
 			if r := o.Get(t, "/claims/"+refund); r.Text(t, "status") != want {
-				t.Errorf("%s: want %s: %s", told, want, r)
+				t.Errorf("after %s the refund is not %s: %s", told, want, r)
 			}
 			left := "30"
 			if told == "refund_failed" {
 				left = "50"
 			}
 			if r := o.Get(t, "/payments/"+id); r.Text(t, "refundableAmountLocal") != left {
-				t.Errorf("%s: want %s left: %s", told, left, r)
+				t.Errorf("after %s the refundable amount is not %s: %s", told, left, r)
 			}
-			// What is told of it afterwards changes nothing.
+			// Later notifications about the refund change nothing.
 			for _, other := range []string{"refunded", "refund_failed"} {
 				s.Notify(t, "sandbox-1", refundNote(refund, other)).Is(t, http.StatusOK, `{"ok":true}`)
 			}
 			if got := o.Get(t, "/claims/"+refund).Text(t, "status"); got != want {
-				t.Errorf("%s: later it is %s, want %s", told, got, want)
+				t.Errorf("after %s and later notifications the refund is %s, want %s", told, got, want)
 			}
 		}
 		s.Notify(t, "sandbox-1", refundNote("CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6", "refunded")).Refused(t, "404 transaction_not_found invalid_request_error")
@@ -127,32 +127,32 @@ func TestNotificationIsAppliedOnce(t *testing.T) {
 			all.Go(func() { s.Notify(t, "sandbox-1", body).Is(t, http.StatusOK, `{"ok":true}`) })
 		}
 		all.Wait()
-		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`) // the same news under another id
+		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`) // the same content under another id
 		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"declined"`)).Is(t, http.StatusOK, `{"ok":true}`)
 		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"expired"`)).Is(t, http.StatusOK, `{"ok":true}`)
 		if got := o.Status(t, id); got != "completed" {
 			t.Errorf("the payment is %s, want completed", got)
 		}
-		// A real provider's confirmation fires no alias.
+		// A real provider's confirmation fires no second event, such as payment.captured.
 		if got := harness.Types(endpoint.About(t, id, 1)); got != "payment.completed" {
-			t.Errorf("the endpoint was told %q, want payment.completed", got)
+			t.Errorf("the endpoint got %q, want payment.completed", got)
 		}
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":9.03,"frozen":0,"reserve":0.5}`))
 		if w := harness.Warnings(t, o); w != "" {
-			t.Errorf("the balance warns of %s", w)
+			t.Errorf("the balance warns of %s, want no warnings", w)
 		}
 		t.Run("in bytes that are no text", func(t *testing.T) {
 			id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 			s.Notify(t, "sandbox-1", harness.Note(id, `"reason":"caf`+"\xe9"+`",`+harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
 			if got := o.Status(t, id); got != "completed" {
-				t.Errorf("the payment is %s, want completed: the money is real", got)
+				t.Errorf("the payment is %s, want completed: the shopper paid", got)
 			}
 		})
 		declined := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.Notify(t, "sandbox-1", harness.Note(declined, `"status":"declined","reason":"do_not_honor"`)).Want(t, http.StatusOK)
 		r := o.Get(t, "/payments/"+declined)
 		if r.Text(t, "status") != "failed" || r.Text(t, "failure.code") != "declined" || r.Text(t, "failure.declineCode") != "do_not_honor" {
-			t.Errorf("want it failed, declined with do_not_honor: %s", r)
+			t.Errorf("want a failed payment, declined with do_not_honor: %s", r)
 		}
 	})
 }
@@ -176,11 +176,11 @@ func TestWrongAmountIsNotApplied(t *testing.T) {
 		}
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
 		if w := harness.Warnings(t, o); w != "unmatched_confirmation 10" {
-			t.Errorf("warnings %q after four confirmations of another amount", w)
+			t.Errorf("after four confirmations of another amount the balance warns of %q, want unmatched_confirmation 10", w)
 		}
 		s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Want(t, http.StatusOK)
 		if got, want := harness.Types(endpoint.About(t, id, 5)), strings.Repeat("payment.attention ", 4)+"payment.completed"; got != want {
-			t.Errorf("the endpoint was told %q, want %q", got, want)
+			t.Errorf("the endpoint got %q, want %q", got, want)
 		}
 	})
 }
@@ -213,7 +213,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 				header := []string{"Sandbox-Simulate: paid", fmt.Sprintf("Idempotency-Key: fault-%d", i)}
 				r := o.Post(t, "/payments", body, header...).Want(t, http.StatusCreated)
 				if got := r.Text(t, "status"); got != c.status {
-					t.Errorf("the create call says %q, want %s: %s", got, c.status, r)
+					t.Errorf("the create call returns status %q, want %s: %s", got, c.status, r)
 				}
 				harness.Same(t, r, o.Post(t, "/payments", body, header...))
 				o.Post(t, "/payments", body, "Sandbox-Simulate: chargeback").Want(t, http.StatusCreated)
@@ -222,7 +222,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 						t.Errorf("the payment is %s, want %s", got, c.status)
 					}
 					if got := harness.Types(endpoint.About(t, id, len(strings.Fields(c.events)))); got != c.events {
-						t.Errorf("the endpoint was told %q, want %q", got, c.events)
+						t.Errorf("the endpoint got %q, want %q", got, c.events)
 					}
 				}
 			})
@@ -230,7 +230,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 	})
 }
 
-// Money that comes after the end is real: it waits in suspense (LATE-1).
+// Money that comes after the payment's end is real, so it waits in suspense (LATE-1).
 func TestLateMoneyIsKeptAside(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -239,11 +239,11 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash","merchantOrderId":"late"}`)
 		s.Clock.Advance(7*24*time.Hour + time.Second)
 		s.Sweep(t, "the voucher has expired", func() bool { return o.Status(t, id) == "expired" })
-		for range 2 { // told twice, booked once
+		for range 2 { // notified twice, booked once
 			s.Notify(t, "sandbox-1", harness.Note(id, harness.Paid50)).Is(t, http.StatusOK, `{"ok":true}`)
 		}
 		if got := o.Status(t, id); got != "expired" {
-			t.Errorf("the payment is %s, want it to stay expired", got)
+			t.Errorf("the payment is %s, want expired", got)
 		}
 		if w := harness.Warnings(t, o); w != "unmatched_confirmation 10" {
 			t.Errorf("the balance warns of %q, want unmatched_confirmation 10", w)
@@ -251,7 +251,7 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":0,"frozen":0,"reserve":0}`))
 		list := endpoint.About(t, id, 2)
 		if got := harness.Types(list); got != "payment.failed claim.opened" {
-			t.Fatalf("the endpoint was told %q", got)
+			t.Fatalf("the endpoint got %q, want payment.failed claim.opened", got)
 		}
 		object, _ := harness.At(list[1].Event, "data.object")
 		want := fmt.Sprintf(`{"id":"<claim>","type":"inquiry","status":"pending","outcome":null,"transactionId":%q,"merchantOrderId":"late",
@@ -262,18 +262,18 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		for _, difference := range harness.Compare("data.object", harness.Decode(t, []byte(want)), object) {
 			t.Errorf("claim.opened: %s: %s", difference, list[1].Body)
 		}
-		// So does money for a payment that had failed.
+		// Money for a failed payment waits in suspense too.
 		failed := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.Notify(t, "sandbox-1", harness.Note(failed, `"status":"declined"`)).Want(t, http.StatusOK)
 		s.Notify(t, "sandbox-1", harness.Note(failed, harness.Paid50)).Want(t, http.StatusOK)
 		if got := harness.Types(endpoint.About(t, failed, 2)); got != "payment.failed claim.opened" || o.Status(t, failed) != "failed" {
-			t.Errorf("the endpoint was told %q of a payment that is %s", got, o.Status(t, failed))
+			t.Errorf("the endpoint got %q and the payment is %s, want payment.failed claim.opened and failed", got, o.Status(t, failed))
 		}
 		if w := harness.Warnings(t, o); w != "unmatched_confirmation 20" {
 			t.Errorf("the balance warns of %q, want unmatched_confirmation 20", w)
 		}
 		if n := o.Total(t, url.Values{"status": {"expired"}}); n != "1" {
-			t.Errorf("%s expired payments are listed, want 1", n)
+			t.Errorf("the list has %s expired payments, want 1", n)
 		}
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// The database goes away again and again, in the middle of transactions, and after it
-// has done what nobody hears of any more. Whoever repeats a request with its key has
-// one payment for it in the end, and its event.
+// The connection to the database breaks again and again: in the middle of transactions, and after a
+// commit whose answer is lost. A client that repeats its request with the same key has exactly one
+// payment in the end, and its event.
 func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 	t.Parallel()
 	line := dbtest.Behind(t, dbtest.Postgres(t))
@@ -75,7 +75,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 				case <-time.After(5 * time.Millisecond):
 				}
 				key := fmt.Sprintf("%d-%d", c, i)
-				harness.Eventually(t, "payment "+key+" is taken", func() bool {
+				harness.Eventually(t, "payment "+key+" is accepted", func() bool {
 					r := o.Post(t, "/payments", harness.Card, "Idempotency-Key: "+key)
 					mu.Lock()
 					defer mu.Unlock()
@@ -86,7 +86,7 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 					case http.StatusServiceUnavailable, http.StatusConflict:
 						refused[r.Status]++
 					default:
-						t.Errorf("while the database goes away: %s", r)
+						t.Errorf("while the database is down, a payment is answered %s", r)
 						s.Log.Report(t)
 						return true
 					}
@@ -100,10 +100,10 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 	failing.Wait()
 	t.Logf("%d payments; refused meanwhile: %v", len(keys), refused)
 	if len(ids) != len(keys) || refused[http.StatusServiceUnavailable] == 0 {
-		t.Errorf("%d payments for %d keys; refused meanwhile: %v", len(ids), len(keys), refused)
+		t.Errorf("%d payments for %d keys, want one for each and some 503s; refused meanwhile: %v", len(ids), len(keys), refused)
 	}
 
-	harness.Eventually(t, "every payment is completed and told", func() bool {
+	harness.Eventually(t, "the endpoint has an event for every payment", func() bool {
 		s.Clock.Advance(10 * time.Second)
 		told := map[string]bool{}
 		for _, d := range endpoint.Deliveries() {
@@ -121,16 +121,16 @@ func TestDatabaseThatGoesAwayLosesNothing(t *testing.T) {
 	if r := o.Get(t, "/payments?status=completed&limit=1").Want(t, http.StatusOK); r.Text(t, "pagination.total") != fmt.Sprint(len(keys)) {
 		t.Errorf("want %d completed payments, got %s", len(keys), r)
 	}
-	// A connection that was cut while nobody used it is met up to a second later.
-	harness.Eventually(t, "every loop works again", func() bool {
+	// A loop finds an idle connection that was cut up to a second later.
+	harness.Eventually(t, "every loop runs without errors", func() bool {
 		s.Log.Forget()
 		time.Sleep(1500 * time.Millisecond)
 		return s.Log.Empty()
 	})
 }
 
-// Metrics are looked at most when the database is away: they are told without it, and say how old
-// what it said is.
+// People look at metrics most when the database is down. So the page works without it, and says how
+// old the database's figures are.
 func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,7 +147,7 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 		page, err := io.ReadAll(r.Body)
 		harness.Must(t, err)
 		if r.StatusCode != http.StatusOK {
-			t.Fatalf("/metrics is answered %d: %s", r.StatusCode, page)
+			t.Fatalf("/metrics returns %d: %s", r.StatusCode, page)
 		}
 		return string(page)
 	}
@@ -160,17 +160,17 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 			}
 		}
 	}
-	harness.Eventually(t, "the database was asked", func() bool { return strings.Contains(read(), "cascada_disputes_oldest_overdue_seconds") })
+	harness.Eventually(t, "the metrics have figures of the database", func() bool { return strings.Contains(read(), "cascada_disputes_oldest_overdue_seconds") })
 	scrape("cascada_database_up 1")
 	line.Down(true)
 	line.Cut()
 	scrape("cascada_database_up 0")
 	line.Down(false)
-	line.Deaf(true) // it takes questions, and answers none
+	line.Deaf(true) // the database accepts queries and answers none
 	scrape("cascada_database_up 0")
 	line.Cut()
 	line.Deaf(false)
-	harness.Eventually(t, "the database to be asked again", func() bool {
+	harness.Eventually(t, "the metrics show that the database is up", func() bool {
 		r, err := http.Get("http://" + address + "/metrics")
 		harness.Must(t, err)
 		defer r.Body.Close()
@@ -178,6 +178,6 @@ func TestMetricsAreToldWithoutTheDatabase(t *testing.T) {
 		harness.Must(t, err)
 		return strings.Contains(string(page), "cascada_database_up 1")
 	})
-	harness.Eventually(t, "the service to be ready", func() bool { return s.App.Ready(ctx) == nil })
-	s.Log.Forget() // loops failed meanwhile
+	harness.Eventually(t, "the service is ready", func() bool { return s.App.Ready(ctx) == nil })
+	s.Log.Forget() // loops failed while the database was down
 }

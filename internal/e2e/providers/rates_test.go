@@ -17,8 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// fresh runs a test against a service whose operator has set no rates, with the
-// usual terms.
+// fresh runs a test on each engine, against a service whose operator has set no rates.
 func fresh(t *testing.T, test func(t *testing.T, s *harness.Instance)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -50,27 +49,27 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 		session := `{"amount":54,"currency":"BRL",` + harness.Ana + `}`
 		live.Post(t, "/checkout/sessions", session).Refused(t, noRate)
 		if n := live.Total(t, nil); n != "0" {
-			t.Errorf("%s payments were left, want none", n)
+			t.Errorf("the refused requests made %s payments, want none", n)
 		}
 		r := live.Get(t, "/payment-methods?country=BR&method=pix")
 		if r.Text(t, "methods.0.minTxUsd") != "<nil>" || r.Text(t, "methods.0.maxTxUsd") != "<nil>" || r.Text(t, "methods.0.routable") != "false" {
-			t.Errorf("want no bounds in USD without a rate: %s", r)
+			t.Errorf("without a rate, want no limits in USD and no routable method: %s", r)
 		}
 		if got := charged(t, o); got != "54 5.4" {
-			t.Errorf("the sandbox charges %s, want 54 5.4 by the built-in rate", got)
+			t.Errorf("the sandbox charges %s, want 54 5.4: the built-in rate", got)
 		}
 		s.Rate(t, "BRL 5.5")
 		leaves := harness.TakePixAndSPEI(t, s)
 		live.Session(t, session)
 		leaves()
-		// No provider serves production here, but now the payment is converted and told of.
+		// No provider serves production here, but now the payment is converted and listed.
 		live.Post(t, "/payments", body(pix), "Idempotency-Key: rate").Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		live.Post(t, "/payments", body(spei)).Refused(t, noRate)
 		if n := live.Total(t, nil); n != "1" {
 			t.Errorf("there are %s payments, want 1", n)
 		}
 		if r := live.Get(t, "/payments"); r.Text(t, "data.0.amountLocal") != "55" {
-			t.Errorf("want 55 BRL: %s", r)
+			t.Errorf("want a payment of 55 BRL: %s", r)
 		}
 	})
 }
@@ -109,22 +108,22 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 		story, err := s.App.Story(ctx, id)
 		harness.Must(t, err)
 		if want := "of Banco Central " + then.UTC().Format("2006-01-02 15:04:05.000"); !strings.Contains(story, want) || strings.Contains(story, "the desk") {
-			t.Errorf("want the story to tell %q:\n%s", want, story)
+			t.Errorf("the story does not have %q, or it names the desk:\n%s", want, story)
 		}
 		if strings.Contains(string(r.Body), "Banco") || strings.Contains(string(first.Body), "Banco") {
-			t.Errorf("the merchant is told of the operator's source: %s", r)
+			t.Errorf("the merchant sees the operator's source of the rate: %s", r)
 		}
-		// A session keeps the rate that it was opened at, for a customer who pays what was asked.
+		// A session keeps the rate it was opened at, so the customer pays the amount that it showed.
 		chosen := o.Shopper(asked).Choose(t, harness.Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
 		if r := o.Get(t, "/payments/"+chosen); r.Text(t, "amountLocal") != "54.32" {
-			t.Errorf("want 54.32 BRL as the session asked: %s", r)
+			t.Errorf("want 54.32 BRL, the amount of the session: %s", r)
 		}
 		if story, err := s.App.Story(ctx, chosen); err != nil || !strings.Contains(story, "at 5.432198765") || !strings.Contains(story, "of Banco Central") {
-			t.Errorf("want the session's rate and its source (%v):\n%s", err, story)
+			t.Errorf("the story does not have the session's rate and its source (%v):\n%s", err, story)
 		}
 		card := o.Create(t, harness.Card)
 		if story, err := s.App.Story(ctx, card); err != nil || strings.Contains(story, "  rate ") {
-			t.Errorf("a payment in USD has no rate to tell of (%v):\n%s", err, story)
+			t.Errorf("the story of a payment in USD has a rate (%v):\n%s", err, story)
 		}
 	})
 }
@@ -138,54 +137,54 @@ func TestStaleRateIsWarnedOfAndThenStopsNewCharges(t *testing.T) {
 		early := o.Post(t, "/payments", body, "Idempotency-Key: early").Want(t, http.StatusCreated)
 		other.Create(t, harness.Card)
 
-		// A merchant's test clock is its own; rates are not.
+		// A merchant's test clock does not age the rates, which all merchants share.
 		o.Post(t, "/sandbox/clock", `{"advance":"30d"}`).Want(t, http.StatusOK)
 		if got := charged(t, o); got != "54 5.4" || harness.Warnings(t, o) != "" {
-			t.Errorf("a moved test clock aged the rate: %s, %q", got, harness.Warnings(t, o))
+			t.Errorf("the test clock aged the rate: a payment costs %s, want 54 5.4; the balance warns of %q", got, harness.Warnings(t, o))
 		}
 
 		s.Clock.Advance(24*time.Hour - time.Minute)
 		if w := harness.Warnings(t, o); w != "" {
-			t.Errorf("the balance warns of %q within a day", w)
+			t.Errorf("within a day the balance warns of %q, want no warnings", w)
 		}
 		s.Clock.Advance(2 * time.Minute)
 		if w := harness.Warnings(t, o); w != "stale_rate 0" {
-			t.Errorf("the balance warns of %q, want the stale rate of BRL", w)
+			t.Errorf("the balance warns of %q, want stale_rate 0", w)
 		}
 		r := o.Get(t, "/me/balance")
 		since, err := time.Parse(time.RFC3339, r.Text(t, "ledgerWarnings.0.since"))
 		if d := since.Sub(set.Add(24 * time.Hour)); err != nil || d.Abs() > time.Minute || !strings.Contains(r.Text(t, "ledgerWarnings.0.message"), "BRL") {
-			t.Errorf("want a warning of BRL since it was a day old: %s", r)
+			t.Errorf("want a warning about BRL since the rate was a day old: %s", r)
 		}
 		if w := harness.Warnings(t, other) + harness.Warnings(t, o.Production()); w != "" {
-			t.Errorf("who never charged in BRL is warned of %q", w)
+			t.Errorf("an environment that never charged in BRL is warned of %q", w)
 		}
-		charged(t, o) // still taken
+		charged(t, o) // payments are still accepted
 
 		s.Clock.Advance(6 * 24 * time.Hour)
 		total := o.Total(t, nil)
 		o.Post(t, "/payments", body, "Idempotency-Key: late").Refused(t, oldRate)
-		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card","country":"BR"}`).Refused(t, oldRate) // a sandbox rail played there
+		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card","country":"BR"}`).Refused(t, oldRate) // a sandbox rail with Brazil as its country
 		if n := o.Total(t, nil); n != total {
-			t.Errorf("refused charges left payments: %s, want %s", n, total)
+			t.Errorf("there are %s payments, want %s: the refused charges make none", n, total)
 		}
-		// What was taken before goes on: it is told again, paid and refunded.
+		// Payments that were accepted before can still be read, and their requests repeated.
 		harness.Same(t, early, o.Post(t, "/payments", body, "Idempotency-Key: early"))
 		o.Post(t, "/payments", pix10[:len(pix10)-1]+`,"userName":"x"}`, "Idempotency-Key: early").Refused(t, "409 idempotency_conflict idempotency_error reason=body_differs")
 		id := early.Text(t, "transactionId")
 		o.Get(t, "/payments/"+id).Want(t, http.StatusOK)
-		o.Create(t, harness.Card)                                // a dollar is never stale
-		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) // the built-in rate of COP neither
+		o.Create(t, harness.Card)                                // USD needs no rate
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`) // the built-in rate of COP never gets stale
 		methods := o.Get(t, "/payment-methods")
 		if methods.Text(t, "routableCount") != "2" || !strings.Contains(methods.Text(t, "methods.0.unroutableReason"), "BRL") {
-			t.Errorf("want pix, spei and cash unroutable: %s", methods)
+			t.Errorf("want two routable methods, and a reason that names BRL: %s", methods)
 		}
 
 		s.Rate(t, "BRL 5.6")
 		if got := charged(t, o); got != "56 5.6" || harness.Warnings(t, o) != "" {
-			t.Errorf("a new rate takes charges at %s, warnings %q", got, harness.Warnings(t, o))
+			t.Errorf("with a new rate a payment costs %s, want 56 5.6; the balance warns of %q, want no warnings", got, harness.Warnings(t, o))
 		}
-		o.Post(t, "/payments", body, "Idempotency-Key: late").Want(t, http.StatusCreated) // the refusal was not kept
+		o.Post(t, "/payments", body, "Idempotency-Key: late").Want(t, http.StatusCreated) // the key does not repeat the refusal
 	})
 }
 
@@ -201,7 +200,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				for range 20 { // the loser of eight rounds tries again
+				for range 20 { // SetRates fails after some lost races: then try again
 					_, err = s.App.Rates.SetRates(ctx, []pay.Reading{
 						{Currency: money.BRL, Rate: rate, Source: "a", At: at}, {Currency: money.MXN, Rate: rate, Source: "a", At: at},
 					}, true)
@@ -217,17 +216,18 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 			list, err := s.App.Rates.RateHistory(ctx, c)
 			harness.Must(t, err)
 			if len(list) != writers {
-				t.Errorf("%s has a history of %d, want %d", c, len(list), writers)
+				t.Errorf("the history of %s has %d rates, want %d", c, len(list), writers)
 			}
 		}
 		brl, mxn := harness.RateInUse(t, s, "BRL"), harness.RateInUse(t, s, "MXN")
 		if brl.Rate != mxn.Rate || brl.Version != writers {
-			t.Errorf("two currencies that were always set together differ: %+v, %+v", brl, mxn)
+			t.Errorf("BRL is %+v and MXN is %+v, want equal rates of version %d: they were always set together", brl, mxn, writers)
 		}
 	})
 }
 
-// A rate decides what shoppers pay, so the log says who set it. What a feed brings is in the history alone.
+// A rate decides what shoppers pay, so the audit log says who set it. Rates of a feed are only in
+// the history.
 func TestOperatorsRatesAreInTheAuditLog(t *testing.T) {
 	fresh(t, func(t *testing.T, s *harness.Instance) {
 		set := func(force bool, file string) error {
@@ -235,8 +235,8 @@ func TestOperatorsRatesAreInTheAuditLog(t *testing.T) {
 			return err
 		}
 		harness.Must(t, set(false, "BRL,5.5\nMXN,18.1\n"))
-		if err := set(false, "MXN,18.2\nBRL,9.9\n"); err == nil { // it jumps: none is set
-			t.Error("a rate that jumps was set")
+		if err := set(false, "MXN,18.2\nBRL,9.9\n"); err == nil { // BRL jumps, so neither rate is set
+			t.Error("a rate that jumps was set without force")
 		}
 		harness.Must(t, set(true, "BRL,9.9\n"))
 		want := []string{
@@ -249,7 +249,7 @@ func TestOperatorsRatesAreInTheAuditLog(t *testing.T) {
 	})
 }
 
-// ratesLogged is what the audit log has about rates.
+// ratesLogged returns the audit log's entries about rates, one text each.
 func ratesLogged(t *testing.T, s *harness.Instance) (told []string) {
 	t.Helper()
 	list, err := s.App.Audit(ctx, "", "", time.Time{}, 1000)

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// faultsOf are the findings' names, in order.
+// faultsOf returns the sorted names of the findings, separated by spaces.
 func faultsOf(found []reconcile.Finding) string {
 	var names []string
 	for _, f := range found {
@@ -23,8 +23,8 @@ func faultsOf(found []reconcile.Finding) string {
 	return strings.Join(names, " ")
 }
 
-// A payment that two providers were paid for is told of at both, until the operator
-// has given one of them back.
+// The shopper paid one payment at two providers. Reconciliation finds it at both, until the
+// operator has given one charge back.
 func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
@@ -37,18 +37,18 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 		harness.Reconciled(t, s, "first", first)
 		harness.Reconciled(t, s, "second", second)
 
-		// The first one's shopper pays after all, and nobody tells us.
+		// The shopper pays at the first provider too, and the notification is lost.
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "")
 		if _, found := harness.CompareReport(t, s, "first", first.Report()); faultsOf(found) != "charged_twice" || found[0].Payment != id || found[0].Merchant != live.Merchant.ID {
-			t.Errorf("before we were told, found %v", found)
+			t.Errorf("before the notification, reconciliation finds %v, want charged_twice of the payment", found)
 		}
 		if got := harness.Warnings(t, live); !strings.Contains(got, "provider_drift") {
-			t.Errorf("the merchant is warned of %q", got)
+			t.Errorf("the merchant is warned of %q, want provider_drift", got)
 		}
 		s.TellUpstream(t, first, id, 1, "paid", "first-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		for account, u := range map[string]*providertest.Upstream{"first": first, "second": second} {
 			if done := harness.Reconciled(t, s, account, u, reconcile.ChargedTwice); done.Count != 1 {
-				t.Errorf("at %s, %d differences", account, done.Count)
+				t.Errorf("reconciliation of %s finds %d differences, want 1", account, done.Count)
 			}
 		}
 		claims, err := s.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, 10)
@@ -64,17 +64,17 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 			return c.Status == pay.ClaimApproved
 		})
 		if done := harness.Reconciled(t, s, "first", first); done.Charges != 1 || done.Refunds != 1 {
-			t.Errorf("%d charges and %d refunds agree at the first", done.Charges, done.Refunds)
+			t.Errorf("at the first provider %d charges and %d refunds agree, want 1 and 1", done.Charges, done.Refunds)
 		}
 		harness.Reconciled(t, s, "second", second)
 		if got := harness.Warnings(t, live); strings.Contains(got, "provider_drift") {
-			t.Errorf("the books agree, and the merchant is warned of %q", got)
+			t.Errorf("the books agree, but the merchant is warned of %q", got)
 		}
 	})
 }
 
-// Each way in which a provider's report may differ is found on both engines, and its
-// merchant is warned until a comparison of the same time finds no difference.
+// Reconciliation finds each way in which a provider's report can differ. The merchant is warned
+// until a comparison of the same period finds no difference.
 func TestReconciliationFindsWhatDiffers(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		u := providertest.NewUpstream(t, "key-1")
@@ -121,22 +121,22 @@ func TestReconciliationFindsWhatDiffers(t *testing.T) {
 			if faultsOf(found) != c.want {
 				t.Errorf("%s: found %v, want %s", name, found, c.want)
 			}
-			alien := name == "a charge more" || name == "a refund more" || name == "a line that is none" // nobody's
+			alien := name == "a charge more" || name == "a refund more" || name == "a line that is none" // belongs to no merchant
 			if drifts := strings.Contains(harness.Warnings(t, live), "provider_drift"); drifts != (c.want != "" && !alien) {
-				t.Errorf("%s: the merchant is warned: %t of %+v", name, drifts, done.Totals.Merchants)
+				t.Errorf("%s: the merchant is warned: %t, want %t; the totals are %+v", name, drifts, !drifts, done.Totals.Merchants)
 			}
 			if got := harness.Warnings(t, other); got != "" {
 				t.Errorf("%s: another merchant is warned of %s", name, got)
 			}
 			harness.Reconciled(t, s, "bank", u)
 			if got := harness.Warnings(t, live); got != "" {
-				t.Errorf("%s: afterwards the merchant is warned of %s", name, got)
+				t.Errorf("%s: after an equal report the merchant is warned of %s", name, got)
 			}
 		}
 		list, err := s.App.Reconciliation.Reconciliations(ctx, "bank", 100)
 		harness.Must(t, err)
 		if len(list) != 28 || list[0].Count != 0 || list[0].Lines != 4 || list[0].Reports[0] != "bank.csv" {
-			t.Errorf("%d comparisons are kept, the last one is %+v", len(list), list[0])
+			t.Errorf("there are %d comparisons, want 28; the last one is %+v, want 4 equal lines of bank.csv", len(list), list[0])
 		}
 	})
 }

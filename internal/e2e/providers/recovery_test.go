@@ -18,14 +18,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// forgetful stands before an upstream. It counts what that is asked to do, by reference, and can
-// lose its answers and deny what it has.
+// forgetful is a proxy in front of an upstream. It counts the charges and refunds by path. It can
+// drop the upstream's answers, and it can deny what the upstream has.
 type forgetful struct {
 	*httptest.Server
-	mu     sync.Mutex // owns what follows
+	mu     sync.Mutex // guards the fields below
 	calls  map[string]int
-	loses  bool // answers to charges and refunds
-	denies bool // that it has what it is asked about
+	loses  bool // drops the answers to charges and refunds
+	denies bool // answers queries with 404
 }
 
 func newForgetful(t *testing.T, upstream *providertest.Upstream) *forgetful {
@@ -58,7 +58,7 @@ func (f *forgetful) is(loses, denies bool) {
 	f.loses, f.denies = loses, denies
 }
 
-// asked is how often it was asked to charge or to refund since the last time.
+// asked returns the number of charges and refunds since its last call.
 func (f *forgetful) asked() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *forgetful) asked() (n int) {
 	return n
 }
 
-// putBack closes the service, as after a restore to this moment.
+// putBack begins a recovery, which closes the service: as if a backup of this moment was restored.
 func putBack(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	_, err := s.App.Recovery.BeginRecovery(ctx, s.App.Now().Add(-time.Second), s.App.Now())
@@ -78,7 +78,7 @@ func putBack(t *testing.T, s *harness.Instance) {
 
 const listColumns = "reference,provider_reference,refund_reference,refund_provider_reference,type,amount,currency\n"
 
-// readList reads a provider's list of the lost time.
+// readList reads a provider's list of the lost time into the service; lines has no header.
 func readList(t *testing.T, s *harness.Instance, account, lines string) recovery.Listed {
 	t.Helper()
 	format, err := s.App.Reconciliation.ReportFormat(ctx, account)
@@ -90,7 +90,7 @@ func readList(t *testing.T, s *harness.Instance, account, lines string) recovery
 	return done
 }
 
-// endRecovery covers what no list was read of, and ends the recovery.
+// endRecovery marks the accounts without a list as covered and ends the recovery.
 func endRecovery(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	found, err := s.App.Recovery.Recovery(ctx)
@@ -102,8 +102,8 @@ func endRecovery(t *testing.T, s *harness.Instance) {
 	harness.Must(t, err)
 }
 
-// A charge was under way when the copy was made. The provider's list has it, and the provider's
-// answers deny it: nobody is charged again, there or elsewhere.
+// A charge was on its way when the backup was made. The provider's list has it, but the provider's
+// answers deny it. The shopper is not charged again, neither there nor elsewhere.
 func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
@@ -117,12 +117,12 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 		live.Post(t, "/payments", live.PixOrder(t))
 		id := live.Get(t, "/payments").Text(t, "data.0.id")
 		if got := live.Get(t, "/payments/"+id).Text(t, "status"); got != "processing" || door.asked() != 1 {
-			t.Fatalf("the payment is %s", got)
+			t.Fatalf("the payment is %s, want processing after one charge", got)
 		}
 		putBack(t, s)
 		reference := strings.TrimPrefix(id, pay.PaymentPrefix) + "-1"
 		if done := readList(t, s, "first", reference+",up-"+reference+",,,charge,54.00,BRL\n"); done.Known != 1 {
-			t.Fatalf("the list told %+v", done)
+			t.Fatalf("reading the list returns %+v, want one known line", done)
 		}
 		endRecovery(t, s)
 		for range 5 {
@@ -131,17 +131,17 @@ func TestChargeThatAListHasIsNotMadeAgain(t *testing.T) {
 			harness.Must(t, err)
 		}
 		if n := door.asked(); n > 0 || len(second.Charges()) > 0 {
-			t.Errorf("it was charged %d times again, and elsewhere %v", n, second.Charges())
+			t.Errorf("the payment was charged %d times again, and at the second provider as %v", n, second.Charges())
 		}
 		door.is(false, false)
-		s.Sweep(t, "the payment is known to be paid", func() bool {
+		s.Sweep(t, "the payment is completed", func() bool {
 			s.Clock.Advance(10 * time.Minute)
 			return live.Get(t, "/payments/"+id).Text(t, "status") == "completed"
 		})
 	})
 }
 
-// A refund was made in the lost time. The provider's list has it, and its answers deny it.
+// A refund was made in the lost time. The provider's list has it, but its answers deny it.
 func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		upstream := providertest.NewUpstream(t, "key-1")
@@ -151,12 +151,12 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 		live := s.NewShop(t).Production()
 		id := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated).Text(t, "transactionId")
 		suffix := strings.TrimPrefix(id, pay.PaymentPrefix)
-		other := "01M87MNA0QAZ0TKKXMKBXETPR4" // of its claim
+		other := "01M87MNA0QAZ0TKKXMKBXETPR4" // id of the refund's claim
 		putBack(t, s)
 		door.asked()
 		door.is(false, true)
 		if done := readList(t, s, "first", suffix+"-1,,"+other+"-1,up-refund,refund,10.00,BRL\n"); done.Regained != 1 {
-			t.Fatalf("the list told %+v", done)
+			t.Fatalf("reading the list returns %+v, want one regained refund", done)
 		}
 		endRecovery(t, s)
 		for range 5 {
@@ -165,16 +165,16 @@ func TestRefundThatAListHasIsNotMadeAgain(t *testing.T) {
 			harness.Must(t, err)
 		}
 		if n := door.asked(); n > 0 {
-			t.Errorf("it was refunded %d times again", n)
+			t.Errorf("the payment was refunded %d times again", n)
 		}
 		if got := live.Claims(t, id); got != "pending" {
-			t.Errorf("its claim is %q", got)
+			t.Errorf("the payment's claims are %q, want pending", got)
 		}
 	})
 }
 
-// The operator gave late money back in the lost time. Its inquiry is in the copy, undecided. He decides
-// again: the shopper gets nothing a second time.
+// The operator gave late money back in the lost time. In the backup the inquiry is still pending.
+// The operator resolves it again, and the shopper does not get the money twice.
 func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		first, second := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
@@ -203,13 +203,13 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 			harness.Must(t, err)
 		}
 		if n := door.asked(); n > 0 {
-			t.Errorf("it was refunded %d times again", n)
+			t.Errorf("the payment was refunded %d times again", n)
 		}
 	})
 }
 
-// A withdrawal that waits in the copy was paid in the lost time. The bank's list has it, and its
-// answers deny it: it is not paid again.
+// A withdrawal that waits in the backup was paid in the lost time. The bank's list has it, but its
+// answers deny it. It is not paid again.
 func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -222,7 +222,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 			return pay.PayoutOutcome{Kind: pay.PayoutMissing}
 		})
 		if done := readList(t, o.Instance, "bank-1", reference+",bank-1,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
-			t.Fatalf("the list told %+v", done)
+			t.Fatalf("reading the list returns %+v, want one regained payout", done)
 		}
 		endRecovery(t, o.Instance)
 		for range 5 {
@@ -231,7 +231,7 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 			harness.Must(t, err)
 		}
 		if sends, _, _ := b.Told(id); sends > 0 {
-			t.Errorf("it was paid %d times again", sends)
+			t.Errorf("the withdrawal was sent %d times again", sends)
 		}
 		b.Behave(nil, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-1"}
@@ -241,8 +241,8 @@ func TestPayoutThatAListHasIsNotMadeAgain(t *testing.T) {
 	})
 }
 
-// A withdrawal is with one bank in the copy. In the lost time that proved not to pay, and another one
-// paid: the list of that one has it, and it pays once.
+// In the backup a withdrawal is with one bank. In the lost time that bank did not pay, and another
+// one paid. The other bank's list has the payout, so it is not sent again.
 func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
@@ -269,19 +269,20 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "bank-2"}
 		})
 		if done := readList(t, o.Instance, "bank-2", reference+"-2,bank-2,,,payout,"+w.Local.Decimal()+",MXN\n"); done.Regained != 1 {
-			t.Errorf("the list told %+v", done)
+			t.Errorf("reading the list returns %+v, want one regained payout", done)
 		}
 		endRecovery(t, o.Instance)
 		o.Clock.Advance(2 * time.Hour)
 		o.PayOut(t, id, "completed")
 		if w, err = o.App.Payouts.Withdrawal(ctx, w.Scope, id); err != nil || w.Provider != "bank-2" || sent > 0 {
-			t.Errorf("it is with %s (%v), and was sent %d times again", w.Provider, err, sent)
+			t.Errorf("the withdrawal is with %s (%v), want bank-2; it was sent %d times again", w.Provider, err, sent)
 		}
 	})
 }
 
-// The copy that is put back was made while the service was closed, and lists were read already. It
-// opened after that, and charged: nothing of that time is known.
+// The restored backup was made while the service was closed for a recovery and an account was
+// covered already. Later the service opened and made charges: nothing of that time is known, so the
+// account is uncovered again.
 func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		s.OpenAccount(t, "first", providertest.NewUpstream(t, "key-1"))
@@ -305,10 +306,10 @@ func TestCopyOfAClosedServiceKnowsNothingOfWhatFollowed(t *testing.T) {
 			now, err := s.App.Recovery.Recovery(ctx)
 			harness.Must(t, err)
 			if now.State != pay.RecoveryClosed || len(now.Uncovered) != 1 || now.From.After(before.From) || !now.To.After(before.To) {
-				t.Errorf("put back once more it is %s from %s to %s (before %s to %s), not known: %v", now.State, now.From, now.To, before.From, before.To, now.Uncovered)
+				t.Errorf("after the second restore the service is %s, want closed; the lost time is %s to %s (before: %s to %s); uncovered are %v, want the one account", now.State, now.From, now.To, before.From, before.To, now.Uncovered)
 			}
 			if _, err := s.App.Recovery.EndRecovery(ctx, false, ""); err == nil {
-				t.Error("it opens")
+				t.Error("the recovery ended with an uncovered account")
 			}
 		}
 		endRecovery(t, s)

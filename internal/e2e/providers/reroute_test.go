@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// priced gives accounts a price each.
+// priced sets the prices of accounts, by account id.
 func priced(t *testing.T, s *harness.Instance, prices map[string]string) {
 	t.Helper()
 	for id, text := range prices {
@@ -29,7 +29,7 @@ func priced(t *testing.T, s *harness.Instance, prices map[string]string) {
 	}
 }
 
-// replays runs what was paid since through rules, nil for those in force.
+// replays replays the payments since then by the given rules; nil stands for the rules in force.
 func replays(t *testing.T, s *harness.Instance, since time.Time, rules *routing.Rules, more ...func(*acquiring.PastRoutes)) acquiring.Rerouted {
 	t.Helper()
 	o := acquiring.PastRoutes{Since: since, Until: s.Clock.Now().Add(time.Second), Live: true, Rules: rules, Examples: 50}
@@ -41,8 +41,8 @@ func replays(t *testing.T, s *harness.Instance, since time.Time, rules *routing.
 	return done
 }
 
-// Eight payments of 10 USD by pix, counted by hand: bank-1 is first and asks 3 %,
-// bank-2 asks 1 %.
+// The expected numbers are computed by hand: eight payments of 10 USD by pix, bank-1 comes first
+// and costs 3 %, bank-2 costs 1 %.
 func TestReplayOfRealPayments(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		s.Clock.Freeze()
@@ -59,33 +59,33 @@ func TestReplayOfRealPayments(t *testing.T) {
 			_, e := triedAt(t, live, order)
 			ids[e.Payment.ID] = fmt.Sprint(i, e.Payment.Attempts[0].Provider)
 		}
-		live.Post(t, "/payments", harness.Card) // refused: nobody serves it, which is no payment by pix
+		live.Post(t, "/payments", harness.Card) // refused: no account serves cards, so it is no payment by pix
 		s.NewShop(t).Post(t, "/payments", order).Want(t, http.StatusCreated)
 
 		same := replays(t, s, since, nil)
 		if same.Elsewhere+same.Unexplained+same.Estimated.Payments != 0 || same.Real() != 7 || same.Replayed() != 7 || same.Cost.Was() != same.Cost.Total() {
-			t.Errorf("by the rules in force it differs: %+v", same.Report)
+			t.Errorf("the replay by the rules in force differs from what happened: %+v", same.Report)
 		}
 		cheap := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" })
 		if cheap.Payments != 8 || cheap.Elsewhere != 8 || cheap.Simulated != 0 || cheap.Known.Payments != 2 || cheap.Known.Replayed != 2 || cheap.Estimated.Payments != 6 {
-			t.Errorf("by cost: %+v", cheap.Report)
+			t.Errorf("the replay by cost is %+v", cheap.Report)
 		}
-		// Five paid by bank-1 and bank-2: 4 of 30 cents, 2 of 10. The two that bank-2
-		// took second it would have taken first, for the same.
+		// Six are paid: four by bank-1 for 30 cents each, two by bank-2 for 10 cents each. The two
+		// that reached bank-2 second would reach it first, for the same price.
 		if cheap.Cost.Real != 140 || cheap.Volume.Real != 60_00 || cheap.Cost.Known().String() != "0.20 USD" || cheap.Tries.Real != 10 || cheap.Failovers.Real != 2 {
-			t.Errorf("the cost was %s of %s, known to be %s", cheap.Cost.Was(), cheap.Volume.Was(), cheap.Cost.Known())
+			t.Errorf("the cost was %s of %s, want 1.40 of 60 USD; the known part of the replay costs %s, want 0.20 USD", cheap.Cost.Was(), cheap.Volume.Was(), cheap.Cost.Known())
 		}
-		// The rail took 7 of 10 tries, bank-2 2 of 2: 72 of 100, and 7 of 100 end there.
+		// The estimate rests on the accepted tries: 7 of 10 on the rail, 2 of 2 at bank-2.
 		if got := fmt.Sprintf("%.3f", cheap.Estimated.Replayed); got != "5.375" {
-			t.Errorf("of the others bank-2 takes %s, want 5.375", got)
+			t.Errorf("the replay estimates that bank-2 accepts %s of the other payments, want 5.375", got)
 		}
 		for _, e := range cheap.Examples {
 			if !strings.HasSuffix(ids[e.ID], "bank-1") || !strings.HasPrefix(e.Replayed[0], "bank-2") {
-				t.Errorf("an example that was not: %+v", e)
+				t.Errorf("an example did not move from bank-1 to bank-2: %+v", e)
 			}
 		}
 		if again := replays(t, s, since, &routing.Rules{Order: routing.LeastCost}, func(o *acquiring.PastRoutes) { o.Rail = "pix.BRA" }); !reflect.DeepEqual(again, cheap) {
-			t.Error("the second time it is another report")
+			t.Error("a second replay gives another report")
 		}
 		// What if bank-1 were gone, or cheaper?
 		gone := replays(t, s, since, nil, func(o *acquiring.PastRoutes) {
@@ -95,7 +95,7 @@ func TestReplayOfRealPayments(t *testing.T) {
 			}}
 		})
 		if gone.Elsewhere != 8 || gone.Tries.Replayed != 8 || len(gone.Changed) != 1 {
-			t.Errorf("without bank-1: %+v", gone.Report)
+			t.Errorf("the replay without bank-1 is %+v", gone.Report)
 		}
 		for want, o := range map[string]acquiring.PastRoutes{
 			"there is no rail x":         {Rail: "x"},
@@ -104,18 +104,18 @@ func TestReplayOfRealPayments(t *testing.T) {
 		} {
 			o.Since, o.Until = since, s.Clock.Now()
 			if _, err := s.App.Rules.Replay(ctx, o); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%v, want %q", err, want)
+				t.Errorf("the error is %v, want one that contains %q", err, want)
 			}
 		}
 		sandbox := replays(t, s, since, nil, func(o *acquiring.PastRoutes) { o.Live = false })
 		if sandbox.Payments != 0 || sandbox.Simulated != 1 {
-			t.Errorf("of the sandbox %d were replayed, %d left out", sandbox.Payments, sandbox.Simulated)
+			t.Errorf("in the sandbox %d payments were replayed and %d left out, want 0 and 1", sandbox.Payments, sandbox.Simulated)
 		}
 	})
 }
 
-// By the rules in force every payment begins where it did, whatever the order follows
-// from: success rates and what is explored, and circuits that open and close.
+// A replay by the rules in force begins every payment at the same account as before. This holds
+// while success rates change, some payments explore, and circuits open and close.
 func TestReplayRepeatsWhatWasDecided(t *testing.T) {
 	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
 		t.Run(string(order), func(t *testing.T) {
@@ -137,22 +137,22 @@ func TestReplayRepeatsWhatWasDecided(t *testing.T) {
 					begun[e.Payment.Attempts[0].Provider]++
 				}
 				if len(begun) < 2 {
-					t.Errorf("payments began at %v: that proves nothing", begun)
+					t.Errorf("payments began at %v, want two accounts at least: otherwise this test proves nothing", begun)
 				}
 				r := replays(t, s, since, nil)
 				if r.Payments != 60 || r.Unexplained != 0 || r.Elsewhere != 0 || r.Replayed() != float64(r.Real()) || r.Tries.Replayed != float64(r.Tries.Real) {
-					t.Errorf("began at %v; %d of %d not where they did: %+v", begun, r.Unexplained, r.Payments, r.Sums)
+					t.Errorf("payments began at %v; in the replay %d of %d began elsewhere: %+v", begun, r.Unexplained, r.Payments, r.Sums)
 				}
-				half := replays(t, s, since.Add(200*time.Second), nil) // circuits and scores are known from before
+				half := replays(t, s, since.Add(200*time.Second), nil) // starts from the circuits and scores of that time
 				if half.Payments >= 60 || half.Payments < 20 || half.Unexplained != 0 {
-					t.Errorf("of the later %d payments %d began elsewhere", half.Payments, half.Unexplained)
+					t.Errorf("in the replay of %d later payments %d began elsewhere, want 20 to 59 payments and none elsewhere", half.Payments, half.Unexplained)
 				}
 			})
 		})
 	}
 }
 
-// paymentOf is of the payment that a create call made, however it ended.
+// paymentOf returns the id of the payment that a create call made, whether it succeeded or failed.
 func paymentOf(t *testing.T, r harness.Reply) string {
 	t.Helper()
 	if r.Status == http.StatusCreated {

@@ -29,12 +29,12 @@ func TestRestartLosesNothing(t *testing.T) {
 		o.Instance, endpoint.Instance = after, after
 		harness.Same(t, first, o.Post(t, "/payments", harness.Card, "Idempotency-Key: restart"))
 		o.As(token).Get(t, "/payments/"+pending).Want(t, http.StatusOK)
-		o.Production().Get(t, "/payment-methods").Is(t, http.StatusOK, string(methods.Body)) // ids are for life
+		o.Production().Get(t, "/payment-methods").Is(t, http.StatusOK, string(methods.Body)) // ids of methods never change
 		o.Simulate(t, pending, "paid").Want(t, http.StatusOK)
 		endpoint.Answers(harness.Respond(http.StatusOK))
 		after.Clock.Advance(31 * time.Second)
-		after.Sweep(t, "the provider was asked", func() bool { return o.Status(t, unknown) == "completed" })
-		harness.Eventually(t, "nothing waits to be sent", func() bool {
+		after.Sweep(t, "the payment with the unknown outcome is completed", func() bool { return o.Status(t, unknown) == "completed" })
+		harness.Eventually(t, "no delivery waits", func() bool {
 			_, err := after.App.Webhooks.Dispatch(ctx)
 			harness.Must(t, err)
 			return after.Due(t).IsZero()
@@ -48,7 +48,7 @@ func TestRestartLosesNothing(t *testing.T) {
 			"payment.completed " + pending, "payment.captured " + pending,
 		} {
 			if !told[want] {
-				t.Errorf("the endpoint was not told %s, only %v", want, told)
+				t.Errorf("the endpoint did not get %s, only %v", want, told)
 			}
 		}
 		list := endpoint.Deliveries()

@@ -18,7 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// routed runs a test on each engine against a service that orders accounts so.
+// routed runs a test on each engine, against a service that sorts accounts by the given order.
 func routed(t *testing.T, order string, test func(t *testing.T, s *harness.Instance)) {
 	t.Helper()
 	t.Parallel()
@@ -32,7 +32,8 @@ func routed(t *testing.T, order string, test func(t *testing.T, s *harness.Insta
 	})
 }
 
-// triedAt makes a payment and tells where it was tried, with the explanation.
+// triedAt makes a payment and returns the accounts it was tried at, separated by spaces, and the
+// explanation.
 func triedAt(t *testing.T, o harness.Client, order string) (accounts string, e acquiring.Explanation) {
 	t.Helper()
 	r := o.Post(t, "/payments", order)
@@ -47,7 +48,7 @@ func triedAt(t *testing.T, o harness.Client, order string) (accounts string, e a
 		list = append(list, a.Provider)
 	}
 	if strings.Contains(string(r.Body), "bank") || strings.Contains(string(r.Body), "priority") {
-		t.Errorf("the merchant is told of the accounts: %s", r)
+		t.Errorf("the answer shows the accounts to the merchant: %s", r)
 	}
 	return strings.Join(list, " "), e
 }
@@ -63,43 +64,44 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 		one.Next("down")
 		for i := range 5 {
 			if got, _ := triedAt(t, live, order); got != "bank-1 bank-2" {
-				t.Errorf("payment %d was tried at %s", i+1, got)
+				t.Errorf("payment %d was tried at %s, want bank-1 bank-2", i+1, got)
 			}
 		}
 		got, e := triedAt(t, live, order)
 		if got != "bank-2" || s.App.Providers.OpenCircuits() != 1 {
-			t.Errorf("after five failures it was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
+			t.Errorf("after five failures the payment was tried at %s with %d circuits open, want bank-2 and 1", got, s.App.Providers.OpenCircuits())
 		}
 		a := e.Payment.Attempts[0]
 		if a.Why != "by priority: 2; its price is not known" || len(a.Passed) != 1 || !strings.HasPrefix(a.Passed[0], "bank-1: it failed too often recently") {
-			t.Errorf("the decision is explained by %q, passed over %q", a.Why, a.Passed)
+			t.Errorf("the decision is explained by %q, with %q passed over", a.Why, a.Passed)
 		}
 		if got := routable(t, live); got != "true 1" {
-			t.Errorf("a rail that another account serves is routable: %s", got)
+			t.Errorf("while another account serves the rail, routable is %q, want %q", got, "true 1")
 		}
-		// The other rail of the account has a circuit of its own.
+		// The account's other rail has its own circuit.
 		if got, _ := triedAt(t, live, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.Method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
-			t.Errorf("spei was tried at %s", got)
+			t.Errorf("spei was tried at %s, want bank-1 bank-2", got)
 		}
-		two.Next("down") // then nobody works, and everybody is tried
-		for range 12 {   // more than it took well before
+		two.Next("down") // now no account works, so all are tried
+		for range 12 {   // more failures than the successes of bank-2 before
 			triedAt(t, live, order)
 		}
 		if got, e := triedAt(t, live, order); got != "bank-1 bank-2" || !strings.Contains(e.Payment.Attempts[0].Why, "all are tried") {
-			t.Errorf("with all failing it was tried at %s: %s", got, e.Payment.Attempts[0].Why)
+			t.Errorf("with all accounts failing the payment was tried at %s (%s), want all", got, e.Payment.Attempts[0].Why)
 		}
 		one.Next("open")
 		two.Next("open")
 		s.Clock.Advance(6 * time.Minute)
 		for range 2 {
 			if got, _ := triedAt(t, live, order); got != "bank-1" {
-				t.Errorf("it works again, and the payment was tried at %s", got)
+				t.Errorf("bank-1 works again, but the payment was tried at %s", got)
 			}
 		}
 	})
 }
 
-// One shop that sends documents which a provider refuses closes it to nobody.
+// A shop sends documents that a provider refuses. That does not open the provider's circuit for
+// other shops.
 func TestBadInputOpensNoCircuit(t *testing.T) {
 	routed(t, "", func(t *testing.T, s *harness.Instance) {
 		s.Clock.Freeze()
@@ -110,20 +112,20 @@ func TestBadInputOpensNoCircuit(t *testing.T) {
 		one.Next("refused")
 		for range 20 {
 			if got, _ := triedAt(t, careless, careless.PixOrder(t)); got != "bank-1 bank-2" {
-				t.Fatalf("a payment that is refused as it stands was tried at %s", got)
+				t.Fatalf("a payment with a refused document was tried at %s, want bank-1 bank-2", got)
 			}
 		}
 		one.Next("open")
 		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-1" || s.App.Providers.OpenCircuits() != 0 {
-			t.Errorf("another shop's payment was tried at %s, with %d circuits open", got, s.App.Providers.OpenCircuits())
+			t.Errorf("another shop's payment was tried at %s with %d circuits open, want bank-1 and 0", got, s.App.Providers.OpenCircuits())
 		}
-		// A provider that knows the account no more fails with every payment.
+		// A provider that does not accept the account's key any more fails every payment.
 		one.Revoke("key-1")
 		for range 5 {
 			triedAt(t, careless, careless.PixOrder(t))
 		}
 		if got, _ := triedAt(t, other, other.PixOrder(t)); got != "bank-2" {
-			t.Errorf("with a key that is not known any more it was tried at %s", got)
+			t.Errorf("with a revoked key the payment was tried at %s, want bank-2", got)
 		}
 	})
 }
@@ -142,7 +144,7 @@ func TestCheapestAccountIsTriedFirst(t *testing.T) {
 		for amount, want := range map[string]string{"5": "bank-1", "10": "bank-2"} {
 			got, e := triedAt(t, live, strings.Replace(live.PixOrder(t), `"amount":10`, `"amount":`+amount, 1))
 			if why := e.Payment.Attempts[0].Why; got != want || !strings.HasPrefix(why, "by cost: it costs 0.") {
-				t.Errorf("%s USD were tried at %s: %s", amount, got, why)
+				t.Errorf("%s USD were tried at %s (%s), want %s by cost", amount, got, why, want)
 			}
 		}
 	})
@@ -162,18 +164,18 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 			if strings.HasPrefix(got, "bank-2") {
 				better++
 				if why := e.Payment.Attempts[0].Why; !strings.Contains(why, "succeeded; priority 2") {
-					t.Errorf("it was tried at %s because %s", got, why)
+					t.Errorf("the payment was tried at %s because %s, want the success rate as the reason", got, why)
 				}
 			}
 		}
-		if better < 5 { // one to learn, and one of twenty is explored
-			t.Errorf("%d of 10 payments were tried first at the account that does better", better)
+		if better < 5 { // the first payment learns, and one in twenty explores
+			t.Errorf("%d of 10 payments were tried first at the account that does better, want 5 at least", better)
 		}
 	})
 }
 
-// What is asked of accounts is counted by what came of it, and so are words that
-// nobody knows.
+// The metrics count charges by account, outcome and rail. They also count provider statuses that
+// the adapter does not know.
 func TestChargesAreCounted(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -231,16 +233,16 @@ func TestExplanationNamesEveryAccount(t *testing.T) {
 			"spei": "does not serve pix.BRA",
 		} {
 			if verdict, told := got[account]; !told || verdict != want {
-				t.Errorf("of %s it says %q, want %q", account, verdict, want)
+				t.Errorf("the explanation says of %s %q, want %q", account, verdict, want)
 			}
 		}
 		if a := e.Payment.Attempts[0]; a.Provider != "bank" || strings.Join(a.Passed, "") != "small: takes BRL:1-20" {
-			t.Errorf("it went to %s, passed over %q", a.Provider, a.Passed)
+			t.Errorf("the payment went to %s with %q passed over, want bank with small passed over", a.Provider, a.Passed)
 		}
 	})
 }
 
-// removes takes an account out of use for good.
+// removes removes an account, even with open payments if force is set.
 func removes(t *testing.T, s *harness.Instance, id string, force bool) {
 	t.Helper()
 	_, err := s.App.Accounts.Remove(ctx, s.App.Self(), id, force)
@@ -285,15 +287,15 @@ func TestAccountsAreTriedByPriorityThenCost(t *testing.T) {
 			return strings.Join(list, " ")
 		}
 		if got := tried("9.99"); got != "first dear cheap unknown last" {
-			t.Errorf("9.99 USD were tried at %s", got)
+			t.Errorf("9.99 USD were tried at %s, want first dear cheap unknown last", got)
 		}
 		if got := tried("10.01"); got != "first cheap dear unknown last" {
-			t.Errorf("10.01 USD were tried at %s", got)
+			t.Errorf("10.01 USD were tried at %s, want first cheap dear unknown last", got)
 		}
 		_, err := s.App.Accounts.Edit(ctx, s.App.Self(), "last", func(a acquirer.Account) (acquirer.Account, error) { a.Priority = 0; return a, nil })
 		harness.Must(t, err)
 		if got := tried("10.01"); got != "last first cheap dear unknown" {
-			t.Errorf("with another priority they were tried at %s", got)
+			t.Errorf("with another priority 10.01 USD were tried at %s, want last first cheap dear unknown", got)
 		}
 	})
 }

@@ -18,8 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// banks opens accounts bank-1 to bank-n, each at an upstream of its own, of
-// priorities 1 to n.
+// banks opens the accounts bank-1 to bank-n, with the priorities 1 to n. Each has its own upstream.
 func banks(t *testing.T, s *harness.Instance, n int, more ...func(*acquiring.NewAccount)) (upstreams []*providertest.Upstream) {
 	t.Helper()
 	for i := range n {
@@ -36,11 +35,11 @@ func rules(t *testing.T, s *harness.Instance, r routing.Rules) {
 	_, changed, err := s.App.Rules.Apply(ctx, s.App.Self(), r)
 	harness.Must(t, err)
 	if !changed {
-		t.Errorf("the rules %+v changed nothing", r)
+		t.Errorf("applying the rules %+v changed nothing", r)
 	}
 }
 
-// limitTries lets a payment be tried so often.
+// limitTries sets the largest number of attempts of a payment.
 func limitTries(t *testing.T, s *harness.Instance, n int) {
 	t.Helper()
 	rules(t, s, routing.Rules{Budget: pay.Budget{Attempts: n}})
@@ -57,7 +56,7 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			t.Helper()
 			got, e := triedAt(t, live, order)
 			if got != want {
-				t.Errorf("tried at %s, want %s", got, want)
+				t.Errorf("the payment was tried at %s, want %s", got, want)
 			}
 			return e
 		}
@@ -65,22 +64,22 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"bank-3", "bank-1"}}}})
 		e := tried("bank-3 bank-1")
 		if a := e.Payment.Attempts[0]; !strings.HasPrefix(a.Why, "as the rules list them: 1 of 2") || strings.Join(a.Passed, "") != "bank-2: the rules do not list it" {
-			t.Errorf("explained by %q, passed over %q", a.Why, a.Passed)
+			t.Errorf("the decision is explained by %q, with %q passed over", a.Why, a.Passed)
 		}
 		for _, v := range e.Accounts {
 			if (v.Verdict == "is not in the routing rules' list for pix.BRA") != (v.Account == "bank-2") {
-				t.Errorf("of %s it says %q", v.Account, v.Verdict)
+				t.Errorf("the explanation says of %s %q", v.Account, v.Verdict)
 			}
 		}
-		// The list is about another environment's accounts too, and says nothing there.
+		// A list of production accounts alone does not limit the sandbox.
 		sandbox := providertest.NewUpstream(t, "key-1")
 		s.OpenAccount(t, "test", sandbox, func(n *acquiring.NewAccount) { n.Live = false })
 		o := live
 		o.Credential = live.Sandbox.Secret
 		if got, _ := triedAt(t, o, order); got != "test" {
-			t.Errorf("a sandbox payment was tried at %s", got)
+			t.Errorf("a sandbox payment was tried at %s, want test", got)
 		}
-		// A listed account that is gone leaves the others.
+		// A listed account that is disabled leaves the other listed ones.
 		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank-3", false)
 		harness.Must(t, err)
 		tried("bank-1")
@@ -89,11 +88,11 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 		v, changed, err := s.App.Rules.Reset(ctx, s.App.Self())
 		harness.Must(t, err)
 		if !changed || v.Applied || v.Version != 2 {
-			t.Errorf("reset: %+v, changed %t", v, changed)
+			t.Errorf("the reset returns %+v, changed %t, want version 2, not applied, changed", v, changed)
 		}
 		tried("bank-1 bank-2 bank-3")
 		if _, changed, err := s.App.Rules.Reset(ctx, s.App.Self()); err != nil || changed {
-			t.Errorf("a second reset changed something: %t, %v", changed, err)
+			t.Errorf("a second reset: changed %t (%v), want no change", changed, err)
 		}
 		history, err := s.App.Rules.History(ctx, 10)
 		harness.Must(t, err)
@@ -109,12 +108,12 @@ func TestRulesTakeEffectWhileTheServiceRuns(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(told) != "[routing.applied routing.reset]" {
-			t.Errorf("the audit log tells %v", told)
+			t.Errorf("the audit log has %v, want routing.applied and routing.reset", told)
 		}
 	})
 }
 
-// What the rules list is what the catalog tells.
+// The catalog shows the limits of the accounts that the rules list.
 func TestListedAccountsBoundTheCatalog(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		live := s.NewShop(t).Production()
@@ -124,7 +123,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 		s.OpenAccount(t, "small", u, func(n *acquiring.NewAccount) { n.Terms = small })
 		rules(t, s, routing.Rules{Rails: map[string]routing.Rule{"pix.BRA": {Accounts: []string{"small"}}}})
 		if got := live.Get(t, "/payment-methods?country=BR&method=pix").Text(t, "methods.0.currencyLimits.0.max"); got != "20" {
-			t.Errorf("the largest payment by pix is %s BRL, want what the listed account takes", got)
+			t.Errorf("the largest payment by pix is %s BRL, want 20: the limit of the listed account", got)
 		}
 		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=max")
 		for want, rules := range map[string]routing.Rules{
@@ -134,7 +133,7 @@ func TestListedAccountsBoundTheCatalog(t *testing.T) {
 		} {
 			want = strings.Replace(want, "oxxo", "cash.oxxo.MEX", 1)
 			if _, _, err := s.App.Rules.Apply(ctx, s.App.Self(), rules); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: %v, want %q", rules, err, want)
+				t.Errorf("applying %+v: %v, want an error that contains %q", rules, err, want)
 			}
 		}
 	})
@@ -151,17 +150,17 @@ func TestBudgetOfAttemptsEndsThePayment(t *testing.T) {
 		live.Post(t, "/payments", live.PixOrder(t)).Refused(t, "422 cascade_exhausted routing_error reason=all_providers_failed")
 		got, e := triedAt(t, live, live.PixOrder(t))
 		if got != "bank-1 bank-2" || e.Payment.Attempts[1].Stop != "budget: at most 2 attempts" {
-			t.Errorf("tried at %s, stopped by %q", got, e.Payment.Attempts[1].Stop)
+			t.Errorf("the payment was tried at %s and stopped by %q, want two attempts and the budget", got, e.Payment.Attempts[1].Stop)
 		}
 		story, err := s.App.Story(ctx, e.Payment.ID)
 		harness.Must(t, err)
 		if !strings.Contains(story, "no other was tried: budget: at most 2 attempts") {
-			t.Errorf("the story does not tell why it ended:\n%s", story)
+			t.Errorf("the story does not say why no other account was tried:\n%s", story)
 		}
 	})
 }
 
-// A provider that answers late leaves no time for the next.
+// A provider that answers late leaves no time for the next attempt.
 func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		s.Clock.Freeze()
@@ -182,21 +181,21 @@ func TestBudgetOfTimeEndsThePayment(t *testing.T) {
 			harness.Soon(t, "the call that the test holds to begin", asked)
 			s.Clock.Advance(c.late)
 			release()
-			e := harness.Soon(t, "it to be done", done)
+			e := harness.Soon(t, "the payment to be answered", done)
 			got := []string{}
 			for _, a := range e.Payment.Attempts {
 				got = append(got, a.Provider)
 			}
 			last := e.Payment.Attempts[len(e.Payment.Attempts)-1]
 			if strings.Join(got, " ") != c.want || (last.Stop == "budget: no attempt begins later than 30s after the payment was made") != (c.want == "bank-1") {
-				t.Errorf("an answer after %s: tried at %s, stopped by %q", c.late, got, last.Stop)
+				t.Errorf("with an answer after %s the payment was tried at %s, want %s; it was stopped by %q", c.late, got, c.want, last.Stop)
 			}
 		}
 	})
 }
 
-// Nobody knows whether the first account made the voucher; once it is proved that it
-// did not, another one may, although the shopper's call is long over.
+// It is unknown whether the first account made the charge. When a query proves that it did not,
+// another account may make one, although the shopper's request ended long ago.
 func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
 		live := s.NewShop(t).Production()
@@ -205,7 +204,7 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 		broken.Store(true)
 		line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if broken.Load() {
-				panic(http.ErrAbortHandler) // it never heard of the charge
+				panic(http.ErrAbortHandler) // the charge never reaches the upstream
 			}
 			banks[0].ServeHTTP(w, r)
 		}))
@@ -215,19 +214,19 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 		r := live.Post(t, "/payments", live.PixOrder(t)).Want(t, http.StatusCreated)
 		id := r.Text(t, "transactionId")
 		if got := live.Status(t, id); got != "processing" {
-			t.Errorf("a payment of which nobody knows is %s", got)
+			t.Errorf("a payment with an unknown outcome is %s, want processing", got)
 		}
 		s.Clock.Advance(10 * time.Minute)
 		_, err = s.App.Cascade.Sweep(ctx)
 		harness.Must(t, err)
 		if n := len(banks[1].Charges()); n != 0 || live.Status(t, id) != "processing" {
-			t.Errorf("before anything is proved the second account has %d charges, the payment is %s", n, live.Status(t, id))
+			t.Errorf("before the query has an answer, the second account has %d charges and the payment is %s, want 0 and processing", n, live.Status(t, id))
 		}
 		broken.Store(false)
 		s.Clock.Advance(10 * time.Minute)
-		s.Sweep(t, "the first was asked", func() bool { return live.Status(t, id) == "pending" })
+		s.Sweep(t, "the payment is pending", func() bool { return live.Status(t, id) == "pending" })
 		if one, two := len(banks[0].Charges()), len(banks[1].Charges()); one != 0 || two != 1 {
-			t.Errorf("the accounts have %d and %d charges", one, two)
+			t.Errorf("the accounts have %d and %d charges, want 0 and 1", one, two)
 		}
 	})
 }

@@ -17,8 +17,8 @@ import (
 
 const openAfter = 10 // failures in a row
 
-// broken makes an endpoint that answers with an error, and lets it fail until
-// its circuit is open.
+// broken makes an endpoint that answers with an error, and sends it events until its circuit is
+// open.
 func broken(t *testing.T, o harness.Client) (*harness.Receiver, harness.Subscribed) {
 	t.Helper()
 	endpoint := o.Receive(t)
@@ -30,7 +30,7 @@ func broken(t *testing.T, o harness.Client) (*harness.Receiver, harness.Subscrib
 	harness.Eventually(t, "every try has failed", func() bool {
 		return h.Log(t, "?status=failed").Text(t, "pagination.total") == fmt.Sprint(openAfter)
 	})
-	// The first one that is not tried finds it open.
+	// The first delivery that is not tried shows that the circuit is open.
 	harness.Eventually(t, "the circuit is open", func() bool {
 		before := len(endpoint.Deliveries())
 		o.Create(t, harness.Card)
@@ -40,7 +40,7 @@ func broken(t *testing.T, o harness.Client) (*harness.Receiver, harness.Subscrib
 	return endpoint, h
 }
 
-// countTries adds up the attempts of the deliveries that a query selects.
+// countTries returns the sum of the attempts of the deliveries that a query selects.
 func countTries(t *testing.T, h harness.Subscribed, query string) (n int) {
 	t.Helper()
 	r := h.Log(t, query)
@@ -54,8 +54,8 @@ func countTries(t *testing.T, h harness.Subscribed, query string) (n int) {
 	return n
 }
 
-// awaitTries waits until the log counts as many tries as the endpoint saw calls: a
-// try is written after its answer.
+// awaitTries waits until the log counts as many tries as the endpoint got calls: the service
+// writes a try only after its answer.
 func awaitTries(t *testing.T, h harness.Subscribed, calls int) {
 	t.Helper()
 	tries := 0
@@ -80,23 +80,23 @@ func TestDeadEndpointIsProbedOnceAMinuteAndFlowsAtOnceWhenItIsWell(t *testing.T)
 		onlyOne(t, endpoint, called)
 		waiting := h.Log(t, "?status=pending&limit=1")
 		if waiting.Text(t, "data.0.attempts") != "0" || waiting.Text(t, "data.0.nextAttemptAt") == "<nil>" {
-			t.Errorf("what waits has used up tries, or no time: %s", waiting)
+			t.Errorf("a waiting delivery has used up tries, or it has no next time: %s", waiting)
 		}
-		// Each minute one delivery is tried, and no other uses up a try; failed ones
-		// come due too and wait.
+		// Each minute one delivery is tried, and no other uses up a try. Failed deliveries become due
+		// too, and wait.
 		for n := 1; n <= 3; n++ {
 			s.Clock.Advance(61 * time.Second)
 			endpoint.Await(t, called+n)
 			onlyOne(t, endpoint, called+n)
 			awaitTries(t, h, called+n)
 		}
-		// It is well: the next probe finds out, and all the rest goes at once.
+		// The endpoint works again: the next probe finds that, and all other deliveries go at once.
 		endpoint.Answers(harness.Respond(http.StatusOK))
 		s.Clock.Advance(61 * time.Second)
 		total := h.Log(t, "").Text(t, "pagination.total")
-		harness.Eventually(t, "everything is delivered", func() bool {
+		harness.Eventually(t, "all deliveries are delivered", func() bool {
 			dispatchAll(t, s)
-			// The first to fail have their own time to wait.
+			// The deliveries that failed first wait for their own retry.
 			s.Clock.Advance(time.Minute)
 			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == total
 		})
@@ -124,7 +124,7 @@ func TestOpenCircuitSurvivesARestart(t *testing.T) {
 		endpoint.Answers(harness.Respond(http.StatusOK))
 		after.Clock.Advance(61 * time.Second)
 		total := h.Log(t, "").Text(t, "pagination.total")
-		harness.Eventually(t, "everything is delivered", func() bool {
+		harness.Eventually(t, "all deliveries are delivered", func() bool {
 			dispatchAll(t, after)
 			after.Clock.Advance(time.Minute)
 			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == total
@@ -145,11 +145,11 @@ func TestEnablingOrANewURLClosesTheCircuit(t *testing.T) {
 				endpoint, h := broken(t, o)
 				called := len(endpoint.Deliveries())
 				if waiting := h.Log(t, "?status=pending").Text(t, "pagination.total"); waiting == "0" {
-					t.Error("nothing waits")
+					t.Error("no delivery waits")
 				}
 				endpoint.Answers(harness.Respond(http.StatusOK))
 				patch(t, o, h.Path(""), change(endpoint)).Want(t, http.StatusOK)
-				harness.Eventually(t, "what waited is delivered", func() bool {
+				harness.Eventually(t, "the waiting deliveries are delivered", func() bool {
 					return h.Log(t, "?status=pending").Text(t, "pagination.total") == "0"
 				})
 				endpoint.Awaits(t, called+1)
@@ -177,20 +177,20 @@ func TestEndpointWithoutASuccessForSevenDaysIsDisabled(t *testing.T) {
 			return r.Text(t, "status") == "disabled"
 		})
 		if reason := r.Text(t, "disabledReason"); !strings.Contains(reason, "seven days") {
-			t.Errorf("the reason is %q", reason)
+			t.Errorf("the reason is %q, want one that names seven days", reason)
 		}
-		// What waited is dead letters, not lost and with no try more. A probe may
-		// have been under way.
+		// The waiting deliveries become dead letters: they are not lost, and not tried again. A probe
+		// may be on its way.
 		dispatchAll(t, s)
 		called := len(endpoint.Deliveries())
 		total := h.Log(t, "").Text(t, "pagination.total")
-		harness.Eventually(t, "what waited is dead letters", func() bool {
+		harness.Eventually(t, "the waiting deliveries are dead letters", func() bool {
 			s.Clock.Advance(24 * time.Hour)
 			dispatchAll(t, s)
 			return h.Log(t, "?status=dead_letter").Text(t, "pagination.total") == total
 		})
 		if tries := countTries(t, h, "?limit=100"); tries != called || len(endpoint.Deliveries()) != called {
-			t.Errorf("%d tries are counted, the endpoint was called %d times and %d before", tries, len(endpoint.Deliveries()), called)
+			t.Errorf("%d tries are counted and the endpoint was called %d times, want %d of both", tries, len(endpoint.Deliveries()), called)
 		}
 
 		endpoint.Answers(harness.Respond(http.StatusOK))
@@ -204,7 +204,7 @@ func TestEndpointWithoutASuccessForSevenDaysIsDisabled(t *testing.T) {
 	})
 }
 
-// A success between failures begins the count anew.
+// A success between failures resets the count.
 func TestCircuitCountsFailuresInARow(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -223,14 +223,14 @@ func TestCircuitCountsFailuresInARow(t *testing.T) {
 			harness.Eventually(t, "nine tries have failed", func() bool { return calls.Load() >= openAfter-1 })
 			o.Create(t, harness.Card)
 			if d := h.Last(t, "delivered"); d.Text(t, "attempts") != "1" {
-				t.Errorf("round %d: the tenth was not taken at once: %s", round, d)
+				t.Errorf("round %d: the tenth event was not delivered by the first try: %s", round, d)
 			}
 		}
 	})
 }
 
-// However many dead endpoints there are and however much waits for them, the
-// others are told at once.
+// Other endpoints get their events at once, however many endpoints are dead and however much
+// waits for them.
 func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -250,17 +250,17 @@ func TestDeadEndpointsDelayNobodyElse(t *testing.T) {
 		for range payments {
 			o.Create(t, harness.Card)
 		}
-		harness.Eventually(t, "the quick endpoint has them all", func() bool { return len(quick.Deliveries()) == payments })
+		harness.Eventually(t, "the quick endpoint has all events", func() bool { return len(quick.Deliveries()) == payments })
 		for _, c := range slow {
 			if n := len(c.Deliveries()); n == 0 || n > 32 {
-				t.Errorf("a slow endpoint has %d deliveries under way, want 1 to 32", n)
+				t.Errorf("%d deliveries are on their way to a slow endpoint, want 1 to 32", n)
 			}
 		}
 	})
 }
 
-// More waits for a slow endpoint than memory holds. Each is sent once all the
-// same, and as soon as the endpoint is quick again.
+// More deliveries wait for a slow endpoint than memory holds. Still each is sent once, as soon as
+// the endpoint is quick again.
 func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -274,20 +274,20 @@ func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
 		release := hold()
 		o.Create(t, harness.Card)
 		endpoint.Await(t, 1)
-		s.Clock.Advance(9 * time.Second) // which the first try takes
+		s.Clock.Advance(9 * time.Second) // the first try takes so long
 		release()
 		h.Last(t, "delivered")
 
 		release = hold()
 		defer release()
-		const payments = 100 // 32 are under way at a time, about as many wait in memory
+		const payments = 100 // 32 are on their way at a time, and about 32 wait in memory
 		for range payments {
 			o.Create(t, harness.Card)
 		}
 		endpoint.Await(t, 1+32)
 		endpoint.Answers(harness.Respond(http.StatusOK))
 		release()
-		harness.Eventually(t, "everything is delivered", func() bool {
+		harness.Eventually(t, "all deliveries are delivered", func() bool {
 			return h.Log(t, "?status=delivered").Text(t, "pagination.total") == fmt.Sprint(1+payments)
 		})
 		if n := len(endpoint.Deliveries()); n != 1+payments {
@@ -296,8 +296,8 @@ func TestWhatASlowEndpointHasNoRoomForIsSentOnce(t *testing.T) {
 	})
 }
 
-// holdTries lets every try wait until hold is closed, or until the service gives it up. By then
-// another endpoint, which is quick, must have had the same event: nobody waits for this one.
+// holdTries makes every try at c wait until hold is closed, or until the service gives the try up.
+// By then the quick endpoint must have the same event: it does not wait for c.
 func holdTries(t *testing.T, c *harness.Receiver, hold chan struct{}, quick *harness.Receiver) {
 	c.Answers(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -26,7 +26,7 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 
 		all, some := one.About(t, id, 3), two.About(t, id, 2)
 		if harness.Types(all) != "payment.completed payment.captured payment.refunded" || harness.Types(some) != "payment.completed payment.refunded" {
-			t.Fatalf("the endpoints were told %q and %q", harness.Types(all), harness.Types(some))
+			t.Fatalf("the endpoints got %q and %q", harness.Types(all), harness.Types(some))
 		}
 		for _, d := range all {
 			d.Verify(t, s, first.Text(t, "secret"))
@@ -34,11 +34,11 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 		for i, d := range some {
 			d.Verify(t, s, second.Text(t, "secret"))
 			if err := webhook.Verify(d.Header.Get(webhook.SignatureHeader), d.Body, first.Text(t, "secret"), s.Clock.Now(), webhook.Tolerance); err == nil {
-				t.Error("one endpoint's secret verifies another's delivery")
+				t.Error("one endpoint's secret verifies another endpoint's delivery")
 			}
 			twin := all[2*i]
 			if string(d.Body) != string(twin.Body) || d.Header.Get("X-Service-Delivery") == twin.Header.Get("X-Service-Delivery") {
-				t.Errorf("want the same event in two deliveries, got %s %s and %s %s",
+				t.Errorf("the deliveries are %s %s and %s %s, want the same event under two delivery ids",
 					d.Header.Get("X-Service-Delivery"), d.Body, twin.Header.Get("X-Service-Delivery"), twin.Body)
 			}
 		}
@@ -59,12 +59,12 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 			}
 		}
 
-		// What the create call itself brings about names it and its key.
+		// The event of a create call names the call's request id and key.
 		card := o.Post(t, "/payments", harness.Card, "Idempotency-Key: key-2").Want(t, http.StatusCreated)
 		d := one.About(t, card.Text(t, "transactionId"), 1)[0]
 		d.Verify(t, s, first.Text(t, "secret"))
 		if d.Text("request.id") != card.Header.Get("X-Request-Id") || d.Text("request.idempotencyKey") != "key-2" || d.Text("sequence") != "1" {
-			t.Errorf("want the first event, of the create call %s and key-2: %s", card.Header.Get("X-Request-Id"), d.Body)
+			t.Errorf("want the payment's first event, with request %s and key-2: %s", card.Header.Get("X-Request-Id"), d.Body)
 		}
 		declined := o.Post(t, "/payments", `{"amount":10.51,"paymentMethodId":"sbx_card"}`)
 		d = one.About(t, declined.Text(t, "error.details.transactionId"), 1)[0]
@@ -94,27 +94,27 @@ func TestOnlySubscribersAreTold(t *testing.T) {
 		all.About(t, completed, 1)
 		all.About(t, failed, 1)
 		failures.About(t, failed, 1)
-		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		harness.Eventually(t, "no delivery waits", func() bool { return s.Due(t).IsZero() })
 		if n := len(all.Deliveries()); n != 2 {
 			t.Errorf("the endpoint for all events got %d deliveries, want 2", n)
 		}
 		if got := harness.Types(failures.Deliveries()); got != "payment.failed" {
-			t.Errorf("the endpoint for failures was told %q", got)
+			t.Errorf("the endpoint for failures got %q, want payment.failed", got)
 		}
 		if got := harness.Types(deleted.Deliveries()) + harness.Types(others.Deliveries()); got != "" {
-			t.Errorf("the deleted endpoint or another shop's was told %q", got)
+			t.Errorf("the deleted endpoint or another shop's got %q, want nothing", got)
 		}
 	})
 }
 
-// delays are the pauses between tries, each give or take a fifth (HOOK-13).
+// delays are the pauses between tries, each plus or minus a fifth (HOOK-13).
 var delays = []time.Duration{
 	10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 	12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
 }
 
-// awaitRetry moves the clock to when the failed delivery comes due, which must
-// be about the delay after now.
+// awaitRetry moves the clock to the time when the failed delivery is due. It fails the test unless
+// that is about the delay after now.
 func awaitRetry(t *testing.T, s *harness.Instance, delay time.Duration) {
 	t.Helper()
 	var pause time.Duration
@@ -137,14 +137,14 @@ func TestDeliveryIsTriedElevenTimes(t *testing.T) {
 			awaitRetry(t, s, delay)
 		}
 		last := endpoint.Await(t, 11)
-		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		harness.Eventually(t, "no delivery waits", func() bool { return s.Due(t).IsZero() })
 		s.Clock.Advance(30 * 24 * time.Hour)
 		if n, err := s.App.Webhooks.Dispatch(ctx); n != 0 || err != nil {
 			t.Errorf("%d dead letters were sent again (error %v), want none", n, err)
 		}
 		for _, d := range last {
 			if d.Text("id") != last[0].Text("id") || d.Header.Get("X-Service-Delivery") != last[0].Header.Get("X-Service-Delivery") || string(d.Body) != string(last[0].Body) {
-				t.Errorf("a retry is another delivery: %v %s, want %v %s", d.Header, d.Body, last[0].Header, last[0].Body)
+				t.Errorf("a retry differs from the first try: %v %s, want %v %s", d.Header, d.Body, last[0].Header, last[0].Body)
 			}
 		}
 		if n := len(endpoint.Deliveries()); n != 11 {
@@ -173,7 +173,7 @@ func TestRetryThatIsTakenEndsTheDelivery(t *testing.T) {
 				awaitRetry(t, s, delays[0])
 				list := endpoint.Await(t, before+2)
 				list[before+1].Verify(t, s, secret)
-				harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+				harness.Eventually(t, "no delivery waits", func() bool { return s.Due(t).IsZero() })
 				if n := len(endpoint.Deliveries()); n != before+2 {
 					t.Errorf("the endpoint was called %d times, want twice", n-before)
 				}
@@ -193,12 +193,12 @@ func TestGoneEndpointIsDisabled(t *testing.T) {
 		find := func() harness.Reply { return o.Get(t, "/webhooks?limit=1&offset=1") }
 		harness.Eventually(t, "the endpoint is disabled", func() bool { return find().Text(t, "data.0.status") == "disabled" })
 		if r := find(); r.Text(t, "data.0.url") != gone.URL || r.Text(t, "data.0.disabledReason") == "<nil>" {
-			t.Errorf("want %s disabled with a reason: %s", gone.URL, r)
+			t.Errorf("want the webhook of %s disabled, with a reason: %s", gone.URL, r)
 		}
 		well.About(t, o.Create(t, harness.Card), 1)
-		harness.Eventually(t, "nothing waits to be sent", func() bool { return s.Due(t).IsZero() })
+		harness.Eventually(t, "no delivery waits", func() bool { return s.Due(t).IsZero() })
 		if n := len(gone.Deliveries()); n != 1 {
-			t.Errorf("the endpoint that is gone was called %d times, want once", n)
+			t.Errorf("the endpoint that answers 410 was called %d times, want once", n)
 		}
 	})
 }
@@ -212,11 +212,11 @@ func TestSlowEndpointDelaysNobodyElse(t *testing.T) {
 		defer close(hold)
 		o.Subscribe(t, slow.URL, `"*"`)
 		o.Subscribe(t, quick.URL, `"*"`)
-		const payments = 40 // more than go to one endpoint at a time
+		const payments = 40 // more than are on their way to one endpoint at a time
 		for range payments {
 			o.Create(t, harness.Card)
 		}
-		harness.Eventually(t, "the quick endpoint has them all", func() bool { return len(quick.Deliveries()) == payments })
+		harness.Eventually(t, "the quick endpoint has all events", func() bool { return len(quick.Deliveries()) == payments })
 		harness.Eventually(t, "the slow endpoint was called", func() bool { return len(slow.Deliveries()) > 0 })
 	})
 }

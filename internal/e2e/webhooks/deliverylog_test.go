@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// dead fails the newest delivery until it is a dead letter, and returns it. The
-// endpoint answers with an error.
+// dead retries the newest delivery until it is a dead letter, and returns it. The endpoint must
+// answer with an error.
 func dead(t *testing.T, h harness.Subscribed) harness.Reply {
 	t.Helper()
 	for _, delay := range delays {
@@ -38,7 +38,7 @@ func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
 		o.Create(t, harness.Card)
 		got := endpoint.Awaits(t, 1)[0]
 		failed := h.Last(t, "failed")
-		long := strings.Repeat("té ", 256) // of four bytes each: 1 KB
+		long := strings.Repeat("té ", 256) // 1 KiB: four bytes each
 		item := func(status, attempts, next, code, problem, snippet, delivered string) string {
 			return fmt.Sprintf(`{"id":"<wd>","subscriptionId":%q,"eventId":%q,"event":"payment.completed","url":%q,"status":%q,
 				"attempts":%s,"maxAttempts":11,"nextAttemptAt":%s,"lastAttemptAt":"<time>","lastStatusCode":%s,"lastError":%s,
@@ -50,11 +50,11 @@ func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
 			fmt.Sprintf(`,"payload":%s,"attemptLog":[%s]}`, got.Body, first))
 		id := failed.Text(t, "id")
 		if sent := got.Header.Get("X-Service-Delivery"); sent != "dlv_"+strings.TrimPrefix(id, "wd_") {
-			t.Errorf("the header calls %s %s", id, sent)
+			t.Errorf("the delivery is %s, but its header says %s", id, sent)
 		}
-		// Byte for byte what was signed, so that it can be forwarded.
+		// The payload equals the signed bytes, so that a shop can forward it.
 		if !strings.Contains(string(failed.Body), string(got.Body)) {
-			t.Errorf("the payload is another text than was sent: %s, sent %s", failed, got.Body)
+			t.Errorf("the log does not have the payload as it was sent: %s, sent %s", failed, got.Body)
 		}
 
 		endpoint.Answers(harness.Respond(http.StatusNoContent))
@@ -67,10 +67,10 @@ func TestDeliveryTellsItsPayloadAndEveryTry(t *testing.T) {
 		h.Log(t, "").Is(t, http.StatusOK, fmt.Sprintf(`{"data":[%s}],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`,
 			item("delivered", "2", "null", "204", "null", "null", `"<time>"`)))
 
-		// Both names are one delivery; nobody else's exists.
+		// Both ids name one delivery. Other webhooks, shops and environments get 404.
 		same := o.Get(t, h.Path("/deliveries/dlv_"+strings.TrimPrefix(id, "wd_"))).Want(t, http.StatusOK)
 		if string(same.Body) != string(done.Body) {
-			t.Errorf("under its other name the delivery is %s, want %s", same, done)
+			t.Errorf("under its other id the delivery is %s, want %s", same, done)
 		}
 		other := o.Hook(t, endpoint.URL+"/other", `"*"`)
 		theirs := stranger.Hook(t, endpoint.URL+"/theirs", `"*"`)
@@ -111,10 +111,10 @@ func TestLastErrorIsOneOfSixWords(t *testing.T) {
 		for word, h := range hooks {
 			d := h.Last(t, "failed")
 			if d.Text(t, "lastError") != word || d.Text(t, "attemptLog.0.error") != word {
-				t.Errorf("want %s: %s", word, d)
+				t.Errorf("want the error %s: %s", word, d)
 			}
 			if answered := d.Text(t, "lastStatusCode") != "<nil>"; answered != (word == "http_status") {
-				t.Errorf("%s has the status %s", word, d.Text(t, "lastStatusCode"))
+				t.Errorf("after %s the status code is %s, want one only after http_status", word, d.Text(t, "lastStatusCode"))
 			}
 		}
 	})
@@ -188,7 +188,7 @@ func TestDeliveriesAreFilteredAndPaged(t *testing.T) {
 			o.Get(t, h.Path("/deliveries"+query)).Refused(t, "400 invalid_request invalid_request_error "+want)
 		}
 		if r := o.Get(t, h.Path("")); r.Text(t, "lastDeliveryAt") != h.Last(t, "failed").Text(t, "lastAttemptAt") {
-			t.Errorf("the webhook does not tell its last try: %s", r)
+			t.Errorf("the webhook does not show the time of its last try: %s", r)
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestDeadLetterIsReplayedInTheSameRowWithAFreshBudget(t *testing.T) {
 		letter := dead(t, h)
 		id := letter.Text(t, "id")
 		if letter.Text(t, "attempts") != "11" || letter.Text(t, "nextAttemptAt") != "<nil>" || len(endpoint.Deliveries()) != 11 {
-			t.Fatalf("want a dead letter after 11 tries, got %d: %s", len(endpoint.Deliveries()), letter)
+			t.Fatalf("the endpoint was called %d times, want 11 and a dead letter: %s", len(endpoint.Deliveries()), letter)
 		}
 		replay := func(id, previous string) {
 			t.Helper()
@@ -214,16 +214,16 @@ func TestDeadLetterIsReplayedInTheSameRowWithAFreshBudget(t *testing.T) {
 			next, err := time.Parse(time.RFC3339, r.Text(t, "nextAttemptAt"))
 			harness.Must(t, err)
 			if next.Sub(now) < -time.Second || next.Sub(now) > harness.Patience {
-				t.Errorf("the next try is at %s, replayed at %s", next, now)
+				t.Errorf("the next try is at %s, want it at once after the replay at %s", next, now)
 			}
 		}
-		// The circuit is open: ten failures in a row. A person's replay goes all the
-		// same, at once and by itself.
+		// The circuit is open after ten failures in a row. A replay that a person requests is sent
+		// anyway, at once.
 		replay("dlv_"+strings.TrimPrefix(id, "wd_"), "dead_letter")
 		endpoint.Awaits(t, 12)
 		again := h.Last(t, "failed")
 		if again.Text(t, "attempts") != "12" || again.Text(t, "maxAttempts") != "22" || again.Text(t, "id") != id {
-			t.Errorf("want the same delivery, its counter going on with a fresh budget: %s", again)
+			t.Errorf("want the same delivery with 12 tries and a fresh budget: %s", again)
 		}
 		replay(id, "failed")
 		endpoint.Awaits(t, 13)
@@ -235,19 +235,19 @@ func TestDeadLetterIsReplayedInTheSameRowWithAFreshBudget(t *testing.T) {
 			t.Errorf("want 14 tries: %s", done)
 		}
 		if r := h.Log(t, ""); r.Text(t, "pagination.total") != "1" {
-			t.Errorf("a replay made another delivery: %s", r)
+			t.Errorf("want one delivery: a replay makes no second one: %s", r)
 		}
 		list := endpoint.Deliveries()
 		last := list[len(list)-1]
 		last.Verify(t, s, h.Secret)
 		if last.Header.Get("X-Service-Delivery") != list[0].Header.Get("X-Service-Delivery") || string(last.Body) != string(list[0].Body) {
-			t.Errorf("the replay is another delivery: %v %s", last.Header, last.Body)
+			t.Errorf("the replay differs from the first try: %v %s", last.Header, last.Body)
 		}
 		if log, _ := done.At(t, "attemptLog"); len(log.([]any)) != 14 {
-			t.Errorf("want every try in the log: %s", done)
+			t.Errorf("want 14 tries in the log: %s", done)
 		}
 
-		// What is done or under way is not replayed.
+		// A delivery that is delivered or on its way cannot be replayed.
 		o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Refused(t, "409 conflict_state conflict_error from=delivered action=replay")
 		hold := make(chan struct{})
 		endpoint.Answers(func(http.ResponseWriter, *http.Request) { <-hold })
@@ -268,7 +268,8 @@ func TestDeliveryOfADisabledWebhookIsNotReplayed(t *testing.T) {
 		id := h.Last(t, "failed").Text(t, "id")
 		patch(t, o, h.Path(""), `{"status":"disabled"}`).Want(t, http.StatusOK)
 		o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Refused(t, "409 conflict_state conflict_error reason=webhook_disabled action=replay")
-		// Its time comes while nobody wants it: a dead letter, and not a try.
+		// The delivery becomes due while the webhook is disabled: it becomes a dead letter without
+		// another try.
 		s.Clock.Advance(time.Minute)
 		letter := h.Last(t, "dead_letter")
 		if letter.Text(t, "attempts") != "1" || letter.Text(t, "lastError") != "http_status" || len(endpoint.Deliveries()) != 1 {
@@ -283,8 +284,8 @@ func TestDeliveryOfADisabledWebhookIsNotReplayed(t *testing.T) {
 	})
 }
 
-// A try is under way when somebody replays its delivery. What the try finds
-// out is not lost, and the replay is sent all the same.
+// A try is on its way when a shop replays its delivery. The outcome of the try is not lost, and the
+// replay is sent anyway.
 func TestReplayWhileATryIsUnderWay(t *testing.T) {
 	for name, answer := range map[string]int{"that succeeds": http.StatusOK, "that fails": http.StatusBadGateway} {
 		t.Run(name, func(t *testing.T) {
@@ -301,7 +302,7 @@ func TestReplayWhileATryIsUnderWay(t *testing.T) {
 				endpoint.Await(t, 2) // the retry hangs
 				endpoint.Answers(harness.Respond(http.StatusOK))
 				o.Post(t, h.Path("/deliveries/"+id+"/replay"), "").Want(t, http.StatusOK)
-				endpoint.Awaits(t, 3) // the replay does not wait for it
+				endpoint.Awaits(t, 3) // the replay does not wait for the retry
 				close(hold)
 				dispatchAll(t, s)
 				done := h.Last(t, "delivered")
@@ -309,10 +310,10 @@ func TestReplayWhileATryIsUnderWay(t *testing.T) {
 					t.Errorf("the endpoint was called %d times, want 3", n)
 				}
 				if got := done.Text(t, "attempts"); got != "2" && got != "3" {
-					t.Errorf("want two or three tries counted: %s", done)
+					t.Errorf("want two or three tries in the log: %s", done)
 				}
 				if r := h.Log(t, "?status=delivered"); r.Text(t, "pagination.total") != "1" {
-					t.Errorf("want one delivered: %s", r)
+					t.Errorf("want one delivered delivery: %s", r)
 				}
 			})
 		})

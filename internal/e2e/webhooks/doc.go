@@ -1,3 +1,4 @@
-// Package webhooks proves that shops are told: events, deliveries, retries, circuits, replays, inboxes, and the e-mails
-// to merchants. What an event is about is proved in the room of that.
+// Package webhooks tests that shops learn what happened: events, deliveries, retries, circuits,
+// replays, inboxes, and e-mails to merchants. The content of an event is tested in the room of its
+// object.
 package webhooks

@@ -22,7 +22,7 @@ func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
 		first := o.Hook(t, old.URL, `"*"`)
 		made := o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["*"]}`, all.URL)).Want(t, http.StatusCreated)
 		if got := made.Text(t, "eventsVersion"); got != string(hook.NewestEvents) {
-			t.Errorf("a new webhook gets the events of %s, want the newest", got)
+			t.Errorf("a new webhook has the events version %s, want %s", got, hook.NewestEvents)
 		}
 		pending := o.Subscribe(t, some.URL, `"payment.pending"`)
 		other.Subscribe(t, theirs.URL, `"*"`)
@@ -49,13 +49,13 @@ func TestNewTypesOfEventsGoToThoseWhoWantThem(t *testing.T) {
 		all.IsTold(t, declined, "payment.created 0, payment.failed 1")
 		old.IsTold(t, declined, "payment.failed 1")
 
-		// Where nobody wants them they are not made.
+		// Events of a type that no webhook of the shop wants are not made.
 		theirs.IsTold(t, other.Create(t, harness.PaidByShopper, "Sandbox-Simulate: paid"), "payment.completed 1, payment.captured 2")
 		if total := other.Get(t, "/events").Text(t, "pagination.total"); total != "2" {
-			t.Errorf("a shop that wants the first set alone has %s events, want 2", total)
+			t.Errorf("a shop that wants only the first version's events has %s, want 2", total)
 		}
 
-		// A webhook moves forward when its owner says so, and never back.
+		// A webhook moves to a newer version when its owner says so, and never back.
 		o.Call(t, http.MethodPatch, first.Path(""), `{"eventsVersion":"2026-11-22"}`, harness.AsJSON).Refused(t, "400 invalid_request invalid_request_error param=eventsVersion issues=eventsVersion")
 		o.Call(t, http.MethodPatch, first.Path(""), `{"eventsVersion":"2026-11-24"}`, harness.AsJSON).Want(t, http.StatusOK)
 		o.Call(t, http.MethodPatch, first.Path(""), `{"eventsVersion":"2026-11-21"}`, harness.AsJSON).Refused(t, "400 invalid_request invalid_request_error param=eventsVersion issues=eventsVersion")
@@ -81,13 +81,13 @@ func TestCheckoutThatNobodyFinishedIsTold(t *testing.T) {
 			"data.object.merchantOrderId": "order-7", "data.previous.status": "awaiting_method",
 		} {
 			if got.Text(path) != want {
-				t.Errorf("%s is %s, want %s: %s", path, got.Text(path), want, got.Body)
+				t.Errorf("the event's %s is %s, want %s: %s", path, got.Text(path), want, got.Body)
 			}
 		}
 		s.Clock.Advance(48 * time.Hour)
 		onlyOne(t, endpoint, 1)
 		if list := o.Get(t, "/events?objectId="+left); list.Text(t, "data.0.id") != got.Text("id") || list.Text(t, "pagination.total") != "1" {
-			t.Errorf("the session's events are %s", list)
+			t.Errorf("the session's events are %s, want only %s", list, got.Text("id"))
 		}
 	})
 }
@@ -103,16 +103,16 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 		later := s.Clock.Now()
 		refunded := o.Create(t, harness.Card)
 		o.Refund(t, refunded, `{"amount":1}`).Want(t, http.StatusOK)
-		harness.Eventually(t, "everything is sent", func() bool { return len(endpoint.Deliveries()) == 9 })
+		harness.Eventually(t, "the endpoint has 9 events", func() bool { return len(endpoint.Deliveries()) == 9 })
 		stranger.Create(t, harness.Card)
 
 		all := o.Get(t, "/events").Want(t, http.StatusOK)
 		if total := all.Text(t, "pagination.total"); total != "9" {
-			t.Errorf("%s events are listed, want 9: %s", total, all)
+			t.Errorf("the list has %s events, want 9: %s", total, all)
 		}
 		for _, d := range endpoint.Deliveries() {
 			if got := o.Get(t, "/events/"+d.Text("id")).Want(t, http.StatusOK); string(got.Body) != string(d.Body) && string(got.Body) != string(d.Body)+"\n" {
-				t.Errorf("the event is %s, was sent as %s", got.Body, d.Body)
+				t.Errorf("the event is shown as %s, but was sent as %s", got.Body, d.Body)
 			}
 			stranger.Get(t, "/events/"+d.Text("id")).Refused(t, "404 event_not_found invalid_request_error")
 			o.Production().Get(t, "/events/"+d.Text("id")).Refused(t, "404 event_not_found invalid_request_error")
@@ -124,7 +124,7 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 		} {
 			r := o.Get(t, "/events?"+query).Want(t, http.StatusOK)
 			if n := len(harness.IDs(t, r)); n != want || r.Text(t, "pagination.total") != fmt.Sprint(want) {
-				t.Errorf("%s selects %d of %s, want %d", query, n, r.Text(t, "pagination.total"), want)
+				t.Errorf("%s selects %d events with a total of %s, want %d", query, n, r.Text(t, "pagination.total"), want)
 			}
 		}
 		var walked []string
@@ -137,10 +137,10 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 			}
 		}
 		if want := harness.IDs(t, all); !slices.Equal(walked, want) {
-			t.Errorf("page by page there are %v, want %v", walked, want)
+			t.Errorf("the pages have %v, want %v", walked, want)
 		}
 		if byOffset := harness.IDs(t, o.Get(t, "/events?limit=3&offset=6")); !slices.Equal(byOffset, walked[6:]) {
-			t.Errorf("from 6 on there are %v, want %v", byOffset, walked[6:])
+			t.Errorf("the page at offset 6 has %v, want %v", byOffset, walked[6:])
 		}
 		o.Get(t, "/events?starting_after=evt_x").Refused(t, "400 invalid_request invalid_request_error param=starting_after")
 		o.Get(t, "/events?type=payment.paid&from=x").Refused(t, "400 invalid_request invalid_request_error param=type issues=type,from")
@@ -150,8 +150,8 @@ func TestEventsAreListedAsTheyAreSent(t *testing.T) {
 	})
 }
 
-// A receiver lost what it was told: the events of a time come again, those that it had taken too,
-// in their order, with a delivery where there never was one.
+// A receiver lost its events, so it replays a period. All events of the period come again, also
+// those it had accepted. A webhook that is newer than the events gets deliveries of them.
 func TestEventsOfATimeAreSentAgain(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
@@ -161,7 +161,7 @@ func TestEventsOfATimeAreSentAgain(t *testing.T) {
 		endpoint.IsTold(t, before, "payment.completed 1")
 		s.Clock.Advance(time.Hour)
 		from := s.Clock.Now()
-		const payments = 60 // more than a step
+		const payments = 60 // more than one step of a replay sends
 		for range payments {
 			o.Create(t, harness.Card)
 		}
@@ -184,7 +184,7 @@ func TestEventsOfATimeAreSentAgain(t *testing.T) {
 				t.Errorf("the replay is %s, want %d events", begun, payments)
 			}
 			replay := to.Path("/replays/" + begun.Text(t, "id"))
-			o.Post(t, to.Path("/replay"), span, "Idempotency-Key: met-"+to.ID).Want(t, http.StatusOK) // it runs
+			o.Post(t, to.Path("/replay"), span, "Idempotency-Key: met-"+to.ID).Want(t, http.StatusOK) // while the replay runs
 			harness.Eventually(t, "the replay is done", func() bool {
 				s.Clock.Advance(time.Second)
 				return o.Get(t, replay).Text(t, "status") == "done"
@@ -192,16 +192,16 @@ func TestEventsOfATimeAreSentAgain(t *testing.T) {
 			to.r.Await(t, to.had+payments)
 			dispatchAll(t, s)
 			if n := len(to.r.Deliveries()); n != to.had+payments {
-				t.Errorf("%d deliveries came, want %d more than %d", n, payments, to.had)
+				t.Errorf("the endpoint got %d deliveries, want %d more than %d", n, payments, to.had)
 			}
 			done := o.Get(t, replay)
 			if done.Text(t, "sent") != fmt.Sprint(payments) || done.Text(t, "leftOut") != "0" {
-				t.Errorf("the replay ended as %s", done)
+				t.Errorf("the replay ended as %s, want %d sent and 0 left out", done, payments)
 			}
-			// The same request is not another replay, however late it comes.
+			// A repeated request begins no second replay, however late it comes.
 			for _, key := range []string{"again-", "met-"} {
 				if again := o.Post(t, to.Path("/replay"), span, "Idempotency-Key: "+key+to.ID).Want(t, http.StatusOK); again.Text(t, "id") != begun.Text(t, "id") {
-					t.Errorf("the repeat began another replay: %s", again)
+					t.Errorf("the repeated request began another replay: %s", again)
 				}
 			}
 			stranger.Get(t, replay).Refused(t, "404 webhook_not_found invalid_request_error")
@@ -218,10 +218,10 @@ func TestEventsOfATimeAreSentAgain(t *testing.T) {
 			}
 		}
 		if twice != payments || len(seen) != payments+2 {
-			t.Errorf("%d of %d events came twice, want %d of %d", twice, len(seen), payments, payments+2)
+			t.Errorf("the endpoint got %d of %d events twice, want %d of %d", twice, len(seen), payments, payments+2)
 		}
 		if log := h.Log(t, "?status=delivered&limit=1"); log.Text(t, "pagination.total") != fmt.Sprint(payments+2) {
-			t.Errorf("the log has %s deliveries, want one for each event", log.Text(t, "pagination.total"))
+			t.Errorf("the log has %s deliveries, want %d: one for each event", log.Text(t, "pagination.total"), payments+2)
 		}
 	})
 }
@@ -249,7 +249,7 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 		today := s.Clock.Now().UTC().Format("2006-01-02")
 		reader.Post(t, h.Path("/replay"), `{"from":"`+today+`"}`).Refused(t, "403 forbidden permission_error")
 
-		// A failed one begins anew; while a replay runs, the same request gets it and another one waits.
+		// A replay gives a failed delivery a fresh budget of tries.
 		begun := o.Post(t, h.Path("/replay"), `{"from":"`+today+`"}`).Want(t, http.StatusOK)
 		replay := h.Path("/replays/" + begun.Text(t, "id"))
 		harness.Eventually(t, "the replay is done", func() bool {
@@ -264,7 +264,8 @@ func TestReplayOfATimeIsBounded(t *testing.T) {
 	})
 }
 
-// manyPayments makes payments whose events the endpoint takes, and returns a body that asks for them again.
+// manyPayments makes payments and waits until the endpoint has accepted their events. It returns
+// the body of a request that replays exactly these events.
 func manyPayments(t *testing.T, o harness.Client, s *harness.Instance, endpoint *harness.Receiver, payments int) (span string) {
 	t.Helper()
 	s.Clock.Advance(time.Hour)
@@ -279,14 +280,14 @@ func manyPayments(t *testing.T, o harness.Client, s *harness.Instance, endpoint 
 	return fmt.Sprintf(`{"from":%q,"to":%q}`, from.UTC().Format(time.RFC3339Nano), s.Clock.Now().UTC().Format(time.RFC3339Nano))
 }
 
-// A replay that runs is found, named by who meets it, and stopped. What it had begun still comes, and
-// another one goes on where it was.
+// A running replay can be listed and stopped, and a second replay is refused with its id. The
+// deliveries it had begun still come, and another replay continues from the same place.
 func TestReplayIsFoundAndStopped(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o, stranger := s.NewShop(t), s.NewShop(t)
 		endpoint := s.Receive(t)
 		h := o.Hook(t, endpoint.URL, `"payment.completed"`)
-		const payments = 60 // more than a step
+		const payments = 60 // more than one step of a replay sends
 		span := manyPayments(t, o, s, endpoint, payments)
 		first := slices.MinFunc(endpoint.Deliveries(), func(a, b harness.Received) int { return strings.Compare(a.Text("createdAt"), b.Text("createdAt")) }).Text("createdAt")
 		o.Get(t, h.Path("/replays")).Is(t, http.StatusOK, `{"data":[],"pagination":{"total":0,"limit":50,"offset":0,"pages":0,"nextCursor":null}}`)
@@ -298,7 +299,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		begun := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK)
 		id := begun.Text(t, "id")
 		replay := h.Path("/replays/" + id)
-		harness.Eventually(t, "a step is begun", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
+		harness.Eventually(t, "the replay's first step is sent", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
 		shown := func(status, reason, resume string) string {
 			return fmt.Sprintf(`{"id":%q,"subscriptionId":%q,"status":%q,"stopReason":%s,"resumeFrom":%s,"from":"<time>","to":"<time>","types":[],
 				"events":60,"sent":50,"leftOut":0,"createdAt":"<time>","updatedAt":"<time>"}`, id, h.ID, status, reason, resume)
@@ -306,11 +307,11 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		met := o.Post(t, h.Path("/replay"), `{"from":"2020-01-01","to":"2020-01-02"}`)
 		met.Refused(t, "409 conflict_state conflict_error reason=replay_running action=replay")
 		if met.Text(t, "error.details.replayId") != id || !strings.Contains(met.Text(t, "error.message"), "stop it with POST "+replay+"/stop") {
-			t.Errorf("who meets the replay is told %s", met)
+			t.Errorf("the refusal of a second replay does not say how to stop the first one: %s", met)
 		}
 		o.Get(t, replay).Is(t, http.StatusOK, shown("running", "null", "null"))
 
-		stopped := shown("stopped", `"requested"`, fmt.Sprintf("%q", first)) // nothing of it was taken yet
+		stopped := shown("stopped", `"requested"`, fmt.Sprintf("%q", first)) // no delivery was accepted yet
 		for range 2 {
 			o.Post(t, replay+"/stop", "").Is(t, http.StatusOK, stopped)
 		}
@@ -322,13 +323,13 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		o.Post(t, h.Path("/replays/rpl_1/stop"), "").Refused(t, "404 not_found invalid_request_error")
 		reader.Get(t, h.Path("/replays")).Is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`)
 		endpoint.Await(t, payments+50)
-		harness.Eventually(t, "their answers are written", func() bool {
+		harness.Eventually(t, "the answers are in the log", func() bool {
 			return o.Get(t, h.Path("/deliveries?status=delivered&limit=1")).Text(t, "pagination.total") == fmt.Sprint(payments)
 		})
 		s.Clock.Advance(time.Minute)
 		dispatchAll(t, s)
 		if n := len(endpoint.Deliveries()); n != payments+50 {
-			t.Errorf("%d deliveries came, want %d: a stopped replay begins none", n, payments+50)
+			t.Errorf("the endpoint got %d deliveries, want %d: a stopped replay begins no more", n, payments+50)
 		}
 
 		next := o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, first, begun.Text(t, "to"))).Want(t, http.StatusOK)
@@ -339,7 +340,7 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 		o.Post(t, h.Path("/replays/"+next.Text(t, "id")+"/stop"), "").Refused(t, "409 conflict_state conflict_error from=done action=stop")
 		page := o.Get(t, h.Path("/replays?limit=1"))
 		if page.Text(t, "data.0.id") != next.Text(t, "id") || page.Text(t, "pagination.total") != "2" {
-			t.Errorf("the first page is %s", page)
+			t.Errorf("the first page is %s, want %s and a total of 2", page, next.Text(t, "id"))
 		}
 		o.Get(t, h.Path("/replays?limit=1&startingAfter="+page.Text(t, "pagination.nextCursor"))).
 			Is(t, http.StatusOK, `{"data":[`+stopped+`],"pagination":{"total":2,"limit":1,"offset":0,"pages":2,"nextCursor":null}}`)
@@ -347,8 +348,8 @@ func TestReplayIsFoundAndStopped(t *testing.T) {
 	})
 }
 
-// An endpoint that answers 410 is disabled, and the replay to it stops. It remembers where it was:
-// another one from there on leaves nothing out.
+// An endpoint that answers 410 is disabled, and its replay stops. The replay keeps its place, and
+// another one from there misses no event.
 func TestReplayRemembersWhereItWasGone(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -367,7 +368,7 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		leave := sync.OnceFunc(func() { close(gone) })
 		t.Cleanup(leave)
 		took := map[string]bool{}
-		var mu sync.Mutex // owns took
+		var mu sync.Mutex // guards took
 		endpoint.Answers(func(w http.ResponseWriter, r *http.Request) {
 			event := r.Header.Get("webhook-id")
 			if at[event] >= mine {
@@ -382,7 +383,7 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		})
 		begun := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK)
 		replay := h.Path("/replays/" + begun.Text(t, "id"))
-		harness.Eventually(t, "a part is taken", func() bool {
+		harness.Eventually(t, "the first events are accepted", func() bool {
 			return h.Log(t, "?status=delivered&limit=1").Text(t, "pagination.total") == fmt.Sprint(taken)
 		})
 		leave()
@@ -392,7 +393,7 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		})
 		stopped := o.Get(t, replay)
 		if stopped.Text(t, "stopReason") != "webhook_disabled" || stopped.Text(t, "resumeFrom") != mine {
-			t.Errorf("the replay was to remember %s: %s", mine, stopped)
+			t.Errorf("the replay does not resume from %s after webhook_disabled: %s", mine, stopped)
 		}
 
 		o.Call(t, http.MethodPatch, h.Path(""), `{"status":"enabled"}`, harness.AsJSON).Want(t, http.StatusOK)
@@ -404,9 +405,9 @@ func TestReplayRemembersWhereItWasGone(t *testing.T) {
 		})
 		next := o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, stopped.Text(t, "resumeFrom"), begun.Text(t, "to"))).Want(t, http.StatusOK)
 		if next.Text(t, "events") != fmt.Sprint(payments-taken) {
-			t.Errorf("the next replay is %s, want the %d events that are left", next, payments-taken)
+			t.Errorf("the next replay is %s, want the %d events that are missing", next, payments-taken)
 		}
-		harness.Eventually(t, "all is taken", func() bool {
+		harness.Eventually(t, "all events are accepted", func() bool {
 			s.Clock.Advance(time.Second)
 			mu.Lock()
 			defer mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A shop with many endpoints gets its deliveries by steps: each event once at each endpoint.
+// A shop with many endpoints gets its deliveries in steps. Still each endpoint gets each event once.
 func TestManyEndpointsGetEachEventOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -37,11 +37,11 @@ func TestManyEndpointsGetEachEventOnce(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(got) != endpoints*payments {
-			t.Errorf("%d deliveries came, want %d", len(got), endpoints*payments)
+			t.Errorf("the endpoints got %d deliveries, want %d", len(got), endpoints*payments)
 		}
 		for which, n := range got {
 			if n != 1 {
-				t.Errorf("%s came %d times", which, n)
+				t.Errorf("%s came %d times, want once", which, n)
 			}
 		}
 	})

@@ -12,8 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// An endpoint that answered 410 is disabled together with the delivery that it refused: who sees it
-// disabled, enables it and begins a replay, finds no delivery of it still on its way (EVT-17).
+// A 410 disables the webhook and makes the refused delivery a dead letter at the same time. A shop
+// that sees the webhook disabled, enables it and begins a replay finds no delivery still on its way
+// (EVT-17).
 func TestGoneEndpointIsDisabledWithItsDelivery(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, dbtest.Postgres(t), &harness.Clock{})
@@ -37,11 +38,11 @@ func TestGoneEndpointIsDisabledWithItsDelivery(t *testing.T) {
 	_, err = tx.Exec(ctx, "SELECT id FROM deliveries FOR UPDATE")
 	harness.Must(t, err)
 	release()
-	harness.Eventually(t, "the outcome is being written", func() bool {
+	harness.Eventually(t, "the commit of the outcome waits for the lock", func() bool {
 		return query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")[0] != "0"
 	})
 	if status := o.Get(t, h.Path("")).Text(t, "status"); status != "enabled" {
-		t.Errorf("the webhook is %s before its delivery is a dead letter: who enables it now misses an event", status)
+		t.Errorf("the webhook is %s before its delivery is a dead letter: a shop that enables it now misses an event", status)
 	}
 	harness.Must(t, tx.Rollback(ctx))
 	harness.Eventually(t, "the webhook is disabled", func() bool { return o.Get(t, h.Path("")).Text(t, "status") == "disabled" })
@@ -50,8 +51,9 @@ func TestGoneEndpointIsDisabledWithItsDelivery(t *testing.T) {
 	}
 }
 
-// The address before said 410 of itself: what it had in hand is tried again at the one that the webhook
-// has now. A replay that left it out, for it was on its way, misses nothing.
+// The webhook's old address answers 410 after the webhook got a new one. The delivery is tried again
+// at the new address. So a replay that left the delivery out, because it was on its way, misses
+// nothing.
 func TestGoneOfTheAddressBeforeIsTriedAtTheNewOne(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -67,9 +69,9 @@ func TestGoneOfTheAddressBeforeIsTriedAtTheNewOne(t *testing.T) {
 		from := s.Clock.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		begun := o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q}`, from)).Want(t, http.StatusOK)
 		replay := h.Path("/replays/" + begun.Text(t, "id"))
-		harness.Eventually(t, "the replay left out what was on its way", func() bool { return o.Get(t, replay).Text(t, "leftOut") == "1" })
+		harness.Eventually(t, "the replay has left out the delivery on its way", func() bool { return o.Get(t, replay).Text(t, "leftOut") == "1" })
 		release()
-		harness.Eventually(t, "the event has come", func() bool {
+		harness.Eventually(t, "the event is at the new address, or a dead letter", func() bool {
 			s.Clock.Advance(10 * time.Second)
 			_, err := s.App.Webhooks.Dispatch(ctx)
 			harness.Must(t, err)
@@ -77,19 +79,19 @@ func TestGoneOfTheAddressBeforeIsTriedAtTheNewOne(t *testing.T) {
 		})
 		list := after.Deliveries()
 		if len(list) == 0 || list[0].Text("id") != event {
-			t.Fatalf("the event is a dead letter, and the replay is %s", o.Get(t, replay))
+			t.Fatalf("the new address does not have the event; the replay is %s", o.Get(t, replay))
 		}
 		harness.Eventually(t, "the replay is done", func() bool {
 			s.Clock.Advance(time.Second)
 			return o.Get(t, replay).Text(t, "status") == "done"
 		})
 		if status := o.Get(t, h.Path("")).Text(t, "status"); status != "enabled" {
-			t.Errorf("the webhook is %s for what another address said", status)
+			t.Errorf("the webhook is %s after a 410 of its old address, want enabled", status)
 		}
 	})
 }
 
-// A node that has not seen yet that a webhook was enabled gives nothing up that is for it.
+// A node that does not know yet that a webhook was enabled gives up none of its deliveries.
 func TestEventForAWebhookThatAnotherNodeEnabled(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -102,9 +104,9 @@ func TestEventForAWebhookThatAnotherNodeEnabled(t *testing.T) {
 	o.Create(t, harness.Card)
 	harness.Eventually(t, "a try has failed", func() bool { return h.Log(t, "?status=failed&limit=1").Text(t, "pagination.total") == "1" })
 	o.Call(t, http.MethodPatch, h.Path(""), `{"status":"disabled"}`, harness.AsJSON).Want(t, http.StatusOK)
-	c.Freeze() // what a node knows stays as it is
+	c.Freeze() // so that the nodes do not read the webhooks again
 	c.Advance(15 * time.Second)
-	harness.Eventually(t, "what was to be tried again is given up", func() bool {
+	harness.Eventually(t, "the failed delivery is a dead letter", func() bool {
 		_, err := there.App.Webhooks.Dispatch(ctx)
 		harness.Must(t, err)
 		return h.Log(t, "?status=dead_letter&limit=1").Text(t, "pagination.total") == "1"
@@ -120,7 +122,7 @@ func TestEventForAWebhookThatAnotherNodeEnabled(t *testing.T) {
 		c.Advance(time.Millisecond)
 		log := h.Log(t, "")
 		if n := h.Log(t, "?status=dead_letter&limit=1").Text(t, "pagination.total"); n != "1" {
-			t.Fatalf("an event for a webhook that is enabled was given up: %s", log)
+			t.Fatalf("a delivery to an enabled webhook is a dead letter: %s", log)
 		}
 		return h.Log(t, "?status=delivered&limit=1").Text(t, "pagination.total") == "1"
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// awaitInbox waits until the inbox has n deliveries, and lists them.
+// awaitInbox waits until the inbox has n deliveries, and returns the list.
 func awaitInbox(t *testing.T, h harness.Subscribed, n int) harness.Reply {
 	t.Helper()
 	var r harness.Reply
@@ -27,7 +27,7 @@ func awaitInbox(t *testing.T, h harness.Subscribed, n int) harness.Reply {
 	return r
 }
 
-// knock posts a delivery to a shop's inbox, as anybody may.
+// knock posts a delivery to a shop's inbox without credentials, as a stranger can.
 func knock(t *testing.T, o harness.Client, slug, body string, header map[string]string) harness.Reply {
 	t.Helper()
 	r := harness.Request{Method: http.MethodPost, Path: "/inbox/" + slug, Body: body, Header: http.Header{"Content-Type": {"application/json"}}}
@@ -52,20 +52,20 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			"headers":{%q:"<text>","X-Service-Event":"payment.completed","X-Service-Delivery":"<text>",
 			"webhook-id":%q,"webhook-timestamp":"<digits>","webhook-signature":"<text>"},"payload":%s}],
 			"pagination":{"total":1,"limit":50,"offset":0,"pages":1,"nextCursor":null}}`, sent.Text("id"), webhook.SignatureHeader, sent.Text("id"), sent.Body))
-		// Signed as for an endpoint of the shop's own, over these bytes.
+		// The inbox has the same bytes that the shop's own endpoint got, and their signature.
 		if !strings.Contains(string(r.Body), string(sent.Body)) {
-			t.Errorf("the inbox has another text than was sent: %s, sent %s", r, sent.Body)
+			t.Errorf("the inbox does not have the event as it was sent: %s, sent %s", r, sent.Body)
 		}
 		signature := r.Text(t, "data.0.headers."+webhook.SignatureHeader)
 		harness.Must(t, webhook.Verify(signature, sent.Body, h.Secret, s.Clock.Now(), webhook.Tolerance))
 		d := h.Last(t, "delivered")
 		if d.Text(t, "id") != r.Text(t, "data.0.deliveryId") || d.Text(t, "lastStatusCode") != "200" ||
 			r.Text(t, "data.0.headers.X-Service-Delivery") != "dlv_"+strings.TrimPrefix(d.Text(t, "id"), "wd_") {
-			t.Errorf("the inbox has %s, the log %s", r, d)
+			t.Errorf("the inbox has %s, but the log has %s", r, d)
 		}
 
-		// An address is public. It takes what the subscription's secret has signed
-		// for this shop, and nothing else.
+		// The inbox's address is public. It accepts only what is signed with the subscription's secret
+		// for this shop.
 		genuine := map[string]string{}
 		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			genuine[name] = r.Text(t, "data.0.headers."+name)
@@ -99,7 +99,7 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			}},
 		} {
 			if got := knock(t, o, c.slug, c.body, c.header).Problem(t); got != "401 invalid_token authentication_error" {
-				t.Errorf("%s: %s", name, got)
+				t.Errorf("%s: the answer is %s, want 401", name, got)
 			}
 		}
 		garbage := "no JSON"
@@ -107,24 +107,24 @@ func TestManagedInboxKeepsWhatWasSigned(t *testing.T) {
 			Refused(t, "400 invalid_request invalid_request_error")
 		knock(t, o, o.Shop.Slug, strings.Repeat(" ", 1<<20+1), genuine).Refused(t, "413 payload_too_large invalid_request_error")
 		awaitInbox(t, h, 1)
-		// What was sent over the network counts the same.
+		// A genuine delivery that comes over the network is accepted.
 		knock(t, o, o.Shop.Slug, body, genuine).Is(t, http.StatusOK, `{"ok":true}`)
 		awaitInbox(t, h, 2)
 
 		o.Simulate(t, id, "refunded").Want(t, http.StatusOK)
 		if r := awaitInbox(t, some, 1); r.Text(t, "data.0.event") != "payment.refunded" {
-			t.Errorf("the inbox for refunds got %s", r)
+			t.Errorf("the inbox for refunds got %s, want payment.refunded", r)
 		}
 		r = awaitInbox(t, h, 3)
 		if got := o.Get(t, h.Path("/inbox?limit=1&offset=2")); got.Text(t, "data.0.id") != r.Text(t, "data.2.id") || got.Text(t, "pagination.pages") != "3" {
-			t.Errorf("the last page is %s of %s", got, r)
+			t.Errorf("the last page is %s, want the last delivery of %s", got, r)
 		}
 		awaitInbox(t, theirs, 0)
 		o.As(o.Sandbox.Publishable).Get(t, h.Path("/inbox")).Refused(t, "403 key_kind_not_allowed permission_error")
 	})
 }
 
-// A shop has one address for its inboxes, of both environments.
+// The inboxes of a shop's two environments share one address.
 func TestInboxesOfTwoEnvironmentsNeverMix(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -151,7 +151,7 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 		o.Create(t, harness.Card)
 		before := awaitInbox(t, h, 1)
 		next := o.Post(t, h.Path("/rotate-secret"), "").Want(t, http.StatusOK).Text(t, "secret")
-		// What was signed before the rotation and comes after it is taken.
+		// A delivery that was signed before the rotation and comes after it is accepted.
 		header := map[string]string{}
 		for _, name := range []string{webhook.SignatureHeader, "X-Service-Event", "X-Service-Delivery"} {
 			header[name] = before.Text(t, "data.0.headers."+name)
@@ -163,18 +163,18 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := knock(t, o, o.Shop.Slug, string(list.Data[0].Payload), header); r.Status != http.StatusOK {
-			t.Errorf("signed with the secret before: %d %s", r.Status, r.Body)
+			t.Errorf("a delivery signed with the previous secret is answered %d %s, want 200", r.Status, r.Body)
 		}
 		o.Create(t, harness.Card)
 		signature := awaitInbox(t, h, 3).Text(t, "data.0.headers."+webhook.SignatureHeader)
 		if !strings.Contains(signature, ",v0=") || next == h.Secret {
-			t.Errorf("the signature after a rotation is %s", signature)
+			t.Errorf("the signature after a rotation is %s, want one by each of two different secrets", signature)
 		}
 	})
 }
 
-// A service refuses its own address to everybody's webhooks, unless it is a developer's.
-// Its own inbox works all the same.
+// Except on a developer's machine, the service refuses webhooks at loopback addresses. Its own
+// inbox still works.
 func TestInboxWorksWhereLoopbackIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.AllowPrivateWebhooks = false })
@@ -204,13 +204,13 @@ func TestInboxForgetsAfterThirtyDays(t *testing.T) {
 		s.Clock.Advance(25 * time.Hour)
 		trim()
 		if now := harness.IDs(t, awaitInbox(t, h, 1)); slices.Equal(now, old) {
-			t.Errorf("the inbox kept %v, the older one", now)
+			t.Errorf("the inbox kept %v: the older delivery", now)
 		}
 	})
 }
 
-// An event of a claim with much evidence is larger than the body of any request may be,
-// and arrives all the same.
+// An event of a claim with much evidence is larger than the limit of a request's body. It still
+// arrives.
 func TestEventLargerThanAnyRequestArrives(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -226,10 +226,10 @@ func TestEventLargerThanAnyRequestArrives(t *testing.T) {
 		harness.RuleClaim(t, o, payment, "won")
 		sent := endpoint.About(t, claim, 1)[0]
 		if len(sent.Body) < pieces*len(text) {
-			t.Errorf("the event has %d bytes, its claim's evidence %d", len(sent.Body), pieces*len(text))
+			t.Errorf("the event has %d bytes, but its claim's evidence has %d", len(sent.Body), pieces*len(text))
 		}
 		if r := awaitInbox(t, h, 1); !strings.Contains(string(r.Body), string(sent.Body)) {
-			t.Errorf("the inbox has %d bytes of the event's %d", len(r.Body), len(sent.Body))
+			t.Errorf("the inbox's answer of %d bytes does not contain the event of %d bytes", len(r.Body), len(sent.Body))
 		}
 	})
 }

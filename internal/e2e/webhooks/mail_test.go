@@ -21,7 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// withMail runs a test on each engine with a service that sends e-mails to a server.
+// withMail runs a test on each engine, with a service that sends its e-mails to the server in.
 func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *harness.Instance, in *mailtest.Server)) {
 	t.Helper()
 	t.Parallel()
@@ -31,7 +31,7 @@ func withMail(t *testing.T, o mailtest.Options, test func(t *testing.T, s *harne
 	})
 }
 
-// mailing starts a service that sends e-mails to a server.
+// mailing starts a service that sends its e-mails to the server in.
 func mailing(t *testing.T, database string, c *harness.Clock, in *mailtest.Server, configure ...func(*daemon.Config)) *harness.Instance {
 	t.Helper()
 	return harness.StartWith(t, database, c, func(config *daemon.Config) {
@@ -43,14 +43,15 @@ func mailing(t *testing.T, database string, c *harness.Clock, in *mailtest.Serve
 	})
 }
 
-// mailed waits until a server has taken so many e-mails.
+// mailed waits until the server has accepted n e-mails and none waits, and returns the accepted
+// ones.
 func mailed(t *testing.T, s *harness.Instance, in *mailtest.Server, n int) []mailtest.Mail {
 	t.Helper()
-	mailsUntil(t, s, fmt.Sprintf("%d e-mails have arrived", n), func() bool { return len(in.Taken()) >= n && waitingMails(t, s) == 0 })
+	mailsUntil(t, s, fmt.Sprintf("the server has accepted %d e-mails", n), func() bool { return len(in.Taken()) >= n && waitingMails(t, s) == 0 })
 	return in.Taken()
 }
 
-// mailsUntil lets the loop look for e-mails that are due until done says so.
+// mailsUntil sends the e-mails that are due, again and again, until done returns true.
 func mailsUntil(t *testing.T, s *harness.Instance, what string, done func() bool) {
 	t.Helper()
 	harness.Eventually(t, what, func() bool {
@@ -67,7 +68,8 @@ func waitingMails(t *testing.T, s *harness.Instance) int64 {
 	return n
 }
 
-// Who takes a key and adds a destination is noticed by the merchant, in his language.
+// An e-mail in the merchant's language reports a new payout destination: a thief with a stolen key
+// can add one.
 func TestNewWalletIsToldByEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -76,18 +78,18 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 			c.Mail.URL, c.Mail.Password, c.Mail.Roots = "smtp://cascada@"+mailtest.Host, "a secret", in.Roots
 			c.Mail.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 				if address != mailtest.Host+":587" {
-					t.Errorf("e-mails go to %s", address)
+					t.Errorf("e-mails go to %s, want %s:587", address, mailtest.Host)
 				}
 				return new(net.Dialer).DialContext(ctx, network, in.Address)
 			}
 		})
 		o := mailMerchant(t, s, "Café Ñandú", "ops@acme.example", tenant.Spanish)
-		harness.Sibling(t, o) // one e-mail, however many shops there are
+		harness.Sibling(t, o) // a merchant with two shops gets one e-mail
 		const body = `{"label":"Win a prize","type":"bank_account","currency":"MXN","destination":"` + harness.CLABE + `"}`
 		wallet := o.Production().Post(t, "/wallets", body).Want(t, http.StatusCreated)
 		id, added := wallet.Text(t, "id"), wallet.Text(t, "createdAt")
 		o.Production().Post(t, "/wallets", body).Want(t, http.StatusConflict)
-		o.Wallet(t) // in the sandbox, where it harms nobody
+		o.Wallet(t) // no e-mail: a sandbox wallet can get no money
 		m := mailed(t, s, in, 1)[0]
 		if m.From != "no-reply@pay.example.com" || m.To != "ops@acme.example" || !m.Encrypted || m.Login != "cascada" {
 			t.Errorf("the envelope is %s to %s, encrypted %t, by %q", m.From, m.To, m.Encrypted, m.Login)
@@ -105,23 +107,23 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 			at.Add(24 * time.Hour).Format("2006-01-02 15:04 UTC"), "DELETE " + s.URL + "/api/v1/wallets/" + id, "revoque",
 		} {
 			if !strings.Contains(m.Text, want) {
-				t.Errorf("the e-mail does not tell %q:\n%s", want, m.Text)
+				t.Errorf("the e-mail does not have %q:\n%s", want, m.Text)
 			}
 		}
 		if strings.Contains(m.Raw, harness.CLABE) || strings.Contains(m.Text, o.Live.Secret) || strings.Contains(m.Raw, "prize") {
-			t.Errorf("the e-mail tells too much:\n%s", m.Text)
+			t.Errorf("the e-mail has the account number, the key or the label:\n%s", m.Text)
 		}
-		// It was sent, and nothing more follows.
+		// No second e-mail follows.
 		s.Clock.Advance(pay.MailLife)
 		_, err = s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if n := len(in.Came()); n != 1 {
-			t.Errorf("%d e-mails came, want 1", n)
+			t.Errorf("the server got %d e-mails, want 1", n)
 		}
 	})
 }
 
-// mailMerchant makes a merchant with an address.
+// mailMerchant makes a merchant with an e-mail address and a language.
 func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language tenant.Language) harness.Client {
 	t.Helper()
 	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
@@ -129,7 +131,8 @@ func mailMerchant(t *testing.T, s *harness.Instance, name, email string, languag
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }
 
-// mailTries asks how often a service tried to send an e-mail, by what came of it.
+// mailTries returns the counts of the service's tries to send an e-mail, by outcome, and whether they
+// are as given.
 func mailTries(s *harness.Instance, sent, retried, failed int64) (told string, as bool) {
 	n := s.App.Mails.MailTries()
 	return fmt.Sprintf("%v", n), n[mails.MailSent] == sent && n[mails.MailRetried] == retried && n[mails.MailFailed] == failed
@@ -140,34 +143,34 @@ func TestEmailIsTriedUntilItIsTaken(t *testing.T) {
 		in.Answers(func(mailtest.Mail) error { return mailtest.Reply(451, "greylisted, try again") })
 		s.NewShop(t).Production().Wallet(t)
 		for i, pause := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute} {
-			mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, int64(i+1), 0); return as })
+			mailsUntil(t, s, "the e-mail was tried once more", func() bool { _, as := mailTries(s, 0, int64(i+1), 0); return as })
 			s.Clock.Advance(pause - 10*time.Second)
 			if _, err := s.App.Mails.SendMails(ctx); err != nil || len(in.Came()) != i+1 {
-				t.Fatalf("before %s are over %d e-mails came (%v), want %d", pause, len(in.Came()), err, i+1)
+				t.Fatalf("before a pause of %s is over the server got %d e-mails (%v), want %d", pause, len(in.Came()), err, i+1)
 			}
 			if i == 2 {
 				in.Answers(nil)
 			}
 			s.Clock.Advance(10 * time.Second)
 		}
-		mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 3, 0); return as })
+		mailsUntil(t, s, "the e-mail is sent", func() bool { _, as := mailTries(s, 1, 3, 0); return as })
 		if n := len(in.Came()); n != 4 || waitingMails(t, s) != 0 {
-			t.Errorf("%d e-mails came, want 4", n)
+			t.Errorf("the server got %d e-mails and %d wait, want 4 and 0", n, waitingMails(t, s))
 		}
 	})
 }
 
-// What a server refuses for good is not tried again, and the operator hears of it.
+// An e-mail that the server refuses for good is not tried again, and the log says so.
 func TestRefusedEmailIsGivenUp(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		in.Refuses(func(string) error { return mailtest.Reply(550, "no such user ops@acme.example") })
 		s.NewShop(t).Production().Wallet(t)
-		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 0, 1); return as })
+		mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 0, 0, 1); return as })
 		s.Log.Mu.Lock()
 		lines := strings.Join(s.Log.Lines, "\n")
 		s.Log.Mu.Unlock()
 		if strings.Contains(lines, "acme.example") {
-			t.Errorf("the log names the address: %s", lines)
+			t.Errorf("the log has the merchant's address: %s", lines)
 		}
 		s.Log.Take(t, "an e-mail is given up")
 		in.Refuses(nil)
@@ -175,27 +178,27 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 		_, err := s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if told, as := mailTries(s, 0, 0, 1); !as || len(in.Came()) != 0 {
-			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+			t.Errorf("the server got %d e-mails, want 0; the service counts the tries %s", len(in.Came()), told)
 		}
 	})
 }
 
-// Nobody takes it for two days.
+// An e-mail that the server does not accept for two days is given up.
 func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
 	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
-		s.NewShop(t).Production().Wallet(t) // the server wants a login: that is the operator's to mend, and refuses no e-mail for good
-		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		s.NewShop(t).Production().Wallet(t) // the server wants a login: the operator can mend that, so the e-mail is not refused for good
+		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
 		s.Clock.Advance(pay.MailLife - time.Minute)
-		mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
+		mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
 		s.Log.Take(t, "an e-mail is given up")
 		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
-			t.Errorf("%d e-mails came, and the service counts %s", len(in.Came()), told)
+			t.Errorf("the server got %d e-mails, want 0; the service counts the tries %s", len(in.Came()), told)
 		}
 	})
 }
 
-// Of an e-mail whose answer never came nobody knows whether it is kept: it is sent again, and its
-// receiver can tell that it is the same.
+// When the server's answer never comes, it is unknown whether the server has the e-mail. So the
+// service sends it again, byte for byte, and the receiver can see that it is the same.
 func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -203,7 +206,7 @@ func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 		in.Answers(in.Hang)
 		s := mailing(t, database, &harness.Clock{}, in, func(c *daemon.Config) { c.Mail.Timeout = 200 * time.Millisecond })
 		s.NewShop(t).Production().Wallet(t)
-		mailsUntil(t, s, "it was tried", func() bool {
+		mailsUntil(t, s, "the e-mail was tried", func() bool {
 			told, _ := mailTries(s, 0, 0, 0)
 			return len(in.Came()) > 0 && strings.Contains(told, "retried:1")
 		})
@@ -211,13 +214,13 @@ func TestEmailWithoutAnAnswerIsSentAgain(t *testing.T) {
 		s.Clock.Advance(time.Minute)
 		mailed(t, s, in, 1)
 		if came := in.Came(); len(came) != 2 || came[0].Raw != came[1].Raw {
-			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+			t.Errorf("the server got %d e-mails, want the same one twice: %+v", len(came), came)
 		}
 	})
 }
 
-// A node that ends after the server has an e-mail, and before that is written, leaves it to
-// another one.
+// A node ends after the server got an e-mail and before the outcome is written. Another node sends
+// the e-mail again.
 func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -225,25 +228,25 @@ func TestEmailOfANodeThatEndedIsSentAgain(t *testing.T) {
 		in.Answers(in.Hang)
 		s := mailing(t, database, &harness.Clock{}, in)
 		s.NewShop(t).Production().Wallet(t)
-		harness.Eventually(t, "the server has it", func() bool { return len(in.Came()) == 1 })
+		harness.Eventually(t, "the server has the e-mail", func() bool { return len(in.Came()) == 1 })
 		s.End(t)
 		if told, as := mailTries(s, 0, 0, 0); !as {
-			t.Errorf("the node noted %s, want nothing", told)
+			t.Errorf("the node counted the tries %s, want none", told)
 		}
 		in.Answers(nil)
 		s.Clock.Advance(4 * time.Minute) // the lease ends
 		next := mailing(t, database, s.Clock, in)
 		mailed(t, next, in, 1)
 		if came := in.Came(); len(came) != 2 || came[0].Header.Get("Message-ID") != came[1].Header.Get("Message-ID") {
-			t.Errorf("%d e-mails came, want the same one twice: %+v", len(came), came)
+			t.Errorf("the server got %d e-mails, want the same one twice: %+v", len(came), came)
 		}
 	})
 }
 
-// Nodes send an e-mail once, whoever of them wrote it.
+// Two nodes send each e-mail once, whichever of them wrote it.
 func TestNodesSendAnEmailOnce(t *testing.T) {
 	t.Parallel()
-	const wallets = 20 // as many as a merchant is told of in a day
+	const wallets = 20 // as many e-mails as a merchant gets in a day
 	in, database, c := mailtest.Start(t, mailtest.Options{}), dbtest.Postgres(t), &harness.Clock{}
 	nodes := []*harness.Instance{mailing(t, database, c, in), mailing(t, database, c, in)}
 	o := nodes[0].NewShop(t)
@@ -266,11 +269,12 @@ func TestNodesSendAnEmailOnce(t *testing.T) {
 		of[m.Header.Get("Message-ID")] = true
 	}
 	if n := len(in.Came()); n != wallets || len(of) != wallets {
-		t.Errorf("%d e-mails came, %d different ones, want %d", n, len(of), wallets)
+		t.Errorf("the server got %d e-mails, %d of them different, want %d", n, len(of), wallets)
 	}
 }
 
-// Without a mail server nothing is written for it; what waits when it is taken away is not kept.
+// Without a mail server the service writes no e-mails. E-mails that wait when the server is removed
+// from the configuration are given up after two days.
 func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, database string) {
@@ -279,57 +283,57 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		silent := harness.Start(t, database, &harness.Clock{})
 		silent.NewShop(t).Production().Wallet(t)
 		if n := waitingMails(t, silent); n != 0 {
-			t.Errorf("without a server %d e-mails wait", n)
+			t.Errorf("without a mail server %d e-mails wait, want 0", n)
 		}
 		silent.End(t)
 		s := mailing(t, database, silent.Clock, in)
 		o := s.NewShop(t)
 		o.Production().Wallet(t)
-		mailsUntil(t, s, "it was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
+		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
 		s.End(t)
 		after := harness.Start(t, database, silent.Clock)
 		after.Clock.Advance(pay.MailLife - time.Hour)
 		if _, err := after.App.Mails.SendMails(ctx); err != nil || waitingMails(t, after) != 1 {
-			t.Errorf("an e-mail that another node may send is given up (%v)", err)
+			t.Errorf("an e-mail that another node can still send was given up (%v)", err)
 		}
 		after.Clock.Advance(2 * time.Hour)
-		mailsUntil(t, after, "it is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
+		mailsUntil(t, after, "the e-mail is given up", func() bool { _, as := mailTries(after, 0, 0, 1); return as })
 		after.Log.Take(t, "an e-mail is given up")
 		if waiting := waitingMails(t, after); waiting != 0 || len(in.Taken()) != 0 {
-			t.Errorf("%d e-mails were taken, and %d wait", len(in.Taken()), waiting)
+			t.Errorf("the server accepted %d e-mails and %d wait, want 0 and 0", len(in.Taken()), waiting)
 		}
 	})
 }
 
-// A merchant's name and address put nothing into an e-mail but themselves.
+// A merchant's name and address cannot inject headers, text or recipients into an e-mail.
 func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		named := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
-		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // from before it was checked
+		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // as in a row from before the service checked it
 		named.Production().Wallet(t)
 		m := mailed(t, s, in, 1)[0]
 		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
-			t.Errorf("to %s, the subject is %q, headers %v", m.To, m.Subject, m.Header)
+			t.Errorf("the e-mail goes to %s with the subject %q, want ops@acme.example and %q; the headers are %v", m.To, m.Subject, want, m.Header)
 		}
 		if first, _, _ := strings.Cut(m.Text, "\n"); first != "Acme Bcc: all@example.com Call +1 555," {
-			t.Errorf("the text begins %q", first)
+			t.Errorf("the first line is %q, want the name on one line", first)
 		}
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
 			o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
-			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // from before it was checked
+			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // as in a row from before the service checked it
 			o.Production().Wallet(t)
-			mailsUntil(t, s, "it is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
+			mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
 		}
 		s.Log.Take(t, "an e-mail is given up")
 		if n := len(in.Came()); n != 1 {
-			t.Errorf("%d e-mails came, want 1", n)
+			t.Errorf("the server got %d e-mails, want 1", n)
 		}
 	})
 }
 
-// /metrics tells what came of e-mails, with labels that have an end.
+// /metrics counts e-mails by outcome. The label has few values, so the number of series is bounded.
 func TestMetricsTellOfEmails(t *testing.T) {
 	t.Parallel()
 	in := mailtest.Start(t, mailtest.Options{})
@@ -339,7 +343,7 @@ func TestMetricsTellOfEmails(t *testing.T) {
 	harness.Must(t, l.Close())
 	s := mailing(t, dbtest.SQLite(t), &harness.Clock{}, in, func(c *daemon.Config) { c.Metrics = address })
 	s.NewShop(t).Production().Wallet(t)
-	mailsUntil(t, s, "it was taken", func() bool { _, as := mailTries(s, 1, 0, 0); return as })
+	mailsUntil(t, s, "the e-mail is sent", func() bool { _, as := mailTries(s, 1, 0, 0); return as })
 	r, err := http.Get("http://" + address + "/metrics")
 	harness.Must(t, err)
 	defer r.Body.Close()
@@ -355,7 +359,7 @@ func TestMetricsTellOfEmails(t *testing.T) {
 	}
 }
 
-// clabeOf is the nth account of a bank in Mexico.
+// clabeOf returns the CLABE of a Mexican bank's nth account, with its check digit.
 func clabeOf(n int) string {
 	text := fmt.Sprintf("032180%011d", n)
 	sum := 0
@@ -365,7 +369,8 @@ func clabeOf(n int) string {
 	return text + fmt.Sprint((10-sum%10)%10)
 }
 
-// A tenant that adds wallets without an end is told twenty times a day, and has nobody else wait.
+// A merchant that adds very many wallets gets twenty e-mails a day, and does not delay other
+// merchants' e-mails.
 func TestMerchantGetsSoManyMailsADay(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		flood := mailMerchant(t, s, "Flood", "flood@flood.example", tenant.English).Production()
@@ -387,10 +392,10 @@ func TestMerchantGetsSoManyMailsADay(t *testing.T) {
 			}
 			return flooded, victims
 		}
-		harness.Eventually(t, "the victim's came", func() bool { _, n := count(); return n == 1 })
-		harness.Eventually(t, "twenty came", func() bool { n, _ := count(); return n == 20 })
+		harness.Eventually(t, "the other merchant has its e-mail", func() bool { _, n := count(); return n == 1 })
+		harness.Eventually(t, "the merchant with many wallets has 20 e-mails", func() bool { n, _ := count(); return n == 20 })
 		s.Clock.Advance(25 * time.Hour)
 		add(flood, 31)
-		harness.Eventually(t, "the next day's came", func() bool { n, _ := count(); return n == 21 })
+		harness.Eventually(t, "the next day's e-mail has come", func() bool { n, _ := count(); return n == 21 })
 	})
 }

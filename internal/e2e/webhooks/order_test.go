@@ -13,17 +13,17 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// watch looks at what is under way at an endpoint, and holds it there.
+// watch counts the deliveries that are on their way to an endpoint, and holds them.
 type watch struct {
-	mu      sync.Mutex // owns what follows
-	open    map[string]int
-	most    int // objects at a time
-	doubled []string
-	held    chan struct{} // closed: nothing is held
-	fail    map[string]int
+	mu      sync.Mutex     // guards the fields below
+	open    map[string]int // deliveries on their way, by object
+	most    int            // the largest number of objects at a time
+	doubled []string       // objects with two deliveries at a time
+	held    chan struct{}  // when closed, no delivery is held
+	fail    map[string]int // how many more deliveries to answer with 500, by event type
 }
 
-// watched makes an endpoint that holds what it gets until it is released.
+// watched makes an endpoint hold its deliveries until release.
 func watched(r *harness.Receiver) *watch {
 	w := &watch{open: map[string]int{}, held: make(chan struct{}), fail: map[string]int{}}
 	r.Answers(func(out http.ResponseWriter, in *http.Request) {
@@ -67,7 +67,8 @@ func (w *watch) busy() int {
 	return len(w.open)
 }
 
-// inOrder fails the test unless the events of each object came by their numbers, each once.
+// inOrder fails the test unless the events of each object came in the order of their sequence
+// numbers, each once.
 func inOrder(t *testing.T, r *harness.Receiver) {
 	t.Helper()
 	last := map[string]int64{}
@@ -92,22 +93,22 @@ func TestEventsOfAnObjectComeOneAfterTheOther(t *testing.T) {
 		for range payments {
 			o.Create(t, harness.PaidByShopper, "Sandbox-Simulate: paid")
 		}
-		harness.Eventually(t, "one event of each payment is under way", func() bool { return w.busy() == payments })
+		harness.Eventually(t, "one event of each payment is on its way", func() bool { return w.busy() == payments })
 		if n := len(endpoint.Deliveries()); n != payments {
-			t.Errorf("%d events were sent while the first of each object were under way, want %d", n, payments)
+			t.Errorf("%d events were sent while the first event of each payment was on its way, want %d", n, payments)
 		}
 		w.release()
 		endpoint.Await(t, 2*payments)
 		dispatchAll(t, s)
 		inOrder(t, endpoint)
 		if len(w.doubled) > 0 {
-			t.Errorf("two events at a time were under way of %v", w.doubled)
+			t.Errorf("two events at a time were on their way of the payments %v", w.doubled)
 		}
 	})
 }
 
-// A receiver that stumbles once is told in the order of the events; one that goes on to fail
-// is told what it can take.
+// A receiver that fails once still gets the events in order. If the retry fails too, the later
+// events wait no longer.
 func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -118,14 +119,14 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 		w.fail["payment.completed"] = 1
 		o.Create(t, harness.PaidByShopper, "Sandbox-Simulate: paid")
 		endpoint.Await(t, 1)
-		other := o.Create(t, harness.Card) // nobody else waits
+		other := o.Create(t, harness.Card) // an event of another payment does not wait
 		harness.Eventually(t, "another payment's event has come", func() bool {
 			return slices.ContainsFunc(endpoint.Deliveries(), func(d harness.Received) bool { return d.Text("data.object.id") == other })
 		})
 		awaitRetry(t, s, delays[0])
 		got := endpoint.Await(t, 4)
 		if list := harness.Types(got); list != "payment.completed payment.completed payment.completed payment.captured" {
-			t.Errorf("after one failure there came %s", list)
+			t.Errorf("with one failure the endpoint got %s, want payment.captured last", list)
 		}
 		w.mu.Lock()
 		w.fail["payment.completed"] = 2
@@ -133,20 +134,20 @@ func TestLaterEventsWaitForTheFirstRetryAlone(t *testing.T) {
 		o.Create(t, harness.PaidByShopper, "Sandbox-Simulate: paid")
 		endpoint.Await(t, 5)
 		awaitRetry(t, s, delays[0])
-		harness.Eventually(t, "the alias has come while payment.completed fails", func() bool {
+		harness.Eventually(t, "payment.captured has come while payment.completed fails", func() bool {
 			s.Clock.Advance(time.Second)
 			got := endpoint.Deliveries()
 			return got[len(got)-1].Text("type") == "payment.captured"
 		})
 		awaitRetry(t, s, delays[1])
 		if list := harness.Types(endpoint.Await(t, 8)[4:]); list != "payment.completed payment.completed payment.captured payment.completed" {
-			t.Errorf("after two failures there came %s", list)
+			t.Errorf("with two failures the endpoint got %s, want payment.captured before the second retry", list)
 		}
 	})
 }
 
-// What is written right after a failure waits too, also while the outcome is on its way to the
-// database.
+// An event that is written right after a failure waits for the retry too, even while the failure is
+// not in the database yet.
 func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		const payments = 5 // more failures would open the circuit
@@ -161,8 +162,8 @@ func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
 			all.Go(func() { o.Post(t, "/payments", harness.PaidByShopper) })
 		}
 		all.Wait()
-		harness.Eventually(t, "all have come", func() bool {
-			s.Clock.Advance(50 * time.Millisecond) // what waits does so for a minute at most
+		harness.Eventually(t, "all events have come", func() bool {
+			s.Clock.Advance(50 * time.Millisecond) // slowly: an event waits at most a minute
 			return len(endpoint.Deliveries()) >= 3*payments
 		})
 		of := map[string][]string{}
@@ -172,13 +173,13 @@ func TestAnEventRightAfterAFailureWaitsForTheRetry(t *testing.T) {
 		}
 		for id, got := range of {
 			if slices.Index(got, "payment.pending") < slices.Index(got[1:], "payment.created")+1 {
-				t.Errorf("%s: %v", id, got)
+				t.Errorf("payment %s: the events came as %v, want payment.pending after the retry of payment.created", id, got)
 			}
 		}
 	})
 }
 
-// A person's replay waits for nobody.
+// A replay that a person requests does not wait for other events of the object.
 func TestReplayOfOneDeliveryWaitsForNoOther(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -201,7 +202,7 @@ func TestReplayOfOneDeliveryWaitsForNoOther(t *testing.T) {
 	})
 }
 
-// Another node wrote the later event: it waits until the earlier one was taken.
+// A later event that another node wrote waits until the earlier one is accepted.
 func TestEventsOfAnObjectComeInOrderFromTwoNodes(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -217,13 +218,13 @@ func TestEventsOfAnObjectComeInOrderFromTwoNodes(t *testing.T) {
 	const payments = 5
 	for range payments {
 		payment := o.Create(t, harness.Card)
-		harness.Eventually(t, "payment.completed is under way", func() bool {
+		harness.Eventually(t, "payment.completed is on its way", func() bool {
 			got := endpoint.Deliveries()
 			return len(got) > 0 && got[len(got)-1].Text("data.object.id") == payment
 		})
 		there.Refund(t, payment, `{"amount":1}`)
 	}
-	harness.Eventually(t, "the other node has looked at what it wrote", func() bool {
+	harness.Eventually(t, "the other node has postponed its events", func() bool {
 		for _, e := range []*harness.Instance{a, b} {
 			_, err := e.App.Webhooks.Dispatch(ctx)
 			harness.Must(t, err)
@@ -231,13 +232,13 @@ func TestEventsOfAnObjectComeInOrderFromTwoNodes(t *testing.T) {
 		return b.App.Webhooks.Postponed() >= payments
 	})
 	if n := len(endpoint.Deliveries()); n != payments {
-		t.Errorf("%d events were sent while the first of each payment was under way, want %d: %s", n, payments, harness.Types(endpoint.Deliveries()))
+		t.Errorf("%d events were sent while the first event of each payment was on its way, want %d: %s", n, payments, harness.Types(endpoint.Deliveries()))
 	}
 	w.release()
 	endpoint.Await(t, 2*payments)
 	dispatchAll(t, a)
 	inOrder(t, endpoint)
 	if len(w.doubled) > 0 {
-		t.Errorf("two events at a time were under way of %v", w.doubled)
+		t.Errorf("two events at a time were on their way of the payments %v", w.doubled)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// Whoever reads PostgreSQL's log looks for what went wrong. A request that comes again, or a
-// provider that tells something twice, is an ordinary day, and leaves no error there.
+// An operator reads PostgreSQL's log to find what went wrong. Repeated requests and repeated
+// notifications are normal, so they leave no error there.
 func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
@@ -65,8 +65,8 @@ func TestReplaysLeaveNoErrorInPostgreSQLsLog(t *testing.T) {
 	quiet(t)
 }
 
-// Requests that truly come at the same time may lose a race that only the write itself finds.
-// What PostgreSQL logs of it says that it is harmless.
+// Of requests that come at the same moment, some lose a race that only their write finds. The line
+// in PostgreSQL's log says that this is harmless.
 func TestRacesAreExplainedInPostgreSQLsLog(t *testing.T) {
 	t.Parallel()
 	server := dbtest.Alone(t)
@@ -91,13 +91,13 @@ func TestRacesAreExplainedInPostgreSQLsLog(t *testing.T) {
 		all.Wait()
 		for _, id := range made {
 			if id != made[0] {
-				t.Errorf("one key made the payments %s", made)
+				t.Errorf("one idempotency key made the payments %s, want one payment", made)
 			}
 		}
 	}
 	for _, line := range server.Errors() {
 		if !strings.Contains(line, "this is no fault") {
-			t.Errorf("PostgreSQL's log does not say what this is: %s", line)
+			t.Errorf("this line of PostgreSQL's log does not say that it is harmless: %s", line)
 		}
 	}
 }

@@ -11,20 +11,21 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 )
 
-// A webhook that is disabled stops its replay at once, also where it is enabled again before the
-// replay looks: what came due meanwhile is a dead letter, and would be missed (EVT-17).
+// Disabling a webhook stops its replay, even if the webhook is enabled again before the replay
+// looks. Deliveries that become due in between are dead letters, so a replay that goes on would miss
+// them (EVT-17).
 func TestReplayStopsWhereItsWebhookWasDisabledForAMoment(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		endpoint := s.Receive(t)
 		h := o.Hook(t, endpoint.URL, `"payment.completed"`)
-		const payments = 60 // more than a step, and a step is more than goes at a time
+		const payments = 60 // more than one step (50), and a step is more than goes at a time (32)
 		span := manyPayments(t, o, s, endpoint, payments)
 		held := make(chan struct{})
 		release := sync.OnceFunc(func() { close(held) })
 		t.Cleanup(release)
 		took := map[string]bool{}
-		var mu sync.Mutex // owns took
+		var mu sync.Mutex // guards took
 		endpoint.Answers(func(w http.ResponseWriter, r *http.Request) {
 			<-held
 			mu.Lock()
@@ -32,15 +33,15 @@ func TestReplayStopsWhereItsWebhookWasDisabledForAMoment(t *testing.T) {
 			mu.Unlock()
 			w.WriteHeader(http.StatusNoContent)
 		})
-		s.Clock.Freeze() // the replay does not look
+		s.Clock.Freeze() // so that the replay does not look at the webhook
 		begun := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK)
 		replay := h.Path("/replays/" + begun.Text(t, "id"))
-		harness.Eventually(t, "a step is begun", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
-		s.Clock.Advance(999 * time.Millisecond) // all of it is due
+		harness.Eventually(t, "the replay's first step is sent", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
+		s.Clock.Advance(999 * time.Millisecond) // now the whole step is due
 		endpoint.Await(t, payments+32)
 		o.Call(t, http.MethodPatch, h.Path(""), `{"status":"disabled"}`, harness.AsJSON).Want(t, http.StatusOK)
 		release()
-		harness.Eventually(t, "what was not under way is given up", func() bool {
+		harness.Eventually(t, "the other 18 deliveries are dead letters", func() bool {
 			_, err := s.App.Webhooks.Dispatch(ctx)
 			harness.Must(t, err)
 			return h.Log(t, "?status=dead_letter&limit=1").Text(t, "pagination.total") == "18" && h.Log(t, "?status=pending&limit=1").Text(t, "pagination.total") == "0"
@@ -57,21 +58,22 @@ func TestReplayStopsWhereItsWebhookWasDisabledForAMoment(t *testing.T) {
 		}
 		ended := wait(replay)
 		if ended.Text(t, "status") != "stopped" || ended.Text(t, "stopReason") != "webhook_disabled" {
-			t.Fatalf("18 of its events were never tried, and the replay is %s", ended)
+			t.Fatalf("18 events were never tried, but the replay is %s, want stopped by webhook_disabled", ended)
 		}
 		next := o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, ended.Text(t, "resumeFrom"), begun.Text(t, "to"))).Want(t, http.StatusOK)
 		if ended := wait(h.Path("/replays/" + next.Text(t, "id"))); ended.Text(t, "status") != "done" {
-			t.Errorf("the next replay is %s", ended)
+			t.Errorf("the next replay ended as %s, want done", ended)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if len(took) != payments {
-			t.Errorf("%d events were taken, want %d", len(took), payments)
+			t.Errorf("the endpoint accepted %d events, want %d", len(took), payments)
 		}
 	})
 }
 
-// A replay whose end is to come ends now, and the same request gets it.
+// A replay with an end in the future covers the period until now. Repeating the request returns the
+// same replay.
 func TestReplayUntilAMomentToComeIsBegunOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -85,7 +87,7 @@ func TestReplayUntilAMomentToComeIsBegunOnce(t *testing.T) {
 		span := fmt.Sprintf(`{"from":%q,"to":"2120-01-01"}`, s.Clock.Now().Add(-24*time.Hour).UTC().Format(time.RFC3339))
 		begun := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK)
 		if again := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK); again.Text(t, "id") != begun.Text(t, "id") {
-			t.Errorf("the same request got another replay: %s", again)
+			t.Errorf("the repeated request returns another replay: %s", again)
 		}
 		release()
 		harness.Eventually(t, "the replay is done", func() bool {
@@ -95,8 +97,8 @@ func TestReplayUntilAMomentToComeIsBegunOnce(t *testing.T) {
 	})
 }
 
-// A replay goes to where the webhook leads when each of its deliveries leaves, whatever the address
-// before did with what it had.
+// A replay sends each delivery to the webhook's address of that moment, whatever the old address did
+// with its deliveries.
 func TestReplayFollowsItsWebhookToAnotherAddress(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		for name, answer := range map[string]http.HandlerFunc{
@@ -119,19 +121,19 @@ func TestReplayFollowsItsWebhookToAnotherAddress(t *testing.T) {
 				harness.Must(t, err)
 				return o.Get(t, replay).Text(t, "status") == "done"
 			})
-			harness.Eventually(t, "all is taken", func() bool {
+			harness.Eventually(t, "all events are delivered", func() bool {
 				s.Clock.Advance(time.Second)
 				return h.Log(t, "?status=delivered&limit=1").Text(t, "pagination.total") == fmt.Sprint(payments)
 			})
 			if ended := o.Get(t, replay); ended.Text(t, "sent") != fmt.Sprint(payments) {
-				t.Errorf("where the first address %s the replay is %s", name, ended)
+				t.Errorf("when the old address %s the replay ends as %s, want %d sent", name, ended, payments)
 			}
 		}
 	})
 }
 
-// Two nodes are asked at once: one replay begins, and whoever asked for another one is told which;
-// a stop on both is one stop.
+// Two nodes get requests for replays at the same time. One replay begins, and the refusals of the
+// others name it. A stop at both nodes is one stop.
 func TestReplayIsBegunAndStoppedOnceByTwoNodes(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Postgres(t)
@@ -166,11 +168,11 @@ func TestReplayIsBegunAndStoppedOnceByTwoNodes(t *testing.T) {
 			case http.StatusConflict:
 				ids[r.Text(t, "error.details.replayId")] = true
 			default:
-				t.Errorf("of two nodes one says %s", r)
+				t.Errorf("a node answers %s, want 200 or 409", r)
 			}
 		}
 		if len(ids) != 1 {
-			t.Fatalf("%d replays began or were named: %v", len(ids), ids)
+			t.Fatalf("%d replays began or were named, want 1: %v", len(ids), ids)
 		}
 		for id := range ids {
 			stops := make([]harness.Reply, 4)
@@ -182,7 +184,7 @@ func TestReplayIsBegunAndStoppedOnceByTwoNodes(t *testing.T) {
 			all.Wait()
 			for _, r := range stops {
 				if r.Status != http.StatusOK || r.Text(t, "status") != "stopped" || r.Text(t, "updatedAt") != stops[0].Text(t, "updatedAt") {
-					t.Errorf("the stop says %s and %s", r, stops[0])
+					t.Errorf("two stops answer %s and %s, want the same stopped replay", r, stops[0])
 				}
 			}
 		}
@@ -190,8 +192,7 @@ func TestReplayIsBegunAndStoppedOnceByTwoNodes(t *testing.T) {
 	release()
 }
 
-// A replay that is stopped while it runs and begun anew from where it was, again and again, leaves
-// nothing out.
+// A replay that is stopped and resumed from its place again and again misses no event.
 func TestReplayThatIsStoppedAndResumedLeavesNothingOut(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -217,7 +218,7 @@ func TestReplayThatIsStoppedAndResumedLeavesNothingOut(t *testing.T) {
 				break
 			}
 			id = o.Post(t, h.Path("/replay"), fmt.Sprintf(`{"from":%q,"to":%q}`, r.Text(t, "resumeFrom"), to)).Want(t, http.StatusOK).Text(t, "id")
-			if round > 5 { // and then it is let go
+			if round > 5 { // then let it run to its end
 				harness.Eventually(t, "the replay is done", func() bool {
 					s.Clock.Advance(time.Second)
 					return o.Get(t, h.Path("/replays/"+id)).Text(t, "status") == "done"
@@ -229,12 +230,12 @@ func TestReplayThatIsStoppedAndResumedLeavesNothingOut(t *testing.T) {
 			seen[d.Text("id")] = true
 		}
 		if len(seen) != payments {
-			t.Errorf("%d events came again, want %d", len(seen), payments)
+			t.Errorf("the replays sent %d different events, want %d", len(seen), payments)
 		}
 	})
 }
 
-// A deleted webhook takes its replay with it.
+// Deleting a webhook ends its replay.
 func TestReplayEndsWithItsWebhook(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -247,7 +248,7 @@ func TestReplayEndsWithItsWebhook(t *testing.T) {
 		endpoint.Answers(func(w http.ResponseWriter, _ *http.Request) { <-held; w.WriteHeader(http.StatusNoContent) })
 		begun := o.Post(t, h.Path("/replay"), span).Want(t, http.StatusOK)
 		replay := h.Path("/replays/" + begun.Text(t, "id"))
-		harness.Eventually(t, "a step is begun", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
+		harness.Eventually(t, "the replay's first step is sent", func() bool { return o.Get(t, replay).Text(t, "sent") == "50" })
 		o.Call(t, http.MethodDelete, h.Path(""), "").Want(t, http.StatusOK)
 		release()
 		for range 5 {
@@ -259,7 +260,7 @@ func TestReplayEndsWithItsWebhook(t *testing.T) {
 		o.Get(t, replay).Refused(t, "404 webhook_not_found invalid_request_error")
 		o.Post(t, replay+"/stop", "").Refused(t, "404 webhook_not_found invalid_request_error")
 		if n := len(endpoint.Deliveries()); n > 60+50 {
-			t.Errorf("%d deliveries came to a deleted webhook", n-60-50)
+			t.Errorf("%d deliveries were begun after the webhook was deleted, want 0", n-60-50)
 		}
 	})
 }

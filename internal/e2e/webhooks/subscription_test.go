@@ -30,13 +30,13 @@ func TestSubscriptionShowsItsSecretOnce(t *testing.T) {
 			shown("https://shop.example/hooks?a=1", `["payment.completed","claim.opened"]`, "false", `"the shop's own"`, "")))
 		a, b := first.Text(t, "secret"), second.Text(t, "secret")
 		if a == b || !strings.HasSuffix(a, strings.TrimPrefix(first.Text(t, "secretPreview"), "whsec_…")) {
-			t.Errorf("the secrets are %s and %s, the first is previewed as %s", a, b, first.Text(t, "secretPreview"))
+			t.Errorf("the secrets are %s and %s, want two different ones; the preview of the first is %s", a, b, first.Text(t, "secretPreview"))
 		}
 
-		// All events are all, whatever else is named.
+		// "*" includes every other name.
 		o.Post(t, "/webhooks", `{"url":"https://shop.example","events":["payment.completed","*"]}`).Is(t, http.StatusCreated,
 			shown("https://shop.example", `["*"]`, "false", "null", secret))
-		// Every event can be asked for, by its name.
+		// A webhook can name every event type.
 		var names []string
 		for _, e := range hook.EventTypes() {
 			names = append(names, fmt.Sprintf("%q", e))
@@ -127,7 +127,7 @@ func TestSubscriptionsArePaged(t *testing.T) {
 			o.Delete(t, "/webhooks/"+id).Refused(t, "404 webhook_not_found invalid_request_error")
 		}
 		if got := harness.IDs(t, o.Get(t, "/webhooks")); !slices.Equal(got, slices.Delete(slices.Clone(all), 2, 3)) {
-			t.Errorf("after the deletion %v are listed, want all but %s", got, all[2])
+			t.Errorf("after the deletion the list has %v, want all but %s", got, all[2])
 		}
 	})
 }

@@ -21,8 +21,8 @@ func patch(t *testing.T, o harness.Client, path, body string) harness.Reply {
 	return o.Call(t, http.MethodPatch, path, body, "Content-Type: application/json")
 }
 
-// onlyOne fails the test when there are other than n deliveries once nothing is
-// due any more.
+// onlyOne dispatches until no delivery is due, and fails the test unless the endpoint has n
+// deliveries.
 func onlyOne(t *testing.T, c *harness.Receiver, n int) {
 	t.Helper()
 	dispatchAll(t, c.Instance)
@@ -31,11 +31,12 @@ func onlyOne(t *testing.T, c *harness.Receiver, n int) {
 	}
 }
 
-// dispatchAll dispatches until there is nothing to do now. What is under way is
-// leased for half a minute; no retry is due then.
+// dispatchAll dispatches until no delivery is due and none is on its way. The lease of a delivery on
+// its way ends in about half a minute, and no retry is due then. So the time of the next work tells
+// them apart.
 func dispatchAll(t *testing.T, s *harness.Instance) {
 	t.Helper()
-	harness.Eventually(t, "there is nothing to do", func() bool {
+	harness.Eventually(t, "no delivery is due or on its way", func() bool {
 		n, err := s.App.Webhooks.Dispatch(ctx)
 		harness.Must(t, err)
 		due := s.Due(t)
@@ -58,7 +59,7 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 		}
 		o.Get(t, path).Is(t, http.StatusOK, shown(first.URL, `["payment.failed"]`, "enabled", "null", `"one"`, "null"))
 
-		// Absent and null say nothing; what is named changes alone.
+		// Absent and null fields change nothing, and other fields only themselves.
 		before := o.Get(t, path)
 		patch(t, o, path, `{}`).Is(t, http.StatusOK, string(before.Body))
 		patch(t, o, path, `{"url":null,"events":null,"description":null,"status":null,"secret":"whsec_mine"}`).Is(t, http.StatusOK, string(before.Body))
@@ -68,7 +69,7 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 		patch(t, o, path, fmt.Sprintf(`{"url":%q}`, second.URL)).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
 		second.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, secret)
 
-		// A disabled one is told nothing, also of what happened meanwhile.
+		// A disabled webhook gets no events, and after it is enabled none of the time between.
 		patch(t, o, path, `{"status":"disabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "disabled", `"<text>"`, "null", `"<time>"`))
 		o.Create(t, harness.Card)
 		patch(t, o, path, `{"status":"enabled"}`).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
@@ -93,7 +94,7 @@ func TestWebhookChangesWhatIsNamedAndKeepsItsSecret(t *testing.T) {
 		o.Get(t, path).Is(t, http.StatusOK, shown(second.URL, `["*"]`, "enabled", "null", "null", `"<time>"`))
 		o.Call(t, http.MethodPatch, path, `{}`).Refused(t, "415 content_type_required invalid_request_error")
 
-		// Nobody else's exists.
+		// Another shop or environment gets 404.
 		for _, who := range []harness.Client{stranger, o.Production()} {
 			who.Get(t, path).Refused(t, "404 webhook_not_found invalid_request_error")
 			patch(t, who, path, `{"status":"disabled"}`).Refused(t, "404 webhook_not_found invalid_request_error")
@@ -118,25 +119,25 @@ func TestManagedWebhookBecomesTheOwnersWithAURL(t *testing.T) {
 		made := o.Post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).Want(t, http.StatusCreated)
 		path := "/webhooks/" + made.Text(t, "id")
 		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, made.Text(t, "url"))); r.Text(t, "managed") != "true" {
-			t.Errorf("its own address made it the owner's: %s", r)
+			t.Errorf("setting the inbox's own address ended the managed inbox: %s", r)
 		}
 		if r := patch(t, o, path, fmt.Sprintf(`{"url":%q}`, endpoint.URL)); r.Text(t, "managed") != "false" || r.Text(t, "url") != endpoint.URL {
-			t.Errorf("want the owner's endpoint: %s", r)
+			t.Errorf("want an unmanaged webhook at %s: %s", endpoint.URL, r)
 		}
 		endpoint.About(t, o.Create(t, harness.Card), 1)[0].Verify(t, s, made.Text(t, "secret"))
 		if r := o.Get(t, path+"/inbox"); r.Text(t, "pagination.total") != "0" {
-			t.Errorf("the inbox got what went to the owner's endpoint: %s", r)
+			t.Errorf("the inbox has an event that belongs to the owner's endpoint: %s", r)
 		}
 	})
 }
 
-// verifyStandard does what the Standard Webhooks libraries do: the secret is base64
-// after whsec_, and any one of the signatures will do.
+// verifyStandard verifies a delivery as the Standard Webhooks libraries do: the secret is base64
+// after whsec_, and one valid signature is enough.
 func verifyStandard(t *testing.T, d harness.Received, secret string) bool {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) < 24 || len(key) > 64 {
-		t.Fatalf("%q is no secret of Standard Webhooks: %v", secret, err)
+		t.Fatalf("%q is not a valid Standard Webhooks secret: %v", secret, err)
 	}
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", d.Header.Get("webhook-id"), d.Header.Get("webhook-timestamp"), d.Body)
@@ -169,14 +170,15 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 			now := o.Get(t, path)
 			if now.Text(t, "previousSecretExpiresAt") != r.Text(t, "previousSecretExpiresAt") ||
 				!strings.HasSuffix(r.Text(t, "secret"), strings.TrimPrefix(now.Text(t, "secretPreview"), "whsec_…")) {
-				t.Errorf("after %s the webhook is %s", r, now)
+				t.Errorf("after the rotation %s the webhook is %s, want the same expiry and a preview of the new secret", r, now)
 			}
 			if _, shown := now.At(t, "secret"); shown {
-				t.Errorf("a secret is shown again: %s", now)
+				t.Errorf("the webhook shows its secret again: %s", now)
 			}
 			secrets = append(secrets, r.Text(t, "secret"))
 		}
-		// signs says which of the secrets sign, in both schemes.
+		// signs fails the test unless exactly the secrets with the given indexes sign an event, in both
+		// schemes.
 		signs := func(want string) {
 			t.Helper()
 			d := endpoint.About(t, o.Create(t, harness.Card), 1)[0]
@@ -190,10 +192,10 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 				}
 			}
 			if got != want || standard != want {
-				t.Errorf("the secrets %s sign %q and %s sign %q, want %s", got, header, standard, d.Header.Get("webhook-signature"), want)
+				t.Errorf("the secrets %q sign %s and the secrets %q sign %s, want %q for both", got, header, standard, d.Header.Get("webhook-signature"), want)
 			}
 			if strings.Contains(header, ",v0=") != (len(want) == 2) || strings.Count(header, "v1=") != 1 {
-				t.Errorf("the signature is %q with %d secrets", header, len(want))
+				t.Errorf("the signature is %q, want parts for %d secrets", header, len(want))
 			}
 		}
 		signs("0")
@@ -206,7 +208,7 @@ func TestRotatedSecretSignsBesideTheOneBeforeForADay(t *testing.T) {
 		s.Clock.Advance(time.Hour)
 		signs("2")
 		if r := o.Get(t, path); r.Text(t, "previousSecretExpiresAt") != "<nil>" {
-			t.Errorf("the grace goes on: %s", r)
+			t.Errorf("after a day the previous secret still has an expiry: %s", r)
 		}
 		rotate()
 		signs("23")
@@ -220,7 +222,7 @@ func TestStandardWebhooksLibrariesVerifyWithTheSecret(t *testing.T) {
 		endpoint := s.Receive(t)
 		secret := o.Subscribe(t, endpoint.URL, `"*"`).Text(t, "secret")
 		if d := endpoint.About(t, o.Create(t, harness.Card), 1)[0]; !verifyStandard(t, d, secret) {
-			t.Errorf("%v does not verify with %s", d.Header, secret)
+			t.Errorf("the delivery with the headers %v does not verify with %s", d.Header, secret)
 		}
 	})
 }
@@ -245,7 +247,7 @@ func TestChangesRotationsAndReplaysAreInTheAuditLog(t *testing.T) {
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.DeliveryReplayed, delivery), replayed)
 		for _, e := range harness.AuditActs(t, o) {
 			if told := fmt.Sprint(e.Details); strings.Contains(told, "hush") || strings.Contains(told, "whsec_") {
-				t.Errorf("the audit log tells a secret: %+v", e)
+				t.Errorf("the audit log holds a secret: %+v", e)
 			}
 		}
 	})

@@ -26,7 +26,8 @@ func endpointBody(n int) string {
 	return fmt.Sprintf(`{"events":["payment.completed"],"url":"https://shop.example/%d"}`, n)
 }
 
-// Each event goes to all endpoints of a shop, so there is a bound of them that no race passes.
+// Each event goes to all endpoints of a shop, so their number has a limit. Requests at the same time
+// cannot exceed it.
 func TestShopHasSoManyWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WebhooksPerShop = 3 })
@@ -48,10 +49,10 @@ func TestShopHasSoManyWebhooks(t *testing.T) {
 		}
 		race.Wait()
 		if len(made) != 3 {
-			t.Fatalf("%d of 12 webhooks were made at once, want 3", len(made))
+			t.Fatalf("of 12 requests at the same time %d made a webhook, want 3", len(made))
 		}
 		o.Post(t, "/webhooks", `{"events":["*"]}`).Refused(t, "409 conflict_state conflict_error") // inboxes count too
-		o.Production().Post(t, "/webhooks", endpointBody(1)).Want(t, http.StatusCreated)           // production is apart
+		o.Production().Post(t, "/webhooks", endpointBody(1)).Want(t, http.StatusCreated)           // production has its own limit
 		other.Post(t, "/webhooks", endpointBody(1)).Want(t, http.StatusCreated)
 		patch(t, o, "/webhooks/"+made[0], `{"status":"disabled"}`).Want(t, http.StatusOK)
 		o.Post(t, "/webhooks", endpointBody(20)).Refused(t, "409 conflict_state conflict_error")
@@ -79,11 +80,11 @@ func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
 		third := o.Post(t, "/webhooks", `{"events":["payment.completed"],"url":"https://shop.example/other"}`).Want(t, http.StatusCreated).Text(t, "id")
 		patch(t, o, "/webhooks/"+second, `{"events":["claim.opened","payment.completed"]}`).Refused(t, twice)
 		patch(t, o, "/webhooks/"+third, `{"url":"https://shop.example/hook"}`).Refused(t, twice)
-		patch(t, o, "/webhooks/"+id, `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`).Want(t, http.StatusOK) // itself
+		patch(t, o, "/webhooks/"+id, `{"events":["payment.completed","claim.opened"],"url":"https://shop.example/hook"}`).Want(t, http.StatusOK) // the webhook is not a duplicate of itself
 		other.Post(t, "/webhooks", first).Want(t, http.StatusCreated)
 		o.Production().Post(t, "/webhooks", first).Want(t, http.StatusCreated)
 
-		// Of many at once one is made.
+		// Of equal requests at the same time one makes a webhook.
 		var race sync.WaitGroup
 		var mu sync.Mutex
 		made := 0
@@ -99,14 +100,14 @@ func TestTheSameWebhookTwiceIsRefused(t *testing.T) {
 		}
 		race.Wait()
 		if made != 1 {
-			t.Errorf("%d of 8 equal webhooks were made at once, want one", made)
+			t.Errorf("of 8 equal requests at the same time %d made a webhook, want 1", made)
 		}
 		o.Delete(t, "/webhooks/"+id).Want(t, http.StatusOK)
 		o.Post(t, "/webhooks", first).Want(t, http.StatusCreated)
 	})
 }
 
-// standIns stands for the shops' endpoints: each host replies as its handler says.
+// standIns is a transport that stands in for the shops' endpoints. Each host answers by its handler.
 type standIns map[string]http.HandlerFunc
 
 func (e standIns) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -150,15 +151,15 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 	}
 	for _, foreign := range []string{"https://stranger.example/", "https://error.example/", "https://echo.example/"} {
 		if _, err := subscribe(live, foreign); err == nil || !strings.Contains(err.Error(), "challenge") {
-			t.Errorf("%s did not prove whose it is: %v", foreign, err)
+			t.Errorf("subscribing %s, which does not answer the challenge: %v, want an error that says so", foreign, err)
 		}
 	}
 	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, pay.Page{Limit: 10}); err != nil || len(list) != 0 {
-		t.Errorf("refused endpoints are kept: %v, %v", list, err)
+		t.Errorf("after only refused subscriptions the list has %v (%v), want none", list, err)
 	}
 	sub, err := subscribe(live, "https://ours.example/")
 	harness.Must(t, err)
-	if _, err := subscribe(test, "https://stranger.example/"); err != nil { // the sandbox's prove nothing
+	if _, err := subscribe(test, "https://stranger.example/"); err != nil { // the sandbox sends no challenge
 		t.Error(err)
 	}
 	edit := func(url string) error {
@@ -166,16 +167,16 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 		return err
 	}
 	if err := edit("https://stranger.example/"); err == nil {
-		t.Error("an endpoint was moved to a stranger's")
+		t.Error("a webhook was moved to an endpoint that does not answer the challenge")
 	}
 	harness.Must(t, edit("https://moved.example/"))
-	harness.Must(t, edit("https://moved.example/")) // which is no change
+	harness.Must(t, edit("https://moved.example/")) // no change, so no challenge
 	if got := strings.Join(asked, " "); got != "error.example ours.example moved.example" {
-		t.Errorf("asked: %s", got)
+		t.Errorf("the challenged hosts are %q, want error, ours and moved, once each", got)
 	}
 }
 
-// A merchant whose endpoints hang has a part of the connections, and no more.
+// A merchant whose endpoints hang can use only its share of the connections.
 func TestAMerchantsEndpointsTakeTheirShareAlone(t *testing.T) {
 	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
 		const lanes, width, share = 10, 32, 256
@@ -210,7 +211,7 @@ func TestAMerchantsEndpointsTakeTheirShareAlone(t *testing.T) {
 		endpoint.Await(t, 1)
 		mu.Lock()
 		if most != share {
-			t.Errorf("%d requests to one merchant's endpoints were under way, want %d of %d", most, share, lanes*width)
+			t.Errorf("%d requests to one merchant's endpoints were on their way at a time, want %d of %d", most, share, lanes*width)
 		}
 		mu.Unlock()
 		let()
