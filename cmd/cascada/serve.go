@@ -200,7 +200,7 @@ func demoUser(ctx context.Context, s *daemon.Service, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	address, err := s.App.People.Demo(ctx, scope.Merchant)
+	address, err := s.App.Links.Demo(ctx, scope.Merchant)
 	if err != nil {
 		return fmt.Errorf("make a link to sign in: %w", err)
 	}

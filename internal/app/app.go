@@ -129,6 +129,9 @@ type App struct {
 	Privacy        *privacy.Privacy
 	Mails          *mails.Mails
 	People         *people.People
+	Factors        *people.Factors
+	Links          *people.Links
+	Team           *people.Team
 	Sandbox        *sandbox.Sandbox
 
 	Config  Config
@@ -196,7 +199,8 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
 		return nil, err
 	}
-	a.People = people.NewPeople(a.Base, a.Mails)
+	a.People = people.NewPeople(a.Base)
+	a.Factors, a.Links, a.Team = people.NewFactors(a.People), people.NewLinks(a.People, a.Mails), people.NewTeam(a.People)
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.Webhooks.Written, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,

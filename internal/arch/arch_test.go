@@ -41,18 +41,21 @@ var dependencies = map[string]string{
 	"github.com/jackc/pgx":                  "internal/store/engine internal/dbtest internal/e2e/harness cmd/cascada",
 	"github.com/prometheus/client_golang":   "internal/daemon",
 	"go.opentelemetry.io/otel":              "internal/trace",
+	"github.com/alexedwards/argon2id":       "internal/app/people",
+	"github.com/pquerna/otp":                "internal/app/people",
+	"github.com/chromedp":                   "internal/e2e/harness",
 	"github.com/boombuler/barcode":          "internal/checkout",
 	"go.yaml.in/yaml":                       "internal/routing/rulefile internal/settingsfile",
 	"github.com/agnivade/levenshtein":       "internal/settingsfile internal/near",
 	"github.com/coreos/go-systemd":          "cmd/cascada",
 	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth",
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
-	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/api internal/daemon",
+	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/app/people internal/api internal/daemon",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/dashboard/frame",
 	"github.com/redis/go-redis":             "internal/limit",
 	"github.com/santhosh-tekuri/jsonschema": "internal/e2e/harness",
 	"modernc.org/sqlite":                    "internal/store/engine",
-	"rsc.io/qr":                             "internal/checkout",
+	"rsc.io/qr":                             "internal/checkout internal/dashboard/account",
 }
 
 // core lists the packages that decide.

@@ -30,6 +30,15 @@ const (
 	secretLength = 32
 )
 
+// Factors are the users' second factors.
+type Factors struct {
+	*base.Base
+	people *People
+}
+
+// NewFactors returns the second factors of a service's users.
+func NewFactors(p *People) *Factors { return &Factors{p.Base, p} }
+
 func badCode() error {
 	return problem.Field(problem.InvalidToken, "code", "this code is wrong, or was used: type the one that the app shows now, or one of your recovery codes")
 }
@@ -113,7 +122,7 @@ func (pl *People) proven(ctx context.Context, from From, e Entered, change pay.C
 }
 
 // NewTOTP returns a secret for an app, in base 32. Nothing is written before AddTOTP.
-func (pl *People) NewTOTP() (string, error) {
+func (fa *Factors) NewTOTP() (string, error) {
 	key, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: issuer})
 	if err != nil {
 		return "", err
@@ -125,7 +134,7 @@ func (pl *People) NewTOTP() (string, error) {
 const issuer = "Cascada"
 
 // TOTPAddress is what the QR code of a secret says to an app.
-func (pl *People) TOTPAddress(u people.User, secret string) string {
+func (fa *Factors) TOTPAddress(u people.User, secret string) string {
 	address := url.URL{Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + u.Email, RawQuery: url.Values{"secret": {secret}, "issuer": {issuer}}.Encode()}
 	return address.String()
 }
@@ -134,22 +143,22 @@ func (pl *People) TOTPAddress(u people.User, secret string) string {
 // once and cannot be read again.
 //
 // Errors: invalid_token for a wrong code, conflict_state if the user has an app.
-func (pl *People) AddTOTP(ctx context.Context, from From, user, secret, code string) (recovery []string, err error) {
+func (fa *Factors) AddTOTP(ctx context.Context, from From, user, secret, code string) (recovery []string, err error) {
 	err = base.Again(func() error {
-		u, err := pl.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users.Get(ctx, user)
 		if err != nil {
 			return err
 		}
 		if u.TOTP.Secret != "" {
 			return problem.Conflict("has_app", "there is an app for codes already: remove it first")
 		}
-		at, ok := stepOf(secret, typed(code), pl.Now())
+		at, ok := stepOf(secret, typed(code), fa.Now())
 		if !ok || len(secret) != secretLength {
 			return badCode()
 		}
-		codes, hashes := pl.newRecovery(u.ID)
+		codes, hashes := fa.people.newRecovery(u.ID)
 		recovery = codes
-		return pl.changed(ctx, from, u.AddTOTP(secret, at, hashes), audit.UserFactorAdded)
+		return fa.people.changed(ctx, from, u.AddTOTP(secret, at, hashes), audit.UserFactorAdded)
 	})
 	return recovery, err
 }
@@ -167,9 +176,9 @@ func (pl *People) newRecovery(user string) (codes, hashes []string) {
 // NewRecovery replaces a user's recovery codes. They are returned once.
 //
 // Errors: conflict_state if the user has no second factor.
-func (pl *People) NewRecovery(ctx context.Context, from From, user string) (codes []string, err error) {
+func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (codes []string, err error) {
 	err = base.Again(func() error {
-		u, err := pl.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users.Get(ctx, user)
 		if err != nil {
 			return err
 		}
@@ -177,20 +186,20 @@ func (pl *People) NewRecovery(ctx context.Context, from From, user string) (code
 			return problem.Conflict("no_factor", "recovery codes stand in for a second factor: add one first")
 		}
 		var hashes []string
-		codes, hashes = pl.newRecovery(u.ID)
-		return pl.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded)
+		codes, hashes = fa.people.newRecovery(u.ID)
+		return fa.people.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded)
 	})
 	return codes, err
 }
 
 // DropTOTP takes a user's app for codes away.
-func (pl *People) DropTOTP(ctx context.Context, from From, user string) error {
+func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 	return base.Again(func() error {
-		u, err := pl.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users.Get(ctx, user)
 		if err != nil || u.TOTP.Secret == "" {
 			return err
 		}
-		return pl.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved)
+		return fa.people.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved)
 	})
 }
 

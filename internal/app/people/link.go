@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -14,6 +15,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
+// Links are invitations, and links to sign in or to choose a password.
+type Links struct {
+	*base.Base
+	people *People
+	mails  *mails.Mails
+}
+
+// NewLinks returns the links of a service; m sends them.
+func NewLinks(p *People, m *mails.Mails) *Links { return &Links{p.Base, p, m} }
+
 // Told is a new one-time link.
 type Told struct {
 	Link    people.Link
@@ -22,15 +33,15 @@ type Told struct {
 }
 
 // linkAddress is the address of a link's page.
-func (pl *People) linkAddress(token string) string {
-	return pl.CheckoutURL + "/dashboard/link/" + token
+func (ls *Links) linkAddress(token string) string {
+	return ls.CheckoutURL + "/dashboard/link/" + token
 }
 
 // newLink completes a link of a kind and returns its token.
-func (pl *People) newLink(l people.Link) (people.Link, string) {
-	now := pl.Now()
+func (ls *Links) newLink(l people.Link) (people.Link, string) {
+	now := ls.Now()
 	token := id.Secret(linkPrefix)
-	l.ID, l.Version, l.Hash, l.CreatedAt, l.EndsAt = pl.NewID(people.LinkPrefix, now), 1, pl.Vault.Hash(token), now, now.Add(l.Kind.Life())
+	l.ID, l.Version, l.Hash, l.CreatedAt, l.EndsAt = ls.NewID(people.LinkPrefix, now), 1, ls.Vault.Hash(token), now, now.Add(l.Kind.Life())
 	return l, token
 }
 
@@ -49,7 +60,7 @@ type Invitee struct {
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
 // conflict_state if the user has a role there, store.ErrNotFound for the merchant.
-func (pl *People) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (Told, error) {
+func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (Told, error) {
 	email, err := people.ParseEmail(n.Email)
 	if err != nil {
 		return Told{}, err
@@ -59,23 +70,23 @@ func (pl *People) Invite(ctx context.Context, by audit.Actor, giver people.Role,
 	}
 	var m tenant.Merchant
 	if n.Merchant != "" {
-		if m, err = pl.AnyMerchant(ctx, n.Merchant); err != nil {
+		if m, err = ls.AnyMerchant(ctx, n.Merchant); err != nil {
 			return Told{}, err
 		}
 	}
 	var told Told
 	err = base.Again(func() error {
-		if err := pl.unlessMember(ctx, email, n); err != nil {
+		if err := ls.unlessMember(ctx, email, n); err != nil {
 			return err
 		}
-		l, token := pl.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID})
-		change := pay.Change{Links: []people.Link{l}, Audit: pl.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
-		if err := pl.withdrawEarlier(ctx, &change, l); err != nil {
+		l, token := ls.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID})
+		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
+		if err := ls.withdrawEarlier(ctx, &change, l); err != nil {
 			return err
 		}
-		told = Told{Link: l, Address: pl.linkAddress(token)}
-		told.Mailed = pl.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
-		return pl.Store.Commit(ctx, change)
+		told = Told{Link: l, Address: ls.linkAddress(token)}
+		told.Mailed = ls.mails.AddLink(&change, l, email, n.Language, m.Name, told.Address)
+		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
 }
@@ -101,8 +112,8 @@ func tooMuch() error {
 }
 
 // unlessMember returns an error if the invited one has a role there.
-func (pl *People) unlessMember(ctx context.Context, email string, n Invitee) error {
-	u, err := pl.Store.Users.ByEmail(ctx, email)
+func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) error {
+	u, err := ls.Store.Users.ByEmail(ctx, email)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -115,7 +126,7 @@ func (pl *People) unlessMember(ctx context.Context, email string, n Invitee) err
 		}
 		return nil
 	}
-	m, err := pl.Store.Memberships.Get(ctx, u.ID, n.Merchant)
+	m, err := ls.Store.Memberships.Get(ctx, u.ID, n.Merchant)
 	if err == nil && m.Role != "" {
 		return problem.Conflict("is_member", "this person is in the team already: change the role in the list")
 	}
@@ -123,8 +134,8 @@ func (pl *People) unlessMember(ctx context.Context, email string, n Invitee) err
 }
 
 // withdrawEarlier adds to a change that earlier invitations of the same address end.
-func (pl *People) withdrawEarlier(ctx context.Context, change *pay.Change, l people.Link) error {
-	earlier, err := pl.Store.Links.Invitations(ctx, l.Merchant, pl.Now())
+func (ls *Links) withdrawEarlier(ctx context.Context, change *pay.Change, l people.Link) error {
+	earlier, err := ls.Store.Links.Invitations(ctx, l.Merchant, ls.Now())
 	if err != nil {
 		return err
 	}
@@ -132,7 +143,7 @@ func (pl *People) withdrawEarlier(ctx context.Context, change *pay.Change, l peo
 		if old.Email != l.Email {
 			continue
 		}
-		if old, err = old.Use(pl.Now()); err != nil {
+		if old, err = old.Use(ls.Now()); err != nil {
 			return err
 		}
 		change.Links = append(change.Links, old)
@@ -154,9 +165,9 @@ func linkDetails(l people.Link) map[string]string {
 // Withdraw withdraws an invitation to a merchant, or with "" to the operator's console.
 //
 // Errors: store.ErrNotFound.
-func (pl *People) Withdraw(ctx context.Context, by audit.Actor, merchant, id string) error {
+func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, merchant, id string) error {
 	return base.Again(func() error {
-		list, err := pl.Store.Links.Invitations(ctx, merchant, pl.Now())
+		list, err := ls.Store.Links.Invitations(ctx, merchant, ls.Now())
 		if err != nil {
 			return err
 		}
@@ -164,11 +175,11 @@ func (pl *People) Withdraw(ctx context.Context, by audit.Actor, merchant, id str
 			if l.ID != id {
 				continue
 			}
-			if l, err = l.Use(pl.Now()); err != nil {
+			if l, err = l.Use(ls.Now()); err != nil {
 				return err
 			}
-			return pl.Store.Commit(ctx, pay.Change{
-				Links: []people.Link{l}, Audit: pl.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.LinkWithdrawn, l.ID, linkDetails(l)),
+			return ls.Store.Commit(ctx, pay.Change{
+				Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.LinkWithdrawn, l.ID, linkDetails(l)),
 			})
 		}
 		return store.ErrNotFound
@@ -179,64 +190,64 @@ func (pl *People) Withdraw(ctx context.Context, by audit.Actor, merchant, id str
 // user. An earlier link of the kind is withdrawn.
 //
 // Errors: store.ErrNotFound.
-func (pl *People) LinkTo(ctx context.Context, by audit.Actor, email string, kind people.LinkKind) (Told, error) {
-	u, err := pl.byEmail(ctx, email)
+func (ls *Links) LinkTo(ctx context.Context, by audit.Actor, email string, kind people.LinkKind) (Told, error) {
+	u, err := ls.people.byEmail(ctx, email)
 	if err != nil {
 		return Told{}, err
 	}
-	return pl.linkTo(ctx, by, u, kind, false)
+	return ls.linkTo(ctx, by, u, kind, false)
 }
 
 // linkTo makes a link for a user, and sends it if mailed.
-func (pl *People) linkTo(ctx context.Context, by audit.Actor, u people.User, kind people.LinkKind, mailed bool) (told Told, err error) {
+func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind people.LinkKind, mailed bool) (told Told, err error) {
 	err = base.Again(func() error {
-		l, token := pl.newLink(people.Link{Kind: kind, User: u.ID, By: by.ID})
-		entries, err := pl.ofMerchants(ctx, by, u.ID, audit.LinkCreated, l.ID)
+		l, token := ls.newLink(people.Link{Kind: kind, User: u.ID, By: by.ID})
+		entries, err := ls.people.ofMerchants(ctx, by, u.ID, audit.LinkCreated, l.ID)
 		if err != nil {
 			return err
 		}
 		change := pay.Change{Links: []people.Link{l}, Audit: entries}
-		earlier, err := pl.Store.Links.Of(ctx, u.ID)
+		earlier, err := ls.Store.Links.Of(ctx, u.ID)
 		if err != nil {
 			return err
 		}
 		for _, old := range earlier {
-			if old.Kind != kind || !old.Good(pl.Now()) {
+			if old.Kind != kind || !old.Good(ls.Now()) {
 				continue
 			}
-			if old, err = old.Use(pl.Now()); err != nil {
+			if old, err = old.Use(ls.Now()); err != nil {
 				return err
 			}
 			change.Links = append(change.Links, old)
 		}
-		told = Told{Link: l, Address: pl.linkAddress(token)}
+		told = Told{Link: l, Address: ls.linkAddress(token)}
 		if mailed {
-			told.Mailed = pl.mails.AddLink(&change, l, u.Email, u.Language, "", told.Address)
+			told.Mailed = ls.mails.AddLink(&change, l, u.Email, u.Language, "", told.Address)
 		}
-		return pl.Store.Commit(ctx, change)
+		return ls.Store.Commit(ctx, change)
 	})
 	return told, err
 }
 
 // Forgot sends a user a link to choose a new password. The caller learns nothing of whether there is such a
 // user, nor whether e-mails are sent: without them an operator makes the link (cascada user link).
-func (pl *People) Forgot(ctx context.Context, from From, email string) error {
+func (ls *Links) Forgot(ctx context.Context, from From, email string) error {
 	address, err := people.ParseEmail(email)
 	if err != nil {
 		return err
 	}
-	u, err := pl.Store.Users.ByEmail(ctx, address)
+	u, err := ls.Store.Users.ByEmail(ctx, address)
 	if err != nil {
 		return base.OrRefuse(err, nil)
 	}
-	if !pl.mails.Sends() {
-		pl.Quiet.WarnSometimes(ctx, "a user forgot the password, and no e-mails are sent: make a link with cascada user link", u.ID, "user", u.ID)
+	if !ls.mails.Sends() {
+		ls.Quiet.WarnSometimes(ctx, "a user forgot the password, and no e-mails are sent: make a link with cascada user link", u.ID, "user", u.ID)
 		return nil
 	}
-	if _, may := pl.Quiet.Say("reset "+u.ID, resetsEvery); !may {
+	if _, may := ls.Quiet.Say("reset "+u.ID, resetsEvery); !may {
 		return nil
 	}
-	_, err = pl.linkTo(ctx, from.system(), u, people.PasswordReset, true)
+	_, err = ls.linkTo(ctx, from.system(), u, people.PasswordReset, true)
 	return err
 }
 
@@ -244,22 +255,22 @@ func (pl *People) Forgot(ctx context.Context, from From, email string) error {
 // not use it up: programs that scan e-mails open links.
 //
 // Errors: not_found.
-func (pl *People) Link(ctx context.Context, token string) (people.Link, people.User, error) {
+func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.User, error) {
 	if len(token) > maxToken {
 		return people.Link{}, people.User{}, people.NoLink()
 	}
-	l, err := pl.Store.Links.ByHash(ctx, pl.Vault.Hash(token))
+	l, err := ls.Store.Links.ByHash(ctx, ls.Vault.Hash(token))
 	if err != nil {
 		return l, people.User{}, base.OrRefuse(err, people.NoLink())
 	}
-	if !l.Good(pl.Now()) {
+	if !l.Good(ls.Now()) {
 		return l, people.User{}, people.NoLink()
 	}
 	var u people.User
 	if l.User != "" {
-		u, err = pl.Store.Users.Get(ctx, l.User)
+		u, err = ls.Store.Users.Get(ctx, l.User)
 	} else {
-		u, err = pl.Store.Users.ByEmail(ctx, l.Email)
+		u, err = ls.Store.Users.ByEmail(ctx, l.Email)
 		if errors.Is(err, store.ErrNotFound) {
 			return l, people.User{}, nil
 		}
@@ -273,16 +284,16 @@ func (pl *People) Link(ctx context.Context, token string) (people.Link, people.U
 // SignInBy signs a user in with a link. A second factor is asked for as usual.
 //
 // Errors: not_found.
-func (pl *People) SignInBy(ctx context.Context, from From, token string) (Entered, error) {
+func (ls *Links) SignInBy(ctx context.Context, from From, token string) (Entered, error) {
 	return base.Decide(func() (Entered, error) {
-		l, u, err := pl.Link(ctx, token)
+		l, u, err := ls.Link(ctx, token)
 		if err != nil || l.Kind != people.SignInLink {
 			return Entered{}, orNoLink(err)
 		}
-		if l, err = l.Use(pl.Now()); err != nil {
+		if l, err = l.Use(ls.Now()); err != nil {
 			return Entered{}, err
 		}
-		return pl.begin(ctx, from, u, u.HasFactor(), pay.Change{Links: []people.Link{l}})
+		return ls.people.begin(ctx, from, u, u.HasFactor(), pay.Change{Links: []people.Link{l}})
 	})
 }
 
@@ -297,32 +308,32 @@ func orNoLink(err error) error {
 // factor is asked for as usual.
 //
 // Errors: not_found for the link, invalid_request for the password.
-func (pl *People) Reset(ctx context.Context, from From, token, password string) (Entered, error) {
-	l, u, err := pl.Link(ctx, token)
+func (ls *Links) Reset(ctx context.Context, from From, token, password string) (Entered, error) {
+	l, u, err := ls.Link(ctx, token)
 	if err != nil || l.Kind != people.PasswordReset {
 		return Entered{}, orNoLink(err)
 	}
 	if err := people.CheckPassword(password, u.Email); err != nil {
 		return Entered{}, err
 	}
-	hash, err := pl.hash(ctx, password)
+	hash, err := ls.people.hash(ctx, password)
 	if err != nil {
 		return Entered{}, err
 	}
 	return base.Decide(func() (Entered, error) {
-		l, u, err := pl.Link(ctx, token)
+		l, u, err := ls.Link(ctx, token)
 		if err != nil {
 			return Entered{}, err
 		}
-		if l, err = l.Use(pl.Now()); err != nil {
+		if l, err = l.Use(ls.Now()); err != nil {
 			return Entered{}, err
 		}
-		change, err := pl.newPassword(ctx, from, u, hash, "")
+		change, err := ls.people.newPassword(ctx, from, u, hash, "")
 		if err != nil {
 			return Entered{}, err
 		}
 		change.Links = append(change.Links, l)
-		return pl.begin(ctx, from, change.Users[0], u.HasFactor(), change)
+		return ls.people.begin(ctx, from, change.Users[0], u.HasFactor(), change)
 	})
 }
 
@@ -340,4 +351,27 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 	change.Users = []people.User{u.SetPassword(hash)}
 	change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID)
 	return change, err
+}
+
+// demoUser is the user of the demo merchant.
+const demoUser = "demo@example.com"
+
+// Demo returns a sign-in link for the user of the demo merchant, who is an operator too. It makes the user if there
+// is none yet. The link from before does not work any more.
+func (ls *Links) Demo(ctx context.Context, merchant string) (address string, err error) {
+	by := audit.Actor{Kind: audit.BySystem}
+	if _, err := ls.people.byEmail(ctx, demoUser); errors.Is(err, store.ErrNotFound) {
+		now := ls.Now()
+		u := people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: true, CreatedAt: now}
+		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
+		err := ls.Store.Commit(ctx, pay.Change{
+			Users: []people.User{u}, Memberships: []people.Membership{m},
+			Audit: ls.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
+		})
+		if err != nil && !errors.Is(err, store.ErrStale) { // another node made it
+			return "", err
+		}
+	}
+	told, err := ls.LinkTo(ctx, by, demoUser, people.SignInLink)
+	return told.Address, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -36,18 +35,17 @@ const (
 // cost is what hashing a password takes: 19 MiB and two passes, the least that OWASP recommends.
 var cost = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// People has the users of the dashboard. It is safe for use by many goroutines.
+// People has the users of the dashboard and their sign-ins. It is safe for use by many goroutines.
 type People struct {
 	*base.Base
-	mails   *mails.Mails
 	hashing *semaphore.Weighted
-	decoy   func() string
+	decoy   func() string // a hash that no password has
 }
 
-// NewPeople returns the users of a service. mails sends them links.
-func NewPeople(b *base.Base, m *mails.Mails) *People {
+// NewPeople returns the users of a service.
+func NewPeople(b *base.Base) *People {
 	return &People{
-		Base: b, mails: m, hashing: semaphore.NewWeighted(hashers),
+		Base: b, hashing: semaphore.NewWeighted(hashers),
 		decoy: sync.OnceValue(func() string {
 			hash, err := argon2id.CreateHash(id.Secret(""), cost)
 			if err != nil {
@@ -354,27 +352,4 @@ func (pl *People) Purge(ctx context.Context) (again int, err error) {
 	}
 	links, err := pl.Store.Links.Purge(ctx, id.From(people.LinkPrefix, before), purged)
 	return signIns + links, err
-}
-
-// demoUser is the user of the demo merchant.
-const demoUser = "demo@example.com"
-
-// Demo returns a sign-in link for the user of the demo merchant, who is an operator too. It makes the user if there
-// is none yet. The link from before does not work any more.
-func (pl *People) Demo(ctx context.Context, merchant string) (address string, err error) {
-	by := audit.Actor{Kind: audit.BySystem}
-	if _, err := pl.byEmail(ctx, demoUser); errors.Is(err, store.ErrNotFound) {
-		now := pl.Now()
-		u := people.User{ID: pl.NewID(people.UserPrefix, now), Version: 1, Email: demoUser, Name: "Demo", Operator: true, CreatedAt: now}
-		m := people.Membership{User: u.ID, Merchant: merchant}.Give(people.Owner, now)
-		err := pl.Store.Commit(ctx, pay.Change{
-			Users: []people.User{u}, Memberships: []people.Membership{m},
-			Audit: pl.Audited(by, tenant.Scope{Merchant: merchant, Live: true}, audit.UserCreated, u.ID, map[string]string{"role": string(people.Owner)}),
-		})
-		if err != nil && !errors.Is(err, store.ErrStale) { // another node made it
-			return "", err
-		}
-	}
-	told, err := pl.LinkTo(ctx, by, demoUser, people.SignInLink)
-	return told.Address, err
 }

@@ -15,6 +15,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
+// Team is the users' roles at merchants, and the operators.
+type Team struct {
+	*base.Base
+	people *People
+}
+
+// NewTeam returns the teams of a service's merchants.
+func NewTeam(p *People) *Team { return &Team{p.Base, p} }
+
 // resetsEvery is how often a user gets an e-mail with a link to choose a password.
 const resetsEvery = time.Minute
 
@@ -29,23 +38,23 @@ type NewUser struct {
 // must be signed in as that user: current is the user of the browser, "" for none.
 //
 // Errors: not_found for the link, invalid_request, conflict_state if it is another user's.
-func (pl *People) Accept(ctx context.Context, from From, token, current string, n NewUser) (Entered, error) {
-	l, known, err := pl.Link(ctx, token)
+func (ls *Links) Accept(ctx context.Context, from From, token, current string, n NewUser) (Entered, error) {
+	l, known, err := ls.Link(ctx, token)
 	if err != nil || l.Kind != people.Invitation {
 		return Entered{}, orNoLink(err)
 	}
 	var fresh people.User
 	if known.ID == "" {
-		if fresh, err = pl.newUser(ctx, l.Email, n); err != nil {
+		if fresh, err = ls.newUser(ctx, l.Email, n); err != nil {
 			return Entered{}, err
 		}
 	}
 	return base.Decide(func() (Entered, error) {
-		l, u, err := pl.Link(ctx, token)
+		l, u, err := ls.Link(ctx, token)
 		if err != nil {
 			return Entered{}, err
 		}
-		if l, err = l.Use(pl.Now()); err != nil {
+		if l, err = l.Use(ls.Now()); err != nil {
 			return Entered{}, err
 		}
 		change := pay.Change{Links: []people.Link{l}}
@@ -60,18 +69,18 @@ func (pl *People) Accept(ctx context.Context, from From, token, current string, 
 			u = u.Operate(true)
 			change.Users = []people.User{u}
 		}
-		if err := pl.join(ctx, from.User(u.ID), &change, u, l); err != nil {
+		if err := ls.join(ctx, from.User(u.ID), &change, u, l); err != nil {
 			return Entered{}, err
 		}
 		if current != "" { // the browser is signed in already
-			return Entered{User: u}, pl.Store.Commit(ctx, change)
+			return Entered{User: u}, ls.Store.Commit(ctx, change)
 		}
-		return pl.begin(ctx, from, u, false, change)
+		return ls.people.begin(ctx, from, u, false, change)
 	})
 }
 
 // newUser checks what a new user says, and hashes the password.
-func (pl *People) newUser(ctx context.Context, email string, n NewUser) (people.User, error) {
+func (ls *Links) newUser(ctx context.Context, email string, n NewUser) (people.User, error) {
 	name, err := people.ParseName(n.Name)
 	if err == nil {
 		err = people.CheckPassword(n.Password, email)
@@ -79,48 +88,48 @@ func (pl *People) newUser(ctx context.Context, email string, n NewUser) (people.
 	if err != nil {
 		return people.User{}, err
 	}
-	hash, err := pl.hash(ctx, n.Password)
+	hash, err := ls.people.hash(ctx, n.Password)
 	if err != nil {
 		return people.User{}, err
 	}
-	now := pl.Now()
-	return people.User{ID: pl.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
+	now := ls.Now()
+	return people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
 }
 
 // join adds to a change that a user gets the role of an invitation.
-func (pl *People) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
+func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
 	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
 	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
 	if l.Merchant != "" {
-		m, err := pl.Store.Memberships.Get(ctx, u.ID, l.Merchant)
+		m, err := ls.Store.Memberships.Get(ctx, u.ID, l.Merchant)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		m.User, m.Merchant = u.ID, l.Merchant
-		change.Memberships = append(change.Memberships, m.Give(l.Role, pl.Now()))
+		change.Memberships = append(change.Memberships, m.Give(l.Role, ls.Now()))
 		details["role"] = string(l.Role)
 	}
-	change.Audit = append(change.Audit, pl.Audited(by, scope, audit.UserCreated, u.ID, details)...)
+	change.Audit = append(change.Audit, ls.Audited(by, scope, audit.UserCreated, u.ID, details)...)
 	return nil
 }
 
-// Team lists the users of a merchant, oldest first, and the invitations that wait.
-func (pl *People) Team(ctx context.Context, merchant string) ([]store.Member, []people.Link, error) {
-	list, err := pl.Store.Users.Members(ctx, merchant)
+// List lists the users of a merchant, oldest first, and the invitations that wait.
+func (tm *Team) List(ctx context.Context, merchant string) ([]store.Member, []people.Link, error) {
+	list, err := tm.Store.Users.Members(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	invited, err := pl.Store.Links.Invitations(ctx, merchant, pl.Now())
+	invited, err := tm.Store.Links.Invitations(ctx, merchant, tm.Now())
 	return list, invited, err
 }
 
 // Operators lists the users of the operator's console, and the invitations that wait.
-func (pl *People) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
-	list, err := pl.Store.Users.Operators(ctx)
+func (tm *Team) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
+	list, err := tm.Store.Users.Operators(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	invited, err := pl.Store.Links.Invitations(ctx, "", pl.Now())
+	invited, err := tm.Store.Links.Invitations(ctx, "", tm.Now())
 	return list, invited, err
 }
 
@@ -129,14 +138,14 @@ func (pl *People) Operators(ctx context.Context) ([]people.User, []people.Link, 
 //
 // Errors: store.ErrNotFound, invalid_request, forbidden for a role with rights that the giver lacks,
 // conflict_state for the last owner.
-func (pl *People) SetRole(ctx context.Context, by audit.Actor, giver people.Role, merchant, user string, role people.Role) error {
+func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, merchant, user string, role people.Role) error {
 	if role != "" {
 		if err := people.CheckRole(role); err != nil {
 			return err
 		}
 	}
 	err := base.Again(func() error {
-		m, err := pl.Store.Memberships.Get(ctx, user, merchant)
+		m, err := tm.Store.Memberships.Get(ctx, user, merchant)
 		if err != nil || m.Role == "" {
 			return base.OrRefuse(err, fmt.Errorf("user %s: %w", user, store.ErrNotFound))
 		}
@@ -146,24 +155,24 @@ func (pl *People) SetRole(ctx context.Context, by audit.Actor, giver people.Role
 		if giver != "" && (!giver.MayGive(m.Role) || role != "" && !giver.MayGive(role)) {
 			return tooMuch()
 		}
-		change, err := pl.roleChange(ctx, by, m, role)
+		change, err := tm.roleChange(ctx, by, m, role)
 		if err != nil {
 			return err
 		}
-		return pl.Store.Commit(ctx, change)
+		return tm.Store.Commit(ctx, change)
 	})
 	return err
 }
 
 // roleChange is the change that gives a member another role, or removes it. The merchant is written too: of two
 // owners who remove each other at once, one must decide again.
-func (pl *People) roleChange(ctx context.Context, by audit.Actor, m people.Membership, role people.Role) (change pay.Change, err error) {
+func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Membership, role people.Role) (change pay.Change, err error) {
 	if m.Role == people.Owner {
-		merchant, err := pl.AnyMerchant(ctx, m.Merchant)
+		merchant, err := tm.AnyMerchant(ctx, m.Merchant)
 		if err != nil {
 			return change, err
 		}
-		owners, err := pl.Store.Memberships.Owners(ctx, m.Merchant)
+		owners, err := tm.Store.Memberships.Owners(ctx, m.Merchant)
 		if err != nil {
 			return change, err
 		}
@@ -176,8 +185,8 @@ func (pl *People) roleChange(ctx context.Context, by audit.Actor, m people.Membe
 	if role == "" {
 		act, details = audit.UserRemoved, map[string]string{"before": string(m.Role)}
 	}
-	change.Memberships = []people.Membership{m.Give(role, pl.Now())}
-	change.Audit = pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)
+	change.Memberships = []people.Membership{m.Give(role, tm.Now())}
+	change.Audit = tm.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)
 	return change, nil
 }
 
@@ -257,57 +266,57 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 // Remove removes a user from every merchant, and ends all sign-ins. It is for operators.
 //
 // Errors: store.ErrNotFound, conflict_state for a merchant's last owner.
-func (pl *People) Remove(ctx context.Context, by audit.Actor, email string) error {
-	u, err := pl.byEmail(ctx, email)
+func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error {
+	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
 		return err
 	}
-	list, err := pl.Store.Memberships.Of(ctx, u.ID)
+	list, err := tm.Store.Memberships.Of(ctx, u.ID)
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
-		if err := pl.SetRole(ctx, by, "", m.Merchant, u.ID, ""); err != nil {
+		if err := tm.SetRole(ctx, by, "", m.Merchant, u.ID, ""); err != nil {
 			return fmt.Errorf("merchant %s: %w", m.Merchant, err)
 		}
 	}
 	return base.Again(func() error {
-		present, err := pl.Store.Users.Get(ctx, u.ID)
+		present, err := tm.Store.Users.Get(ctx, u.ID)
 		if err != nil || !present.Active() {
 			return err
 		}
-		signIns, err := pl.SignIns(ctx, u.ID)
+		signIns, err := tm.people.SignIns(ctx, u.ID)
 		if err != nil {
 			return err
 		}
-		change, err := pl.ended(ctx, by, signIns)
+		change, err := tm.people.ended(ctx, by, signIns)
 		if err != nil {
 			return err
 		}
-		change.Users = []people.User{present.Remove(pl.Now())}
-		change.Audit = append(change.Audit, pl.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
-		return pl.Store.Commit(ctx, change)
+		change.Users = []people.User{present.Remove(tm.Now())}
+		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
+		return tm.Store.Commit(ctx, change)
 	})
 }
 
 // Unlock opens a user's lock, and takes away all second factors: it is for operators, for users who lost them.
 //
 // Errors: store.ErrNotFound.
-func (pl *People) Unlock(ctx context.Context, by audit.Actor, email string) error {
-	u, err := pl.byEmail(ctx, email)
+func (tm *Team) Unlock(ctx context.Context, by audit.Actor, email string) error {
+	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
 		return err
 	}
 	return base.Again(func() error {
-		present, err := pl.Store.Users.Get(ctx, u.ID)
+		present, err := tm.Store.Users.Get(ctx, u.ID)
 		if err != nil {
 			return err
 		}
-		entries, err := pl.ofMerchants(ctx, by, u.ID, audit.UserFactorRemoved, u.ID)
+		entries, err := tm.people.ofMerchants(ctx, by, u.ID, audit.UserFactorRemoved, u.ID)
 		if err != nil {
 			return err
 		}
-		return pl.Store.Commit(ctx, pay.Change{Users: []people.User{present.Unlock()}, Audit: entries})
+		return tm.Store.Commit(ctx, pay.Change{Users: []people.User{present.Unlock()}, Audit: entries})
 	})
 }
 
@@ -327,12 +336,12 @@ func (pl *People) byEmail(ctx context.Context, email string) (people.User, error
 }
 
 // SetRoleOf is SetRole by an e-mail address, for operators.
-func (pl *People) SetRoleOf(ctx context.Context, by audit.Actor, merchant, email string, role people.Role) error {
-	u, err := pl.byEmail(ctx, email)
+func (tm *Team) SetRoleOf(ctx context.Context, by audit.Actor, merchant, email string, role people.Role) error {
+	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
 		return err
 	}
-	return pl.SetRole(ctx, by, "", merchant, u.ID, role)
+	return tm.SetRole(ctx, by, "", merchant, u.ID, role)
 }
 
 // wrong reports whether an error says that a credential is wrong.

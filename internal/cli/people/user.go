@@ -66,7 +66,7 @@ func (c *userInviteCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Operator {
 		n.Role = ""
 	}
-	told, err := a.People.Invite(ctx, a.Self(), "", n)
+	told, err := a.Links.Invite(ctx, a.Self(), "", n)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *userLinkCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.Password {
 		kind = people.PasswordReset
 	}
-	told, err := a.People.LinkTo(ctx, a.Self(), c.Email, kind)
+	told, err := a.Links.LinkTo(ctx, a.Self(), c.Email, kind)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, er
 	}
 	var invited []people.Link
 	if c.Merchant == "" {
-		operators, links, err := a.People.Operators(ctx)
+		operators, links, err := a.Team.Operators(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, er
 		if _, err := a.AnyMerchant(ctx, c.Merchant); err != nil {
 			return nil, err
 		}
-		members, links, err := a.People.Team(ctx, c.Merchant)
+		members, links, err := a.Team.List(ctx, c.Merchant)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ func (c *userRoleCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := people.CheckRole(people.Role(c.Role)); err != nil {
 		return err
 	}
-	if err := a.People.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, people.Role(c.Role)); err != nil {
+	if err := a.Team.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, people.Role(c.Role)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cli.Stdout, "%s is %s of %s\n", c.Email, c.Role, c.Merchant)
@@ -213,7 +213,7 @@ func (c *userUnlockCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	if err := a.People.Unlock(ctx, a.Self(), c.Email); err != nil {
+	if err := a.Team.Unlock(ctx, a.Self(), c.Email); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cli.Stdout, "%s signs in with the password alone now\n", c.Email)
@@ -233,9 +233,9 @@ func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	if c.Merchant != "" {
-		err = a.People.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, "")
+		err = a.Team.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, "")
 	} else {
-		err = a.People.Remove(ctx, a.Self(), c.Email)
+		err = a.Team.Remove(ctx, a.Self(), c.Email)
 	}
 	if err != nil {
 		return err

@@ -193,7 +193,7 @@ func (a *account) forgot(w http.ResponseWriter, r *http.Request, _ *frame.Visit)
 // send answers in the same way whether there is such a user or not.
 func (a *account) send(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	email := r.FormValue("email")
-	if err := a.App.People.Forgot(r.Context(), v.From(r), email); err != nil {
+	if err := a.App.Links.Forgot(r.Context(), v.From(r), email); err != nil {
 		return a.failed(w, r, nil, "forgot", err, form{Email: email})
 	}
 	return a.room.Show(w, r, nil, "sent", form{Email: email})

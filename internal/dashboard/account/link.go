@@ -23,7 +23,7 @@ type linkView struct {
 
 // look finds the link of a page, and whose it is.
 func (a *account) look(r *http.Request) (linkView, people.User, error) {
-	l, u, err := a.App.People.Link(r.Context(), r.PathValue("token"))
+	l, u, err := a.App.Links.Link(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return linkView{}, u, err
 	}
@@ -82,15 +82,15 @@ func (a *account) use(r *http.Request, v *frame.Visit, view linkView, u people.U
 	ctx, from, token := context.WithoutCancel(r.Context()), v.From(r), r.PathValue("token")
 	switch view.Kind {
 	case people.SignInLink:
-		return a.App.People.SignInBy(ctx, from, token)
+		return a.App.Links.SignInBy(ctx, from, token)
 	case people.PasswordReset:
-		return a.App.People.Reset(ctx, from, token, r.FormValue("password"))
+		return a.App.Links.Reset(ctx, from, token, r.FormValue("password"))
 	}
 	current := ""
 	if view.Signed {
 		current = u.ID
 	}
-	return a.App.People.Accept(ctx, from, token, current, users.NewUser{
+	return a.App.Links.Accept(ctx, from, token, current, users.NewUser{
 		Name: r.FormValue("name"), Password: r.FormValue("password"), Language: a.Language(r),
 	})
 }

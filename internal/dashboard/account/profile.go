@@ -77,7 +77,7 @@ type appView struct {
 }
 
 func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	secret, err := a.App.People.NewTOTP()
+	secret, err := a.App.Factors.NewTOTP()
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 }
 
 func (a *account) showApp(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, secret string, wrong map[string]string) error {
-	code, err := qr.Encode(a.App.People.TOTPAddress(v.User, secret), qr.M)
+	code, err := qr.Encode(a.App.Factors.TOTPAddress(v.User, secret), qr.M)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	secret := r.FormValue("secret")
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
-		codes, err = a.App.People.AddTOTP(ctx, v.From(r), v.User.ID, secret, r.FormValue("code"))
+		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.User.ID, secret, r.FormValue("code"))
 		return err
 	})
 	if wrong := frame.FieldErrors(err); wrong != nil {
@@ -141,7 +141,7 @@ func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	if err := a.App.People.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
+	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
 		return err
 	}
 	frame.Flash(w, "app_removed")
@@ -153,7 +153,7 @@ func (a *account) recovery(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if !a.fresh(w, r, v) {
 		return nil
 	}
-	codes, err := a.App.People.NewRecovery(r.Context(), v.From(r), v.User.ID)
+	codes, err := a.App.Factors.NewRecovery(r.Context(), v.From(r), v.User.ID)
 	if err != nil {
 		return err
 	}

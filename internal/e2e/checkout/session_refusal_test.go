@@ -57,7 +57,7 @@ func TestOneShotRefusesWhatAPaymentRefuses(t *testing.T) {
 			"an unknown simulation":   {o, harness.Card, "Sandbox-Simulate: gold"},
 			"a simulated production":  {live, harness.Card, "Sandbox-Simulate: paid"},
 			"a test method live":      {live, harness.Card, ""},
-			"no provider":             {live, `{"amount":25.5,"documentId":"1","paymentMethodId":"` + live.Method(t, "BRA", "pix") + `"}`, ""},
+			"no provider":             {live, `{"amount":25.5,"documentId":"1","paymentMethodId":"` + harness.Method(t, live, "BRA", "pix") + `"}`, ""},
 			"several things at once":  {o, `{"amount":-1,"paymentMethodId":"sbx_card","country":"xx","userEmail":"ana"}`, ""},
 			"a payment's own content": {o, harness.Card, "Content-Type: text/plain"},
 			"a currency with no rate": {o, harness.With(`"currency":"KWD"`), ""},

@@ -193,7 +193,7 @@ func TestFailedPaymentLocksTheSession(t *testing.T) {
 			{"a declined card", "10.05", "sbx_card", o, "", "402 card_declined card_error decline=do_not_honor", "failed"},
 			{"an exhausted cascade", "10.91", "sbx_card", o, "", "422 cascade_exhausted routing_error reason=all_providers_failed", "failed"},
 			{"every provider down", "10", "sbx_cash", o, sandbox.Down, "422 cascade_exhausted routing_error reason=all_providers_failed", "failed"},
-			{"no provider", "10", live.Method(t, "BRA", "pix"), live, "", "422 cascade_exhausted routing_error reason=no_provider_for_method_region", "failed"},
+			{"no provider", "10", harness.Method(t, live, "BRA", "pix"), live, "", "422 cascade_exhausted routing_error reason=no_provider_for_method_region", "failed"},
 			{"a provider that does not answer", "10", "sbx_cash", o, sandbox.Timeout, "201", "processing"},
 			{"a challenge, to which the page leads", "10.65", "sbx_card", o, "", "201", "pending"},
 		} {
@@ -336,8 +336,8 @@ func TestSessionBelongsToItsShop(t *testing.T) {
 		session := o.Shopper(live.Session(t, `{"amount":25.5,"country":"BRA",`+harness.Ana+`}`))
 		leaves()
 		session.Choose(t, harness.Choice("sbx_pix")).Refused(t, "400 unsupported_method invalid_request_error param=paymentMethodId")
-		session.Choose(t, harness.Choice(live.Method(t, "MEX", "spei"))).Refused(t, "400 unsupported_country invalid_request_error param=country")
-		session.Choose(t, harness.Choice(live.Method(t, "BRA", "pix"))).Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
+		session.Choose(t, harness.Choice(harness.Method(t, live, "MEX", "spei"))).Refused(t, "400 unsupported_country invalid_request_error param=country")
+		session.Choose(t, harness.Choice(harness.Method(t, live, "BRA", "pix"))).Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		if live.Total(t, nil) != "1" || o.Total(t, nil) != "1" || stranger.Total(t, nil) != "0" {
 			t.Errorf("production has %s transactions, the sandbox %s, the stranger %s; want 1, 1 and 0", live.Total(t, nil), o.Total(t, nil), stranger.Total(t, nil))
 		}

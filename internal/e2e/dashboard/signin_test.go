@@ -192,7 +192,7 @@ func TestSecondFactor(t *testing.T) {
 func TestLinksWorkOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		u := s.NewShop(t).Staff(t, people.Owner)
-		told, err := s.App.People.LinkTo(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, u.User.Email, people.PasswordReset)
+		told, err := s.App.Links.LinkTo(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, u.User.Email, people.PasswordReset)
 		harness.Must(t, err)
 		link := strings.TrimPrefix(told.Address, s.URL)
 		someone := stranger(u)
@@ -224,7 +224,7 @@ func TestInvitationsAndRoles(t *testing.T) {
 		owner, other := s.NewShop(t).Staff(t, people.Owner), s.NewShop(t).Staff(t, people.Owner)
 		by := audit.Actor{Kind: audit.ByUser, ID: owner.User.ID}
 		set := func(giver people.Role, user string, role people.Role) error {
-			return s.App.People.SetRole(ctx, by, giver, owner.Merchant.ID, user, role)
+			return s.App.Team.SetRole(ctx, by, giver, owner.Merchant.ID, user, role)
 		}
 		if err := set(people.Owner, owner.User.ID, ""); err == nil {
 			t.Error("the last owner left")

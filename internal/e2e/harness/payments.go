@@ -9,7 +9,7 @@ import (
 // PixOrder returns the body of a production payment of 10 USD, which is 54 BRL.
 func (o Client) PixOrder(t *testing.T) string {
 	t.Helper()
-	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + o.Production().Method(t, "BRA", "pix") + `"}`
+	return `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + Method(t, o.Production(), "BRA", "pix") + `"}`
 }
 
 // Balance returns the pattern of /me/balance for a merchant on the standard tier. Movements and the
@@ -61,7 +61,7 @@ const PaidByShopper = `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"52
 const Card = `{"amount":25.5,"paymentMethodId":"sbx_card"}`
 
 // Method returns the id of the first rail of a method in a country.
-func (o Client) Method(t *testing.T, country, slug string) string {
+func Method(t *testing.T, o Client, country, slug string) string {
 	t.Helper()
 	r := o.Get(t, "/payment-methods?country="+country+"&method="+slug).Want(t, http.StatusOK)
 	return r.Text(t, "methods.0.paymentMethodId")

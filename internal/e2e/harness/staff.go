@@ -37,7 +37,7 @@ func (o Client) Staff(t *testing.T, role people.Role) Staff {
 }
 
 // OperatorUser makes a user of the operator's console.
-func (o Client) OperatorUser(t *testing.T) Staff {
+func OperatorUser(t *testing.T, o Client) Staff {
 	t.Helper()
 	return o.invited(t, users.Invitee{Operator: true}, "operator")
 }
@@ -45,10 +45,10 @@ func (o Client) OperatorUser(t *testing.T) Staff {
 func (o Client) invited(t *testing.T, n users.Invitee, name string) Staff {
 	t.Helper()
 	n.Email = fmt.Sprintf("%s-%s@acme.example", name, strings.ToLower(o.App.NewID("", o.App.Now())))
-	told, err := o.App.People.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, "", n)
+	told, err := o.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, "", n)
 	Must(t, err)
 	token := told.Address[strings.LastIndex(told.Address, "/")+1:]
-	e, err := o.App.People.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: tenant.English})
+	e, err := o.App.Links.Accept(ctx, users.From{Address: "127.0.0.1", Agent: "test"}, token, "", users.NewUser{Name: strings.ToUpper(name[:1]) + name[1:], Password: StaffPassword, Language: tenant.English})
 	Must(t, err)
 	return Staff{Client: o, User: e.User, Cookie: e.Token}
 }

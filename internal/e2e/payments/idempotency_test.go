@@ -120,7 +120,7 @@ func TestKeyGuardsOneRequestOnly(t *testing.T) {
 			t.Errorf("another shop got the first one's payment: %s", other)
 		}
 		live := o.Production()
-		body := `{"amount":25.5,"paymentMethodId":"` + live.Method(t, "BRA", "pix") + `","documentId":"1"}`
+		body := `{"amount":25.5,"paymentMethodId":"` + harness.Method(t, live, "BRA", "pix") + `","documentId":"1"}`
 		exhausted := live.Post(t, "/payments", body, key)
 		exhausted.Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
 		harness.Same(t, exhausted, live.Post(t, "/payments", body, key))

@@ -163,7 +163,7 @@ func TestProductionRefusesTheSandbox(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		live := o.Production()
-		pix := live.Method(t, "BRA", "pix")
+		pix := harness.Method(t, live, "BRA", "pix")
 		for _, c := range []struct{ name, body, header, want string }{
 			{"a test method", harness.Card, "", "400 unsupported_method invalid_request_error param=paymentMethodId"},
 			{"a simulation", `{"amount":25.5,"paymentMethodId":"` + pix + `","documentId":"1"}`, "Sandbox-Simulate: paid",

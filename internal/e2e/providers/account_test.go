@@ -248,7 +248,7 @@ func TestLimitsOfAccountsNarrowTheRail(t *testing.T) {
 			}
 		}
 		session := live.Session(t, `{"amount":700,"currency":"BRL",`+harness.Ana+`}`)
-		o.Shopper(session).Choose(t, harness.Choice(live.Method(t, "BRA", "pix"))).Refused(t, outside+"max")
+		o.Shopper(session).Choose(t, harness.Choice(harness.Method(t, live, "BRA", "pix"))).Refused(t, outside+"max")
 	})
 }
 

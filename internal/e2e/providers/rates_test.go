@@ -42,7 +42,7 @@ func TestProductionTakesNoBuiltInRate(t *testing.T) {
 	fresh(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		live := o.Production()
-		pix, spei := live.Method(t, "BRA", "pix"), live.Method(t, "MEX", "spei")
+		pix, spei := harness.Method(t, live, "BRA", "pix"), harness.Method(t, live, "MEX", "spei")
 		body := func(id string) string { return `{"amount":10,"documentId":"1","paymentMethodId":"` + id + `"}` }
 		live.Post(t, "/payments", body(pix), "Idempotency-Key: rate").Refused(t, noRate)
 		live.Post(t, "/payments", `{"amount":10,"documentId":"1","paymentMethod":"pix","country":"BR"}`).Refused(t, noRate)

@@ -79,7 +79,7 @@ func TestFailingAccountIsPassedOverUntilItWorksAgain(t *testing.T) {
 			t.Errorf("while another account serves the rail, routable is %q, want %q", got, "true 1")
 		}
 		// The account's other rail has its own circuit.
-		if got, _ := triedAt(t, live, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+live.Method(t, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
+		if got, _ := triedAt(t, live, `{"amount":10,"documentId":"XAXX010101000","paymentMethodId":"`+harness.Method(t, live, "MEX", "spei")+`"}`); got != "bank-1 bank-2" {
 			t.Errorf("spei was tried at %s, want bank-1 bank-2", got)
 		}
 		two.Next("down") // now no account works, so all are tried
