@@ -196,7 +196,7 @@ func TestProblemsSayWhatToDoAndNoMore(t *testing.T) {
 	lines.Reset()
 	w := httptest.NewRecorder()
 	f.Problem(w, get("/x"), nil, problem.New(problem.TransactionNotFound, "there is no <payment>"))
-	if body := w.Body.String(); w.Code != 404 || !strings.Contains(body, "there is no &lt;payment&gt;") || lines.Len() > 0 {
+	if body := w.Body.String(); w.Code != 404 || !strings.Contains(body, "There is no &lt;payment&gt;") || lines.Len() > 0 {
 		t.Errorf("an unknown payment: %d %s", w.Code, body)
 	}
 	w = httptest.NewRecorder()
@@ -204,7 +204,7 @@ func TestProblemsSayWhatToDoAndNoMore(t *testing.T) {
 	if body := w.Body.String(); w.Code != 409 || strings.Contains(body, "<html") || !strings.Contains(body, `role="alert"`) || w.Header().Get("HX-Retarget") != "#notices" {
 		t.Errorf("to htmx: %d %s", w.Code, body)
 	}
-	if got := FieldErrors(problem.Field(problem.InvalidRequest, "url", "no")); got["url"] != "no" {
+	if got := FieldErrors(problem.Field(problem.InvalidRequest, "url", "no")); got["url"] != "No" {
 		t.Errorf("fields: %v", got)
 	}
 }

@@ -102,7 +102,8 @@ func TestGallery(t *testing.T) {
 	dir := os.Getenv("SHOTS")
 	for name, path := range map[string]string{
 		"home": "/en/home", "list": "/en/payments?status=completed", "list-es": "/es/payments", "detail": "/en/payments/TXN-1", "form": "/pt/webhooks/new", "inner": "/es/team/x",
-		"console": "/console", "signin": "/signin?lang=pt", "problem": "/problem",
+		"console": "/console", "signin": "/signin?lang=pt", "menu": "/en/payments#!.bar [popovertarget=side]", "dialog": "/en/payments/TXN-1#![data-dialog=refund]", "palette": "/es/payments#![data-dialog=palette]",
+		"shops": "/pt/home#!.switcher>summary", "user": "/es/home#!.menu.end+.menu.end>summary", "shortcuts": "/es/home#![data-dialog=shortcuts]", "problem": "/problem",
 	} {
 		if !strings.Contains(path, os.Getenv("ONLY")) {
 			continue
@@ -140,15 +141,24 @@ func look(t *testing.T, tab context.Context, url, axe, file string, size [2]int6
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := chromedp.Do(tab, chromedp.EmulateViewport(size[0], size[1], chromedp.EmulateScale(1)), chromedp.Navigate(url), chromedp.Sleep(400*time.Millisecond)); err != nil {
+	if err := chromedp.Do(tab, chromedp.EmulateViewport(size[0], size[1], chromedp.EmulateScale(1)), chromedp.Navigate("about:blank"), chromedp.Navigate(url), chromedp.Sleep(400*time.Millisecond)); err != nil {
 		t.Fatal(err)
+	}
+	if _, selector, found := strings.Cut(url, "#!"); found {
+		if _, err := chromedp.Run(tab, chromedp.Evaluate[bool]("(e => e.classList.contains(\"phone-only\") && e.offsetParent === null || e.click())(document.querySelector('"+selector+"')), true")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	wide, err := chromedp.Run(tab, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
 	if err != nil || wide > size[0] {
 		t.Errorf("%s is %d wide on a screen of %d: %v", url, wide, size[0], err)
 	}
 	if size[0] != 360 && filepath.Dir(file) != "." {
-		png, err := chromedp.Run(tab, chromedp.FullScreenshot(100))
+		whole := chromedp.FullScreenshot(100)
+		if strings.Contains(url, "#!") {
+			whole = chromedp.CaptureScreenshot()
+		}
+		png, err := chromedp.Run(tab, whole)
 		if err != nil {
 			t.Fatal(err)
 		}

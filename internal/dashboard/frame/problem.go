@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
@@ -50,7 +52,7 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	if !errors.As(err, &shown) || shown.Code == problem.Internal {
 		return trouble{Kind: "fault", Request: web.RequestID(r.Context()), Status: http.StatusInternalServerError}
 	}
-	t := trouble{Kind: "bad", Message: shown.Message, Status: shown.Code.Shown().Status}
+	t := trouble{Kind: "bad", Message: sentence(shown.Message), Status: shown.Code.Shown().Status}
 	switch t.Status {
 	case 0:
 		t.Status = http.StatusBadRequest
@@ -68,6 +70,15 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	return t
 }
 
+// sentence is a message with a capital letter: the API's begin with a small one.
+func sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + message[size:]
+}
+
 // FieldErrors says what is wrong with each field of a form, by the field's name as the problem has it. It is
 // nil for an error that is about no field, which Problem shows.
 func FieldErrors(err error) map[string]string {
@@ -77,10 +88,10 @@ func FieldErrors(err error) map[string]string {
 	}
 	wrong := map[string]string{}
 	if shown.Param != "" {
-		wrong[shown.Param] = shown.Message
+		wrong[shown.Param] = sentence(shown.Message)
 	}
 	for _, issue := range shown.Details.Issues {
-		wrong[issue.Path] = issue.Message
+		wrong[issue.Path] = sentence(issue.Message)
 	}
 	if len(wrong) == 0 {
 		return nil

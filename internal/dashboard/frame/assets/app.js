@@ -61,6 +61,7 @@
     document.head.append(style, script);
   });
   const drawn = new Map(); // the chart of each area
+  const fit = (area, plot) => plot.setSize({ width: area.clientWidth, height: area.clientHeight - ($('.u-legend', area)?.offsetHeight || 0) });
   const draw = (area, uPlot) => {
     const chart = JSON.parse(area.dataset.chart), scale = 10 ** chart.decimals;
     drawn.get(area)?.destroy();
@@ -69,8 +70,10 @@
     const lang = document.body.dataset.lang;
     const number = new Intl.NumberFormat(lang, { minimumFractionDigits: chart.decimals, maximumFractionDigits: chart.decimals });
     const short = new Intl.NumberFormat(lang, { notation: 'compact', maximumFractionDigits: 1 });
-    const day = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short', timeZone: 'UTC', ...(chart.hours && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }) });
-    const tick = chart.hours ? new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' }) : day;
+    const monthName = new Intl.DateTimeFormat(lang, { month: 'short', timeZone: 'UTC' });
+    const clock = (s) => new Date(s * 1e3).toISOString().slice(11, 16);
+    const date = (s) => new Date(s * 1e3).getUTCDate() + ' ' + monthName.format(s * 1e3).replace('.', ''); // as the server writes it
+    const tick = chart.hours ? clock : date, moment = (s) => chart.hours ? `${date(s)}, ${clock(s)}` : date(s);
     const gap = (chart.times[1] - chart.times[0]) || 86400;
     const unit = chart.unit ? '\u00a0' + chart.unit : '';
     const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
@@ -81,11 +84,11 @@
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
       legend: { markers: { width: 0, fill: (u, i) => colour(chart.series[i - 1]?.tone) } },
       axes: [
-        { ...axis, size: 30, grid: { show: false }, values: (u, splits) => splits.map((s) => tick.format(s * 1e3)), space: 64 },
+        { ...axis, size: 30, grid: { show: false }, values: (u, splits) => splits.map(tick), space: 64 },
         { ...axis, size: 58, values: (u, splits) => splits.map((v) => short.format(v) + (chart.unit === '%' ? '%' : '')) },
       ],
       series: [
-        { value: (u, s) => s == null ? '–' : day.format(s * 1e3) },
+        { value: (u, s) => s == null ? '–' : moment(s) },
         ...chart.series.map((s, i) => ({
           label: s.name, show: true, stroke: colour(s.tone), width: bars ? 0 : 2, points: { show: false }, spanGaps: false,
           fill: bars ? colour(s.tone) : chart.kind === 'area' && i === 0 ? colour(s.tone) + '1f' : undefined, ...(bars && { paths: bars }),
@@ -94,6 +97,7 @@
       ],
     }, [chart.times, ...chart.series.map((s) => s.values.map((v) => v == null ? null : v / scale))], area);
     $('.u-legend', area)?.setAttribute('aria-hidden', 'true'); // readers have the table of the same numbers
+    fit(area, plot);
     drawn.set(area, plot);
   };
   const charts = async (from) => {
@@ -106,9 +110,12 @@
   const redraw = () => drawn.forEach((plot, area) => area.isConnected && draw(area, window.uPlot));
   const resized = new ResizeObserver((seen) => seen.forEach(({ target }) => {
     const plot = drawn.get(target);
-    if (plot && target.clientWidth && plot.width !== target.clientWidth) plot.setSize({ width: target.clientWidth, height: target.clientHeight - 28 });
+    if (plot && target.clientWidth && plot.width !== target.clientWidth) fit(target, plot);
   }));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+
+  // On a screen that has become wide the navigation stands beside the page.
+  matchMedia('(min-width: 62rem)').addEventListener('change', () => { if ($('#side:popover-open')) $('#side').hidePopover(); });
 
   // Forms that were changed
   const changed = () => $$('form[data-guard]').some((form) => form.dataset.changed);
@@ -119,10 +126,10 @@
   // The palette: pages, actions of this page, and a search
   const palette = {
     entries() {
-      const label = (e) => (e.getAttribute('aria-label') || e.textContent).trim().replace(/\s+/g, ' ');
-      const pages = $$('.side [data-nav], .menu-list a:not([data-skip])').filter((a) => !a.closest('main'));
+      const label = (e) => (e.getAttribute('aria-label') || [...e.childNodes].filter((n) => n.nodeType === 3 || !n.matches('small, kbd, dialog')).map((n) => n.firstChild?.nodeType === 3 ? n.firstChild.data : n.textContent).join(' ')).trim().replace(/\s+/g, ' ');
+      const pages = [...$$('.side [data-nav]'), ...$$('.bar .menu-list a, .switch a, .switcher a').filter((a) => !a.hasAttribute('aria-current'))];
       const actions = $$('.head .actions :is(a, button), [data-action]').filter((e) => !e.closest('dialog'));
-      return [...actions, ...pages].map((e) => ({ label: label(e), icon: $('.icon', e), detail: e.closest('.side-group')?.querySelector('h2')?.textContent || '', go: () => e.click() }));
+      return [...actions, ...pages].map((e) => ({ label: label(e), icon: $('.icon', e), detail: (e.closest('.side-group')?.querySelector('h2') || $('small', e))?.textContent || '', go: () => e.click() }));
     },
     fill() {
       const box = $('#palette'), input = $('input', box), list = $('#palette-list'), text = input.value.trim();
