@@ -17,7 +17,7 @@ import (
 func chosen(t *testing.T, d *harness.Drill) (session, payment string) {
 	t.Helper()
 	token := d.Live.Session(t, `{"amount":10,"country":"BR","returnUrl":"https://shop.example/thanks",`+harness.Ana+`}`)
-	_, _, h := d.Browse(t, http.MethodPost, "/checkout/"+token, url.Values{"method": {d.harness.Method(t, Live, "BRA", "pix")}}.Encode())
+	_, _, h := d.Browse(t, http.MethodPost, "/checkout/"+token, url.Values{"method": {harness.Method(t, d.Live, "BRA", "pix")}}.Encode())
 	payment, found := strings.CutPrefix(h.Get("Location"), "/c/")
 	if !found {
 		t.Fatalf("the choice leads to %q, want a payment", h.Get("Location"))
@@ -81,7 +81,7 @@ func TestChoiceIsChangedOnceTheChargeHasEnded(t *testing.T) {
 		if _, _, h := d.Visit(t, session+"?lang=en"); h.Get("Location") != again {
 			t.Errorf("the first link leads to %q, want %q", h.Get("Location"), again)
 		}
-		_, _, h := d.Browse(t, http.MethodPost, session, url.Values{"method": {d.harness.Method(t, Live, "BRA", "pix")}, "document-" + d.harness.Method(t, Live, "BRA", "pix"): {"52998224725"}}.Encode())
+		_, _, h := d.Browse(t, http.MethodPost, session, url.Values{"method": {harness.Method(t, d.Live, "BRA", "pix")}, "document-" + harness.Method(t, d.Live, "BRA", "pix"): {"52998224725"}}.Encode())
 		second := strings.TrimPrefix(h.Get("Location"), "/c/")
 		d.IDs = append(d.IDs, second)
 		if second == id || d.Live.Status(t, second) != "pending" {

@@ -1,0 +1,147 @@
+package dashboard
+
+import (
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/api/gate"
+	"github.com/cascadapay/cascada/internal/dashboard"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// routes lists all pages and actions.
+func routes(t *testing.T, s *harness.Instance) []frame.Route {
+	t.Helper()
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
+	harness.Must(t, err)
+	return site.Routes()
+}
+
+var hole = regexp.MustCompile(`\{[^}]*\}`)
+
+// open makes the request of a route. What stands in its path names nothing.
+func open(t *testing.T, u harness.Staff, r frame.Route) harness.Answer {
+	t.Helper()
+	path := hole.ReplaceAllString(r.Path, "x")
+	if r.Kind != frame.OfShop {
+		path = frame.Base + strings.TrimSuffix(path, "/")
+	}
+	var form url.Values
+	if r.Method != http.MethodGet {
+		form = url.Values{}
+	}
+	return u.Ask(t, r.Method, path, form)
+}
+
+// Every page and action is refused to who is signed out, to a user of another merchant, and to a role without the
+// right, in both environments; and no role that has the right is told that it lacks it.
+func TestEveryPageAsksWhoMay(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	shop, other := s.NewShop(t), s.NewShop(t)
+	foreign := other.Staff(t, people.Owner)
+	foreign.Client = shop // the other merchant's owner at this shop's pages
+	operator := harness.OperatorUser(t, shop)
+	users := map[people.Role]harness.Staff{}
+	for _, role := range people.Roles() {
+		users[role] = shop.Staff(t, role)
+	}
+	all := routes(t, s)
+	for _, r := range all {
+		name := r.Method + " " + r.Path
+		if r.Kind == frame.Open {
+			continue
+		}
+		if a := open(t, stranger(foreign), r); a.Status != http.StatusSeeOther || !strings.Contains(a.Header.Get("Location"), "/dashboard/sign-in") {
+			t.Errorf("%s: who is signed out gets %d %s", name, a.Status, a.Header.Get("Location"))
+		}
+		switch r.Kind {
+		case frame.OfOperator:
+			if a := open(t, users[people.Owner], r); a.Status != http.StatusNotFound {
+				t.Errorf("%s: an owner gets %d", name, a.Status)
+			}
+		case frame.OfShop:
+			for _, live := range []bool{false, true} {
+				foreign.Live, operator.Live = live, live
+				if a := open(t, foreign, r); a.Status != http.StatusNotFound {
+					t.Errorf("%s: another merchant's owner gets %d (live: %t)", name, a.Status, live)
+				}
+				if a := open(t, operator, r); a.Status != http.StatusNotFound {
+					t.Errorf("%s: an operator who does not visit gets %d (live: %t)", name, a.Status, live)
+				}
+				for role, u := range users {
+					u.Live = live
+					if role.May(r.Right, live) {
+						continue
+					}
+					if a := open(t, u, r); a.Status != http.StatusForbidden {
+						t.Errorf("%s: %s, who lacks the right %s, gets %d (live: %t)", name, role, r.Right, a.Status, live)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A user without the right is told which one it is; the same request with the right is not refused for it.
+func TestRightsAreThoseOfTheRole(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	owner := s.NewShop(t).Staff(t, people.Owner)
+	for _, r := range routes(t, s) {
+		if r.Kind != frame.OfShop || r.Method != http.MethodGet {
+			continue
+		}
+		if !slices.Contains(tenant.PeopleRights(), r.Right) {
+			t.Errorf("%s %s requires %q, which is no right", r.Method, r.Path, r.Right)
+		}
+		if a := open(t, owner, r); a.Status == http.StatusForbidden || a.Status >= 500 {
+			t.Errorf("%s %s: an owner gets %d: %s", r.Method, r.Path, a.Status, a.Text())
+		}
+	}
+}
+
+// An operator who visits a merchant reads its pages and changes nothing.
+func TestOperatorOnlyLooks(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		shop, other := s.NewShop(t), s.NewShop(t)
+		operator := harness.OperatorUser(t, shop)
+		harness.Must(t, s.App.People.Visit(ctx, usersFrom, operator.Cookie, shop.Merchant.ID))
+		for _, r := range routes(t, s) {
+			if r.Kind != frame.OfShop {
+				continue
+			}
+			a := open(t, operator, r)
+			if r.Right == tenant.RightRead && r.Method == http.MethodGet {
+				if a.Status == http.StatusForbidden || a.Status >= 500 {
+					t.Errorf("%s %s: the visiting operator gets %d", r.Method, r.Path, a.Status)
+				}
+				continue
+			}
+			if r.Right != tenant.RightRead && a.Status != http.StatusForbidden {
+				t.Errorf("%s %s: the visiting operator gets %d, want 403", r.Method, r.Path, a.Status)
+			}
+			if r.Method != http.MethodGet && r.Right == tenant.RightRead {
+				t.Errorf("%s %s changes something, and requires only the right to read", r.Method, r.Path)
+			}
+		}
+		elsewhere := operator
+		elsewhere.Client = other
+		if a := elsewhere.Ask(t, http.MethodGet, "/", nil); a.Status != http.StatusNotFound {
+			t.Errorf("the operator sees a merchant that is not visited: %d", a.Status)
+		}
+		harness.Must(t, s.App.People.Visit(ctx, usersFrom, operator.Cookie, ""))
+		if a := operator.Ask(t, http.MethodGet, "/", nil); a.Status != http.StatusNotFound {
+			t.Errorf("after the visit the operator gets %d", a.Status)
+		}
+	})
+}
