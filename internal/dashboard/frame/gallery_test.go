@@ -50,6 +50,15 @@ func gallery(t *testing.T) *http.ServeMux {
 			})
 		}
 	}
+	mux.HandleFunc("GET /dashboard/shp_1/{env}/live", func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprint(w, "data: <p>It is live</p>\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-req.Context().Done()
+	})
+	mux.HandleFunc("GET /dashboard/shp_1/{env}/more", func(w http.ResponseWriter, req *http.Request) {
+		_, _ = fmt.Fprint(w, "<p id=\"more\">There is more</p>")
+	})
 	mux.HandleFunc("POST /dashboard/", func(w http.ResponseWriter, req *http.Request) {
 		Flash(w, "g_saved", "id", "TXN-1")
 		http.Redirect(w, req, "/dashboard/shp_1/sandbox", http.StatusSeeOther)

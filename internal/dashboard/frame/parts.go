@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -32,9 +34,12 @@ func (f *Frame) parse() error {
 		if end := base.Lookup("end-" + t.Name()[5:]); end != nil {
 			fieldsOf(end.Tree.Root, fields)
 		}
-		for name := range fields { // a part takes what its template reads, and what those it calls read
-			if inner := base.Lookup(name); inner != nil {
-				fieldsOf(inner.Tree.Root, fields)
+		for grown := -1; grown != len(fields); { // a part takes what its template reads, and what those it calls read
+			grown = len(fields)
+			for _, name := range slices.Collect(maps.Keys(fields)) {
+				if inner := base.Lookup(name); inner != nil {
+					fieldsOf(inner.Tree.Root, fields)
+				}
 			}
 		}
 		f.known[t.Name()[5:]] = fields

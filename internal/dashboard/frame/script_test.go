@@ -63,6 +63,7 @@ func TestScriptInABrowser(t *testing.T) {
 	is("the class of the body", "document.body.className", "full")
 	do(chromedp.Click(`.button[href$="TXN-1/refund"], a.mono`))
 	is("a payment", "document.querySelector('h1').textContent", "184.20 USD")
+	is("a stream of events", "document.getElementById('live').textContent", "It is live")
 	do(chromedp.Click(`[data-dialog="refund"]`))
 	is("the dialog", "document.getElementById('refund').open", "true")
 	do(chromedp.Click(`#refund [data-close]`))
@@ -82,6 +83,7 @@ func TestScriptInABrowser(t *testing.T) {
 	is("what it finds", "document.querySelector('#palette-list [aria-selected=true]').textContent", "WebhooksDevelopers")
 	do(chromedp.KeyEvent(kb.Enter))
 	is("where it leads", "document.querySelector('h1').textContent", "New webhook")
+	is("what is loaded later", "document.getElementById('more').textContent", "There is more")
 	do(chromedp.SendKeys(`[name="slug"]`, "x"))
 	is("the theme", "(document.querySelector('[data-theme-toggle]').click(), document.documentElement.dataset.theme + document.cookie)", "darkcascada_theme=dark")
 	if errs, err := chromedp.Run(tab, chromedp.Evaluate[string](`performance.getEntriesByType('resource').map((e) => e.name).join(' ')`)); err != nil || strings.Contains(errs, "cdn") {
