@@ -248,8 +248,8 @@ func promtool(t *testing.T, args ...string) {
 	}
 }
 
-// dashboard is the part of a Grafana dashboard that the test needs.
-type dashboard struct {
+// grafana is the part of a Grafana dashboard that the test needs.
+type grafana struct {
 	Title  string
 	Panels []struct {
 		ID      int
@@ -266,7 +266,7 @@ func TestDashboardShowsExistingMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard
+	var d grafana
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}

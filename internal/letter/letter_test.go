@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -52,6 +53,15 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		n.Language = language
 		l := desk(t).NewWallet(n)
 		whole := l.Subject + "\n" + l.Text
+		for _, kind := range []people.LinkKind{people.Invitation, people.PasswordReset, people.SignInLink} {
+			for _, merchant := range []string{"Acme", ""} {
+				l := desk(t).Link(pay.LinkNotice{Language: language, Kind: kind, Merchant: merchant, Address: "https://pay.example.com/dashboard/link/ln_1", EndsAt: notice.ActiveAt})
+				if !strings.Contains(l.Text, "https://pay.example.com/dashboard/link/ln_1\n") || !strings.Contains(l.Text, "2026-11-22 02:04 UTC") {
+					t.Errorf("the letter of kind %s in %s lacks the link or its end:\n%s", kind, language, l.Text)
+				}
+				whole += "\n" + l.Subject + "\n" + l.Text
+			}
+		}
 		for key, sentence := range of {
 			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
 			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
