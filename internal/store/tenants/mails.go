@@ -54,6 +54,7 @@ type noticeDoc struct {
 	Key         string          `json:"key"`
 	AddedAt     int64           `json:"addedAt"`
 	ActiveAt    int64           `json:"activeAt"`
+	Link        string          `json:"link,omitempty"` // of an e-mail with a link
 }
 
 type linkDoc struct {
@@ -65,29 +66,35 @@ type linkDoc struct {
 	EndsAt   int64           `json:"endsAt"`
 }
 
-// mailDoc is what tells an e-mail with a link from one about a wallet.
-type mailDoc struct {
-	Link string `json:"link,omitempty"` // encrypted: whoever has the link is let in
-}
-
-// writeMail is an e-mail's content as stored; {} once it is removed.
+// writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted: whoever has it is let in.
 func writeMail(p table.Personal, m *pay.Mail) string {
-	if m.Link == (pay.LinkNotice{}) {
-		return writeNotice(m.About)
+	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) {
+		return "{}"
 	}
-	n := m.Link
-	text := table.Encode(linkDoc{n.To, n.Language, n.Kind, n.Merchant, n.Address, table.Micros(n.EndsAt)})
-	return table.Encode(mailDoc{p.Seal(table.MailLink.About(m.ID), []byte(text))})
+	n := m.About
+	d := noticeDoc{
+		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
+		Key: n.Key, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
+	}
+	if l := m.Link; l != (pay.LinkNotice{}) {
+		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
+		d.Link = p.Seal(table.MailLink.About(m.ID), []byte(text))
+	}
+	return table.Encode(d)
 }
 
 func readMail(p table.Personal, text string, m *pay.Mail) error {
-	var d mailDoc
+	var d noticeDoc
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return err
 	}
-	m.About, m.Link = pay.WalletNotice{}, pay.LinkNotice{}
+	m.About = pay.WalletNotice{
+		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
+		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
+	}
+	m.Link = pay.LinkNotice{}
 	if d.Link == "" {
-		return readNotice(text, &m.About)
+		return nil
 	}
 	plain, err := p.Open(table.MailLink.About(m.ID), d.Link)
 	if err != nil {
@@ -98,26 +105,6 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 		return err
 	}
 	m.Link = pay.LinkNotice{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
-	return nil
-}
-
-// writeNotice is the content of an e-mail about a wallet.
-func writeNotice(n pay.WalletNotice) string {
-	if n == (pay.WalletNotice{}) {
-		return "{}"
-	}
-	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt)})
-}
-
-func readNotice(text string, n *pay.WalletNotice) error {
-	var d noticeDoc
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return err
-	}
-	*n = pay.WalletNotice{
-		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
-	}
 	return nil
 }
 
