@@ -77,3 +77,13 @@ const MostCounted = 10_000
 
 // Capped reports whether a list counts MostCounted at most: no counter knows an e-mail or an amount.
 func (f PaymentFilter) Capped() bool { return f.OrderID == "" && (f.Email != "" || !f.Amount.IsZero()) }
+
+// KindCount is how many of the payments of a kind that a shop created on a day have a status now.
+type KindCount struct {
+	Day     time.Time // UTC
+	Rail    string
+	Method  string
+	Country string // alpha-3
+	Status  Status
+	N       int64
+}

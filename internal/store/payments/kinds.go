@@ -1,0 +1,26 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+var countKinds = engine.Statement(`
+SELECT day, rail, method, country, status, n FROM counters
+WHERE shop = $1 AND live = $2 AND day >= $3 AND day < $4 AND n <> 0 ORDER BY day, rail, country, status, method`)
+
+// Kinds counts the payments that were created from one day on and before another, by day, kind and present
+// status. It reads counters alone: payments with an unknown outcome have none. Days are UTC.
+func (s *Payments) Kinds(ctx context.Context, scope tenant.Scope, from, to time.Time) ([]pay.KindCount, error) {
+	return base.Many(ctx, s.b, countKinds, func(r engine.Row) (c pay.KindCount, err error) {
+		var day int64
+		err = r.Scan(&day, &c.Rail, &c.Method, &c.Country, &c.Status, &c.N)
+		c.Day = time.UnixMicro(day * base.DayMicros).UTC()
+		return c, err
+	}, scope.Shop, scope.Live, from.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros)
+}
