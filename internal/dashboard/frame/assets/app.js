@@ -61,7 +61,10 @@
     document.head.append(style, script);
   });
   const drawn = new Map(); // the chart of each area
-  const fit = (area, plot) => plot.setSize({ width: area.clientWidth, height: area.clientHeight - ($('.u-legend', area)?.offsetHeight || 0) });
+  const height = (area) => parseFloat(getComputedStyle(area).getPropertyValue('--plot')); // the legend stands below it
+  const fit = (area, plot) => plot.setSize({ width: area.clientWidth, height: height(area) });
+  // A point between two gaps is no line: it is drawn by itself.
+  const alone = (u, i) => u.data[i].flatMap((v, n, all) => v != null && all[n - 1] == null && all[n + 1] == null ? [n] : []);
   const draw = (area, uPlot) => {
     const chart = JSON.parse(area.dataset.chart), scale = 10 ** chart.decimals;
     drawn.get(area)?.destroy();
@@ -79,8 +82,8 @@
     const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
     const bars = chart.kind === 'bars' && uPlot.paths.bars({ size: [.6, 40], radius: .15 });
     const plot = new uPlot({
-      width: area.clientWidth, height: area.clientHeight - 28, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } }, padding: [8, 8, 0, 0],
-      scales: { x: { time: true, ...(bars && { range: (u, low, high) => [low - gap / 2, high + gap / 2] }) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.08 : 1] } },
+      width: area.clientWidth, height: height(area), cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } }, padding: [8, 8, 0, 0],
+      scales: { x: { time: true, ...(bars && { range: (u, low, high) => [low - gap / 2, high + gap / 2] }) }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), chart.unit === '%' ? Math.max(100, high ?? 0) : (high ?? 0) > 0 ? high * 1.08 : 1] } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
       legend: { markers: { width: 0, fill: (u, i) => colour(chart.series[i - 1]?.tone) } },
       axes: [
@@ -90,14 +93,13 @@
       series: [
         { value: (u, s) => s == null ? '–' : moment(s) },
         ...chart.series.map((s, i) => ({
-          label: s.name, show: true, stroke: colour(s.tone), width: bars ? 0 : 2, points: { show: false }, spanGaps: false,
+          label: s.name, show: true, stroke: colour(s.tone), width: bars ? 0 : 2, points: { show: !bars, size: 6, filter: alone }, spanGaps: false,
           fill: bars ? colour(s.tone) : chart.kind === 'area' && i === 0 ? colour(s.tone) + '1f' : undefined, ...(bars && { paths: bars }),
           value: (u, v) => v == null ? '–' : number.format(v) + unit,
         })),
       ],
     }, [chart.times, ...chart.series.map((s) => s.values.map((v) => v == null ? null : v / scale))], area);
     $('.u-legend', area)?.setAttribute('aria-hidden', 'true'); // readers have the table of the same numbers
-    fit(area, plot);
     drawn.set(area, plot);
   };
   const charts = async (from) => {
