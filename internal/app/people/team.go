@@ -25,7 +25,7 @@ type Team struct {
 func NewTeam(p *People) *Team { return &Team{p.Base, p} }
 
 // resetsEvery is how often a user gets an e-mail with a link to choose a password.
-const resetsEvery = time.Minute
+const resetsEvery = 10 * time.Minute
 
 // NewUser is what an invited person says of themselves.
 type NewUser struct {
@@ -217,12 +217,11 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 		return p, err
 	}
 	p.Scope = tenant.Scope{Merchant: p.Shop.Merchant, Shop: shop, Live: live}
-	for _, t := range p.Others {
-		if t.Merchant.ID == p.Shop.Merchant {
-			p.Role = t.Role
-		}
+	m, err := pl.Store.Memberships.Get(ctx, u.ID, p.Shop.Merchant)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return p, err
 	}
-	switch {
+	switch p.Role = m.Role; {
 	case p.Role != "":
 		p.Rights = p.Role.Rights(live)
 	case u.Operator && s.Visits == p.Shop.Merchant:

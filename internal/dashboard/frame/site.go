@@ -74,6 +74,9 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
 		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 	}
+	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
+		return nil, err
+	}
 	f.Assets(s.rest)
 	return s, nil
 }
@@ -112,6 +115,11 @@ func (s *Site) HandleOperator(pattern string, h Handler) {
 	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if !v.User.Operator { // it is not told that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
+		}
+		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
+			Flash(w, "operator_factor")
+			s.Go(w, r, s.At("/profile/app"))
+			return nil
 		}
 		return h(w, r, v)
 	})

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/pquerna/otp/totp"
 )
 
 // routes lists all pages and actions.
@@ -144,4 +146,37 @@ func TestOperatorOnlyLooks(t *testing.T) {
 			t.Errorf("after the visit the operator gets %d", a.Status)
 		}
 	})
+}
+
+// On https the console is shut to an operator without a second factor, and the cookie is one that only this host sets.
+func TestOperatorNeedsASecondFactor(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	operator := harness.OperatorUser(t, s.NewShop(t))
+	log := slog.New(slog.DiscardHandler)
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, log, s.Clock.Now), Log: log, Now: s.Clock.Now, URL: "https://pay.example.com"})
+	harness.Must(t, err)
+	site.HandleOperator("GET /console/anything", func(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
+		_, err := w.Write([]byte("in"))
+		return err
+	})
+	ask := func() *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "https://pay.example.com/dashboard/console/anything", nil)
+		r.AddCookie(&http.Cookie{Name: "__Host-cascada", Value: operator.Cookie})
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		return w
+	}
+	if w := ask(); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/dashboard/profile/app" {
+		t.Errorf("without a second factor: %d %s", w.Code, w.Header().Get("Location"))
+	}
+	secret, err := s.App.Factors.NewTOTP()
+	harness.Must(t, err)
+	code, err := totp.GenerateCode(secret, s.Clock.Now())
+	harness.Must(t, err)
+	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, operator.User.ID, secret, code)
+	harness.Must(t, err)
+	if w := ask(); w.Body.String() != "in" {
+		t.Errorf("with a second factor: %d %s", w.Code, w.Body)
+	}
 }

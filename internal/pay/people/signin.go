@@ -10,6 +10,8 @@ const (
 	SignInLife = 14 * 24 * time.Hour
 	// SignInIdle is how long a sign-in lasts that nobody uses (DASH-5).
 	SignInIdle = 12 * time.Hour
+	// FactorWait is how long a sign-in waits for the second factor.
+	FactorWait = 15 * time.Minute
 	// seenEvery is how often the use of a sign-in is recorded.
 	seenEvery = 5 * time.Minute
 	// FactorFresh is how long a second factor counts as just given: what moves money out asks for one
@@ -37,6 +39,9 @@ type SignIn struct {
 
 // Good reports whether the sign-in is valid.
 func (s SignIn) Good(now time.Time) bool {
+	if s.Waiting && !now.Before(s.CreatedAt.Add(FactorWait)) {
+		return false
+	}
 	return s.EndedAt.IsZero() && now.Before(s.EndsAt) && now.Before(s.SeenAt.Add(SignInIdle))
 }
 
