@@ -77,3 +77,10 @@ const MostCounted = 10_000
 
 // Capped reports whether a list counts MostCounted at most: no counter knows an e-mail or an amount.
 func (f PaymentFilter) Capped() bool { return f.OrderID == "" && (f.Email != "" || !f.Amount.IsZero()) }
+
+// DayCount is how many of the payments that a shop created on a day have a status now.
+type DayCount struct {
+	Day    time.Time // UTC
+	Status Status
+	N      int64
+}

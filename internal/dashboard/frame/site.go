@@ -62,6 +62,10 @@ type Site struct {
 	rest   *http.ServeMux
 	routes []Route
 	cross  *http.CrossOriginProtection
+
+	serving context.Context // ends with End
+	end     context.CancelFunc
+	streams streams
 }
 
 // NewSite returns a site without pages. base is the service's public URL.
@@ -74,6 +78,7 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
 		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 	}
+	s.serving, s.end = context.WithCancel(context.Background())
 	f.Assets(s.rest)
 	return s, nil
 }

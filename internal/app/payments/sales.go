@@ -1,0 +1,96 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+const (
+	// mostAdded is how many payments are added up for the volume of a day: it takes milliseconds.
+	mostAdded = 10_000
+	// LongWait is how long a provider may leave a payment without an answer until somebody should look.
+	LongWait = 10 * time.Minute
+)
+
+// Sales is how a shop sells now. Days are UTC, and a payment belongs to the day on which it was created.
+type Sales struct {
+	Today, Week Outcomes // Week is today and the six days before
+	Volume      money.Amount
+	AtLeast     bool // Volume has only a part of the day's payments: there are too many to add up
+	Open        int64
+	Waiting     int64 // of Open: no provider has answered for LongWait
+	All         int64 // payments of all days
+}
+
+// Outcomes counts payments by how they ended. Open ones are in none.
+type Outcomes struct {
+	Paid     int64 // also if the money went back later
+	Declined int64 // also if the shop canceled it
+	Expired  int64
+}
+
+// Decided is how many payments a provider or an issuer has decided: those that expired nobody tried to pay.
+func (o Outcomes) Decided() int64 { return o.Paid + o.Declined }
+
+func (o Outcomes) plus(c pay.DayCount) Outcomes {
+	switch c.Status {
+	case pay.Completed, pay.Refunded, pay.Chargeback:
+		o.Paid += c.N
+	case pay.Failed:
+		o.Declined += c.N
+	case pay.Expired:
+		o.Expired += c.N
+	case pay.Pending, pay.Processing:
+	}
+	return o
+}
+
+// Sales reads how a shop sells. It reads counters, and the payments that were paid today, up to a limit.
+func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
+	now := in.TimeOf(scope).UTC()
+	day := now.Truncate(24 * time.Hour)
+	days, err := in.Store.Payments.Days(ctx, scope, day.AddDate(0, 0, -6), day.AddDate(0, 0, 1))
+	if err != nil {
+		return s, err
+	}
+	for _, c := range days {
+		s.Week = s.Week.plus(c)
+		if c.Day.Equal(day) {
+			s.Today = s.Today.plus(c)
+		}
+	}
+	s.Volume = money.New(0, money.USD)
+	if s.Today.Paid > 0 {
+		cents, n, err := in.Store.Payments.Paid(ctx, scope, pay.Span{From: day, To: day.AddDate(0, 0, 1)}, mostAdded)
+		if err != nil {
+			return s, err
+		}
+		s.Volume, s.AtLeast = money.New(cents, money.USD), n >= mostAdded
+	}
+	for _, part := range []struct {
+		into *int64
+		of   pay.PaymentFilter
+	}{
+		{&s.Open, pay.PaymentFilter{Status: pay.Pending}},
+		{&s.Waiting, pay.PaymentFilter{Status: pay.Processing}},
+		{&s.All, pay.PaymentFilter{}},
+	} {
+		if *part.into, err = in.Store.Payments.Count(ctx, scope, part.of); err != nil {
+			return s, err
+		}
+	}
+	s.Open += s.Waiting
+	if s.Waiting > 0 {
+		s.Waiting, err = in.Store.Payments.Count(ctx, scope, pay.PaymentFilter{Status: pay.Processing, Span: pay.Span{To: now.Add(-LongWait)}})
+	}
+	return s, err
+}
+
+// Newest lists a shop's newest payments. Unlike List it counts nothing.
+func (in *Payments) Newest(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Payment, error) {
+	return in.Store.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: limit}})
+}
