@@ -90,7 +90,7 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 	return s, err
 }
 
-// Newest lists a shop's newest payments. Unlike List it counts nothing.
-func (in *Payments) Newest(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Payment, error) {
-	return in.Store.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: limit}})
+// Few lists the newest payments that a filter selects. Unlike List it counts nothing.
+func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+	return in.Store.Payments.List(ctx, scope, f)
 }
