@@ -19,7 +19,7 @@ const (
 	StreamLook = 2 * time.Second
 	// mostStreams bounds the streams of a node, streamsOfUser those of a user. Others see news when they load
 	// the page again.
-	mostStreams   = 1000
+	mostStreams   = 500
 	streamsOfUser = 10
 )
 

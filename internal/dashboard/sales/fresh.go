@@ -3,7 +3,6 @@ package sales
 import (
 	"cmp"
 	"context"
-	"html/template"
 	"net/http"
 	"net/mail"
 	"slices"
@@ -44,7 +43,7 @@ func (n newView) Currencies() (list []frame.Option) {
 func (n newView) Rails(p *frame.Page) (list []frame.Option) {
 	for _, r := range n.names.list {
 		if r.Unroutable == "" {
-			list = append(list, frame.Option{Value: r.ID, Label: string(p.T("rail_in", "rail", railName(p, r.Name), "country", countryName(p, r.Country)))})
+			list = append(list, frame.Option{Value: r.ID, Label: words(p, "rail_in", "rail", railName(p, r.Name), "country", countryName(p, r.Country))})
 		}
 	}
 	return list
@@ -53,8 +52,8 @@ func (n newView) Rails(p *frame.Page) (list []frame.Option) {
 // Outcomes are what the sandbox can play.
 func (n newView) Outcomes(p *frame.Page) (list []frame.Option) {
 	for _, a := range append(sandbox.HeaderActions(), "wait") {
-		text := func(key string) template.HTML { return p.T("play_" + string(a) + key) }
-		list = append(list, frame.Option{Value: string(a), Label: string(text("")), Hint: string(text("_about"))})
+		key := "play_" + string(a)
+		list = append(list, frame.Option{Value: string(a), Label: words(p, key), Hint: words(p, key+"_about")})
 	}
 	return list
 }

@@ -49,7 +49,7 @@ type disputes struct {
 
 // settling is the merchant's next settlement.
 type settling struct {
-	At      time.Time // when the open one closes; zero: nothing waits
+	At      time.Time // when the open one closes; zero: it is not open yet
 	Pending int64     // USD cents that wait to be settled
 	Unpaid  pay.Settlement
 }
@@ -140,7 +140,7 @@ func (s *sales) settling(ctx context.Context, scope tenant.Scope) (n settling, e
 	if err != nil {
 		return n, err
 	}
-	if len(open) > 0 && n.Pending != 0 {
+	if len(open) > 0 {
 		n.At = open[0].DueAt
 	}
 	closed, _, err := s.App.Settlements.List(ctx, scope, pay.SettlementFilter{Status: pay.BatchClosed, Page: pay.Page{Limit: 1}})

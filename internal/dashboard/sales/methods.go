@@ -2,6 +2,7 @@ package sales
 
 import (
 	"cmp"
+	"html"
 	"html/template"
 	"slices"
 	"strings"
@@ -57,11 +58,16 @@ func (n names) Methods(p *frame.Page) (list []frame.Option) {
 		}
 		label := r.Label
 		if key := "method_" + r.Method; p.Has(key) {
-			label = string(p.T(key))
+			label = words(p, key)
 		}
 		list = append(list, frame.Option{Value: r.Method, Label: label})
 	}
 	return list
+}
+
+// words is a sentence as plain text, for what templates escape themselves.
+func words(p *frame.Page, key string, args ...any) string {
+	return html.UnescapeString(string(p.T(key, args...)))
 }
 
 // Countries are the choices of the filter of countries.
@@ -81,7 +87,7 @@ func (n names) Country(p *frame.Page, alpha3 string) string { return countryName
 
 func countryName(p *frame.Page, alpha3 string) string {
 	if key := "country_" + alpha3; p.Has(key) {
-		return string(p.T(key))
+		return words(p, key)
 	}
 	if c, known := geo.Parse(alpha3); known {
 		return c.Name

@@ -121,11 +121,13 @@ func (s *sales) curl(v *frame.Visit, method, path, body string) string {
 	return command
 }
 
-// State tells what the payment's status means and what comes next: the key of the text next_<state>.
+// Next tells what the payment's status means and what comes next: the key of the text next_<state>.
 func (p paymentView) Next() string {
 	switch state := p.State(); {
 	case p.Payment.Canceling():
 		return "next_canceling"
+	case p.Disputes.OpenOnCapture() != "":
+		return "next_disputed"
 	case state == "completed" && p.Settlement == pay.BatchClosed:
 		return "next_settled"
 	case state == "completed" && p.Settlement == pay.BatchPaid:
@@ -148,7 +150,7 @@ func (p paymentView) Tone() string {
 	return "info"
 }
 
-// Fees and what is left of the payment, in US dollars.
+// Platform is the share of the platform, in US dollars.
 func (p paymentView) Platform() money.Amount { return money.New(p.Terms.Fees.Platform, money.USD) }
 
 // Provider is the share of the provider, fixed part included.

@@ -19,7 +19,6 @@ var files embed.FS
 type sales struct {
 	*frame.Site
 	room    *frame.Room
-	feed    feed
 	exports atomic.Int64 // files that are being written
 }
 

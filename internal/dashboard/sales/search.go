@@ -50,7 +50,7 @@ func (s *sales) object(ctx context.Context, v *frame.Visit, text string) (path s
 		id = hook.SubscriptionPrefix + rest
 		path = "/webhooks/" + id
 		_, err = s.App.Webhooks.Subscription(ctx, v.Scope, id)
-	case strings.ToUpper(hook.DeliveryPrefix): // named after its event and its endpoint
+	case strings.ToUpper(hook.DeliveryPrefix), "DLV_": // named after its event and its endpoint
 		endpoint := hook.SubscriptionPrefix + rest[strings.LastIndex(rest, "-")+1:]
 		path = "/webhooks/" + endpoint + "/deliveries/" + text
 		_, _, err = s.App.Webhooks.Delivery(ctx, v.Scope, endpoint, text)

@@ -250,7 +250,7 @@ func ofDeliveries(deliveries []hook.Delivery, hooks map[string]string) (list []m
 		m.text = func(p *frame.Page) template.HTML {
 			to, known := hooks[d.Subscription]
 			if !known {
-				to = string(p.T("m_endpoint_gone"))
+				to = words(p, "m_endpoint_gone")
 			}
 			where := link(p, "webhooks/"+d.Subscription+"/deliveries/"+d.ID, to)
 			switch {
