@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -169,6 +170,13 @@ func TestPaymentTellsItsStory(t *testing.T) {
 		says(t, "the page", text(page), "25.50 USD", "Completed", "ana@example.com", "Payment of 25.50 USD created", "Order A-7", "Webhook took payment.completed", "Attempt 1: approved", "Paid", "Booked in your balance", "Event payment.completed", "You get", "deliver the order")
 		if strings.Contains(page, "sandbox-1") {
 			t.Error("a merchant sees the name of a provider account")
+		}
+		boss := o.OperatorUser(t)
+		harness.Must(t, s.App.People.Visit(ctx, users.From{Address: "127.0.0.1"}, boss.Cookie, o.Merchant.ID))
+		boss.Shop = u.Shop
+		says(t, "the page that an operator sees", text(boss.Page(t, "/payments/"+id)), "Account sandbox-1")
+		if page := boss.Page(t, "/payments/"+id); strings.Contains(page, "/refund") && strings.Contains(page, `id="refund"`) {
+			t.Error("an operator, who only looks, is offered a refund")
 		}
 		if !strings.Contains(page, `"id": "`+id+`"`) || !strings.Contains(page, "curl http") {
 			t.Error("the page has no JSON or no command")
