@@ -115,6 +115,7 @@ var layers = map[string]layer{
 	"internal/dashboard/account":     {"pay pay/... app app/... dashboard/frame", "a page asks who somebody is; the use case decides"},
 	"internal/dashboard/analytics":   {"app/payments dashboard/frame pay/problem pay/tenant", "a page shows what was counted"},
 	"internal/dashboard":             {"app dashboard/...", "the rooms know nothing of each other"},
+	"internal/dashboard/sales":       {"app app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document geo money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
 	"internal/verify":                {"pay pay/... app app/...", "the page shows a verification and hands it in; the use case decides"},
 	"internal/apireference":          {"", "the page shows the published document, and what is not in it is not told"},
 	"internal/daemon":                {"pay pay/... fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox store store/engine trace webhook work app app/... web wire api api/gate admin checkout dashboard dashboard/frame verify apireference", "the daemon wires and does nothing else"},

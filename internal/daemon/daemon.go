@@ -339,11 +339,11 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	if err != nil {
 		return err
 	}
-	s.endStreams = pages.End
 	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version})
 	if err != nil {
 		return err
 	}
+	s.endStreams = func() { pages.End(); staff.End() }
 	if l.pprof != nil {
 		s.serve(l.pprof, profiles())
 		s.warnIfPublic(c.Pprof, "profiles hold parts of the memory")

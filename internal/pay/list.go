@@ -87,3 +87,10 @@ type KindCount struct {
 	Status  Status
 	N       int64
 }
+
+// DayCount is how many of the payments that a shop created on a day have a status now.
+type DayCount struct {
+	Day    time.Time // UTC
+	Status Status
+	N      int64
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -21,11 +22,22 @@ import (
 // service_unavailable with the reason outcome_unknown if the provider does not confirm in time that
 // the charge has ended.
 func (in *Payments) Cancel(ctx context.Context, scope tenant.Scope, id string, cause view.Cause) (pay.Payment, error) {
+	return in.cancel(ctx, scope, id, audit.Actor{}, cause)
+}
+
+// CancelBy is Cancel by a person, whom the audit log names.
+//
+// Errors: those of Cancel.
+func (in *Payments) CancelBy(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Payment, error) {
+	return in.cancel(ctx, scope, id, by, view.Cause{RequestID: by.Request})
+}
+
+func (in *Payments) cancel(ctx context.Context, scope tenant.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Failure.Canceled() {
 		return before, err
 	}
-	p, err := in.wantCanceled(ctx, before)
+	p, err := in.wantCanceled(ctx, before, by)
 	if err != nil || p.Failure.Canceled() {
 		return p, err
 	}
@@ -46,7 +58,7 @@ func (in *Payments) Cancel(ctx context.Context, scope tenant.Scope, id string, c
 // meanwhile is returned.
 //
 // Errors: conflict_state.
-func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment) (p pay.Payment, err error) {
+func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit.Actor) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
 		if p.Failure.Canceled() {
@@ -58,6 +70,9 @@ func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment) (p pay.P
 		next, change := p.AskCancel(in.TimeOf(p.Scope))
 		if len(change.Payments) == 0 {
 			return nil
+		}
+		if by != (audit.Actor{}) {
+			change.Audit = in.Audited(by, p.Scope, audit.PaymentCanceled, p.ID, nil)
 		}
 		err := in.Commit(ctx, change, view.Cause{})
 		if err == nil {

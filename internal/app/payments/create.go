@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/cascade"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
@@ -97,6 +98,9 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 	}
 	p, change := p.Begin(routes, now)
 	change.Once = n.Idempotency.Guard(scope, p.ID, now)
+	if by.User != "" { // a program's payments are not noted: they are its daily work
+		change.Audit = in.Audited(by.Actor(), scope, audit.PaymentCreated, p.ID, map[string]string{"amount": p.Price.Requested().String()})
+	}
 	err = in.Commit(ctx, change, cause)
 	if errors.Is(err, store.ErrDuplicate) {
 		p, err = in.cascade.Repeat(ctx, scope, n.Idempotency)

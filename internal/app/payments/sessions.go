@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -74,7 +75,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 			return s, "", false, err
 		}
 	}
-	s, token, err = ss.openSession(ctx, pay.Session{
+	s, token, err = ss.openSession(ctx, by, pay.Session{
 		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
@@ -85,7 +86,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 }
 
 // openSession writes a session with an id, a rate and a token.
-func (ss *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
+func (ss *Sessions) openSession(ctx context.Context, by base.Principal, s pay.Session, i base.Idempotency) (pay.Session, string, error) {
 	rate, err := ss.rates.AskedRate(s.Live, s.Asked.Currency)
 	if err != nil {
 		return s, "", err
@@ -104,6 +105,9 @@ func (ss *Sessions) openSession(ctx context.Context, s pay.Session, i base.Idemp
 		}
 	}
 	change.Once = i.Guard(s.Scope, s.ID, now)
+	if by.User != "" {
+		change.Audit = ss.Audited(by.Actor(), s.Scope, audit.CheckoutOpened, s.ID, map[string]string{"amount": s.Asked.String()})
+	}
 	return s, token, ss.Commit(ctx, change, view.Cause{})
 }
 
@@ -184,7 +188,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 		if err != nil || found {
 			return ss.SessionToken(s.ID), err
 		}
-		_, token, err := ss.openSession(ctx, next, once)
+		_, token, err := ss.openSession(ctx, base.Principal{}, next, once)
 		if !errors.Is(err, store.ErrDuplicate) {
 			return token, err
 		}

@@ -62,6 +62,10 @@ type Site struct {
 	rest   *http.ServeMux
 	routes []Route
 	cross  *http.CrossOriginProtection
+
+	serving context.Context // ends with End
+	end     context.CancelFunc
+	streams streams
 }
 
 // NewSite returns a site without pages. base is the service's public URL.
@@ -77,6 +81,7 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
 		return nil, err
 	}
+	s.serving, s.end = context.WithCancel(context.Background())
 	f.Assets(s.rest)
 	return s, nil
 }

@@ -102,6 +102,9 @@ const (
 	ShopperErased   Act = "shopper.erased" // from a payment or a checkout session
 	ShopperExported Act = "shopper.exported"
 
+	PaymentCreated  Act = "payment.created"  // by a person; what programs do is not noted
+	PaymentCanceled Act = "payment.canceled" // by a person
+	CheckoutOpened  Act = "checkout.opened"  // by a person: a payment link
 	PaymentRuled    Act = "payment.ruled"    // the operator resolved it
 	WithdrawalRuled Act = "withdrawal.ruled" // the operator resolved it
 

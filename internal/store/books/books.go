@@ -117,6 +117,16 @@ func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	return len(found) > 0, err
 }
 
+// A transfer is named after its payment or claim.
+var transfersAbout = engine.Statement(`
+SELECT ` + TransfersTable.List + ` FROM transfers
+WHERE id > 'tr_' || substr($1, 5) || '-' AND id < 'tr_' || substr($1, 5) || '.' AND merchant = $2 AND live = $3 ORDER BY at, id`)
+
+// About reads the transfers of one payment or claim of the scope's merchant, oldest first.
+func (s *Books) About(ctx context.Context, scope tenant.Scope, object string) ([]ledger.Transfer, error) {
+	return base.Many(ctx, s.b, transfersAbout, TransfersTable.Scan(s.b.Personal), object, scope.Merchant, scope.Live)
+}
+
 // Owners of floats form one range of ids: '0' follows '/'.
 var (
 	selectFloats = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant >= 'float/' AND b.merchant < 'float0' ORDER BY b.merchant, b.live`)

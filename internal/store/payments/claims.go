@@ -171,7 +171,7 @@ func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence s
 // Claims are refunds and disputes, with their evidence.
 type Claims struct{ b *base.Base }
 
-// Of reads all claims on payments of any tenant, for the operator.
+// Of reads all claims on payments of any tenant, for the operator, and on a payment that was read in its scope.
 func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
 	return base.Many(ctx, s.b, selectClaimsOf, ClaimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
 }

@@ -273,6 +273,16 @@ var (
 SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
 )
 
+// A delivery is named after its event, and an event after its object.
+var deliveriesAbout = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries
+WHERE id > 'wd_' || substr($1, 5) || '-' AND id < 'wd_' || substr($1, 5) || '.' AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
+
+// About reads the deliveries of a shop's events about one of its objects, such as a payment.
+func (s *Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]hook.Delivery, error) {
+	return base.Many(ctx, s.b, deliveriesAbout, DeliveriesTable.Scan(s.b.Personal), object, scope.Shop, scope.Live, limit)
+}
+
 // Dispatch is a delivery in progress, with its payload.
 type Dispatch struct {
 	Delivery hook.Delivery

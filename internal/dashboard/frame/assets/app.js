@@ -245,7 +245,7 @@
   document.addEventListener('htmx:error', () => toast(say('offline')));
   document.addEventListener('htmx:after:request', (e) => { // another build has other assets: its pages are loaded whole
     const { ctx } = e.detail, build = whole(ctx) && / data-build="(\w+)"/.exec(ctx.text);
-    if (whole(ctx) && (!build || build[1] !== document.body.dataset.build)) {
+    if (whole(ctx) && !ctx.hx?.redirect && (!build || build[1] !== document.body.dataset.build)) {
       e.preventDefault();
       if (ctx.request.method === 'GET' || ctx.response.raw.redirected) location.href = ctx.response.raw.url; else document.body.innerHTML = ctx.text;
     }

@@ -1,0 +1,60 @@
+package payments
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Life is what happened to a payment, beside what the payment itself tells. Lists are oldest first.
+type Life struct {
+	Claims     []pay.Claim
+	Events     []pay.ToldEvent
+	Deliveries []hook.Delivery
+	Movements  []pay.Movement // of the merchant's balance; BalanceAfter is not set
+}
+
+// lifeEvents bounds the events, and the deliveries, that are read of a payment or a claim. Most have a handful.
+const lifeEvents = 200
+
+// Life reads what happened to a payment that was read in the scope: each part is found by its name, which is
+// made from the payment's.
+func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment) (l Life, err error) {
+	if l.Claims, err = in.Store.Claims.Of(ctx, []string{p.ID}); err != nil {
+		return l, err
+	}
+	objects := []string{p.ID}
+	for _, c := range l.Claims {
+		objects = append(objects, c.ID)
+	}
+	for _, object := range objects {
+		events, err := in.Store.Events.List(ctx, scope, pay.EventFilter{Object: object, Page: pay.Page{Limit: lifeEvents}})
+		if err != nil {
+			return l, err
+		}
+		deliveries, err := in.Store.Deliveries.About(ctx, scope, object, lifeEvents)
+		if err != nil {
+			return l, err
+		}
+		transfers, err := in.Store.Books.About(ctx, scope, object)
+		if err != nil {
+			return l, err
+		}
+		l.Events, l.Deliveries = append(l.Events, events...), append(l.Deliveries, deliveries...)
+		for _, t := range transfers {
+			l.Movements = append(l.Movements, pay.Movements(t)...)
+		}
+	}
+	byTime(l.Events, func(e pay.ToldEvent) time.Time { return e.At })
+	byTime(l.Deliveries, func(d hook.Delivery) time.Time { return d.CreatedAt })
+	byTime(l.Movements, func(m pay.Movement) time.Time { return m.At })
+	return l, nil
+}
+
+func byTime[T any](list []T, at func(T) time.Time) {
+	slices.SortStableFunc(list, func(a, b T) int { return at(a).Compare(at(b)) })
+}

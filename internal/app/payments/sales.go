@@ -1,0 +1,73 @@
+package payments
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+const (
+	// mostAdded is how many payments are added up for the volume of a day: it takes milliseconds.
+	mostAdded = 10_000
+	// LongWait is how long a provider may leave a payment without an answer until somebody should look.
+	LongWait = 10 * time.Minute
+)
+
+// Sales is how a shop sells now. Days are UTC, and a payment belongs to the day on which it was created.
+type Sales struct {
+	Today, Week Outcomes // Week is today and the six days before
+	Volume      money.Amount
+	AtLeast     bool // Volume has only a part of the day's payments: there are too many to add up
+	Open        int64
+	Waiting     int64 // of Open: no provider has answered for LongWait
+	All         int64 // payments of all days
+}
+
+// Sales reads how a shop sells. It reads counters, and the payments that were paid today, up to a limit.
+func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
+	now := in.TimeOf(scope).UTC()
+	day := now.Truncate(24 * time.Hour)
+	days, err := in.Store.Payments.Days(ctx, scope, day.AddDate(0, 0, -6), day.AddDate(0, 0, 1))
+	if err != nil {
+		return s, err
+	}
+	for _, c := range days {
+		s.Week = s.Week.plus(c.Status, c.N)
+		if c.Day.Equal(day) {
+			s.Today = s.Today.plus(c.Status, c.N)
+		}
+	}
+	s.Volume = money.New(0, money.USD)
+	if s.Today.Paid > 0 {
+		cents, n, err := in.Store.Payments.Paid(ctx, scope, pay.Span{From: day, To: day.AddDate(0, 0, 1)}, mostAdded)
+		if err != nil {
+			return s, err
+		}
+		s.Volume, s.AtLeast = money.New(cents, money.USD), n >= mostAdded
+	}
+	for _, part := range []struct {
+		into *int64
+		of   pay.PaymentFilter
+	}{
+		{&s.Open, pay.PaymentFilter{Status: pay.Pending}},
+		{&s.Waiting, pay.PaymentFilter{Status: pay.Processing}},
+		{&s.All, pay.PaymentFilter{}},
+	} {
+		if *part.into, err = in.Store.Payments.Count(ctx, scope, part.of); err != nil {
+			return s, err
+		}
+	}
+	s.Open += s.Waiting
+	if s.Waiting > 0 {
+		s.Waiting, err = in.Store.Payments.Count(ctx, scope, pay.PaymentFilter{Status: pay.Processing, Span: pay.Span{To: now.Add(-LongWait)}})
+	}
+	return s, err
+}
+
+// Few lists the newest payments that a filter selects. Unlike List it counts nothing.
+func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+	return in.Store.Payments.List(ctx, scope, f)
+}

@@ -1,0 +1,183 @@
+package sales
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/mail"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/document"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// newView is the page that makes a test payment or a payment link.
+type newView struct {
+	form
+	names names
+	All   []money.Currency
+	Link  string // the new payment link
+	Until pay.Session
+}
+
+// Currencies are the choices of the amount's currency.
+func (n newView) Currencies() (list []frame.Option) {
+	list = append(list, frame.Option{Value: string(money.USD), Label: string(money.USD)})
+	for _, c := range n.All {
+		if c != money.USD {
+			list = append(list, frame.Option{Value: string(c), Label: string(c)})
+		}
+	}
+	return list
+}
+
+// Rails are the methods that can be charged now.
+func (n newView) Rails(p *frame.Page) (list []frame.Option) {
+	for _, r := range n.names.list {
+		if r.Unroutable == "" {
+			list = append(list, frame.Option{Value: r.ID, Label: words(p, "rail_in", "rail", railName(p, r.Name), "country", countryName(p, r.Country))})
+		}
+	}
+	return list
+}
+
+// Outcomes are what the sandbox can play.
+func (n newView) Outcomes(p *frame.Page) (list []frame.Option) {
+	for _, a := range append(sandbox.HeaderActions(), "wait") {
+		key := "play_" + string(a)
+		list = append(list, frame.Option{Value: string(a), Label: words(p, key), Hint: words(p, key+"_about")})
+	}
+	return list
+}
+
+func (s *sales) newView(v *frame.Visit, f form) newView {
+	return newView{form: f, names: s.names(v), All: s.App.Rates.Currencies()}
+}
+
+func (s *sales) newTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if v.Live { // there the same button makes a link
+		s.Go(w, r, s.here(v)+"/payments/link")
+		return nil
+	}
+	f := s.fresh("amount", plain(v.Language(), money.New(25_00, money.USD)), "amount_currency", "USD", "method", "", "outcome", "paid", "email", v.User.Email)
+	return s.room.Show(w, r, v, "test", s.newView(v, f))
+}
+
+// makeTest makes a payment in the sandbox, as a shop's server would.
+func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f := typed(r, "amount", "amount_currency", "method", "outcome", "email")
+	if v.Live {
+		return problem.New(problem.ProductionKeyRefused, "test payments are for the sandbox only: change to it at the top")
+	}
+	n := payments.NewPayment{PaymentMethodID: f.Typed["method"], OrderID: "", RequestID: v.RequestID, Idempotency: onceOf("POST /payments/test", f)}
+	if action := sandbox.Action(f.Typed["outcome"]); slices.Contains(sandbox.HeaderActions(), action) {
+		n.Simulate = string(action)
+	}
+	rail := s.names(v).rails[n.PaymentMethodID]
+	n.Buyer = pay.Buyer{Email: f.Typed["email"], Name: v.User.Name, Document: document.Example(rail.Country, rail.Document), IP: v.Address}
+	err := checkEmail(n.Buyer.Email)
+	if err == nil {
+		n.Amount, err = s.price(v, f)
+	}
+	var p pay.Payment
+	if err == nil {
+		p, _, err = s.App.Payments.Create(context.WithoutCancel(r.Context()), v.Principal, n)
+	}
+	if shown, ok := problemOf(err); ok && shown.Details.TransactionID != "" { // it was made, and did not end well
+		p.ID, err = shown.Details.TransactionID, nil
+	}
+	if err != nil {
+		status, err := f.refused(err, map[string]string{"paymentMethodId": "method", "userEmail": "email", "currency": "amount", "country": "method"})
+		if err != nil {
+			return err
+		}
+		return s.room.ShowStatus(w, r, v, status, "test", s.newView(v, f))
+	}
+	frame.Flash(w, "test_made")
+	s.back(w, r, v, p.ID)
+	return nil
+}
+
+// price is the amount of a form, in its currency.
+func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
+	c, err := money.ParseCurrency(cmp.Or(f.Typed["amount_currency"], string(money.USD)))
+	if err != nil {
+		return money.Amount{}, problem.Field(problem.UnsupportedCurrency, "amount", s.room.Text(v, "wrong_currency"))
+	}
+	if err := s.App.Rates.CheckCurrency(c); err != nil {
+		return money.Amount{}, err
+	}
+	a, err := money.Parse(digits(v.Language(), f.Typed["amount"]), c)
+	if err != nil || !a.IsPositive() {
+		return money.Amount{}, problem.Field(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
+	}
+	return a, nil
+}
+
+// onceOf makes a form's request harmless to repeat.
+func onceOf(route string, f form) base.Idempotency {
+	if f.Key == "" {
+		return base.Idempotency{}
+	}
+	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(f.Typed["amount"], f.Typed["amount_currency"], f.Typed["method"], f.Typed["outcome"], f.Typed["email"], f.Typed["order"], f.Typed["description"])}
+}
+
+// checkEmail returns an error for what is no e-mail address; none is one.
+func checkEmail(text string) error {
+	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text) {
+		return problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
+	}
+	return nil
+}
+
+func (s *sales) newLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "")))
+}
+
+// The longest texts of a payment link, as in the API.
+const (
+	longestOrder       = 120
+	longestDescription = 500
+)
+
+// makeLink opens a checkout session and shows its address. The page is the answer to the form itself: the address
+// lets whoever has it pay, and stands in no list.
+func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f := typed(r, "amount", "amount_currency", "description", "order", "email")
+	err := checkEmail(f.Typed["email"])
+	for field, most := range map[string]int{"order": longestOrder, "description": longestDescription} {
+		if utf8.RuneCountInString(f.Typed[field]) > most {
+			err = problem.Field(problem.InvalidRequest, field, s.room.Text(v, "wrong_length", "most", most))
+		}
+	}
+	n := payments.NewSession{
+		Customer: pay.Customer{Email: f.Typed["email"]}, OrderID: f.Typed["order"],
+		Purchase: pay.Purchase{Description: f.Typed["description"]}, Idempotency: onceOf("POST /payments/link", f),
+	}
+	if err == nil {
+		n.Amount, err = s.price(v, f)
+	}
+	var made pay.Session
+	var token string
+	if err == nil {
+		made, token, _, err = s.App.Sessions.Create(context.WithoutCancel(r.Context()), v.Principal, n)
+	}
+	page := s.newView(v, f)
+	if err != nil {
+		status, err := page.refused(err, map[string]string{"customer.email": "email", "currency": "amount"})
+		if err != nil {
+			return err
+		}
+		return s.room.ShowStatus(w, r, v, status, "link", page)
+	}
+	page.Link, page.Until = view.NewSessionCreated(made, token, s.App.CheckoutURL).CheckoutURL, made
+	return s.room.Show(w, r, v, "linked", page)
+}

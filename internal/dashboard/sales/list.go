@@ -1,0 +1,200 @@
+package sales
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+const (
+	rowsShown = 50
+	// mostExports is how many files a node writes at a time.
+	mostExports = 8
+)
+
+// listView is the list of payments.
+type listView struct {
+	Rows       []row
+	Pager      frame.Pager
+	Names      names
+	Found      string // the key of the text that says how the search was understood
+	Query      string // what was searched
+	Wrong      string // the key of the text about a filter that cannot be read
+	Filtered   bool
+	Currencies []money.Currency
+}
+
+// asked reads the filters of a list from the query. wrong is the key of the text about what cannot be read.
+func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, found, wrong string, err error) {
+	value := func(name string) string { return clean(r.URL.Query().Get(name)) }
+	f = pay.PaymentFilter{Status: pay.Status(value("status")), Method: value("method"), Country: value("country"), OrderID: value("order"), Email: value("email")}
+	if f.Status != "" && !f.Status.Valid() {
+		wrong = "wrong_status"
+	}
+	for _, end := range []struct {
+		into *time.Time
+		name string
+		more int
+	}{{&f.From, "from", 0}, {&f.To, "to", 1}} {
+		if text := value(end.name); text != "" {
+			day, err := time.Parse(time.DateOnly, text)
+			if err != nil {
+				wrong = "wrong_date"
+				continue
+			}
+			*end.into = day.AddDate(0, 0, end.more)
+		}
+	}
+	if text := value("amount"); text != "" {
+		a, ok := amountOf(v.Language(), text, money.Currency(cmp.Or(value("currency"), string(money.USD))))
+		if !ok {
+			wrong = "wrong_amount"
+		}
+		f.Amount = a
+	}
+	if text := value("q"); text != "" && wrong == "" {
+		found, err = s.understand(r.Context(), v, text, &f)
+	}
+	return f, found, wrong, err
+}
+
+// understand adds to a filter what somebody typed into the search box. A number may be an order or an amount: it
+// is an order if the shop has that one.
+func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *pay.PaymentFilter) (found string, err error) {
+	if strings.Contains(text, "@") {
+		f.Email = text
+		return "found_email", nil
+	}
+	a, number := amountOf(v.Language(), text, money.USD)
+	if !number || !f.Amount.IsZero() {
+		f.OrderID = text
+		return "found_order", nil
+	}
+	list, err := s.App.Payments.Few(ctx, v.Scope, pay.PaymentFilter{OrderID: text, Page: pay.Page{Limit: 1}})
+	if len(list) > 0 || err != nil {
+		f.OrderID = text
+		return "found_order", err
+	}
+	f.Amount = a
+	return "found_amount", nil
+}
+
+func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := listView{Names: s.names(v), Query: clean(r.URL.Query().Get("q")), Currencies: s.App.Rates.Currencies()}
+	if to, ok := s.object(r.Context(), v, view.Query); ok {
+		s.Go(w, r, s.here(v)+to)
+		return nil
+	}
+	for name, values := range r.URL.Query() {
+		view.Filtered = view.Filtered || name != "cursor" && values[0] != ""
+	}
+	f, found, wrong, err := s.asked(r, v)
+	if err != nil {
+		return err
+	}
+	if view.Found, view.Wrong = found, wrong; wrong != "" {
+		return s.room.ShowStatus(w, r, v, http.StatusBadRequest, "list", view)
+	}
+	f.Page = pay.Page{Limit: rowsShown + 1, After: clean(r.URL.Query().Get("cursor"))}
+	list, total, err := s.App.Payments.List(r.Context(), v.Scope, f)
+	if shown, ok := problemOf(err); ok && shown.Param == pay.CursorParam {
+		return problem.New(problem.NotFound, "there is no such page of the list")
+	}
+	if err != nil {
+		return err
+	}
+	if len(list) > rowsShown {
+		list = list[:rowsShown]
+		view.Pager.Next = list[rowsShown-1].ID
+	}
+	view.Rows, view.Pager.Total, view.Pager.More = view.Names.rows(list), int(total), total == pay.MostCounted && f.Capped()
+	if f.After == "" && len(list) > 0 {
+		view.Pager.From, view.Pager.To = 1, len(list)
+	}
+	return s.room.Fragment(w, r, v, "list", "rows", view)
+}
+
+// export writes the payments that the filters select as a file.
+func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, _, wrong, err := s.asked(r, v)
+	if wrong != "" {
+		return problem.New(problem.InvalidRequest, s.room.Text(v, wrong))
+	}
+	if err != nil {
+		return err
+	}
+	if s.exports.Add(1) > mostExports {
+		s.exports.Add(-1)
+		return problem.New(problem.RateLimited, "too many files are being written: try again in a moment")
+	}
+	defer s.exports.Add(-1)
+	page, err := s.App.Payments.ListFrom(r.Context(), v.Scope, f)
+	if err != nil {
+		return err
+	}
+	file := s.file(w, v)
+	for err == nil {
+		for _, p := range page {
+			if err = file.Row(s.cells(v, p)...); err != nil {
+				break
+			}
+		}
+		if err != nil || len(page) < payments.ExportPage {
+			break
+		}
+		f.After = page[len(page)-1].ID
+		page, err = s.App.Payments.ListFrom(r.Context(), v.Scope, f)
+	}
+	if err == nil {
+		err = file.End()
+	}
+	if err != nil { // the browser has to see that the file is not whole
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// file begins a file of payments.
+func (s *sales) file(w http.ResponseWriter, v *frame.Visit) *frame.CSV {
+	var heads []string
+	for _, key := range []string{
+		"payment", "status", "amount", "currency", "paid_amount", "paid_currency", "worth", "refunded_amount", "fees", "method", "country", "customer_email",
+		"customer_name", "order", "created", "completed",
+	} {
+		heads = append(heads, s.room.Text(v, "col_"+key))
+	}
+	return frame.NewCSV(w, "payments-"+string(v.Environment())+"-"+s.App.TimeOf(v.Scope).UTC().Format(time.DateOnly), heads...)
+}
+
+func (s *sales) cells(v *frame.Visit, p pay.Payment) []any {
+	asked, local := p.Price.Requested(), p.Price.Local
+	return []any{
+		p.ID, s.word(v, statusOf(p)), asked, string(asked.Currency), local, string(local.Currency), p.Price.Amount, money.New(p.Refunds.Local, local.Currency),
+		money.New(p.Terms.Fees.Total(), money.USD), p.Way.Method, p.Way.Country, p.Buyer.Email, p.Buyer.Name, p.OrderID, p.Times.Created, p.Times.Completed,
+	}
+}
+
+// word is a status in the visitor's language.
+func (s *sales) word(v *frame.Visit, status string) string { return s.room.Text(v, "status_"+status) }
+
+// Statuses are the tabs of the list.
+func (listView) Statuses() []pay.Status { return pay.Statuses() }
+
+// File is the address of the file of what the list shows.
+func (listView) File(p *frame.Page) string {
+	query := []any{}
+	for name, values := range p.Query {
+		if name != "cursor" {
+			query = append(query, name, values[0])
+		}
+	}
+	return p.Link("payments/export", query...)
+}

@@ -1,0 +1,220 @@
+package sales
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/app/payments"
+	"github.com/cascadapay/cascada/internal/app/sandbox"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// paymentView is the page of a payment.
+type paymentView struct {
+	row
+	Left     money.Amount // that can be refunded
+	Life     payments.Life
+	Moments  []moment
+	JSON     string // as the API shows it
+	Read     string // the commands that read and refund it
+	Return   string
+	Page     string // where the shopper pays, or paid; "" for none
+	Plays    []sandbox.Action
+	Cancel   bool
+	Operator bool
+	Form     form // of the refund
+}
+
+// paymentOf reads what all pages of a payment show.
+func (s *sales) paymentOf(r *http.Request, v *frame.Visit) (paymentView, error) {
+	p, err := s.App.Cascade.Payment(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return paymentView{}, err
+	}
+	n := s.names(v)
+	return paymentView{row: row{p, n}, Left: p.Refundable(), Cancel: p.CheckCancel() == nil && !p.Canceling(), Operator: operator(v)}, nil
+}
+
+func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := s.paymentOf(r, v)
+	if err != nil {
+		return err
+	}
+	if view.Life, err = s.App.Payments.Life(r.Context(), v.Scope, view.Payment); err != nil {
+		return err
+	}
+	if view.Moments, err = s.moments(r.Context(), v, view.Payment, view.Life); err != nil {
+		return err
+	}
+	if view.JSON, err = s.json(view.Payment); err != nil {
+		return err
+	}
+	view.Read = s.curl(v, "", "/payments/"+view.ID, "")
+	if view.Left.IsPositive() {
+		view.Return = s.curl(v, "POST", "/payments/"+view.ID+"/refund", `{"amount":`+view.Left.Decimal()+`,"reason":"requested_by_customer"}`)
+	}
+	view.Page = s.shopperPage(view.Payment)
+	if !v.Live && s.App.Providers.StoodIn(view.Payment) {
+		view.Plays = plays(view.Payment)
+	}
+	view.Form = s.refundOf(v, view)
+	return s.room.Show(w, r, v, "payment", view)
+}
+
+// shopperPage is our page on which the shopper pays, or paid.
+func (s *sales) shopperPage(p pay.Payment) string {
+	switch {
+	case p.Page.Hosted:
+		return view.CheckoutURL(s.App.CheckoutURL, p)
+	case p.Page.FormURL != "":
+		return view.PageURL(s.App.CheckoutURL, p.ID)
+	}
+	return ""
+}
+
+// plays are the outcomes that the sandbox can play now.
+func plays(p pay.Payment) []sandbox.Action {
+	switch {
+	case p.Status == pay.Pending:
+		return []sandbox.Action{sandbox.Paid, sandbox.Failed, sandbox.Expired}
+	case p.Status == pay.Completed && !p.Disputes.Any:
+		return []sandbox.Action{sandbox.Refunded, sandbox.Chargeback}
+	case p.Status == pay.Completed:
+		return []sandbox.Action{sandbox.Refunded}
+	}
+	return nil
+}
+
+// json is the payment as the API shows it.
+func (s *sales) json(p pay.Payment) (string, error) {
+	shown := view.NewTransaction(p).WithData(p, s.App.CheckoutURL).ForShop(p, s.App.CheckoutURL)
+	text, err := json.Marshal(shown)
+	if err != nil {
+		return "", fmt.Errorf("show payment %s: %w", p.ID, err)
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, text, "", "  ")
+	return b.String(), err
+}
+
+// curl is the command of a request to the API.
+func (s *sales) curl(v *frame.Visit, method, path, body string) string {
+	key := "sk_test_…"
+	if v.Live {
+		key = "sk_live_…"
+	}
+	command := "curl " + s.App.CheckoutURL + view.Base + path + ` \` + "\n" + `  -H "Authorization: Bearer ` + key + `"`
+	if body != "" {
+		command += ` \` + "\n" + `  -H "Idempotency-Key: ` + s.App.NewID("", s.App.Now()) + `" \` + "\n" + `  -H "Content-Type: application/json" \` + "\n" + `  -d '` + body + `'`
+	}
+	if method != "" && body == "" {
+		command += " -X " + method
+	}
+	return command
+}
+
+// Next tells what the payment's status means and what comes next: the key of the text next_<state>.
+func (p paymentView) Next() string {
+	switch state := p.State(); {
+	case p.Payment.Canceling():
+		return "next_canceling"
+	case p.Disputes.OpenOnCapture() != "":
+		return "next_disputed"
+	case state == "completed" && p.Settlement == pay.BatchClosed:
+		return "next_settled"
+	case state == "completed" && p.Settlement == pay.BatchPaid:
+		return "next_paid"
+	default:
+		return "next_" + state
+	}
+}
+
+// Tone is that of the notice about the status.
+func (p paymentView) Tone() string {
+	switch p.State() {
+	case "completed":
+		return "good"
+	case "pending", "processing":
+		return "waiting"
+	case "failed", "chargeback", "disputed":
+		return "bad"
+	}
+	return "info"
+}
+
+// Platform is the share of the platform, in US dollars.
+func (p paymentView) Platform() money.Amount { return money.New(p.Terms.Fees.Platform, money.USD) }
+
+// Provider is the share of the provider, fixed part included.
+func (p paymentView) Provider() money.Amount {
+	return money.New(p.Terms.Fees.Provider+p.Terms.Fees.Flat, money.USD)
+}
+
+// Network is the share of the scheme or the network.
+func (p paymentView) Network() money.Amount { return money.New(p.Terms.Fees.Network, money.USD) }
+
+// Reserve is held back for a while.
+func (p paymentView) Reserve() money.Amount { return money.New(p.Terms.Reserve, money.USD) }
+
+// Net is what the merchant gets when the payment is settled.
+func (p paymentView) Net() money.Amount {
+	return money.New(p.Price.Amount.Minor-p.Terms.Fees.Total()-p.Terms.Reserve, money.USD)
+}
+
+// Converted reports whether the shop's currency is not the shopper's, or not US dollars.
+func (p paymentView) Converted() bool {
+	return p.Price.Local.Currency != money.USD || p.Asked().Currency != money.USD
+}
+
+// Back is what went back to the shopper.
+func (p paymentView) Back() money.Amount { return money.New(p.Refunds.Local, p.Price.Local.Currency) }
+
+// Delay is after how many hours the payment is settled.
+func (p paymentView) Delay() int { return int(p.Terms.Delay.Hours()) }
+
+// Pays reports whether the payment was paid.
+func (p paymentView) Pays() bool { return !p.Times.Completed.IsZero() }
+
+// Open lists the payment's open disputes.
+func (p paymentView) Open() []pay.Claim {
+	return slices.DeleteFunc(slices.Clone(p.Life.Claims), func(c pay.Claim) bool { return c.Kind != pay.ChargebackClaim || c.Status.Terminal() })
+}
+
+// Settled is the key of the text about the payment's settlement.
+func (p paymentView) Settled() string {
+	switch p.Settlement {
+	case pay.BatchClosed:
+		return "settled_closed"
+	case pay.BatchPaid:
+		return "settled_paid"
+	case pay.BatchOpen:
+	}
+	return "settled_not_yet"
+}
+
+// Why is the reason of a failure.
+func (p paymentView) Why(page *frame.Page) template.HTML {
+	if p.Failure.Canceled() {
+		return ""
+	}
+	return why(*p.Failure)(page)
+}
+
+// Items are what was bought, as the shop described it.
+func (p paymentView) Items() []pay.LineItem { return p.Purchase.Items }
+
+// Meta are the shop's own values, by name.
+func (p paymentView) Meta() (list []struct{ Name, Value string }) {
+	for _, name := range slices.Sorted(maps.Keys(p.Purchase.Metadata)) {
+		list = append(list, struct{ Name, Value string }{name, p.Purchase.Metadata[name]})
+	}
+	return list
+}

@@ -1,0 +1,103 @@
+// Package sales is the dashboard's home and its pages about payments: the list, the search, one payment with its
+// whole story, test payments and payment links.
+package sales
+
+import (
+	"embed"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type sales struct {
+	*frame.Site
+	room    *frame.Room
+	exports atomic.Int64 // files that are being written
+}
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	room, err := site.Room(files)
+	if err != nil {
+		return err
+	}
+	s := &sales{Site: site, room: room}
+	site.Handle("GET /", tenant.RightRead, s.home)
+	site.Handle("GET /live", tenant.RightRead, s.live)
+	site.Handle("GET /search", tenant.RightRead, s.search)
+	site.Handle("GET /payments", tenant.RightRead, s.list)
+	site.Handle("GET /payments/export", tenant.RightRead, s.export)
+	site.Handle("GET /payments/test", tenant.RightPayments, s.newTest)
+	site.Handle("POST /payments/test", tenant.RightPayments, s.makeTest)
+	site.Handle("GET /payments/link", tenant.RightPayments, s.newLink)
+	site.Handle("POST /payments/link", tenant.RightPayments, s.makeLink)
+	site.Handle("GET /payments/{id}", tenant.RightRead, s.payment)
+	site.Handle("GET /payments/{id}/refund", tenant.RightRefunds, s.refundForm)
+	site.Handle("POST /payments/{id}/refund", tenant.RightRefunds, s.refund)
+	site.Handle("GET /payments/{id}/cancel", tenant.RightPayments, s.cancelForm)
+	site.Handle("POST /payments/{id}/cancel", tenant.RightPayments, s.cancel)
+	site.Handle("POST /payments/{id}/simulate", tenant.RightSandbox, s.simulate)
+	return nil
+}
+
+// operator reports whether the visitor is an operator who looks at a merchant's pages: only operators see the
+// names of provider accounts (SVC-7).
+func operator(v *frame.Visit) bool { return v.User.Operator && v.Role == "" }
+
+// here is the address of the shop's pages, with the root before it.
+func (s *sales) here(v *frame.Visit) string { return s.At(strings.TrimPrefix(v.Home(), frame.Base)) }
+
+// form is what a page with a form shows.
+type form struct {
+	Key   string            // makes a second click harmless
+	Typed map[string]string // by field
+	Wrong map[string]string // what is wrong, by field
+	Error string            // of the whole form
+}
+
+// typed reads the fields of a form.
+func typed(r *http.Request, fields ...string) form {
+	f := form{Key: clean(r.FormValue("key")), Typed: map[string]string{}, Wrong: map[string]string{}}
+	for _, name := range fields {
+		f.Typed[name] = clean(r.FormValue(name))
+	}
+	return f
+}
+
+// fresh is an empty form with a key of its own.
+func (s *sales) fresh(pairs ...string) form {
+	f := form{Key: s.App.NewID("form_", s.App.Now()), Typed: map[string]string{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.Typed[pairs[i]] = pairs[i+1]
+	}
+	return f
+}
+
+// refused notes what was wrong with a form. It returns the status to answer with, or the error if it is not the
+// visitor's. names are the form's names of fields that a use case calls otherwise.
+func (f *form) refused(err error, names map[string]string) (int, error) {
+	shown, ok := problemOf(err)
+	if !ok || shown.Code == problem.ServiceUnavailable || shown.Code.Shown().Status == http.StatusNotFound {
+		return 0, err
+	}
+	f.Wrong = map[string]string{}
+	for field, message := range frame.FieldErrors(err) {
+		if name, other := names[field]; other {
+			field = name
+		}
+		if _, has := f.Typed[field]; has {
+			f.Wrong[field] = message
+		}
+	}
+	if len(f.Wrong) == 0 {
+		f.Error = shown.Message
+	}
+	return shown.Code.Shown().Status, nil
+}
