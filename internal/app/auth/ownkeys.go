@@ -94,7 +94,9 @@ func (o Own) covers(key tenant.Key) bool {
 	return key.Merchant == o.by.Merchant && key.Live == o.by.Live && (key.Shop == "" || key.Shop == o.by.Shop)
 }
 
-func noKey() error { return problem.New(problem.NotFound, "there is no such key in this shop and environment") }
+func noKey() error {
+	return problem.New(problem.NotFound, "there is no such key in this shop and environment")
+}
 
 // lacking lists the rights of a key that may refuses.
 func lacking(key tenant.Key, may func(tenant.Right) bool) (list []tenant.Right) {
