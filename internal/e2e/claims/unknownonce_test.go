@@ -242,7 +242,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"the clock": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.Sandbox.MoveClock(ctx, b.who.Scope, time.Hour); return err }
+			return func() error { _, _, err := b.Sandbox.MoveClock(ctx, b.who, time.Hour); return err }
 		},
 		"a login": func(_ *testing.T, b *blind) func() error {
 			return func() error {
