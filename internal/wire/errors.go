@@ -153,13 +153,24 @@ func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) 
 	_ = json.NewEncoder(w).Encode(e) // the client may have gone
 }
 
-// failure is an error for the log of requests.
+// failure is an error for the log of requests: without the values that were sent, which may be a person's.
 func failure(e *problem.Error) web.Failure {
-	f := web.Failure{Code: string(e.Code), Message: e.Message, Param: e.Param}
+	f := web.Failure{Code: string(e.Code), Message: unsaid(e.Message), Param: e.Param}
+	var texts []string
 	for _, issue := range e.Details.Issues {
 		f.Fields = append(f.Fields, issue.Path)
+		texts = append(texts, unsaid(issue.Message))
+	}
+	if len(texts) > 0 {
+		f.Message = strings.Join(texts, "; ")
 	}
 	return f
+}
+
+// unsaid is a message without the value that was sent, which comes last.
+func unsaid(message string) string {
+	message, _, _ = strings.Cut(message, "; you sent ")
+	return message
 }
 
 // Huma flattens errors to text, so their kind is a prefix of the text.

@@ -187,8 +187,8 @@ func (f Filter) selects(e Entry) bool {
 }
 
 var (
-	// private is what may be a secret or a person's: credentials, tokens, addresses of e-mail, long numbers.
-	private = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|cs|whsec|at|rt)_[\w-]{6,}|\beyJ[\w.-]+|[^\s"'<>(),;]+@[^\s"'<>(),;]+|\+?\d(?:[ .\-/]?\d){5,}`)
+	// private is what may be a secret or a person's: what is quoted, credentials, tokens, addresses of e-mail, long numbers.
+	private = regexp.MustCompile(`(?i)"[^"]*"|\b(?:sk|pk|rk|cs|whsec|at|rt)_[\w-]{6,}|\beyJ[\w.-]+|[^\s"'<>(),;]+@[^\s"'<>(),;]+|\+?\d(?:[ .\-/]?\d){5,}`)
 	// amount is a number that is no person's.
 	amount = regexp.MustCompile(`^\d{1,9}\.\d{2}$`)
 	// ours are the ids that may stand in a path.

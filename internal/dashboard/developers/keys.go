@@ -32,6 +32,9 @@ type keyView struct {
 	Uses  int64 // addresses
 }
 
+// LastDay is the last day on which a key works that expires.
+func (k keyView) LastDay() time.Time { return k.EndsAt.Add(-time.Nanosecond) }
+
 func (d *developers) keyOf(k tenant.Key, use store.KeyUsage) keyView {
 	view := keyView{Key: k, State: "active", Tone: "good", Last: use.Last, Uses: use.Addresses}
 	switch now := d.App.Now(); {
