@@ -333,6 +333,56 @@ func TestSandboxTools(t *testing.T) {
 	})
 }
 
+// Every page of the room is there in every language, also where there is nothing yet, and a wrong filter is an error
+// that is shown.
+func TestDevelopersPagesInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	empty, full := s.NewShop(t).Staff(t, people.Owner), s.NewShop(t).Staff(t, people.Owner)
+	hook := full.Post(t, "/webhooks", `{"events":["*"],"eventsVersion":"2026-11-21"}`).Want(t, http.StatusCreated).Text(t, "id")
+	payment := full.Create(t, harness.Card)
+	event := "evt_" + strings.TrimPrefix(payment, "TXN-") + "-1"
+	failed := full.Post(t, "/payments", `{}`).Text(t, "error.requestId")
+	path, delivery := "/webhooks/"+hook, "wd_"+strings.TrimPrefix(event, "evt_")+"-"+strings.TrimPrefix(hook, "wh_")
+	harness.Eventually(t, "the inbox has the event", func() bool { return strings.Contains(full.Page(t, path+"/inbox"), delivery) })
+	replay := lastPart(full.Do(t, path+"/replays", "since", s.Clock.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04")))
+	key := keyLink.FindStringSubmatch(full.Page(t, "/keys"))[1]
+	titles := map[string]string{"es": "Claves de API", "pt": "Chaves de API", "en": "API keys"}
+	for _, language := range []string{"es", "pt", "en"} {
+		for _, u := range []harness.Staff{empty, full} {
+			u.Do(t, "/dashboard/profile", "name", "Ana", "language", language)
+			for _, live := range []bool{false, true} {
+				u.Live = live
+				for _, page := range developersPages {
+					if !live || page != "/sandbox" {
+						u.Page(t, page)
+					}
+				}
+			}
+			u.Live = false
+			if !strings.Contains(u.Page(t, "/keys"), titles[language]) {
+				t.Errorf("the keys are not in %s", language)
+			}
+		}
+		for _, page := range []string{
+			path, path + "?status=failed", path + "/settings", path + "/edit", path + "/status", path + "/secret", path + "/delete", path + "/inbox", path + "/replays", path + "/replays/" + replay,
+			path + "/deliveries/" + delivery, "/events/" + event, "/events?object=" + payment, "/requests/" + failed, "/requests?key=" + key, "/keys/" + key, "/keys/" + key + "/roll", "/keys/" + key + "/revoke",
+		} {
+			full.Page(t, page)
+		}
+	}
+	for _, page := range []string{"/events?type=nonsense", "/events?from=monday", "/requests?result=nonsense", path + "?status=nonsense", path + "?cursor=wd_none", "/events?cursor=evt_none"} {
+		if a := full.Ask(t, http.MethodGet, page, nil); a.Status != http.StatusBadRequest {
+			t.Errorf("%s gets %d", page, a.Status)
+		}
+	}
+	for file, row := range map[string]string{path + "/deliveries.csv": delivery, "/events.csv": event, "/requests.csv": failed} {
+		if a := full.Ask(t, http.MethodGet, file, nil); a.Status != http.StatusOK || !strings.Contains(a.Body, row) {
+			t.Errorf("%s gets %d and lacks %s", file, a.Status, row)
+		}
+	}
+}
+
 // In the browser, a developer rolls a key with an overlap, and replays the events of a span of time.
 func TestDeveloperWorksInTheBrowser(t *testing.T) {
 	t.Parallel()
