@@ -51,8 +51,8 @@ func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscri
 	return log, err
 }
 
-// recentDeliveries are those of which Recent tells.
-const recentDeliveries = 100
+// RecentDeliveries is the number of deliveries of which Recent tells.
+const RecentDeliveries = 100
 
 // Recent is how an endpoint's newest deliveries have ended so far.
 type Recent struct{ Delivered, Failed, Waiting int }
@@ -60,10 +60,15 @@ type Recent struct{ Delivered, Failed, Waiting int }
 // Tried is the number of deliveries that were tried.
 func (r Recent) Tried() int { return r.Delivered + r.Failed }
 
-// Recent tells of the newest 100 deliveries to an endpoint.
-func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (r Recent, err error) {
-	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, pay.DeliveryFilter{Page: pay.Page{Limit: recentDeliveries}}, hook.Delivery{})
-	for _, d := range list {
+// Recent tells of the newest deliveries to an endpoint.
+func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
+	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, pay.DeliveryFilter{Page: pay.Page{Limit: RecentDeliveries}}, hook.Delivery{})
+	return RecentOf(list), err
+}
+
+// RecentOf tells of deliveries, newest first.
+func RecentOf(list []hook.Delivery) (r Recent) {
+	for _, d := range list[:min(len(list), RecentDeliveries)] {
 		switch d.Status {
 		case hook.DeliveryDelivered:
 			r.Delivered++
@@ -73,7 +78,7 @@ func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (r Recent,
 			r.Failed++
 		}
 	}
-	return r, err
+	return r
 }
 
 // Sent is an event's delivery to one of the shop's endpoints.

@@ -14,6 +14,7 @@ import (
 // endpointView is the page of an endpoint: how it does, and its deliveries.
 type endpointView struct {
 	Sub        hookView
+	All        bool // no filter is set, and this is the first page: Sub.Recent is known
 	Deliveries []hook.Delivery
 	Types      []frame.Option
 	Pager      frame.Pager
@@ -39,6 +40,10 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
+	all := f.Status == "" && f.Type == "" && f.Span == pay.Span{} && f.After == ""
+	if all { // the newest deliveries also tell how the endpoint does
+		f.Limit = delivery.RecentDeliveries + 1
+	}
 	read := d.App.Webhooks.Deliveries
 	if !f.From.IsZero() || !f.To.IsZero() { // the number of a span of time is counted row by row
 		read = d.App.Webhooks.DeliveryPage
@@ -47,10 +52,8 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
-	view := endpointView{Sub: viewHook(log.Subscription), Types: types()}
-	if view.Sub.Recent, err = d.App.Webhooks.Recent(r.Context(), log.Subscription); err != nil {
-		return err
-	}
+	view := endpointView{Sub: viewHook(log.Subscription), Types: types(), All: all}
+	view.Sub.Recent = delivery.RecentOf(log.Deliveries)
 	view.Deliveries, view.Pager.Next = cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
 	view.Pager.Total = int(log.Total)
 	return d.room.Show(w, r, v, "endpoint", view)

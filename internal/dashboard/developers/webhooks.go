@@ -70,8 +70,12 @@ func (h hookView) Newer() bool { return h.All() && h.EventsVersion != hook.Newes
 // webhooksView is the list of endpoints.
 type webhooksView struct {
 	Hooks []hookView
+	Rates bool // of success are shown
 	Pager frame.Pager
 }
+
+// mostRates is up to how many endpoints the list shows how each does: that is read for each by itself.
+const mostRates = 10
 
 func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	list, total, err := d.App.Webhooks.Subscriptions(r.Context(), v.Scope, pageOf(r))
@@ -79,11 +83,13 @@ func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	list, next := cut(list, func(s hook.Subscription) string { return s.ID })
-	view := webhooksView{Pager: frame.Pager{Total: int(total), Next: next}}
+	view := webhooksView{Rates: len(list) <= mostRates, Pager: frame.Pager{Total: int(total), Next: next}}
 	for _, s := range list {
 		one := viewHook(s)
-		if one.Recent, err = d.App.Webhooks.Recent(r.Context(), s); err != nil {
-			return err
+		if view.Rates {
+			if one.Recent, err = d.App.Webhooks.Recent(r.Context(), s); err != nil {
+				return err
+			}
 		}
 		view.Hooks = append(view.Hooks, one)
 	}
