@@ -286,6 +286,8 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	}
 	web.Owned(ctx.Context(), principal.Merchant)
 	call.Principal = principal
+	used := web.Key{ID: principal.KeyID, Preview: principal.Preview, Shop: principal.Shop, Live: principal.Live, Object: ctx.Param("id")}
+	web.Used(ctx.Context(), used)
 	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
@@ -296,7 +298,10 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		err = tenant.NoRight(right)
 	}
 	if shop := ctx.Query(shopParam); err == nil && shop != "" {
-		call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop)
+		if call.Scope, err = a.app.Narrow(ctx.Context(), call.Principal, "", shop); err == nil {
+			used.Shop = call.Shop
+			web.Used(ctx.Context(), used)
+		}
 	}
 	if err != nil {
 		a.app.Access.WentBeyond(ctx.Context(), call.Principal, err)

@@ -80,6 +80,6 @@ func (a *API) clock(ctx context.Context, call Call, _ *struct{}) (*clockOut, err
 }
 
 func (a *API) moveClock(ctx context.Context, call Call, in *moveClockIn) (*clockOut, error) {
-	c, now, err := a.app.Sandbox.MoveClock(ctx, call.Scope, in.by)
+	c, now, err := a.app.Sandbox.MoveClock(ctx, call.Principal, in.by)
 	return &clockOut{view.NewClock(c, now)}, err
 }

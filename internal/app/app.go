@@ -27,6 +27,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/app/recovery"
+	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/app/verification"
@@ -133,6 +134,7 @@ type App struct {
 	Links          *people.Links
 	Team           *people.Team
 	Sandbox        *sandbox.Sandbox
+	Requests       *requests.Log
 
 	Config  Config
 	catalog *acquiring.Catalog
@@ -186,6 +188,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		counts: newCounts(),
 	}
 	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base), auth.NewOperators(a.Base)
+	a.Requests = requests.New(a.Now())
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
 	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{

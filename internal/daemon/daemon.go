@@ -323,6 +323,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	gate := gate.New(limits, c.Proxies, a, c.Log, c.Now)
 	metrics.of(a, gate, c.Version)
 	eye := newObserver(c, metrics)
+	eye.log, eye.now = a.Requests, a.Now
 	jsonAPI, err := api.New(a, c.Log, c.PublicURL+api.Base, gate)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/requests"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/trace"
 	"github.com/cascadapay/cascada/internal/web"
@@ -19,6 +20,8 @@ type observer struct {
 	access  *slog.Logger   // nil: no access log
 	proxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	newID   func() string
+	now     func() time.Time
+	log     *requests.Log // of the merchants' requests; nil: none is kept
 }
 
 func newObserver(c Config, m *metrics) observer {
@@ -72,6 +75,9 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 		}
 		span.End()
 	}
+	if o.log != nil && known.Key.ID != "" {
+		o.remember(known, method, to.status, took)
+	}
 	if o.access == nil {
 		return
 	}
@@ -84,6 +90,14 @@ func (o observer) answered(r *http.Request, span *trace.Span, to *reply, took ti
 		fields = append(fields, slog.String("merchant", known.Merchant))
 	}
 	o.access.LogAttrs(r.Context(), slog.LevelInfo, "request", fields...)
+}
+
+// remember keeps an API request for its merchant's developers.
+func (o observer) remember(known *web.Request, method string, status int, took time.Duration) {
+	o.log.Add(known.Merchant, known.Key.Live, requests.Entry{
+		ID: known.ID, Shop: known.Key.Shop, At: o.now().Add(-took), Took: took, Method: method, Route: known.Route, Object: requests.Object(known.Key.Object), Status: status,
+		Key: known.Key.ID, Preview: known.Key.Preview, Code: known.Failure.Code, Message: known.Failure.Message, Param: known.Failure.Param, Fields: known.Failure.Fields,
+	})
 }
 
 // methodLabel is a request's method in the metrics: "other" for a method that no endpoint

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/analytics"
+	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/sales"
 )
@@ -41,7 +42,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

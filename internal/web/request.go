@@ -17,6 +17,22 @@ type Request struct {
 	// if none did.
 	Route    string
 	Merchant string // the merchant of its credentials, "" before they are checked or if there are none
+	Key      Key    // its API key, zero before that is checked or if there is none
+	Failure  Failure
+}
+
+// Key is the API key with which a request is made.
+type Key struct {
+	ID, Preview string
+	Shop        string // "": the whole merchant
+	Live        bool
+	Object      string // the id in the request's path
+}
+
+// Failure is the error with which a request is answered, as its caller sees it; zero for none.
+type Failure struct {
+	Code, Message, Param string
+	Fields               []string // that are wrong
 }
 
 type requestKey struct{}
@@ -47,6 +63,20 @@ func CallerID(ctx context.Context) string {
 func Owned(ctx context.Context, merchant string) {
 	if known := RequestOf(ctx); known != nil {
 		known.Merchant = merchant
+	}
+}
+
+// Used records the API key of a request.
+func Used(ctx context.Context, key Key) {
+	if known := RequestOf(ctx); known != nil {
+		known.Key = key
+	}
+}
+
+// Failed records with which error a request is answered; the last one counts.
+func Failed(ctx context.Context, f Failure) {
+	if known := RequestOf(ctx); known != nil {
+		known.Failure = f
 	}
 }
 

@@ -123,6 +123,7 @@ func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 		Code: e.Code, Type: to.Kind, Message: e.Message, Param: e.Param, Decline: e.Decline, RequestID: web.RequestID(ctx),
 	}}
 	d := e.Details
+	web.Failed(ctx, failure(e))
 	if d.Reason == pay.Recovering && to.Status == http.StatusServiceUnavailable {
 		out.headers.Set("Retry-After", "60")
 	}
@@ -150,6 +151,26 @@ func Write(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) 
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
 	_ = json.NewEncoder(w).Encode(e) // the client may have gone
+}
+
+// failure is an error for the log of requests: without the values that were sent, which may be a person's.
+func failure(e *problem.Error) web.Failure {
+	f := web.Failure{Code: string(e.Code), Message: unsaid(e.Message), Param: e.Param}
+	var texts []string
+	for _, issue := range e.Details.Issues {
+		f.Fields = append(f.Fields, issue.Path)
+		texts = append(texts, unsaid(issue.Message))
+	}
+	if len(texts) > 0 {
+		f.Message = strings.Join(texts, "; ")
+	}
+	return f
+}
+
+// unsaid is a message without the value that was sent, which comes last.
+func unsaid(message string) string {
+	message, _, _ = strings.Cut(message, "; you sent ")
+	return message
 }
 
 // Huma flattens errors to text, so their kind is a prefix of the text.

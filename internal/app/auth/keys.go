@@ -31,17 +31,27 @@ type NewKey struct {
 }
 
 // Create makes a key and returns its text, which cannot be read again. A secret key of the whole
-// merchant, or of the merchant's first shop, gets the right withdrawals.
+// merchant, or of the merchant's first shop, gets the right withdrawals. by is who makes it, for the audit
+// log. What a user may make is decided by Own.
 //
 // Errors: store.ErrNotFound if the merchant does not exist, or the shop is not the merchant's;
 // invalid_request for rights that this kind of key cannot have.
-func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
+func (ks *Keys) Create(ctx context.Context, by audit.Actor, n NewKey) (string, error) {
+	raw, _, err := ks.create(ctx, by, n, func(tenant.Right) bool { return true })
+	return raw, err
+}
+
+// create is Create by somebody who may give some rights only. The right withdrawals, which some secret keys
+// get without being asked, is then left out.
+//
+// Errors: as of Create; forbidden for another right that the giver lacks.
+func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(tenant.Right) bool) (raw string, key tenant.Key, err error) {
 	scope := n.Scope
 	if err := n.check(); err != nil {
-		return "", err
+		return "", key, err
 	}
 	if _, err := ks.AnyMerchant(ctx, scope.Merchant); err != nil {
-		return "", err
+		return "", key, err
 	}
 	if scope.Shop != "" {
 		shop, err := ks.Store.Merchants.Shop(ctx, scope.Shop)
@@ -49,21 +59,24 @@ func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
 			err = store.ErrNotFound
 		}
 		if err != nil {
-			return "", fmt.Errorf("shop %s: %w", scope.Shop, err)
+			return "", key, fmt.Errorf("shop %s: %w", scope.Shop, err)
 		}
 	}
-	raw, key := ks.NewKey(scope, n.Kind, ks.Now())
+	raw, key = ks.NewKey(scope, n.Kind, ks.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
-	if n.Kind == tenant.Secret {
+	if n.Kind == tenant.Secret && may(tenant.RightWithdrawals) {
 		shops, err := ks.Store.Merchants.Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
-			return "", err
+			return "", key, err
 		}
 		if scope.Shop == "" || len(shops) > 0 && shops[0].ID == scope.Shop {
 			key.Rights = []tenant.Right{tenant.RightWithdrawals}
 		}
 	}
-	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyCreated, key)})
+	if err := given(key, may); err != nil {
+		return "", key, err
+	}
+	return raw, key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
@@ -98,11 +111,12 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[st
 const LeastGrace = 2 * base.CacheTTL
 
 // Rotate makes a key with the same rights as another one, and returns its text, which cannot be
-// read again. name is the old key's id or preview. The old key stays valid for the grace.
+// read again. name is the old key's id or preview. The old key stays valid for the grace. by is who does it,
+// for the audit log.
 //
 // Errors: store.ErrNotFound; conflict_state if the old key has ended or was rotated, or if the
 // preview fits several keys; invalid_request for a grace between 0 and LeastGrace.
-func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
+func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -125,24 +139,25 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 		old.RevokedAt = now
 	}
 	err = ks.Store.Commit(ctx, pay.Change{
-		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(audit.KeyCreated, key), ks.AuditKey(audit.KeyRevoked, old)...),
+		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(by, audit.KeyCreated, key), ks.AuditKey(by, audit.KeyRevoked, old)...),
 	})
 	ks.forgetKey(old)
 	return raw, key, err
 }
 
-// Revoke ends a key by its id or its preview. Other nodes notice within two seconds.
+// Revoke ends a key by its id or its preview. Other nodes notice within two seconds. by is who does it, for
+// the audit log.
 //
 // Errors: store.ErrNotFound, conflict_state if the preview fits several keys.
-func (ks *Keys) Revoke(ctx context.Context, name string) (tenant.Key, error) {
-	return ks.endKey(ctx, func() (tenant.Key, error) { return ks.key(ctx, name) })
+func (ks *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (tenant.Key, error) {
+	return ks.endKey(ctx, by, func() (tenant.Key, error) { return ks.key(ctx, name) })
 }
 
 // RevokeRaw is Revoke for whoever has the key itself.
 //
 // Errors: store.ErrNotFound.
-func (ks *Keys) RevokeRaw(ctx context.Context, raw string) (tenant.Key, error) {
-	return ks.endKey(ctx, func() (tenant.Key, error) {
+func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (tenant.Key, error) {
+	return ks.endKey(ctx, by, func() (tenant.Key, error) {
 		key, err := ks.Store.Keys.ByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
@@ -179,14 +194,14 @@ func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 	return list[0], nil
 }
 
-func (ks *Keys) endKey(ctx context.Context, read func() (tenant.Key, error)) (tenant.Key, error) {
+func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (tenant.Key, error)) (tenant.Key, error) {
 	key, err := base.Decide(func() (tenant.Key, error) {
 		key, err := read()
 		if err != nil || !key.RevokedAt.IsZero() {
 			return key, err
 		}
 		key = key.Revoke(ks.Now())
-		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyRevoked, key)})
+		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)})
 	})
 	if err == nil {
 		ks.forgetKey(key)
@@ -200,7 +215,7 @@ func (ks *Keys) forgetKey(key tenant.Key) {
 }
 
 // AuditKey is the audit entry of an act on a key.
-func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
+func (ks *Keys) AuditKey(by audit.Actor, act audit.Act, key tenant.Key) []audit.Entry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
 		details["rights"] = tenant.WriteRights(key.Rights)
@@ -208,7 +223,7 @@ func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
 	if key.EndsAt.After(ks.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
-	return ks.Audited(ks.Self(), key.Scope, act, key.ID, details)
+	return ks.Audited(by, key.Scope, act, key.ID, details)
 }
 
 // NewKey makes a key of a kind. Its raw text is returned once, and stored nowhere.

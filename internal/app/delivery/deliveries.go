@@ -25,6 +25,17 @@ type DeliveryLog struct {
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
 func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
+	if log, err = w.DeliveryPage(ctx, scope, subscription, f); err != nil {
+		return log, err
+	}
+	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)
+	return log, err
+}
+
+// DeliveryPage is Deliveries without the number, which reads all that the filter selects in a span of time.
+//
+// Errors: as of Deliveries.
+func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
@@ -36,11 +47,63 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 	}); err != nil {
 		return log, err
 	}
-	if log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f, after); err != nil {
-		return log, err
-	}
-	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)
+	log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f, after)
 	return log, err
+}
+
+// RecentDeliveries is the number of deliveries of which Recent tells.
+const RecentDeliveries = 100
+
+// Recent is how an endpoint's newest deliveries have ended so far.
+type Recent struct{ Delivered, Failed, Waiting int }
+
+// Tried is the number of deliveries that were tried.
+func (r Recent) Tried() int { return r.Delivered + r.Failed }
+
+// Recent tells of the newest deliveries to an endpoint.
+func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
+	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, pay.DeliveryFilter{Page: pay.Page{Limit: RecentDeliveries}}, hook.Delivery{})
+	return RecentOf(list), err
+}
+
+// RecentOf tells of deliveries, newest first.
+func RecentOf(list []hook.Delivery) (r Recent) {
+	for _, d := range list[:min(len(list), RecentDeliveries)] {
+		switch d.Status {
+		case hook.DeliveryDelivered:
+			r.Delivered++
+		case hook.DeliveryPending:
+			r.Waiting++
+		default:
+			r.Failed++
+		}
+	}
+	return r
+}
+
+// Sent is an event's delivery to one of the shop's endpoints.
+type Sent struct {
+	Subscription hook.Subscription
+	Delivery     hook.Delivery
+}
+
+// Of lists the deliveries of an event to the endpoints that the shop still has.
+func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (list []Sent, err error) {
+	subs, _, err := w.Subscriptions(ctx, scope, pay.Page{Limit: compared})
+	if err != nil || len(subs) == 0 {
+		return nil, err
+	}
+	var ids []string
+	for _, sub := range subs {
+		ids = append(ids, sub.Delivery(event))
+	}
+	found, err := w.Store.Deliveries.Named(ctx, ids)
+	for i, sub := range subs {
+		if d, known := found[ids[i]]; known {
+			list = append(list, Sent{sub, d})
+		}
+	}
+	return list, err
 }
 
 // Delivery reads one delivery, by either of its ids, with its body.

@@ -25,35 +25,51 @@ func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.T
 	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events.Get(ctx, scope, id) })
 }
 
-// Events lists a shop's events, newest first, with the number that the filter selects. A checkout
+// List lists a shop's events, newest first, with the number that the filter selects. A checkout
 // session is named by its token.
 //
 // Errors: invalid_request for an unknown cursor.
 func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, int64, error) {
-	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return nil, 0, err
-		}
-		if f.Object = s.ID; s.ID == "" {
-			return nil, 0, nil
-		}
-	}
-	if !base.Storable(f.Object) { // an id that cannot be stored does not exist
-		return nil, 0, nil
-	}
-	if !base.Storable(f.After) {
-		return nil, 0, noEvent()
-	}
-	list, err := ev.Store.Events.List(ctx, scope, f)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, 0, noEvent()
-	}
-	if err != nil {
+	f, list, err := ev.page(ctx, scope, f)
+	if err != nil || f.Limit == 0 {
 		return nil, 0, err
 	}
 	total, err := ev.Store.Events.Count(ctx, scope, f)
 	return list, total, err
+}
+
+// Page is List without the number, which reads all that the filter selects.
+//
+// Errors: invalid_request for an unknown cursor.
+func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
+	_, list, err := ev.page(ctx, scope, f)
+	return list, err
+}
+
+// page reads a page, and returns the filter with the object's own id. Its limit is 0 if nothing can match.
+func (ev *Events) page(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (pay.EventFilter, []pay.ToldEvent, error) {
+	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
+		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return f, nil, err
+		}
+		if f.Object = s.ID; s.ID == "" {
+			f.Limit = 0
+			return f, nil, nil
+		}
+	}
+	if !base.Storable(f.Object) { // an id that cannot be stored does not exist
+		f.Limit = 0
+		return f, nil, nil
+	}
+	if !base.Storable(f.After) {
+		return f, nil, noEvent()
+	}
+	list, err := ev.Store.Events.List(ctx, scope, f)
+	if errors.Is(err, store.ErrNotFound) {
+		err = noEvent()
+	}
+	return f, list, err
 }
 
 func noEvent() error {

@@ -233,7 +233,7 @@ func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights 
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, ob.keys.AuditKey(audit.KeyCreated, key)...)
+			change.Audit = append(change.Audit, ob.keys.AuditKey(ob.Self(), audit.KeyCreated, key)...)
 		}
 	}
 	return change

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -31,7 +32,10 @@ func (sb *Sandbox) clock(ctx context.Context, merchant string) (tenant.Clock, er
 
 // MoveClock moves a merchant's test clock forward. The loops do the work that becomes due within
 // moments.
-func (sb *Sandbox) MoveClock(ctx context.Context, scope tenant.Scope, by time.Duration) (tenant.Clock, time.Time, error) {
+//
+// Errors: production_key_refused, invalid_request.
+func (sb *Sandbox) MoveClock(ctx context.Context, who base.Principal, by time.Duration) (tenant.Clock, time.Time, error) {
+	scope := who.Scope
 	if err := sandboxOnly(scope); err != nil {
 		return tenant.Clock{}, time.Time{}, err
 	}
@@ -44,7 +48,10 @@ func (sb *Sandbox) MoveClock(ctx context.Context, scope tenant.Scope, by time.Du
 		if err != nil {
 			return c, err
 		}
-		return next, sb.Store.Commit(ctx, pay.Change{Clocks: []tenant.Clock{next}})
+		return next, sb.Store.Commit(ctx, pay.Change{
+			Clocks: []tenant.Clock{next},
+			Audit:  sb.Audited(who.Actor(), scope, audit.ClockMoved, scope.Merchant, map[string]string{"by": by.String(), "ahead": next.Advance.String()}),
+		})
 	})
 	if err != nil {
 		return tenant.Clock{}, time.Time{}, err

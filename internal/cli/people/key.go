@@ -135,7 +135,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.Keys.Create(ctx, auth.NewKey{
+	raw, err := a.Keys.Create(ctx, a.Self(), auth.NewKey{
 		Scope: tenant.Scope{Merchant: c.Merchant, Shop: c.Shop, Live: c.Environment == tenant.Production}, Kind: c.Kind, Rights: rights, Ends: ends,
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	raw, _, err := a.Keys.Rotate(ctx, c.Key, c.Grace)
+	raw, _, err := a.Keys.Rotate(ctx, a.Self(), c.Key, c.Grace)
 	if err != nil {
 		return err
 	}
@@ -198,14 +198,14 @@ func (c *keyRevokeCmd) Run(ctx context.Context, log *slog.Logger) error {
 	defer a.Close()
 	var key tenant.Key
 	if c.Key != "-" {
-		key, err = a.Keys.Revoke(ctx, c.Key)
+		key, err = a.Keys.Revoke(ctx, a.Self(), c.Key)
 	} else {
 		line, missing := bufio.NewReader(os.Stdin).ReadString('\n')
 		raw := strings.TrimSpace(line)
 		if raw == "" {
 			return fmt.Errorf("there is no key on standard input: %w", missing)
 		}
-		key, err = a.Keys.RevokeRaw(ctx, raw)
+		key, err = a.Keys.RevokeRaw(ctx, a.Self(), raw)
 	}
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (p *Page) nav() []NavGroup {
 	}
 	lang := p.Lang()
 	for i, item := range items {
-		if item.Right != "" && !p.Visit.May(item.Right) {
+		if item.Right != "" && (!p.Visit.May(item.Right) || item.Right == tenant.RightSandbox && p.Visit.Live) {
 			continue
 		}
 		label := item.group[lang]

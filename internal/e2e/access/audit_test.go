@@ -64,7 +64,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 			t.Errorf("the entry of the shop's new colour is %+v", e)
 		}
 
-		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
+		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
 		harness.Must(t, err)
 		revoke(t, s.App, raw)
 		var told []audit.Act
@@ -101,7 +101,7 @@ func TestRefusedActsAreNotInTheAuditLog(t *testing.T) {
 		o.Delete(t, "/webhooks/"+hook).Want(t, http.StatusNotFound)
 		o.Post(t, "/webhooks", `{"events":["nonsense"]}`).Want(t, http.StatusBadRequest)
 		o.As(o.Sandbox.Publishable).Post(t, "/webhooks", `{"events":["*"]}`).Want(t, http.StatusForbidden)
-		if _, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: tenant.Secret}); err == nil {
+		if _, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: other.Shop.ID}, Kind: tenant.Secret}); err == nil {
 			t.Error("a key for another merchant's shop was made")
 		}
 		if after := len(harness.AuditActs(t, o)) + len(harness.AuditActs(t, other)); after != before {

@@ -50,7 +50,7 @@ func TestEveryEndpointWantsGoodCredentials(t *testing.T) {
 		token, refresh := login.Text(t, "accessToken"), login.Text(t, "refreshToken")
 
 		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-		revoked, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: scope, Kind: tenant.Secret})
+		revoked, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: scope, Kind: tenant.Secret})
 		harness.Must(t, err)
 		o.As(revoked).Get(t, "/ping").Want(t, http.StatusOK)
 		old := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, revoked)).Want(t, http.StatusOK)
@@ -193,7 +193,7 @@ func TestMerchantsKeyNamesTheShop(t *testing.T) {
 func TestUnstorableShopIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
-		raw, err := s.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID}, Kind: tenant.Secret})
+		raw, err := s.App.Keys.Create(ctx, s.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID}, Kind: tenant.Secret})
 		harness.Must(t, err)
 		whole := harness.Client{Instance: s, Credential: raw}
 		for _, q := range []string{"%00", "%ff", "a%00", "%C3%28"} {
@@ -214,15 +214,15 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 		harness.Must(t, err)
 		old := keys[slices.IndexFunc(keys, func(k tenant.Key) bool { return k.Kind == tenant.Secret && !k.Live })]
 		s.Clock.Advance(10 * day)
-		if _, _, err := s.App.Keys.Rotate(ctx, old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
+		if _, _, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, auth.LeastGrace-1); err == nil || !strings.Contains(err.Error(), "the grace must be") {
 			t.Errorf("a rotation with too short a grace returns %v", err)
 		}
-		_, first, err := s.App.Keys.Rotate(ctx, old.ID, day)
+		_, first, err := s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day)
 		harness.Must(t, err)
-		if _, _, err = s.App.Keys.Rotate(ctx, old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
+		if _, _, err = s.App.Keys.Rotate(ctx, s.App.Self(), old.ID, day); err == nil || !strings.Contains(err.Error(), first.ID) {
 			t.Errorf("a second rotation returns %v, want an error that names the successor", err)
 		}
-		_, second, err := s.App.Keys.Rotate(ctx, first.ID, 0)
+		_, second, err := s.App.Keys.Rotate(ctx, s.App.Self(), first.ID, 0)
 		harness.Must(t, err)
 		if !first.EndsAt.IsZero() || !second.EndsAt.IsZero() {
 			t.Errorf("the new keys end at %v and %v, want no end, as the old key had", first.EndsAt, second.EndsAt)
@@ -233,6 +233,6 @@ func TestRotatedKeyIsNotRotatedAgain(t *testing.T) {
 // revoke revokes a key by its full text.
 func revoke(t *testing.T, a *app.App, raw string) {
 	t.Helper()
-	_, err := a.Keys.RevokeRaw(ctx, raw)
+	_, err := a.Keys.RevokeRaw(ctx, a.Self(), raw)
 	harness.Must(t, err)
 }

@@ -78,7 +78,7 @@ func TestRestrictedKeyHasItsRights(t *testing.T) {
 				continue
 			}
 			n.Scope = tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
-			if _, err := s.App.Keys.Create(ctx, n); err == nil {
+			if _, err := s.App.Keys.Create(ctx, s.App.Self(), n); err == nil {
 				t.Error(name + " was made")
 			}
 		}

@@ -123,7 +123,7 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 			refreshLogin(t, o, token).Want(t, http.StatusOK)
 		})
 		t.Run("a revoked key's does not", func(t *testing.T) {
-			key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
+			key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}, Kind: tenant.Secret})
 			harness.Must(t, err)
 			login := o.Post(t, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"secretKey":%q}`, o.Sandbox.Publishable, key)).Want(t, http.StatusOK)
 			revoke(t, o.App, key)

@@ -210,12 +210,12 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a key": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Keys.Create(ctx, auth.NewKey{Scope: b.who.Scope, Kind: tenant.Secret})
+				_, err := b.Keys.Create(ctx, b.Self(), auth.NewKey{Scope: b.who.Scope, Kind: tenant.Secret})
 				return err
 			}
 		},
 		"a key's end": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, err := b.Keys.RevokeRaw(ctx, b.shop.Live.Secret); return err }
+			return func() error { _, err := b.Keys.RevokeRaw(ctx, b.Self(), b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
 			return func() error { _, _, err := b.Operators.Add(ctx, operator, "bia", time.Time{}); return err }
@@ -242,7 +242,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			}
 		},
 		"the clock": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.Sandbox.MoveClock(ctx, b.who.Scope, time.Hour); return err }
+			return func() error { _, _, err := b.Sandbox.MoveClock(ctx, b.who, time.Hour); return err }
 		},
 		"a login": func(_ *testing.T, b *blind) func() error {
 			return func() error {

@@ -33,7 +33,7 @@ func (o Client) NewKey(t *testing.T, n auth.NewKey) Client {
 	if n.Merchant = o.Merchant.ID; n.Shop == "" {
 		n.Shop = o.Shop.ID
 	}
-	key, err := o.App.Keys.Create(ctx, n)
+	key, err := o.App.Keys.Create(ctx, o.App.Self(), n)
 	Must(t, err)
 	return o.As(key)
 }
@@ -60,7 +60,7 @@ func (o Client) Production() Client { return o.As(o.Live.Secret) }
 // Whole returns the shop with a legacy key that belongs to the merchant and to no shop.
 func (o Client) Whole(t *testing.T, live bool) Client {
 	t.Helper()
-	key, err := o.App.Keys.Create(ctx, auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
+	key, err := o.App.Keys.Create(ctx, o.App.Self(), auth.NewKey{Scope: tenant.Scope{Merchant: o.Merchant.ID, Live: live}, Kind: tenant.Secret})
 	Must(t, err)
 	return o.As(key)
 }

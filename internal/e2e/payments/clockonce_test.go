@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -30,7 +31,7 @@ func TestClockMovesOnceWhereTheOutcomeIsUnknown(t *testing.T) {
 		})
 		scope := harness.Acme(t, a).Scope
 		for moves := 1; moves <= 2; moves++ { // the first move makes the row, the second changes it
-			if _, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour); !errors.Is(err, store.ErrUnknown) {
+			if _, _, err := a.Sandbox.MoveClock(ctx, base.Principal{Scope: scope}, time.Hour); !errors.Is(err, store.ErrUnknown) {
 				t.Errorf("move %d returns %v, want store.ErrUnknown", moves, err)
 			}
 			if got, _, err := a.Sandbox.Clock(ctx, scope); err != nil || got.Advance != time.Duration(moves)*time.Hour || lost != moves {
@@ -48,7 +49,7 @@ func TestFirstMovesOfAClockAllCount(t *testing.T) {
 		var moves sync.WaitGroup
 		for range 4 {
 			moves.Go(func() {
-				_, _, err := a.Sandbox.MoveClock(ctx, scope, time.Hour)
+				_, _, err := a.Sandbox.MoveClock(ctx, base.Principal{Scope: scope}, time.Hour)
 				if err != nil {
 					t.Error(err)
 				}

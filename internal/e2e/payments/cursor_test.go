@@ -300,7 +300,7 @@ func TestMerchantSeesItsKeysAndShops(t *testing.T) {
 		if got := r.Text(t, "data.0.kind") + r.Text(t, "data.1.kind"); got != "publishablesecret" && got != "secretpublishable" {
 			t.Errorf("the kinds are %s", got)
 		}
-		_, err = s.App.Keys.RevokeRaw(ctx, whole.Credential)
+		_, err = s.App.Keys.RevokeRaw(ctx, s.App.Self(), whole.Credential)
 		harness.Must(t, err)
 		want(o.Get(t, "/keys?status=ended"), "none of the shop's has ended", 0)
 		again := o.Whole(t, false)

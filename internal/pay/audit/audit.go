@@ -75,7 +75,8 @@ const (
 	WebhookRotated    Act = "webhook.rotated"
 	DeliveryReplayed  Act = "delivery.replayed"
 	SandboxChanged    Act = "sandbox.changed"
-	EventsReplayed    Act = "webhook.replayed" // the events of a span of time were sent again
+	ClockMoved        Act = "sandbox.clock_moved" // the test clock
+	EventsReplayed    Act = "webhook.replayed"    // the events of a span of time were sent again
 	ReplayCutShort    Act = "webhook.replay_stopped"
 	RefundOpened      Act = "refund.opened"
 	EvidenceSubmitted Act = "claim.evidence_submitted"

@@ -54,6 +54,8 @@ var (
 SELECT ` + KeyUsesTable.ListOf("u") + ` FROM {rows: id TEXT} AS r JOIN key_uses AS u ON u.id = r.id`)
 	countAddresses = engine.Statement(`
 SELECT r.id, (SELECT count(*) FROM key_uses AS u WHERE u.key_id = r.id) FROM {rows: id TEXT} AS r`)
+	selectUsesOf = engine.Statement(`
+SELECT ` + KeyUsesTable.List + ` FROM key_uses WHERE key_id = $1 ORDER BY last_at DESC, id LIMIT $2`)
 	selectUsages = engine.Statement(`
 SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (SELECT k.id FROM keys AS k WHERE k.merchant = $1) GROUP BY u.key_id`)
 )
@@ -108,6 +110,14 @@ func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage
 		return err
 	})
 	return uses, err
+}
+
+// UsesOf reads the uses of a key, the last one first. A key has at most a thousand.
+func (s *Keys) UsesOf(ctx context.Context, key string, limit int) ([]tenant.KeyUse, error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	return base.Many(ctx, s.b, selectUsesOf, KeyUsesTable.Scan(s.b.Personal), key, limit)
 }
 
 type (

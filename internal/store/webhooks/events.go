@@ -112,6 +112,9 @@ func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter
 		}
 		at, id = table.Micros(after.At), after.ID
 	}
+	if at > to { // an index scan begins at the cursor, and would read all that is newer than the span
+		at, id = to, ""
+	}
 	if f.Object != "" {
 		return base.Many(ctx, s.b, listObjectEvents, scanEvent(s.b), scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to, at, id, f.Limit, f.Offset)
 	}

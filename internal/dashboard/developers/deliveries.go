@@ -1,0 +1,248 @@
+package developers
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+)
+
+// endpointView is the page of an endpoint: how it does, and its deliveries.
+type endpointView struct {
+	Sub        hookView
+	All        bool // no filter is set, and this is the first page: Sub.Recent is known
+	Deliveries []hook.Delivery
+	Types      []frame.Option
+	Pager      frame.Pager
+}
+
+// deliveryFilter is what the page's filters select.
+//
+// Errors: invalid_request.
+func deliveryFilter(r *http.Request) (f pay.DeliveryFilter, err error) {
+	f.Page = pageOf(r)
+	if f.Span, err = days(r); err != nil {
+		return f, err
+	}
+	if f.Status, err = word(r, "status", hook.DeliveryStatuses()); err != nil {
+		return f, err
+	}
+	f.Type, err = word(r, "type", hook.EventTypes())
+	return f, err
+}
+
+func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := deliveryFilter(r)
+	if err != nil {
+		return err
+	}
+	all := f.Status == "" && f.Type == "" && f.Span == pay.Span{} && f.After == ""
+	if all { // the newest deliveries also tell how the endpoint does
+		f.Limit = delivery.RecentDeliveries + 1
+	}
+	read := d.App.Webhooks.Deliveries
+	if !f.From.IsZero() || !f.To.IsZero() { // the number of a span of time is counted row by row
+		read = d.App.Webhooks.DeliveryPage
+	}
+	log, err := read(r.Context(), v.Scope, r.PathValue("id"), f)
+	if err != nil {
+		return err
+	}
+	view := endpointView{Sub: viewHook(log.Subscription), Types: types(), All: all}
+	view.Sub.Recent = delivery.RecentOf(log.Deliveries)
+	view.Deliveries, view.Pager.Next = cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+	view.Pager.Total = int(log.Total)
+	return d.room.Show(w, r, v, "endpoint", view)
+}
+
+func (d *developers) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.room.Show(w, r, v, "settings", endpointView{Sub: viewHook(s)})
+}
+
+// mostRows bounds a file of a list.
+const mostRows = 10_000
+
+func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := deliveryFilter(r)
+	if err != nil {
+		return err
+	}
+	file := frame.NewCSV(w, "deliveries", "delivery", "event", "type", "status", "tries", "created", "last_try", "http_status", "error", "ms")
+	for n := 0; n < mostRows; {
+		log, err := d.App.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
+		if err != nil {
+			return broken(n, err)
+		}
+		list, next := cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+		for _, one := range list {
+			if err := file.Row(one.ID, one.Event, one.EventType, one.Status, one.Attempts, one.CreatedAt, one.LastAt, one.LastCode, one.LastError, one.LastMs); err != nil {
+				return broken(n, err)
+			}
+		}
+		if n += len(list); next == "" {
+			break
+		}
+		f.After = next
+	}
+	return file.End()
+}
+
+// broken is the error of a file of which some rows were sent: the browser sees that it is not whole.
+func broken(sent int, err error) error {
+	if sent > 0 {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// attempt is one try of a delivery.
+type attempt struct {
+	hook.Attempted
+	Time time.Time
+	Last bool
+}
+
+// deliveryView is the page of a delivery.
+type deliveryView struct {
+	Sub      hookView
+	Delivery hook.Delivery
+	Next     time.Time // the next try
+	Payload  string
+	Tries    []attempt // newest first
+	Again    bool      // it can be sent again
+}
+
+func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, found, err := d.App.Webhooks.Delivery(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("delivery"))
+	if err != nil {
+		return err
+	}
+	one := found.Delivery
+	view := deliveryView{Sub: viewHook(s), Delivery: one, Next: one.DueAt, Payload: pretty(found.Payload)}
+	if one.Parked && s.Circuit.ProbeAt.After(one.DueAt) {
+		view.Next = s.Circuit.ProbeAt
+	}
+	if one.Status != hook.DeliveryPending && one.Status != hook.DeliveryFailed {
+		view.Next = time.Time{}
+	}
+	view.Again = s.Status == hook.Enabled && (one.Status == hook.DeadLetter || one.Status == hook.DeliveryFailed)
+	for i, try := range one.Log() {
+		view.Tries = append(view.Tries, attempt{try, time.UnixMicro(try.At).UTC(), i == len(one.Log())-1})
+	}
+	slices.Reverse(view.Tries)
+	return d.room.Show(w, r, v, "delivery", view)
+}
+
+func (d *developers) replayDelivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	done, err := d.App.Webhooks.Replay(r.Context(), v.Principal, v.Scope, id, r.PathValue("delivery"))
+	if err != nil {
+		return err
+	}
+	return d.done(w, r, v, "webhooks/"+id+"/deliveries/"+done.Delivery, "delivery_again")
+}
+
+// replaysView lists the replays to an endpoint, with the form that begins one.
+type replaysView struct {
+	form
+	Sub            hookView
+	List           []hook.Replay
+	From, To, Type string
+	Types          []frame.Option
+	Pager          frame.Pager
+}
+
+// fieldTime is how a browser sends a date and time.
+const fieldTime = "2006-01-02T15:04"
+
+func (d *developers) replays(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	now := d.App.TimeOf(v.Scope).UTC()
+	view := replaysView{From: now.Add(-24 * time.Hour).Format(fieldTime), To: ""}
+	return d.showReplays(w, r, v, http.StatusOK, view)
+}
+
+func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view replaysView) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	list, total, err := d.App.Replays.List(r.Context(), v.Scope, s.ID, pageOf(r))
+	if err != nil {
+		return err
+	}
+	view.Sub = viewHook(s)
+	for _, t := range hook.EventTypes() {
+		if s.Wants(t) {
+			view.Types = append(view.Types, frame.Option{Value: string(t), Label: string(t)})
+		}
+	}
+	view.List, view.Pager.Next = cut(list, func(one hook.Replay) string { return one.ID })
+	view.Pager.Total = int(total)
+	return d.room.ShowStatus(w, r, v, status, "replays", view)
+}
+
+func (d *developers) beginReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	asked, err := d.askedReplay(r, v)
+	if err == nil {
+		var begun hook.Replay
+		if begun, err = d.App.Replays.Begin(r.Context(), v.Principal, v.Scope, id, delivery.NewReplay{Replay: asked}); err == nil {
+			return d.done(w, r, v, "webhooks/"+id+"/replays/"+begun.ID, "replay_begun")
+		}
+	}
+	wrong, status, err := refused(err)
+	if err != nil {
+		return err
+	}
+	return d.showReplays(w, r, v, status, replaysView{form: wrong, From: r.FormValue("since"), To: r.FormValue("until"), Type: r.FormValue("type")})
+}
+
+// replayView is the page of a replay, or only how far it has come.
+type replayView struct {
+	Sub    hookView
+	Replay hook.Replay
+}
+
+// Over is how many of the events were handled.
+func (p replayView) Over() int64 { return min(p.Replay.Sent+p.Replay.LeftOut, p.Replay.Events) }
+
+// Most is the length of the bar: never 0.
+func (p replayView) Most() int64 { return max(p.Replay.Events, 1) }
+
+// Filled is how much of the bar is full.
+func (p replayView) Filled() int64 {
+	if p.Replay.Status == hook.ReplayDone {
+		return p.Most()
+	}
+	return p.Over()
+}
+
+func (d *developers) replay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	one, err := d.App.Replays.Get(r.Context(), v.Scope, id, r.PathValue("replay"))
+	if err != nil {
+		return err
+	}
+	return d.room.Fragment(w, r, v, "replay", "progress", replayView{viewHook(s), one})
+}
+
+func (d *developers) stopReplay(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	one, err := d.App.Replays.Stop(r.Context(), v.Principal, v.Scope, id, r.PathValue("replay"))
+	if err != nil {
+		return err
+	}
+	return d.done(w, r, v, "webhooks/"+id+"/replays/"+one.ID, "replay_stopped")
+}

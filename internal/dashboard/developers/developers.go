@@ -1,0 +1,175 @@
+// Package developers is the dashboard's pages for whoever builds on the API: keys, webhooks with their
+// deliveries and replays, events, the last requests, the sandbox, and the version of the API.
+package developers
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type developers struct {
+	*frame.Site
+	room *frame.Room
+}
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	room, err := site.Room(files,
+		frame.Item{Key: "sandbox", Path: "sandbox", Group: "developers", Right: tenant.RightSandbox},
+		frame.Item{Key: "api", Path: "api", Group: "developers", Right: tenant.RightRead})
+	if err != nil {
+		return err
+	}
+	d := &developers{site, room}
+	d.keyPages()
+	d.webhookPages()
+	d.eventPages()
+	site.Handle("GET /requests", tenant.RightRead, d.requests)
+	site.Handle("GET /requests.csv", tenant.RightRead, d.requestsFile)
+	site.Handle("GET /requests/{id}", tenant.RightRead, d.request)
+	site.Handle("GET /sandbox", tenant.RightSandbox, d.sandbox)
+	site.Handle("POST /sandbox/clock", tenant.RightSandbox, d.moveClock)
+	site.Handle("POST /sandbox/strict", tenant.RightSandbox, d.setStrict)
+	site.Handle("GET /api", tenant.RightRead, d.api)
+	return nil
+}
+
+// rows is the number of rows of a page.
+const rows = 50
+
+// pageOf is the page of a list that a request wants: one row more than is shown tells whether it is the last.
+func pageOf(r *http.Request) pay.Page { return pay.Page{Limit: rows + 1, After: r.FormValue("cursor")} }
+
+// cut takes off the row that only tells that there are more, and returns the cursor of the next page.
+func cut[T any](list []T, id func(T) string) ([]T, string) {
+	if len(list) <= rows {
+		return list, ""
+	}
+	return list[:rows], id(list[rows-1])
+}
+
+// days is the span of time of a list's filter: whole days, in UTC.
+//
+// Errors: invalid_request.
+func days(r *http.Request) (span pay.Span, err error) {
+	for _, bound := range []struct {
+		name string
+		into *time.Time
+		more int // days
+	}{{"from", &span.From, 0}, {"to", &span.To, 1}} {
+		text := r.FormValue(bound.name)
+		if text == "" {
+			continue
+		}
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return span, problem.Field(problem.InvalidRequest, bound.name, bound.name+" must be a day, such as 2026-11-21")
+		}
+		*bound.into = day.AddDate(0, 0, bound.more)
+	}
+	return span, nil
+}
+
+// word is a value of a filter, if it is one of those that there are.
+//
+// Errors: invalid_request.
+func word[T ~string](r *http.Request, name string, all []T) (T, error) {
+	value := T(r.FormValue(name))
+	if value != "" && !slices.Contains(all, value) {
+		return "", problem.Field(problem.InvalidRequest, name, "this filter does not exist: choose another one")
+	}
+	return value, nil
+}
+
+// form is what a page with a form shows when it was sent in vain.
+type form struct {
+	Wrong map[string]string // by field
+	Error string            // of the whole form
+}
+
+// refused is the form that shows an error, with the status of its page. An error that is not about what was
+// sent is returned.
+func refused(err error) (form, int, error) {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok {
+		return form{}, 0, err
+	}
+	switch status := shown.Code.Shown().Status; status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusUnprocessableEntity:
+		if wrong := frame.FieldErrors(err); wrong != nil {
+			return form{Wrong: wrong}, status, nil
+		}
+		return form{Error: shown.Message}, status, nil
+	}
+	return form{}, 0, err
+}
+
+// secretView is the answer to a form that made a secret. It is shown once, so this is the answer to the POST
+// itself.
+type secretView struct {
+	Title, Label, About string // keys of texts
+	Secret              string
+	Back                string    // the page that follows
+	Until               time.Time // until when the secret before it works; zero: there was none
+}
+
+func (d *developers) showSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit, s secretView) error {
+	return d.room.Show(w, r, v, "secret", s)
+}
+
+// askView is a page that asks before something that cannot be undone.
+type askView struct {
+	form
+	Title, Text, Button string // keys of texts
+	What                string // what it is about
+	Action, Back        string // below the shop
+	Tone                string
+}
+
+func (d *developers) ask(w http.ResponseWriter, r *http.Request, v *frame.Visit, a askView) error {
+	return d.room.Show(w, r, v, "ask", a)
+}
+
+// done shows a message on another page of the shop.
+func (d *developers) done(w http.ResponseWriter, r *http.Request, v *frame.Visit, path, flash string) error {
+	frame.Flash(w, flash)
+	d.Go(w, r, d.here(v, path))
+	return nil
+}
+
+// here is the address of a page of the visit's shop.
+func (d *developers) here(v *frame.Visit, path string) string {
+	return d.At(strings.TrimPrefix(v.Home(), frame.Base) + "/" + path)
+}
+
+// types are the options of a filter by type of event.
+func types() (list []frame.Option) {
+	for _, t := range hook.EventTypes() {
+		list = append(list, frame.Option{Value: string(t), Label: string(t)})
+	}
+	return list
+}
+
+// pretty is JSON for people.
+func pretty(text []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}

@@ -1,0 +1,188 @@
+package developers
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/wire"
+)
+
+func (d *developers) eventPages() {
+	d.Handle("GET /events", tenant.RightRead, d.events)
+	d.Handle("GET /events/live", tenant.RightRead, d.follow)
+	d.Handle("GET /events.csv", tenant.RightRead, d.eventsFile)
+	d.Handle("GET /events/{id}", tenant.RightRead, d.event)
+}
+
+// askedReplay reads the form that begins a replay. Its times are UTC.
+//
+// Errors: missing_field, invalid_request.
+func (d *developers) askedReplay(r *http.Request, v *frame.Visit) (asked hook.Replay, err error) {
+	for _, bound := range []struct {
+		name string
+		into *time.Time
+	}{{"since", &asked.From}, {"until", &asked.To}} {
+		span, issues := wire.Between(r.FormValue(bound.name), "")
+		if len(issues) > 0 {
+			return asked, problem.Field(problem.InvalidRequest, bound.name, d.room.Text(v, "not_a_time"))
+		}
+		*bound.into = span.From
+	}
+	if asked.From.IsZero() {
+		return asked, problem.Field(problem.MissingField, "since", d.room.Text(v, "no_time"))
+	}
+	one, err := word(r, "type", hook.EventTypes())
+	if one != "" {
+		asked.Types = []hook.EventType{one}
+	}
+	return asked, err
+}
+
+// told is an event in a list.
+type told struct {
+	pay.ToldEvent
+	Object string
+}
+
+// objectOf is the id of what an event is about.
+func objectOf(payload []byte) string {
+	var body struct {
+		Data struct {
+			Object struct {
+				ID        string `json:"id"`
+				SessionID string `json:"sessionId"`
+			} `json:"object"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(payload, &body) != nil {
+		return ""
+	}
+	return body.Data.Object.ID
+}
+
+// eventsView is the list of events.
+type eventsView struct {
+	Live   bool // the list follows what happens
+	Events []told
+	Types  []frame.Option
+	Pager  frame.Pager
+	Query  string
+}
+
+// eventFilter is what the page's filters select.
+//
+// Errors: invalid_request.
+func eventFilter(r *http.Request) (f pay.EventFilter, err error) {
+	f.Page, f.Object = pageOf(r), strings.TrimSpace(r.FormValue("object"))
+	if f.Span, err = days(r); err != nil {
+		return f, err
+	}
+	one, err := word(r, "type", hook.EventTypes())
+	if one != "" {
+		f.Types = []hook.EventType{one}
+	}
+	return f, err
+}
+
+func (d *developers) events(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.listEvents(r, v)
+	if err != nil {
+		return err
+	}
+	return d.room.Show(w, r, v, "events", view)
+}
+
+// follow is the list of events that renews itself. The browser asks every few seconds: each question reads one
+// page by an index, and a stream would read the same.
+func (d *developers) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.listEvents(r, v)
+	if err != nil {
+		return err
+	}
+	view.Live, view.Pager = true, frame.Pager{}
+	return d.room.Fragment(w, r, v, "events", "feed", view)
+}
+
+func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsView, err error) {
+	f, err := eventFilter(r)
+	if err != nil {
+		return view, err
+	}
+	list, err := d.App.Events.Page(r.Context(), v.Scope, f)
+	if err != nil {
+		return view, err
+	}
+	list, next := cut(list, func(e pay.ToldEvent) string { return e.ID })
+	view = eventsView{Types: types(), Pager: frame.Pager{Next: next}, Query: r.URL.RawQuery}
+	for _, e := range list {
+		view.Events = append(view.Events, told{e, objectOf(e.Payload)})
+	}
+	return view, nil
+}
+
+func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := eventFilter(r)
+	if err != nil {
+		return err
+	}
+	file := frame.NewCSV(w, "events", "event", "type", "object", "at")
+	for n := 0; n < mostRows; {
+		list, err := d.App.Events.Page(r.Context(), v.Scope, f)
+		if err != nil {
+			return broken(n, err)
+		}
+		list, next := cut(list, func(e pay.ToldEvent) string { return e.ID })
+		for _, e := range list {
+			if err := file.Row(e.ID, e.Type, objectOf(e.Payload), e.At); err != nil {
+				return broken(n, err)
+			}
+		}
+		if n += len(list); next == "" {
+			break
+		}
+		f.After = next
+	}
+	return file.End()
+}
+
+// eventView is the page of an event.
+type eventView struct {
+	Event   told
+	Payload string
+	Sent    []delivery.Sent
+	Link    string // the page of its object, "" if there is none
+	Means   string // the key of the text that says when the event is sent
+}
+
+func (d *developers) event(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	e, err := d.App.Events.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	view := eventView{Event: told{e, objectOf(e.Payload)}, Payload: pretty(e.Payload), Means: "ev_" + strings.ReplaceAll(string(e.Type), ".", "_")}
+	if view.Sent, err = d.App.Webhooks.Of(r.Context(), v.Scope, e.ID); err != nil {
+		return err
+	}
+	view.Link = pageOfObject(view.Event.Object)
+	return d.room.Show(w, r, v, "event", view)
+}
+
+// pageOfObject is the page of an object below its shop, "" if it has none.
+func pageOfObject(id string) string {
+	for prefix, page := range map[string]string{
+		pay.PaymentPrefix: "payments/", pay.ClaimPrefix: "disputes/", pay.SettlementPrefix: "settlements/", hook.SubscriptionPrefix: "webhooks/", hook.EventPrefix: "events/",
+	} {
+		if strings.HasPrefix(id, prefix) {
+			return page + id
+		}
+	}
+	return ""
+}

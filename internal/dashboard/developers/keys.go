@@ -1,0 +1,238 @@
+package developers
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+func (d *developers) keyPages() {
+	d.Handle("GET /keys", tenant.RightKeys, d.keys)
+	d.Handle("GET /keys/new", tenant.RightKeys, d.newKey)
+	d.Handle("POST /keys", tenant.RightKeys, d.createKey)
+	d.Handle("GET /keys/{id}", tenant.RightKeys, d.key)
+	d.Handle("GET /keys/{id}/roll", tenant.RightKeys, d.askRoll)
+	d.Handle("POST /keys/{id}/roll", tenant.RightKeys, d.roll)
+	d.Handle("GET /keys/{id}/revoke", tenant.RightKeys, d.askRevoke)
+	d.Handle("POST /keys/{id}/revoke", tenant.RightKeys, d.revoke)
+}
+
+// keyView is a key as pages show it.
+type keyView struct {
+	tenant.Key
+	State string // active, ending, expired, revoked
+	Tone  string
+	Last  time.Time
+	Uses  int64 // addresses
+}
+
+// LastDay is the last day on which a key works that expires.
+func (k keyView) LastDay() time.Time { return k.EndsAt.Add(-time.Nanosecond) }
+
+func (d *developers) keyOf(k tenant.Key, use store.KeyUsage) keyView {
+	view := keyView{Key: k, State: "active", Tone: "good", Last: use.Last, Uses: use.Addresses}
+	switch now := d.App.Now(); {
+	case !k.RevokedAt.IsZero():
+		view.State, view.Tone = "revoked", "neutral"
+	case k.Over(now):
+		view.State, view.Tone = "expired", "neutral"
+	case k.Successor != "":
+		view.State, view.Tone = "ending", "waiting"
+	}
+	return view
+}
+
+// keysView is the list of keys: those in use, or those that have ended.
+type keysView struct {
+	Keys        []keyView
+	Ended       bool
+	Live, Other int // numbers of both
+}
+
+func (d *developers) keys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, uses, err := d.App.Keys.Own(v.Principal).List(r.Context())
+	if err != nil {
+		return err
+	}
+	view := keysView{Ended: r.FormValue("show") == "ended"}
+	for _, k := range list {
+		over := k.Over(d.App.Now())
+		if over {
+			view.Other++
+		} else {
+			view.Live++
+		}
+		if over == view.Ended {
+			view.Keys = append(view.Keys, d.keyOf(k, uses[k.ID]))
+		}
+	}
+	return d.room.Show(w, r, v, "keys", view)
+}
+
+// keyForm is the form of a new key.
+type keyForm struct {
+	form
+	Kind   tenant.KeyKind
+	Ends   string
+	Given  map[string]bool // the chosen rights
+	Kinds  []frame.Option
+	Rights []frame.Option
+}
+
+// keyChoices are what a user may choose: nobody gives rights that they do not have.
+func (d *developers) keyChoices(v *frame.Visit) keyForm {
+	option := func(value, key string) frame.Option {
+		return frame.Option{Value: value, Label: d.room.Text(v, key), Hint: d.room.Text(v, key+"_hint")}
+	}
+	f := keyForm{Given: map[string]bool{}, Kind: tenant.Restricted}
+	all := true
+	for _, right := range tenant.Rights() {
+		if right == tenant.RightSandbox && v.Live {
+			continue
+		}
+		if v.May(right) {
+			f.Rights = append(f.Rights, option(string(right), "right_"+string(right)))
+		} else if right != tenant.RightWithdrawals {
+			all = false
+		}
+	}
+	f.Kinds = []frame.Option{option(string(tenant.Restricted), "kind_restricted")}
+	if all {
+		f.Kinds = append(f.Kinds, option(string(tenant.Secret), "kind_secret"))
+	}
+	f.Kinds = append(f.Kinds, option(string(tenant.Publishable), "kind_publishable"))
+	return f
+}
+
+func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.room.Show(w, r, v, "newkey", d.keyChoices(v))
+}
+
+func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	raw, err := d.makeKey(r, v)
+	if err == nil {
+		return d.showSecret(w, r, v, secretView{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
+	}
+	wrong, status, err := refused(err)
+	if err != nil {
+		return err
+	}
+	f := d.keyChoices(v)
+	f.form, f.Kind, f.Ends = wrong, tenant.KeyKind(r.FormValue("kind")), r.FormValue("ends")
+	for _, right := range r.Form["rights"] {
+		f.Given[right] = true
+	}
+	return d.room.ShowStatus(w, r, v, status, "newkey", f)
+}
+
+func (d *developers) makeKey(r *http.Request, v *frame.Visit) (string, error) {
+	n := auth.NewKey{Kind: tenant.KeyKind(r.FormValue("kind"))}
+	if n.Kind == tenant.Restricted { // the form hides the rights of other kinds, and may send them
+		for _, right := range tenant.Rights() {
+			if slices.Contains(r.Form["rights"], string(right)) {
+				n.Rights = append(n.Rights, right)
+			}
+		}
+	}
+	if text := r.FormValue("ends"); text != "" {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return "", problem.Field(problem.InvalidRequest, "ends", "this is not a day: choose one, or leave it empty")
+		}
+		n.Ends = day.AddDate(0, 0, 1) // the key works through that day
+	}
+	raw, _, err := d.App.Keys.Own(v.Principal).Create(r.Context(), n)
+	return raw, err
+}
+
+// keyPage is the page of a key.
+type keyPage struct {
+	keyView
+	Addresses []tenant.KeyUse
+	Lacks     []tenant.Right // of its rights, those that the user does not have
+	Over      bool
+}
+
+// addresses is how many of a key's addresses its page shows.
+const addresses = 20
+
+func (d *developers) readKey(r *http.Request, v *frame.Visit) (keyPage, error) {
+	own := d.App.Keys.Own(v.Principal)
+	k, uses, err := own.Get(r.Context(), r.PathValue("id"), addresses)
+	if err != nil {
+		return keyPage{}, err
+	}
+	usage := store.KeyUsage{Addresses: int64(len(uses))}
+	if len(uses) > 0 {
+		usage.Last = uses[0].Last
+	}
+	return keyPage{d.keyOf(k, usage), uses, own.Lacks(k), k.Over(d.App.Now())}, nil
+}
+
+func (d *developers) key(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.readKey(r, v)
+	if err != nil {
+		return err
+	}
+	return d.room.Show(w, r, v, "key", view)
+}
+
+// rollForm is the form that rolls a key.
+type rollForm struct {
+	form
+	Key   keyPage
+	Grace string
+}
+
+func (d *developers) askRoll(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.readKey(r, v)
+	if err != nil {
+		return err
+	}
+	return d.room.Show(w, r, v, "roll", rollForm{Key: view, Grace: "24h"})
+}
+
+func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.readKey(r, v)
+	if err != nil {
+		return err
+	}
+	grace, err := time.ParseDuration(r.FormValue("grace"))
+	if err != nil || grace < 0 {
+		err = problem.Field(problem.InvalidRequest, "grace", "choose how long the present key still works")
+	} else {
+		var raw string
+		raw, _, err = d.App.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
+		if err == nil {
+			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: d.App.Now().Add(grace)})
+		}
+	}
+	wrong, status, err := refused(err)
+	if err != nil {
+		return err
+	}
+	return d.room.ShowStatus(w, r, v, status, "roll", rollForm{form: wrong, Key: view, Grace: r.FormValue("grace")})
+}
+
+func (d *developers) askRevoke(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := d.readKey(r, v)
+	if err != nil {
+		return err
+	}
+	return d.ask(w, r, v, askView{
+		Title: "key_revoke_title", Text: "key_revoke_text", Button: "key_revoke", What: view.Preview, Action: "keys/" + view.ID + "/revoke", Back: "keys/" + view.ID, Tone: "bad",
+	})
+}
+
+func (d *developers) revoke(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if _, err := d.App.Keys.Own(v.Principal).Revoke(r.Context(), r.PathValue("id")); err != nil {
+		return err
+	}
+	return d.done(w, r, v, "keys", "key_revoked")
+}

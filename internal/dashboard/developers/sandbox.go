@@ -1,0 +1,81 @@
+package developers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// sandboxView is the page of the sandbox.
+type sandboxView struct {
+	form
+	Now     time.Time // by the test clock
+	Days    int64     // that it is ahead, and
+	Hours   int64
+	Moved   bool
+	Strict  bool
+	Advance string // what was typed
+}
+
+func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if v.Live { // the switch of environments leads here
+		d.Go(w, r, d.At(v.Home()[len(frame.Base):]))
+		return nil
+	}
+	return d.showSandbox(w, r, v, http.StatusOK, sandboxView{})
+}
+
+func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, shown sandboxView) error {
+	m, err := d.App.Sandbox.SandboxSettings(r.Context(), v.Principal)
+	if err != nil {
+		return err
+	}
+	clock, now, err := d.App.Sandbox.Clock(r.Context(), v.Scope)
+	if err != nil {
+		return err
+	}
+	shown.Strict, shown.Now, shown.Moved = m.Strict, now.UTC(), clock.Advance > 0
+	shown.Days, shown.Hours = int64(clock.Advance/(24*time.Hour)), int64(clock.Advance%(24*time.Hour)/time.Hour)
+	return d.room.ShowStatus(w, r, v, status, "sandbox", shown)
+}
+
+func (d *developers) moveClock(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	by, ok := tenant.ParseDuration(r.FormValue("advance"))
+	err := error(problem.Field(problem.InvalidRequest, "advance", d.room.Text(v, "not_a_duration")))
+	if ok {
+		_, _, err = d.App.Sandbox.MoveClock(r.Context(), v.Principal, by)
+	}
+	if err == nil {
+		return d.done(w, r, v, "sandbox", "clock_moved")
+	}
+	wrong, status, err := refused(err)
+	if err != nil {
+		return err
+	}
+	return d.showSandbox(w, r, v, status, sandboxView{form: wrong, Advance: r.FormValue("advance")})
+}
+
+func (d *developers) setStrict(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	strict := r.FormValue("strict") == "true"
+	if _, err := d.App.Sandbox.SetSandbox(r.Context(), v.Principal, strict); err != nil {
+		return err
+	}
+	if strict {
+		return d.done(w, r, v, "sandbox", "strict_on")
+	}
+	return d.done(w, r, v, "sandbox", "strict_off")
+}
+
+// apiView is the page of the API's version.
+type apiView struct {
+	Version, Base, Events string
+}
+
+func (d *developers) api(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.room.Show(w, r, v, "api", apiView{view.APIVersion, d.App.CheckoutURL + view.Base, string(hook.NewestEvents)})
+}

@@ -1,0 +1,290 @@
+package developers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app/delivery"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+func (d *developers) webhookPages() {
+	d.Handle("GET /webhooks", tenant.RightRead, d.webhooks)
+	d.Handle("GET /webhooks/new", tenant.RightWebhooks, d.newWebhook)
+	d.Handle("POST /webhooks", tenant.RightWebhooks, d.subscribe)
+	d.Handle("GET /webhooks/{id}", tenant.RightRead, d.endpoint)
+	d.Handle("GET /webhooks/{id}/deliveries.csv", tenant.RightRead, d.deliveriesFile)
+	d.Handle("GET /webhooks/{id}/settings", tenant.RightRead, d.settings)
+	d.Handle("GET /webhooks/{id}/edit", tenant.RightWebhooks, d.editWebhook)
+	d.Handle("POST /webhooks/{id}", tenant.RightWebhooks, d.saveWebhook)
+	d.Handle("GET /webhooks/{id}/status", tenant.RightWebhooks, d.askDisable)
+	d.Handle("POST /webhooks/{id}/status", tenant.RightWebhooks, d.setStatus)
+	d.Handle("GET /webhooks/{id}/secret", tenant.RightWebhooks, d.askSecret)
+	d.Handle("POST /webhooks/{id}/secret", tenant.RightWebhooks, d.rollSecret)
+	d.Handle("GET /webhooks/{id}/delete", tenant.RightWebhooks, d.askDelete)
+	d.Handle("POST /webhooks/{id}/delete", tenant.RightWebhooks, d.unsubscribe)
+	d.Handle("GET /webhooks/{id}/deliveries/{delivery}", tenant.RightRead, d.delivery)
+	d.Handle("POST /webhooks/{id}/deliveries/{delivery}/replay", tenant.RightWebhooks, d.replayDelivery)
+	d.Handle("GET /webhooks/{id}/inbox", tenant.RightRead, d.inbox)
+	d.Handle("GET /webhooks/{id}/replays", tenant.RightRead, d.replays)
+	d.Handle("POST /webhooks/{id}/replays", tenant.RightWebhooks, d.beginReplay)
+	d.Handle("GET /webhooks/{id}/replays/{replay}", tenant.RightRead, d.replay)
+	d.Handle("POST /webhooks/{id}/replays/{replay}/stop", tenant.RightWebhooks, d.stopReplay)
+}
+
+// hookView is an endpoint as pages show it.
+type hookView struct {
+	hook.Subscription
+	Health string // healthy, failing, paused, disabled, gone: disabled by the service
+	Tone   string
+	Recent delivery.Recent
+}
+
+func viewHook(s hook.Subscription) hookView {
+	view := hookView{Subscription: s, Health: "healthy", Tone: "good"}
+	switch {
+	case s.Status == hook.Disabled:
+		view.Health, view.Tone = "disabled", "neutral"
+		if s.Circuit.Open || !strings.Contains(s.DisabledReason, "owner") {
+			view.Health, view.Tone = "gone", "bad"
+		}
+	case s.Circuit.Open:
+		view.Health, view.Tone = "paused", "bad"
+	case s.Circuit.Failures > 0:
+		view.Health, view.Tone = "failing", "waiting"
+	}
+	return view
+}
+
+// All reports whether the endpoint gets all events.
+func (h hookView) All() bool { return slices.Contains(h.Events, hook.AllEvents) }
+
+// Newer reports whether there are types of events that the endpoint for all events does not get.
+func (h hookView) Newer() bool { return h.All() && h.EventsVersion != hook.NewestEvents }
+
+// webhooksView is the list of endpoints.
+type webhooksView struct {
+	Hooks []hookView
+	Rates bool // of success are shown
+	Pager frame.Pager
+}
+
+// mostRates is up to how many endpoints the list shows how each does: that is read for each by itself.
+const mostRates = 10
+
+func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, total, err := d.App.Webhooks.Subscriptions(r.Context(), v.Scope, pageOf(r))
+	if err != nil {
+		return err
+	}
+	list, next := cut(list, func(s hook.Subscription) string { return s.ID })
+	view := webhooksView{Rates: len(list) <= mostRates, Pager: frame.Pager{Total: int(total), Next: next}}
+	for _, s := range list {
+		one := viewHook(s)
+		if view.Rates {
+			if one.Recent, err = d.App.Webhooks.Recent(r.Context(), s); err != nil {
+				return err
+			}
+		}
+		view.Hooks = append(view.Hooks, one)
+	}
+	return d.room.Show(w, r, v, "webhooks", view)
+}
+
+// webhookForm is the form of an endpoint.
+type webhookForm struct {
+	form
+	Sub         hookView // zero: a new one
+	Managed     bool     // the new one is an inbox here
+	URL         string
+	Description string
+	All         bool
+	Newest      bool // take the newest set of events
+	Events      map[string]bool
+	Types       []frame.Option
+}
+
+// typeChoices are the types of events, with what they mean.
+func (d *developers) typeChoices(v *frame.Visit) (list []frame.Option) {
+	for _, t := range hook.EventTypes() {
+		list = append(list, frame.Option{Value: string(t), Label: string(t), Hint: d.room.Text(v, "ev_"+strings.ReplaceAll(string(t), ".", "_"))})
+	}
+	return list
+}
+
+func (d *developers) newWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.room.Show(w, r, v, "webhookform", webhookForm{All: true, Types: d.typeChoices(v), Events: map[string]bool{}})
+}
+
+// sentWebhook reads the form, without checks: what is wrong with it the use case says.
+func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm, events []string) {
+	f = webhookForm{
+		Managed: r.FormValue("where") == "inbox", URL: strings.TrimSpace(r.FormValue("url")), Description: strings.TrimSpace(r.FormValue("description")),
+		All: r.FormValue("which") != "some", Newest: r.FormValue("newest") != "", Types: d.typeChoices(v), Events: map[string]bool{},
+	}
+	for _, e := range r.Form["events"] {
+		f.Events[e] = true
+	}
+	if f.All {
+		return f, []string{hook.AllEvents}
+	}
+	return f, slices.Clone(r.Form["events"])
+}
+
+// described checks the description, which the API bounds in its schema.
+//
+// Errors: invalid_request.
+func (f webhookForm) described() error {
+	if len([]rune(f.Description)) > 200 {
+		return problem.Field(problem.InvalidRequest, "description", "the description has 200 characters at most")
+	}
+	return nil
+}
+
+func (d *developers) subscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, events := d.sentWebhook(r, v)
+	n := delivery.NewSubscription{Events: events, Description: f.Description}
+	err := f.described()
+	if !f.Managed {
+		n.URL = f.URL
+		if f.URL == "" { // for the use case that means an inbox
+			err = problem.Field(problem.MissingField, "url", "type the address to which events are sent")
+		}
+	}
+	var sub hook.Subscription
+	var secret string
+	if err == nil {
+		sub, secret, err = d.App.Webhooks.Subscribe(r.Context(), v.Principal, v.Scope, n)
+	}
+	if err == nil {
+		return d.showSecret(w, r, v, secretView{Title: "hook_made", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + sub.ID})
+	}
+	return d.wrongWebhook(w, r, v, f, err)
+}
+
+func (d *developers) wrongWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit, f webhookForm, err error) error {
+	wrong, status, err := refused(err)
+	if err != nil {
+		return err
+	}
+	for field, message := range wrong.Wrong { // events[2] is about the field events
+		if name, _, found := strings.Cut(field, "["); found {
+			wrong.Wrong[name] = message
+		}
+	}
+	f.form = wrong
+	return d.room.ShowStatus(w, r, v, status, "webhookform", f)
+}
+
+func (d *developers) editWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f := webhookForm{Sub: viewHook(s), Managed: s.Managed, URL: s.URL, Description: s.Description, Types: d.typeChoices(v), Events: map[string]bool{}}
+	f.All = f.Sub.All()
+	for _, e := range s.Events {
+		f.Events[e] = true
+	}
+	return d.room.Show(w, r, v, "webhookform", f)
+}
+
+func (d *developers) saveWebhook(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f, events := d.sentWebhook(r, v)
+	f.Sub = viewHook(s)
+	if events == nil {
+		events = []string{} // none is an error; nil would keep them
+	}
+	edit := hook.SubscriptionEdit{URL: &f.URL, Events: events, Description: &f.Description}
+	if f.Newest {
+		newest := hook.NewestEvents
+		edit.EventsVersion = &newest
+	}
+	if err = f.described(); err == nil {
+		_, err = d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, s.ID, edit, nil)
+	}
+	if err != nil {
+		return d.wrongWebhook(w, r, v, f, err)
+	}
+	return d.done(w, r, v, "webhooks/"+s.ID, "hook_saved")
+}
+
+// asked is a page that asks before an act on an endpoint. page is the path below it.
+func (d *developers) asked(w http.ResponseWriter, r *http.Request, v *frame.Visit, page, text, tone string) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.ask(w, r, v, askView{
+		Title: text + "_title", Text: text + "_text", Button: text, What: s.URL, Action: "webhooks/" + s.ID + page, Back: "webhooks/" + s.ID, Tone: tone,
+	})
+}
+
+func (d *developers) askDisable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.asked(w, r, v, "/status", "hook_disable", "bad")
+}
+
+func (d *developers) askSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.asked(w, r, v, "/secret", "hook_secret", "")
+}
+
+func (d *developers) askDelete(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return d.asked(w, r, v, "/delete", "hook_delete", "bad")
+}
+
+// setStatus enables or disables an endpoint.
+func (d *developers) setStatus(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	status, flash := hook.Disabled, "hook_is_disabled"
+	if r.FormValue("status") == string(hook.Enabled) {
+		status, flash = hook.Enabled, "hook_is_enabled"
+	}
+	s, err := d.App.Webhooks.EditSubscription(r.Context(), v.Principal, v.Scope, r.PathValue("id"), hook.SubscriptionEdit{Status: &status}, nil)
+	if err != nil {
+		return err
+	}
+	return d.done(w, r, v, "webhooks/"+s.ID, flash)
+}
+
+func (d *developers) rollSecret(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, secret, err := d.App.Webhooks.RotateSecret(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.showSecret(w, r, v, secretView{Title: "hook_rolled", Label: "signing_secret", About: "hook_once", Secret: secret, Back: "webhooks/" + s.ID, Until: s.PreviousUntil})
+}
+
+func (d *developers) unsubscribe(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := d.App.Webhooks.Unsubscribe(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
+		return err
+	}
+	return d.done(w, r, v, "webhooks", "hook_deleted")
+}
+
+// inboxView is what a managed inbox received.
+type inboxView struct {
+	Sub   hookView
+	List  []hook.Received
+	Pager frame.Pager
+}
+
+func (d *developers) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := d.App.Webhooks.Subscription(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	list, total, err := d.App.Webhooks.Inbox(r.Context(), v.Scope, s.ID, pay.Page{Limit: rows + 1, After: r.FormValue("cursor")})
+	if err != nil {
+		return err
+	}
+	list, next := cut(list, func(got hook.Received) string { return got.ID })
+	return d.room.Show(w, r, v, "inbox", inboxView{viewHook(s), list, frame.Pager{Total: int(total), Next: next}})
+}
