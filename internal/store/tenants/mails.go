@@ -54,6 +54,8 @@ type noticeDoc struct {
 	Key         string          `json:"key"`
 	AddedAt     int64           `json:"addedAt"`
 	ActiveAt    int64           `json:"activeAt"`
+	Shop        string          `json:"shop,omitempty"` // "" and no user: written before the dashboard
+	User        string          `json:"user,omitempty"`
 }
 
 type linkDoc struct {
@@ -106,7 +108,7 @@ func writeNotice(n pay.WalletNotice) string {
 	if n == (pay.WalletNotice{}) {
 		return "{}"
 	}
-	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt)})
+	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt), n.Shop, n.User})
 }
 
 func readNotice(text string, n *pay.WalletNotice) error {
@@ -116,7 +118,7 @@ func readNotice(text string, n *pay.WalletNotice) error {
 	}
 	*n = pay.WalletNotice{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
+		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt), Shop: d.Shop, User: d.User,
 	}
 	return nil
 }
