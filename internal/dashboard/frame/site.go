@@ -262,8 +262,8 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how .
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limits.body)
-		if limits.within > 0 { // if that fails, the server's own limit applies
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(limits.within))
+		if limits.within > 0 {
+			web.Await(w, limits.within)
 		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
 			s.Problem(w, r, nil, err)
