@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/claims"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/dashboard/money"
 )
 
 // Config is what the dashboard needs.
@@ -40,7 +41,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, claims.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, claims.Register, money.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

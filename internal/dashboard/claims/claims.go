@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -125,6 +126,9 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 		list = append(list, m)
 	}
 	for _, m := range moved {
+		if m.Bucket == ledger.Frozen && (m.Type == pay.MovedFreeze || m.Type == pay.MovedUnfreeze) {
+			continue // the other half of the same movement is told
+		}
 		amount := m.Amount
 		list = append(list, moment{
 			At: m.At, Title: "money_" + string(m.Type), Tone: "neutral", Icon: "balance", Money: money.New(max(amount, -amount), money.USD),
