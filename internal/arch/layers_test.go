@@ -109,6 +109,7 @@ var layers = map[string]layer{
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay pay/... geo document view app app/... web", "a page shows what use cases return; it decides nothing"},
 	"internal/dashboard/frame":       {"app/base money pay pay/... web", "what all pages stand in knows who asks and how values are written; it reads nothing and decides nothing"},
+	"internal/pay/evidence":          {"pay pay/...", "what a file is follows from its bytes, whoever sends it"},
 	"internal/dashboard/claims":      {"app/claims dashboard/frame ledger money pay pay/...", "pages show what use cases return; they decide nothing"},
 	"internal/dashboard/money":       {"app/base app/payouts app/settlement dashboard/frame destination geo ledger money pay pay/... statement store web", "pages show what use cases return; they decide nothing"},
 	"internal/verify":                {"pay pay/... app app/...", "the page shows a verification and hands it in; the use case decides"},
