@@ -157,6 +157,11 @@ type reserveView struct {
 // Left is what a day releases.
 func (reserveView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
 
+// In is in how many days, begun ones included, a day releases.
+func (reserveView) In(day pay.Reserve, now time.Time) int {
+	return max(0, int((day.ReleaseAt.Sub(now)+24*time.Hour-1)/(24*time.Hour)))
+}
+
 func (m *room) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	days, held, err := m.App.Settlements.ReserveCalendar(r.Context(), v.Scope)
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -214,7 +213,7 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	u := o.Staff(t, people.Support)
-	payment, claim := o.Dispute(t, true)
+	_, claim := o.Dispute(t, true)
 	o.Create(t, `{"amount":42,"paymentMethodId":"sbx_card"}`)
 	refunded := o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
 	refund := o.Refund(t, refunded, `{"amount":30,"reason":"requested_by_customer"}`).Want(t, http.StatusOK).Text(t, "refundId")
@@ -245,6 +244,4 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
 		look(t, tab, name)
 	}
-	_ = payment
-	_ = tenant.RightClaims
 }

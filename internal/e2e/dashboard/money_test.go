@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
 )
@@ -326,6 +327,12 @@ func TestFinanceClosesAMonthInTheBrowser(t *testing.T) {
 		t.Errorf("the form is %s", text)
 	}
 	visit("/wallets/"+o.Get(t, "/wallets").Text(t, "data.0.id"), "wallet")
+	for _, language := range []string{"es", "pt"} {
+		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Language(language)))
+		for path, name := range map[string]string{"/balance": "balance", "/settlements/" + settlement: "settlement", "/withdrawals": "withdrawals", "/withdrawals/new?amount=10": "quote", "/disputes": "disputes"} {
+			visit(path, name+"-"+language)
+		}
+	}
 }
 
 func mainText(t *testing.T, tab context.Context) string {
