@@ -111,7 +111,7 @@ var layers = map[string]layer{
 	"internal/dashboard/frame":       {"app/base money pay pay/... web", "what all pages stand in knows who asks and how values are written; it reads nothing and decides nothing"},
 	"internal/pay/evidence":          {"pay pay/...", "what a file is follows from its bytes, whoever sends it"},
 	"internal/dashboard/claims":      {"app/claims dashboard/frame ledger money pay pay/...", "pages show what use cases return; they decide nothing"},
-	"internal/dashboard/money":       {"app/base app/payouts app/settlement dashboard/frame destination geo ledger money pay pay/... statement store web", "pages show what use cases return; they decide nothing"},
+	"internal/dashboard/money":       {"app/base app/payouts dashboard/frame destination geo ledger money pay pay/... statement web", "pages show what use cases return; they decide nothing"},
 	"internal/verify":                {"pay pay/... app app/...", "the page shows a verification and hands it in; the use case decides"},
 	"internal/apireference":          {"", "the page shows the published document, and what is not in it is not told"},
 	"internal/daemon":                {"pay pay/... fx id limit mail vault payout payout/simulated provider routing provider/adapters provider/sandbox store store/engine trace webhook work app app/... web wire api api/gate admin checkout verify apireference", "the daemon wires and does nothing else"},
