@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -56,7 +57,7 @@ func (a *API) claimRoutes() {
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
 		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, inShop(a, a.acceptClaim))
 	files := map[string]*huma.MediaType{}
-	for kind := range evidenceTypes {
+	for _, kind := range evidence.Types() {
 		files[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	handle(a, huma.Operation{OperationID: "getEvidenceFile", Method: http.MethodGet, Path: "/claims/{id}/evidence/{evidenceId}/file", Tags: tags,

@@ -1,15 +1,13 @@
 package api
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -17,29 +15,6 @@ import (
 
 // maxEvidenceBody bounds the body of evidence: the largest file in base64, plus the size of any other body.
 const maxEvidenceBody = int64(pay.MaxEvidenceFile+2)/3*4 + maxBody
-
-// evidenceTypes are the accepted file types, each with a check of the content: the content must match the
-// declared type.
-var evidenceTypes = map[string]func([]byte) bool{
-	"application/pdf": func(b []byte) bool { return bytes.HasPrefix(b, []byte("%PDF-")) },
-	"image/png":       func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) },
-	"image/jpeg":      func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) },
-	"text/plain":      plainText,
-}
-
-// endings are the file name endings of each type. A name that has none of them gets the first.
-var endings = map[string][]string{
-	"application/pdf": {".pdf"},
-	"image/png":       {".png"},
-	"image/jpeg":      {".jpg", ".jpeg"},
-	"text/plain":      {".txt", ".csv", ".log", ".md"},
-}
-
-// plainText reports whether content is plain text only.
-func plainText(content []byte) bool {
-	control := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\n\f\r", r) }
-	return utf8.Valid(content) && bytes.IndexFunc(content, control) < 0
-}
 
 // EvidenceBody is a shop's answer to a claim.
 type EvidenceBody struct {
@@ -82,26 +57,14 @@ func (f *EvidenceUpload) check(path string) (issues []error) {
 	if len(f.content) > pay.MaxEvidenceFile {
 		return append(issues, wire.Coded(problem.PayloadTooLarge, path+".content", "the file must be at most "+pay.MaxEvidenceText))
 	}
-	if is := evidenceTypes[f.ContentType]; is != nil && !is(f.content) {
+	if slices.Contains(evidence.Types(), f.ContentType) && !evidence.Is(f.ContentType, f.content) {
 		issues = append(issues, wire.Coded(problem.InvalidRequest, path+".contentType", "the content is not "+f.ContentType))
 	}
 	return issues
 }
 
-// named is the file's name with a matching ending.
-func (f *EvidenceUpload) named() string {
-	name := strings.ToLower(f.Name)
-	for _, ending := range endings[f.ContentType] {
-		if strings.HasSuffix(name, ending) {
-			return f.Name
-		}
-	}
-	return f.Name + endings[f.ContentType][0]
-}
-
 func (f *EvidenceUpload) described() *pay.EvidenceFile {
-	sum := sha256.Sum256(f.content)
-	return &pay.EvidenceFile{Name: f.named(), Type: f.ContentType, Size: int64(len(f.content)), SHA256: hex.EncodeToString(sum[:])}
+	return evidence.Describe(f.Name, f.ContentType, f.content)
 }
 
 type evidenceIn struct {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -182,7 +184,7 @@ func FuzzEvidence(f *testing.F) {
 	f.Add("a.txt", "text/plain", "eA")
 	f.Add("a.txt", "text/plain", "e\nA==")
 	f.Fuzz(func(t *testing.T, name, kind, content string) {
-		is, known := evidenceTypes[kind]
+		known := slices.Contains(evidence.Types(), kind)
 		file := EvidenceUpload{Name: name, ContentType: kind, Content: content}
 		if issues := file.check("file"); len(issues) > 0 || content == "" || !known {
 			return
@@ -191,7 +193,7 @@ func FuzzEvidence(f *testing.F) {
 			t.Errorf("the name %q is taken", name)
 		}
 		bytes, err := base64.StdEncoding.DecodeString(content)
-		if err != nil || string(bytes) != string(file.content) || len(bytes) > pay.MaxEvidenceFile || !is(bytes) {
+		if err != nil || string(bytes) != string(file.content) || len(bytes) > pay.MaxEvidenceFile || !evidence.Is(kind, bytes) {
 			t.Errorf("%q is taken as %s: %q, %v", content, kind, file.content, err)
 		}
 		if kind == "text/plain" && strings.ContainsAny(string(bytes), "\x00\x1b\x7f") {

@@ -115,6 +115,7 @@ type App struct {
 	Payments       *payments.Payments
 	Sessions       *payments.Sessions
 	Claims         *claims.Claims
+	ClaimLists     *claims.Lists
 	Notices        *notices.Notices
 	Webhooks       *delivery.Webhooks
 	Events         *delivery.Events
@@ -235,7 +236,7 @@ func (a *App) load(ctx context.Context) error {
 	}, a.catalog)
 	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
-	a.Claims = claims.NewClaims(a.Base, a.Providers, a.Cascade)
+	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)

@@ -16,6 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/sales"
+	"github.com/cascadapay/cascada/internal/dashboard/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/money"
 )
 
 // Config is what the dashboard needs.
@@ -42,7 +44,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

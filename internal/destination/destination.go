@@ -82,6 +82,17 @@ func Networks() (names []string) {
 	return names
 }
 
+// Reaches tells the type of a network's destinations, and the currencies that it pays out in: none for a
+// network that takes every currency without one of its own. ok is false for an unknown network.
+func Reaches(name string) (kind string, currencies []string, ok bool) {
+	for _, n := range networks() {
+		if n.name == name {
+			return n.kind, n.currencies, true
+		}
+	}
+	return "", nil, false
+}
+
 // exclusive are the currencies whose accounts are all on their local network, so that no
 // account in them goes unchecked.
 var exclusive = []string{"MXN", "BRL", "ARS"}

@@ -44,10 +44,13 @@ func NewWriter(service string) (*Writer, error) {
 	return d, nil
 }
 
-// walletLines are the keys of a new wallet's letter, in their order.
-var walletLines = []string{
-	"wallet_hello", "", "wallet_what", "", "wallet_destination", "wallet_added", "wallet_key", "wallet_id", "wallet_service", "",
-	"wallet_usable", "wallet_known", "", "wallet_not_you", "wallet_delete", "wallet_revoke", "wallet_nothing_else", "", "wallet_automatic",
+// walletLines are the keys of a new wallet's letter, in their order. How it was added, and what to do if it
+// was somebody else, depends on who added it: a program with a key, or a user in the dashboard.
+func walletLines(by string) []string {
+	return []string{
+		"wallet_hello", "", "wallet_what", "", "wallet_destination", "wallet_added", "wallet_" + by, "wallet_id", "wallet_service", "",
+		"wallet_usable", "wallet_known", "", "wallet_not_you_" + by, "wallet_delete_" + by, "wallet_revoke_" + by, "wallet_nothing_else", "", "wallet_automatic",
+	}
 }
 
 // NewWallet is the letter about a destination to which a merchant's money can be paid out
@@ -60,10 +63,14 @@ func (d *Writer) NewWallet(n pay.WalletNotice) Letter {
 	values := strings.NewReplacer(
 		"{merchant}", plain(n.Merchant), "{destination}", plain(n.Destination), "{network}", plain(n.Network),
 		"{currency}", plain(n.Currency), "{added}", moment(n.AddedAt), "{active}", moment(n.ActiveAt),
-		"{key}", plain(n.Key), "{wallet}", plain(n.Wallet), "{service}", d.service,
+		"{key}", plain(n.Key), "{user}", plain(n.User), "{shop}", plain(n.Shop), "{wallet}", plain(n.Wallet), "{service}", d.service,
 	)
+	by := "key"
+	if n.User != "" {
+		by = "user"
+	}
 	var text strings.Builder
-	for _, key := range walletLines {
+	for _, key := range walletLines(by) {
 		text.WriteString(values.Replace(texts[key]) + "\n")
 	}
 	return Letter{Subject: values.Replace(texts["wallet_subject"]), Text: text.String()}

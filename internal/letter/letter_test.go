@@ -61,6 +61,12 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 				}
 				whole += "\n" + l.Subject + "\n" + l.Text
 			}
+		n.Key, n.User = "", "ana@acme.example"
+		whole += desk(t).NewWallet(n).Text
+		for _, of := range []pay.LinkNotice{{Kind: people.Invitation, Merchant: "Acme"}, {Kind: people.Invitation}, {Kind: people.PasswordReset}, {Kind: people.SignInLink}} {
+			of.Language = language
+			link := desk(t).Link(of)
+			whole += link.Subject + "\n" + link.Text
 		}
 		for key, sentence := range of {
 			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
@@ -91,6 +97,28 @@ func TestLetterTellsOfAWallet(t *testing.T) {
 	foreign.Language = "xx"
 	if got := desk(t).NewWallet(foreign); got != l {
 		t.Errorf("a language that nobody speaks here is written %q, want English", got.Subject)
+	}
+}
+
+// A wallet that a user added names the user, and what helps against somebody who uses the account: no key.
+func TestLetterTellsOfAUser(t *testing.T) {
+	for language, want := range map[tenant.Language][]string{
+		tenant.English: {"By the user: ana@acme.example", "Remove ana@acme.example from the team"}, tenant.Spanish: {"Por el usuario: ana@acme.example", "Quita a ana@acme.example del equipo"},
+		tenant.Portuguese: {"Pelo usuário: ana@acme.example", "Remova ana@acme.example da equipe"},
+	} {
+		n := notice
+		n.Language, n.Key, n.User, n.Shop = language, "", "ana@acme.example", "shp_1"
+		l := desk(t).NewWallet(n)
+		for _, want := range append(want, "https://pay.example.com/dashboard/shp_1/production/wallets/wal_1") {
+			if !strings.Contains(l.Text, want) {
+				t.Errorf("the letter in %s does not tell %q:\n%s", language, want, l.Text)
+			}
+		}
+		for _, not := range []string{"DELETE", "API", "{"} {
+			if strings.Contains(l.Text, not) {
+				t.Errorf("the letter in %s tells %q:\n%s", language, not, l.Text)
+			}
+		}
 	}
 }
 

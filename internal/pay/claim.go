@@ -55,6 +55,27 @@ func (s ClaimStatus) Valid() bool { _, ok := claimMoves[s]; return ok }
 // the claim is open.
 func (s ClaimStatus) Pays() bool { return s == ClaimApproved || s == ClaimExpired }
 
+// DisputeStage is what a dispute waits for: the merchant, the issuer, or nothing.
+type DisputeStage string
+
+// Stages of disputes.
+const (
+	StageEvidence DisputeStage = "needs_evidence"
+	StageReview   DisputeStage = "under_review"
+	StageEnded    DisputeStage = "ended"
+)
+
+// Stage is where a claim of the status stands.
+func (s ClaimStatus) Stage() DisputeStage {
+	switch s {
+	case ClaimNeedsEvidence:
+		return StageEvidence
+	case ClaimPending, ClaimUnderReview:
+		return StageReview
+	}
+	return StageEnded
+}
+
 // ClaimVerb is something that happens to a claim.
 type ClaimVerb string
 
@@ -176,6 +197,11 @@ func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local mone
 }
 
 func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }
+
+// Transfers returns the range of the ids of the claim's transfers: first is inclusive, after exclusive.
+func (c Claim) Transfers() (first, after string) {
+	return "tr_" + c.suffix() + "-", "tr_" + c.suffix() + "." // the dot follows the hyphen in the order of characters
+}
 
 // written returns c with its version raised by one.
 func (c Claim) written(now time.Time) Claim {
@@ -398,20 +424,20 @@ const (
 	// MaxEvidenceFile is the largest file, in bytes. MaxEvidenceText is the same for people.
 	MaxEvidenceFile = 10 << 20
 	MaxEvidenceText = "10 MiB"
-	// maxEvidence is the largest number of pieces of evidence on a claim.
-	maxEvidence = 20
+	// MaxEvidence is the largest number of pieces of evidence on a claim.
+	MaxEvidence = 20
 )
 
 // Submit adds evidence, with the content of its file if it has one. A claim that needs evidence
 // goes to review. More evidence may follow until the claim is resolved.
 //
-// Errors: claim_already_resolved, conflict_state, invalid_request above maxEvidence pieces.
+// Errors: claim_already_resolved, conflict_state, invalid_request above MaxEvidence pieces.
 func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change, error) {
 	to, err := c.After(Submit)
 	if err != nil {
 		return c, Change{}, err
 	}
-	if len(c.Evidence) >= maxEvidence {
+	if len(c.Evidence) >= MaxEvidence {
 		return c, Change{}, problem.New(problem.InvalidRequest, "a claim takes at most 20 pieces of evidence")
 	}
 	from := c.Status

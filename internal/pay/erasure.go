@@ -89,14 +89,19 @@ func (c Claim) Erase() (next Claim, words []string, err error) {
 
 // NamedKind is a kind of evidence as the API names it. A shop's own kind becomes other.
 func NamedKind(kind string) string {
-	if slices.Contains(evidenceKinds, kind) {
+	if slices.Contains(EvidenceKinds(), kind) {
 		return kind
 	}
 	return otherEvidence
 }
 
-// evidenceKinds are the kinds that the API names. A shop may send others.
-var evidenceKinds = []string{"receipt", "delivery_proof", "customer_communication", "refund_policy", otherEvidence}
+// EvidenceKinds lists the kinds of evidence that the API and the dashboard name. A shop may send others.
+func EvidenceKinds() []string {
+	return []string{
+		"receipt", "delivery_proof", "customer_communication", "refund_policy", "access_log", "buyer_identity", "product_description",
+		"cancellation", "separate_purchase", otherEvidence,
+	}
+}
 
 const otherEvidence = "other"
 

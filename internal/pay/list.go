@@ -71,6 +71,20 @@ type (
 	}
 )
 
+// MovementFilter selects movements of a merchant's balances, newest first.
+type MovementFilter struct {
+	Span
+	Type  MovementType // "": all
+	Limit int          // about as many: a transfer's movements stay together
+	After MovementPlace
+}
+
+// MovementPlace is a place in the list of movements: behind those of a transfer. The zero value is before all.
+type MovementPlace struct {
+	At       time.Time
+	Transfer string
+}
+
 // MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
 // more.
 const MostCounted = 10_000

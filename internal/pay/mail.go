@@ -81,15 +81,17 @@ type WalletNotice struct {
 	Network     string
 	Currency    string
 	Destination string // masked
-	Key         string // preview of the key that added it
+	Shop        string // id
+	Key         string // preview of the key that added it; "" if a user did
+	User        string // e-mail address of the user who added it in the dashboard; "" if a key did
 	AddedAt     time.Time
 	ActiveAt    time.Time // from when on it can be paid to
 }
 
-// Mail returns the e-mail to a merchant about the new wallet. preview is the preview of the key
-// that added it. It returns false if no e-mail is sent: in the sandbox, where a wallet does no
-// harm, and if the merchant has no address.
-func (w Wallet) Mail(m tenant.Merchant, preview string) (Mail, bool) {
+// Mail returns the e-mail to a merchant about the new wallet, which was added with a key, of which preview is
+// known, or by the user with an e-mail address. It returns false if no e-mail is sent: in the sandbox, where
+// a wallet does no harm, and if the merchant has no address.
+func (w Wallet) Mail(m tenant.Merchant, preview, user string) (Mail, bool) {
 	to := strings.TrimSpace(m.Email)
 	if !w.Live || to == "" {
 		return Mail{}, false
@@ -99,7 +101,7 @@ func (w Wallet) Mail(m tenant.Merchant, preview string) (Mail, bool) {
 		Status: MailWaiting, DueAt: w.CreatedAt, CreatedAt: w.CreatedAt, UpdatedAt: w.CreatedAt,
 		About: WalletNotice{
 			To: to, Language: m.Language, Merchant: m.Name, Wallet: w.ID, Network: w.Network, Currency: w.Currency,
-			Destination: w.Masked, Key: preview, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
+			Destination: w.Masked, Shop: w.Shop, Key: preview, User: user, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
 		},
 	}, true
 }

@@ -197,6 +197,15 @@ func MovingKinds() []ledger.Kind {
 	return list
 }
 
+// KindsOf lists the kinds of transfers that have movements of a type; all that have some for "".
+func KindsOf(t MovementType) []ledger.Kind {
+	of := t
+	if t == MovedFee || t == MovedHold {
+		of = MovedCharge // of which they are parts
+	}
+	return slices.DeleteFunc(MovingKinds(), func(k ledger.Kind) bool { return t != "" && bookings[k].movement != of })
+}
+
 // LineType is the type of a settlement line.
 type LineType string
 

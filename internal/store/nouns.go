@@ -36,20 +36,21 @@ func newStore(c *core) *Store {
 
 // Arguments and results of reads; each is documented at its definition.
 type (
-	KeyUsage     = tenants.KeyUsage
-	Member       = people.Member
-	Tenancy      = people.Tenancy
-	PastReading  = tenants.PastReading
-	Booking      = books.Booking
-	Drifted      = books.Drifted
-	Mismatched   = payments.Mismatched
-	Dispatch     = webhooks.Dispatch
-	Parking      = webhooks.Parking
-	Postponement = webhooks.Postponement
-	Quarantined  = due.Quarantined
-	Broken       = check.Broken
-	Checked      = check.Checked
-	Progress     = check.Progress
-	Proof        = check.Proof
-	Reader       = check.Reader
+	KeyUsage       = tenants.KeyUsage
+	Member         = people.Member
+	Tenancy        = people.Tenancy
+	PastReading    = tenants.PastReading
+	Booking        = books.Booking
+	FoundMovements = books.Found
+	Drifted        = books.Drifted
+	Mismatched     = payments.Mismatched
+	Dispatch       = webhooks.Dispatch
+	Parking        = webhooks.Parking
+	Postponement   = webhooks.Postponement
+	Quarantined    = due.Quarantined
+	Broken         = check.Broken
+	Checked        = check.Checked
+	Progress       = check.Progress
+	Proof          = check.Proof
+	Reader         = check.Reader
 )

@@ -104,7 +104,11 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 		ms.Quiet.WarnSometimes(ctx, "a merchant gets no more e-mails about new wallets today", w.Merchant, "merchant", w.Merchant, "wallet", w.ID, "told", told)
 		return nil
 	}
-	if m, tell := w.Mail(merchant, by.Preview); tell {
+	key, user := by.Preview, ""
+	if by.User != "" {
+		key, user = "", by.Preview
+	}
+	if m, tell := w.Mail(merchant, key, user); tell {
 		change.Mails = append(change.Mails, m)
 		return nil
 	}

@@ -230,3 +230,14 @@ func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scop
 		return next, po.Store.Commit(ctx, change)
 	})
 }
+
+// Movements lists what a withdrawal moved of the merchant's balances, oldest first.
+func (po *Payouts) Movements(ctx context.Context, w pay.Withdrawal) ([]pay.Movement, error) {
+	first, after := w.Transfers()
+	transfers, err := po.Store.Books.Between(ctx, w.Scope, first, after)
+	var list []pay.Movement
+	for _, t := range transfers {
+		list = append(list, pay.Movements(t)...)
+	}
+	return list, err
+}

@@ -30,6 +30,8 @@ const (
 	// reserve (BAL-4).
 	movementsShown = 50
 	releasesShown  = 3
+	// daysHeld is more than the days on which reserve can be held at a time.
+	daysHeld = 120
 	// movementsLookedAt is how many transfers are searched for the movements of a shop with
 	// siblings.
 	movementsLookedAt = 1000
@@ -60,7 +62,7 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 	if acc.Movements, err = e.newestMovements(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve]); err != nil {
+	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve], releasesShown); err != nil {
 		return acc, err
 	}
 	if acc.Mismatched, err = e.Store.Notices.Mismatched(ctx, scope); err != nil {
@@ -84,15 +86,26 @@ func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledge
 	return period, err
 }
 
+// ReserveCalendar lists all days on which reserve is released, next first, with what is left of each, and the
+// reserve itself in USD cents. It may have more than the days while payments of today are not settled.
+func (e *Settlements) ReserveCalendar(ctx context.Context, scope tenant.Scope) ([]pay.Reserve, int64, error) {
+	balances, err := e.Store.Books.Balances(ctx, scope)
+	if err != nil {
+		return nil, 0, err
+	}
+	days, err := e.releases(ctx, scope, balances[ledger.Reserve], daysHeld)
+	return days, balances[ledger.Reserve], err
+}
+
 // releases are the next days whose reserve is released, and what is left of each, less the refunds
 // that no settlement has collected yet.
-func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve int64) ([]pay.Reserve, error) {
+func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve int64, shown int) ([]pay.Reserve, error) {
 	if reserve == 0 {
 		return nil, nil
 	}
 	// More are read than shown: refunds may have taken a whole day, and the newest day may be
 	// settled in part.
-	const read = releasesShown + 7
+	read := shown + 7
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
 	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
@@ -118,7 +131,7 @@ func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve 
 	}
 	list = slices.DeleteFunc(list, func(v pay.Reserve) bool { return v.Left() <= 0 })
 	slices.SortFunc(list, func(a, b pay.Reserve) int { return a.ReleaseAt.Compare(b.ReleaseAt) })
-	return list[:min(len(list), releasesShown)], nil
+	return list[:min(len(list), shown)], nil
 }
 
 // betweenSettlements calls read with the open settlement, and repeats it if a settlement was closed
@@ -159,6 +172,50 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page pa
 		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
 	return list, total, base.OrNotBehind(err)
+}
+
+// FindMovements lists the movements of a type and time, newest first, without the running balance. A shop
+// with siblings does not see theirs.
+func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f pay.MovementFilter) (store.FoundMovements, error) {
+	siblings, err := e.siblings(ctx, scope)
+	if err != nil {
+		return store.FoundMovements{}, err
+	}
+	return e.Store.Books.Find(ctx, scope, f, siblings)
+}
+
+// EachMovement calls each with all movements, newest first, with the running balance of the bucket where
+// nothing is left out: without a filter, for a merchant's only shop.
+func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f pay.MovementFilter, each func(m pay.Movement, balance bool) error) error {
+	siblings, err := e.siblings(ctx, scope)
+	if err != nil {
+		return err
+	}
+	whole := !siblings && f.Type == "" && f.To.IsZero()
+	var balances ledger.Balances
+	f.Limit = reportPage
+	for {
+		found, err := e.Store.Books.Find(ctx, scope, f, siblings)
+		if err != nil {
+			return err
+		}
+		if balances == nil {
+			balances = found.Now
+		}
+		for _, m := range found.Movements {
+			if whole {
+				m.BalanceAfter = balances[m.Bucket]
+				balances[m.Bucket] -= m.Amount
+			}
+			if err := each(m, whole); err != nil {
+				return err
+			}
+		}
+		if found.Next == (pay.MovementPlace{}) {
+			return nil
+		}
+		f.After = found.Next
+	}
 }
 
 // newestMovements are the movements that the balance shows. For a shop with siblings there may be

@@ -178,13 +178,7 @@ func (a *account) again(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 func (a *account) proveAgain(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	err := a.Try(w, r, v.User.ID, func(ctx context.Context) error {
-		e, err := a.App.People.Prove(ctx, v.From(r), a.Token(r), r.FormValue("code"))
-		if err == nil {
-			a.SignedIn(w, e)
-		}
-		return err
-	})
+	err := a.Prove(w, r, v, r.FormValue("code"))
 	if wrong := frame.FieldErrors(err); wrong != nil {
 		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", form{Next: r.FormValue("next"), Email: v.User.Email, Wrong: wrong})
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -92,9 +93,22 @@ func (s *Site) Routes() []Route { return s.routes }
 // maxForm bounds the body of a request; actions that take files have their own bound.
 const maxForm = 1 << 20
 
+// Serving changes how a page or an action is served.
+type Serving func(*serving)
+
+type serving struct {
+	body   int64         // the most bytes of a request's body
+	within time.Duration // how long it may take to arrive; 0: as the server has it
+}
+
+// Files lets an action take a body of so many bytes, which may take a while to arrive.
+func Files(body int64, within time.Duration) Serving {
+	return func(s *serving) { s.body, s.within = body, within }
+}
+
 // Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
 // shop and the environment. Every user with the right at the shop's merchant may open it.
-func (s *Site) Handle(pattern string, right tenant.Right, h Handler) {
+func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.routes = append(s.routes, Route{method, path, OfShop, right})
 	below := path
@@ -109,7 +123,7 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler) {
 			return people.NoRight(right)
 		}
 		return h(w, r, v)
-	}))
+	}, how...))
 }
 
 // HandleOwn registers a page of what is the user's own, such as "GET /profile".
@@ -151,7 +165,7 @@ func (s *Site) stranger(r *http.Request) *Visit {
 }
 
 // page lets users in who are signed in.
-func (s *Site) page(h Handler) http.Handler {
+func (s *Site) page(h Handler, how ...Serving) http.Handler {
 	return s.guard(func(w http.ResponseWriter, r *http.Request) error {
 		v := s.stranger(r)
 		var err error
@@ -167,7 +181,7 @@ func (s *Site) page(h Handler) http.Handler {
 		v.Principal.User = v.User.ID
 		v.Preview = v.User.Email
 		return s.shown(w, r, v, h(w, r, v))
-	})
+	}, how...)
 }
 
 // shown shows an error with the layout of the page.
@@ -251,13 +265,20 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 }
 
 // guard sets the headers of every page, refuses what other sites' pages post, and shows errors as pages.
-func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how ...Serving) http.Handler {
+	limits := serving{body: maxForm}
+	for _, change := range how {
+		change(&limits)
+	}
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {
 			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = http.MaxBytesReader(w, r.Body, limits.body)
+		if limits.within > 0 {
+			web.Await(w, limits.within)
+		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
 			s.Problem(w, r, nil, err)
 		}

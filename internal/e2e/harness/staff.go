@@ -88,21 +88,22 @@ func (u Staff) Ask(t *testing.T, method, path string, form url.Values, header ..
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	if method != http.MethodGet {
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, value)
+	}
+	return u.Send(t, req)
+}
+
+// Send makes a request as the user's browser does. See Ask.
+func (u Staff) Send(t *testing.T, req *http.Request) Answer {
+	t.Helper()
+	if req.Method != http.MethodGet && req.Header.Get("Sec-Fetch-Site") == "" {
 		req.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	if u.Cookie != "" {
 		req.AddCookie(&http.Cookie{Name: "cascada", Value: u.Cookie})
 	}
-	for _, line := range header {
-		name, value, _ := strings.Cut(line, ": ")
-		req.Header.Set(name, value)
-	}
-	return u.ask(t, req)
-}
-
-func (u Staff) ask(t *testing.T, req *http.Request) Answer {
-	t.Helper()
 	res, err := http.DefaultTransport.RoundTrip(req)
 	Must(t, err)
 	defer res.Body.Close()

@@ -115,3 +115,12 @@ func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (i
 var oldAddresses = engine.Standalone(`
 DELETE FROM audit_addresses WHERE id IN (SELECT d.id FROM audit_addresses AS d WHERE d.id < $1 ORDER BY d.id LIMIT $2 {skip locked d})
 RETURNING id`)
+
+// SelectAuditOf reads the entries about objects of a merchant.
+var SelectAuditOf = engine.Statement(`
+SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant = $2 AND e.act = $3 ORDER BY e.id`)
+
+// Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
+func (s *Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
+	return base.Many(ctx, s.b, SelectAuditOf, AuditTable.Scan(s.b.Personal), append(s.b.IDs(objects), merchant, string(act))...)
+}

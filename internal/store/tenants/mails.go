@@ -55,6 +55,8 @@ type noticeDoc struct {
 	AddedAt     int64           `json:"addedAt"`
 	ActiveAt    int64           `json:"activeAt"`
 	Link        string          `json:"link,omitempty"` // of an e-mail with a link
+	Shop        string          `json:"shop,omitempty"` // "" and no user: written before the dashboard
+	User        string          `json:"user,omitempty"`
 }
 
 type linkDoc struct {
@@ -105,6 +107,26 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 		return err
 	}
 	m.Link = pay.LinkNotice{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
+	return nil
+}
+
+// writeNotice is the content of an e-mail about a wallet.
+func writeNotice(n pay.WalletNotice) string {
+	if n == (pay.WalletNotice{}) {
+		return "{}"
+	}
+	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt), n.Shop, n.User})
+}
+
+func readNotice(text string, n *pay.WalletNotice) error {
+	var d noticeDoc
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return err
+	}
+	*n = pay.WalletNotice{
+		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
+		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt), Shop: d.Shop, User: d.User,
+	}
 	return nil
 }
 

@@ -1,0 +1,67 @@
+package claims
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// The pages can be read, and every reason, state and kind has its texts.
+func TestTextsAreComplete(t *testing.T) {
+	f, err := frame.New(frame.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := f.Room(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for why, kinds := range wanted {
+		want = append(want, "says_"+string(why), "tell_"+string(why), "short_"+string(why))
+		for _, kind := range kinds {
+			want = append(want, "why_"+string(why)+"_"+kind)
+		}
+	}
+	for _, kind := range pay.EvidenceKinds() {
+		want = append(want, "kind_"+kind)
+	}
+	for _, kind := range pay.ClaimKinds() {
+		want = append(want, "opened_"+string(kind))
+		for _, status := range pay.ClaimStatuses() {
+			for _, actor := range []string{pay.PartyMerchant, pay.PartyIssuer} {
+				s := stateOf(pay.Claim{Kind: kind, Status: status, Timeline: []pay.ClaimStep{{Status: status, Actor: actor}}}).Text
+				want = append(want, s, "about_"+s, "now_"+s)
+			}
+		}
+	}
+	for _, party := range []string{pay.PartyMerchant, pay.PartyIssuer, pay.PartyProvider, pay.PartyOperator, pay.PartySystem} {
+		want = append(want, "party_"+party)
+	}
+	for _, key := range want {
+		if room.Text(nil, key) == key {
+			t.Errorf("there is no text %q", key)
+		}
+	}
+}
+
+func TestReasonIsFound(t *testing.T) {
+	for _, c := range []struct {
+		network, words string
+		want           reason
+	}{
+		{"10.4", "", fraud}, {"13.1", "", notReceived}, {"12.6.1", "", duplicate}, {"12.5", "", general}, {"4853", "", notAsDescribed}, {"F29", "", fraud}, {"1040", "", general},
+		{"", "fraudulent", fraud}, {"", "Product Not Received", notReceived}, {"", "product_unacceptable", notAsDescribed}, {"", "subscription_canceled", canceled},
+		{"", "credit_not_processed", notCredited}, {"", "duplicate", duplicate}, {"", "", general}, {"99", "who knows", general},
+	} {
+		if got := reasonOf(pay.Claim{Kind: pay.ChargebackClaim, Network: c.network, Reason: c.words}); got != c.want {
+			t.Errorf("%q %q is %s, want %s", c.network, c.words, got, c.want)
+		}
+	}
+	if got := reasonOf(pay.Claim{Kind: pay.Inquiry, Reason: "fraudulent"}); got != late {
+		t.Errorf("an inquiry is %s", got)
+	}
+}

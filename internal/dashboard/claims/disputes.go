@@ -1,0 +1,229 @@
+package claims
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Deadlines that are nearer than these are shown in the colours of danger and of warning.
+const (
+	urgent = 2 * 24 * time.Hour
+	soon   = 5 * 24 * time.Hour
+)
+
+// disputeRow is a dispute in a list.
+type disputeRow struct {
+	pay.Claim
+	State  state
+	Reason reason
+	Due    string // tone of the deadline
+}
+
+type disputesView struct {
+	Stage  pay.DisputeStage
+	Counts map[pay.DisputeStage]int64
+	Rows   []disputeRow
+	Pager  frame.Pager
+}
+
+// Count is how many disputes a stage has, for a tab.
+func (v disputesView) Count(stage string) int64 { return v.Counts[pay.DisputeStage(stage)] }
+
+func (c *claims) rowOf(claim pay.Claim) disputeRow {
+	tone, left := "neutral", claim.DueBy.Sub(c.App.TimeOf(claim.Scope))
+	switch {
+	case claim.Status != pay.ClaimNeedsEvidence:
+	case left < urgent:
+		tone = "bad"
+	case left < soon:
+		tone = "waiting"
+	}
+	return disputeRow{claim, stateOf(claim), reasonOf(claim), tone}
+}
+
+// stage is the list that is asked for: the first one is what needs an answer.
+func stageOf(r *http.Request) pay.DisputeStage {
+	return pay.DisputeStage(cmp.Or(r.FormValue("tab"), string(pay.StageEvidence)))
+}
+
+func (c *claims) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := disputesView{Stage: stageOf(r)}
+	if err := unknownStage(view.Stage); err != nil {
+		return err
+	}
+	after := r.FormValue("cursor")
+	list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, rows+1)
+	if err != nil {
+		return err
+	}
+	if view.Counts, err = c.App.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
+		return err
+	}
+	list, view.Pager.Next = cursor(list)
+	view.Pager.Total = int(view.Counts[view.Stage])
+	if after == "" && len(list) > 0 {
+		view.Pager.From, view.Pager.To = 1, len(list)
+	}
+	for _, claim := range list {
+		view.Rows = append(view.Rows, c.rowOf(claim))
+	}
+	return c.room.Show(w, r, v, "disputes", view)
+}
+
+func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	stage := stageOf(r)
+	if err := unknownStage(stage); err != nil {
+		return err
+	}
+	say := func(key string) string { return c.room.Text(v, key) }
+	file := frame.NewCSV(w, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"))
+	for after, begun := "", false; ; begun = true {
+		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, filePage)
+		if err != nil {
+			return broken(begun, err)
+		}
+		for _, d := range list {
+			err := file.Row(d.ID, d.CreatedAt, say(stateOf(d).Text), d.DueBy, d.Payment, d.OrderID, d.Local, string(d.Local.Currency), d.Dollars(), money.New(d.Fee, money.USD), d.Reason, d.Network, d.Resolved)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		after = list[len(list)-1].ID
+	}
+}
+
+// item is a line of the list of what to send.
+type item struct {
+	Kind string
+	Why  string // key of a text
+	Sent int    // pieces of this kind
+}
+
+// piece is a piece of evidence that was sent.
+type piece struct {
+	pay.Evidence
+	Named string // key of its kind's name, "" for a kind that only the shop knows
+	Image bool   // it is shown in the page
+	Size  string
+}
+
+func pieceOf(e pay.Evidence) piece {
+	p := piece{Evidence: e}
+	switch {
+	case e.File == nil && e.Kind == wordsKind:
+		p.Named = "explanation"
+	case slices.Contains(pay.EvidenceKinds(), e.Kind):
+		p.Named = "kind_" + e.Kind
+	}
+	if e.File != nil {
+		p.Image, p.Size = slices.Contains(shownInline, e.File.Type), sizeOf(e.File.Size)
+	}
+	return p
+}
+
+// sizeOf is a size as people say it.
+func sizeOf(bytes int64) string {
+	if bytes < 1e6 {
+		return strconv.FormatInt(max(1, bytes/1e3), 10) + " kB"
+	}
+	return strconv.FormatInt((bytes+5e5)/1e6, 10) + " MB"
+}
+
+// disputeView is the page of a dispute, and of the answer to it.
+type disputeView struct {
+	disputeRow
+	Items   []item
+	Pieces  []piece
+	Moments []moment
+	Open    bool // it takes evidence
+	Accepts bool // the merchant may give in
+	Left    int  // pieces that may still be sent
+	Fee     money.Amount
+	Held    money.Amount
+	form
+}
+
+// found reads the dispute of a page. ok is false if the browser was led on to another page.
+func (c *claims) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (view disputeView, ok bool, err error) {
+	claim, err := c.App.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return view, false, err
+	}
+	if claim.Kind == pay.UserDispute {
+		return view, false, c.lead(w, r, v, "/refunds/"+claim.ID)
+	}
+	view = disputeView{
+		disputeRow: c.rowOf(claim), Left: pay.MaxEvidence - len(claim.Evidence),
+		Fee: money.New(claim.Fee, money.USD), Held: money.New(claim.Frozen, money.USD),
+	}
+	_, refused := claim.After(pay.Submit)
+	view.Open = refused == nil && view.Left > 0
+	_, refused = claim.After(pay.Accept)
+	view.Accepts = refused == nil
+	for _, kind := range wanted[view.Reason] {
+		i := item{Kind: kind, Why: "why_" + string(view.Reason) + "_" + kind}
+		for _, e := range claim.Evidence {
+			if e.Kind == kind {
+				i.Sent++
+			}
+		}
+		view.Items = append(view.Items, i)
+	}
+	for _, e := range claim.Evidence {
+		view.Pieces = append(view.Pieces, pieceOf(e))
+	}
+	return view, true, nil
+}
+
+func (c *claims) dispute(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := c.found(w, r, v)
+	if !ok {
+		return err
+	}
+	moved, err := c.App.ClaimLists.Movements(r.Context(), view.Claim)
+	if err != nil {
+		return err
+	}
+	view.Moments = history(view.Claim, moved)
+	return c.room.Show(w, r, v, "dispute", view)
+}
+
+// accept is the page that asks before the merchant gives in, for a browser without a script.
+func (c *claims) accept(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := c.found(w, r, v)
+	switch {
+	case !ok:
+		return err
+	case !view.Accepts:
+		return c.lead(w, r, v, "/disputes/"+view.ID)
+	}
+	return c.room.Show(w, r, v, "accept", view)
+}
+
+func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := c.found(w, r, v)
+	if !ok {
+		return err
+	}
+	if view.State.Text == "dispute_accepted" { // a second click
+		return c.lead(w, r, v, "/disputes/"+view.ID)
+	}
+	if _, err := c.App.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
+		return err
+	}
+	frame.Flash(w, "accepted")
+	return c.lead(w, r, v, "/disputes/"+view.ID)
+}
+
+// kindsFor are the kinds of evidence that a form offers: the wanted ones, and one for all else.
+func kindsFor(why reason) []string { return append(slices.Clone(wanted[why]), wordsKind) }

@@ -1,0 +1,220 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	use "github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+const (
+	// maxAtOnce is how many bytes of files one answer may have; more follow in another one.
+	maxAtOnce = 25 << 20
+	// maxBody is when a body is cut off. It is larger, so that whoever sends too much is told what is wrong.
+	maxBody = 3 * maxAtOnce
+	// bodyWithin is how long the largest answer may take to arrive.
+	bodyWithin = 3 * time.Minute
+	// mostAnswers is how many answers are read at a time: they are kept in memory.
+	mostAnswers = 3
+	// wordsKind is the kind of a text, and of a document that is no other kind.
+	wordsKind = "other"
+)
+
+// form is what an answer shows again if something is wrong.
+type form struct {
+	Text  string
+	Kinds []string // that the form offers
+	Wrong map[string]string
+	Error string // key of a text, of the whole form
+}
+
+// upload is a file of an answer.
+type upload struct {
+	kind, name, media string
+	content           []byte
+}
+
+func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := c.found(w, r, v)
+	switch {
+	case !ok:
+		return err
+	case !view.Open:
+		return c.lead(w, r, v, "/disputes/"+view.ID)
+	}
+	view.Kinds = kindsFor(view.Reason)
+	return c.room.Show(w, r, v, "answer", view)
+}
+
+// submit takes an answer: a text, and files by what they show. All of it is checked before a part is sent.
+func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, ok, err := c.found(w, r, v)
+	if !ok {
+		return err
+	}
+	view.Kinds = kindsFor(view.Reason)
+	select {
+	case c.answers <- struct{}{}:
+		defer func() { <-c.answers }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	files, err := c.read(r, v, &view)
+	if err != nil {
+		return err
+	}
+	if view.Wrong == nil && view.Error == "" && view.Text == "" && len(files) == 0 {
+		view.Error = "nothing_sent"
+	}
+	if pieces := len(files); view.Wrong == nil && pieces+min(1, len(view.Text)) > view.Left {
+		view.Error = "too_many"
+	}
+	if view.Wrong != nil || view.Error != "" {
+		return c.room.ShowStatus(w, r, v, http.StatusBadRequest, "answer", view)
+	}
+	if err := c.send(r.Context(), v, view, files); err != nil {
+		return err
+	}
+	if missing := c.missing(v, view, files); missing != "" {
+		frame.Flash(w, "answered_missing", "missing", missing)
+	} else {
+		frame.Flash(w, "answered")
+	}
+	return c.lead(w, r, v, "/disputes/"+view.ID)
+}
+
+// missing names what banks look for and neither this answer nor an earlier one has.
+func (c *claims) missing(v *frame.Visit, view disputeView, files []upload) string {
+	var names []string
+	for _, i := range view.Items {
+		if i.Sent == 0 && !slices.ContainsFunc(files, func(f upload) bool { return f.kind == i.Kind }) {
+			names = append(names, c.room.Text(v, "kind_"+i.Kind))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// send submits the pieces of an answer, each with its kind.
+func (c *claims) send(ctx context.Context, v *frame.Visit, view disputeView, files []upload) error {
+	ctx = context.WithoutCancel(ctx) // an answer is not sent in part because the browser has left
+	if view.Text != "" {
+		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, view.ID, use.NewEvidence{Kind: wordsKind, Text: view.Text, By: v.Actor()}); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor()}
+		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, view.ID, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads an answer part by part, without a copy on the disk. What is wrong with it is in view.
+func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files []upload, err error) {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, problem.New(problem.InvalidRequest, "this is not a form with files")
+	}
+	wrong := func(field, key string, args ...any) {
+		if view.Wrong == nil {
+			view.Wrong = map[string]string{}
+		}
+		view.Wrong[field] = c.room.Text(v, key, args...)
+	}
+	for left := int64(maxAtOnce); ; {
+		part, err := parts.NextPart()
+		var beyond *http.MaxBytesError
+		switch {
+		case errors.Is(err, io.EOF):
+			return files, nil
+		case errors.As(err, &beyond):
+			view.Error = "too_large"
+			return nil, nil
+		case err != nil:
+			return nil, problem.New(problem.InvalidRequest, "the form did not arrive as a whole: send it again")
+		}
+		kind, isFile := strings.CutPrefix(part.FormName(), "file_")
+		switch {
+		case part.FormName() == "text":
+			text, _ := io.ReadAll(io.LimitReader(part, 8*evidence.MaxText))
+			view.Text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(text), "\x00", ""), ""))
+			if utf8.RuneCountInString(view.Text) > evidence.MaxText {
+				wrong("text", "text_too_long")
+			}
+		case isFile && slices.Contains(view.Kinds, kind) && part.FileName() != "":
+			f, key := load(part, &left)
+			if f.kind = kind; key != "" {
+				wrong(part.FormName(), key, "name", f.name)
+				continue
+			}
+			files = append(files, f)
+		}
+	}
+}
+
+// load reads a file, and says what is wrong with it: the key of a text. left is how many bytes of files may
+// still come.
+func load(part *multipart.Part, left *int64) (upload, string) {
+	f := upload{name: path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))}
+	limit := min(int64(pay.MaxEvidenceFile), *left)
+	var err error
+	f.content, err = io.ReadAll(io.LimitReader(part, limit+1))
+	*left -= int64(len(f.content))
+	switch {
+	case err != nil:
+		return f, "file_broken"
+	case int64(len(f.content)) > limit:
+		f.content = nil
+		if limit < pay.MaxEvidenceFile {
+			return f, "files_too_large"
+		}
+		return f, "file_too_large"
+	case len(f.content) == 0:
+		return f, "file_empty"
+	case !evidence.GoodName(f.name):
+		return f, "file_bad_name"
+	}
+	if f.media = evidence.TypeOf(f.name, f.content); f.media == "" {
+		return f, "file_bad_type"
+	}
+	return f, ""
+}
+
+// shownInline are the types that a browser shows in a page of its own; others it only saves.
+var shownInline = []string{evidence.PNG, evidence.JPEG}
+
+// file serves a file of evidence. Whatever it holds, it runs nothing and reads nothing of ours.
+func (c *claims) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := c.App.Claims.EvidenceFile(r.Context(), v.Scope, r.PathValue("id"), r.PathValue("evidence"))
+	if err != nil {
+		return err
+	}
+	how := "attachment"
+	if slices.Contains(shownInline, f.Type) && r.FormValue("save") == "" {
+		how = "inline"
+	}
+	h := w.Header()
+	frame.Secure(h)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("Content-Type", f.Type)
+	h.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": f.Name}))
+	_, _ = w.Write(f.Content) // the visitor may have left
+	return nil
+}

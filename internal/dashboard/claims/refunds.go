@@ -1,0 +1,158 @@
+package claims
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	use "github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// filePage is how many rows a file reads at a time.
+const filePage = 500
+
+// refundRow is a refund in a list.
+type refundRow struct {
+	pay.Claim
+	State state
+	By    use.Opener
+}
+
+// Short is the reason as far as a list has room for it.
+func (r refundRow) Short() string {
+	if long := []rune(r.Reason); len(long) > 60 {
+		return string(long[:59]) + "…"
+	}
+	return r.Reason
+}
+
+type refundsView struct {
+	Rows    []refundRow
+	Pager   frame.Pager
+	Payment string
+}
+
+// refundFilter reads the filters of a list. An unknown status selects nothing.
+func refundFilter(r *http.Request) pay.ClaimFilter {
+	f := pay.ClaimFilter{Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
+	f.Limit, f.After = rows+1, r.FormValue("cursor")
+	return f
+}
+
+func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f := refundFilter(r)
+	list, total, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
+	if err != nil {
+		return err
+	}
+	view := refundsView{Payment: f.Payment}
+	list, view.Pager.Next = cursor(list)
+	view.Pager.Total = int(total)
+	if f.After == "" && len(list) > 0 {
+		view.Pager.From, view.Pager.To = 1, len(list)
+	}
+	if view.Rows, err = c.rowsOf(r, v, list); err != nil {
+		return err
+	}
+	return c.room.Show(w, r, v, "refunds", view)
+}
+
+// rowsOf adds to refunds who opened them.
+func (c *claims) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]refundRow, error) {
+	openers, err := c.App.ClaimLists.Openers(r.Context(), v.Scope, list)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]refundRow, len(list))
+	for i, claim := range list {
+		shown[i] = refundRow{claim, stateOf(claim), openers[claim.ID]}
+	}
+	return shown, nil
+}
+
+func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f := refundFilter(r)
+	f.After, f.Limit = "", filePage
+	say := func(key string) string { return c.room.Text(v, key) }
+	file := frame.NewCSV(w, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
+	for begun := false; ; begun = true {
+		list, _, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
+		shown, other := c.rowsOf(r, v, list)
+		if err != nil || other != nil {
+			return broken(begun, err, other)
+		}
+		for _, row := range shown {
+			err := file.Row(row.ID, row.CreatedAt, say(row.State.Text), row.Payment, row.OrderID, row.Local, string(row.Local.Currency), row.Dollars(), row.Reason, by(say, row.By), row.Resolved)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		f.After = list[len(list)-1].ID
+	}
+}
+
+// broken is an error of a file: once it has begun, its end is missing, so that nobody takes a part for all.
+func broken(begun bool, errs ...error) error {
+	if begun {
+		panic(http.ErrAbortHandler)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// by is who opened a refund, as text.
+func by(say func(string) string, o use.Opener) string {
+	switch o.Kind {
+	case "":
+		return ""
+	case audit.ByUser, audit.ByKey:
+		if o.Name != "" {
+			return o.Name
+		}
+	}
+	return say("by_" + string(o.Kind))
+}
+
+// refundView is the page of a refund.
+type refundView struct {
+	refundRow
+	Moments []moment
+}
+
+func (c *claims) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	claim, err := c.App.Claims.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if claim.Kind != pay.UserDispute {
+		return c.lead(w, r, v, "/disputes/"+claim.ID)
+	}
+	moved, err := c.App.ClaimLists.Movements(r.Context(), claim)
+	if err != nil {
+		return err
+	}
+	shown, err := c.rowsOf(r, v, []pay.Claim{claim})
+	if err != nil {
+		return err
+	}
+	return c.room.Show(w, r, v, "refund", refundView{shown[0], history(claim, moved)})
+}
+
+// unknownStage refuses the address of a list that there is not.
+func unknownStage(stage pay.DisputeStage) error {
+	if slices.Contains([]pay.DisputeStage{pay.StageEvidence, pay.StageReview, pay.StageEnded}, stage) {
+		return nil
+	}
+	return problem.New(problem.NotFound, "there is no such list")
+}

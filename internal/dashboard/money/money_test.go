@@ -1,0 +1,55 @@
+package money
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/destination"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// The pages can be read, and what they name by what they show has its texts.
+func TestTextsAreComplete(t *testing.T) {
+	f, err := frame.New(frame.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	room, err := f.Room(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"why_kyc_required", "why_no_payout_account", "why_beneficiary_incomplete", "why_no_rate"}
+	for _, network := range destination.Networks() {
+		for _, text := range []string{"choose_", "network_", "destination_", "hint_", "wrong_"} {
+			want = append(want, text+network)
+		}
+	}
+	for _, one := range pay.MovementTypes() {
+		want = append(want, "moved_"+string(one))
+	}
+	for _, one := range pay.Buckets() {
+		want = append(want, "bucket_"+string(one), "bucket_"+string(one)+"_about")
+	}
+	for _, one := range pay.SettlementStatuses() {
+		want = append(want, "settlement_"+string(one), "settlement_"+string(one)+"_about")
+	}
+	for _, one := range pay.WithdrawalStatuses() {
+		want = append(want, "withdrawal_"+string(one), "withdrawal_"+string(one)+"_about")
+	}
+	for _, one := range pay.LineTypes() {
+		want = append(want, "line_"+string(one))
+	}
+	for _, one := range (pay.Beneficiary{Name: "a", Document: "a", Bank: "a", Branch: "a", AccountType: "a", Email: "a", Country: "a"}).Has() {
+		want = append(want, string(one))
+	}
+	for _, key := range want {
+		if room.Text(nil, key) == key {
+			t.Errorf("there is no text %q", key)
+		}
+	}
+	if percent(1050) != "10.5%" || percent(500) != "5%" || percent(5) != "0.05%" {
+		t.Errorf("shares are %s, %s, %s", percent(1050), percent(500), percent(5))
+	}
+}

@@ -1,0 +1,190 @@
+package money
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/statement"
+	"github.com/cascadapay/cascada/internal/web"
+)
+
+// settlementRow is a settlement in a list.
+type settlementRow struct{ pay.Settlement }
+
+// Sum is what the merchant earned.
+func (s settlementRow) Sum() money.Amount { return usd(s.Net) }
+
+type settlementsView struct {
+	Rows  []settlementRow
+	Pager frame.Pager
+	Shops bool
+}
+
+func settlementFilter(r *http.Request) (f pay.SettlementFilter, err error) {
+	f.Page, f.Status = page(r), pay.SettlementStatus(r.FormValue("status"))
+	f.Span, err = spanOf(r)
+	return f, err
+}
+
+func (m *room) settlements(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := settlementFilter(r)
+	if err != nil {
+		return err
+	}
+	list, total, err := m.App.Settlements.List(r.Context(), v.Scope, f)
+	if err != nil {
+		return err
+	}
+	list, pager := cut(r, list, total, func(s pay.Settlement) string { return s.ID })
+	view := settlementsView{Pager: pager, Shops: len(v.Shops) > 1}
+	for _, s := range list {
+		view.Rows = append(view.Rows, settlementRow{s})
+	}
+	return m.Show(w, r, v, "settlements", view)
+}
+
+func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := settlementFilter(r)
+	if err != nil {
+		return err
+	}
+	f.Page = pay.Page{Limit: filePage}
+	say := m.say(v)
+	file := frame.NewCSV(w, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
+		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("closed_at"), say("paid_at"))
+	for begun := false; ; begun = true {
+		list, _, err := m.App.Settlements.List(r.Context(), v.Scope, f)
+		if err != nil {
+			return broken(begun, err)
+		}
+		for _, s := range list {
+			err := file.Row(s.ID, say("settlement_"+string(s.Status)), s.PeriodStart, s.PeriodEnd, s.Lines, usd(s.Gross), usd(s.Fees().Total()), usd(s.Refunds), usd(s.Chargebacks),
+				usd(s.ChargebackFees), usd(s.Held), usd(s.Released), usd(s.Adjustments), usd(s.Net), s.ClosedAt, s.PaidAt)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		f.After = list[len(list)-1].ID
+	}
+}
+
+// total is a line of a settlement's sums.
+type total struct {
+	Name   string // key of a text
+	Amount money.Amount
+	Sum    bool
+}
+
+// lineRow is a line of a settlement.
+type lineRow struct{ pay.SettlementLine }
+
+// Worth is what the shopper paid, or got back.
+func (l lineRow) Worth() money.Amount { return usd(l.Amount()) }
+
+// Cost is the fees.
+func (l lineRow) Cost() money.Amount { return usd(l.Fees().Total() + l.ChargebackFee) }
+
+// HeldBack is the reserve; below zero if it was given back.
+func (l lineRow) HeldBack() money.Amount { return usd(l.Reserve) }
+
+// Rest is what is left for the merchant.
+func (l lineRow) Rest() money.Amount { return usd(l.Net) }
+
+type settlementView struct {
+	settlementRow
+	Totals []total
+	Rows   []lineRow
+	Pager  frame.Pager
+	Shops  bool // the merchant has other shops: the receipt is the whole merchant's
+	Open   bool
+}
+
+func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	list, n, err := m.App.Settlements.SettlementLines(r.Context(), v.Scope, s, page(r))
+	if err != nil {
+		return err
+	}
+	list, pager := cut(r, list, n, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
+	view := settlementView{settlementRow: settlementRow{s}, Pager: pager, Shops: len(v.Shops) > 1, Open: s.Status == pay.BatchOpen}
+	for _, l := range list {
+		view.Rows = append(view.Rows, lineRow{l})
+	}
+	for _, t := range []struct {
+		name  string
+		cents int64
+		sum   bool
+	}{
+		{"gross", s.Gross, false}, {"fees", -s.Fees().Total(), false}, {"refunds", -s.Refunds, false}, {"chargebacks", -s.Chargebacks, false}, {"chargeback_fees", -s.ChargebackFees, false},
+		{"reserve_held", -s.Held, false}, {"reserve_released", s.Released, false}, {"adjustments", s.Adjustments, false}, {"net", s.Net, true},
+	} {
+		if t.cents != 0 || t.sum || t.name == "gross" {
+			view.Totals = append(view.Totals, total{t.name, usd(t.cents), t.sum})
+		}
+	}
+	return m.Show(w, r, v, "settlement", view)
+}
+
+// asFile sets the headers of a file to save.
+func asFile(w http.ResponseWriter, kind, name string) {
+	frame.Secure(w.Header())
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, name))
+}
+
+func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	pdf, err := m.App.Settlements.ReceiptFor(r.Context(), v.Scope, s)
+	if err != nil {
+		return err
+	}
+	asFile(w, "application/pdf", s.ID+".pdf")
+	_, _ = w.Write(pdf) // the visitor may have left
+	return nil
+}
+
+// slowLines is how long a browser may take for the lines up to the next one.
+const slowLines = time.Minute
+
+// lines sends all lines as the API's report does.
+func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	s, err := m.App.Settlements.Get(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	language, err := m.App.Settlements.Language(r.Context(), s.Merchant)
+	if err != nil {
+		return err
+	}
+	asFile(w, "text/csv; charset=utf-8", s.ID+".csv")
+	report, err := statement.NewReport(w, language)
+	if err == nil {
+		err = m.App.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
+			if l.Number%filePage == 0 {
+				web.Allow(w, slowLines)
+			}
+			return report.Line(l)
+		})
+	}
+	if err == nil {
+		err = report.Close()
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // the file has begun: nobody takes a part for all
+	}
+	return nil
+}

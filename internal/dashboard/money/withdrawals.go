@@ -1,0 +1,322 @@
+package money
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// withdrawalRow is a withdrawal with the name of its wallet.
+type withdrawalRow struct {
+	pay.Withdrawal
+	To pay.Wallet
+}
+
+// Out is what leaves the balance, the fee included.
+func (w withdrawalRow) Out() money.Amount { return usd(w.Amount) }
+
+// Costs is the fee.
+func (w withdrawalRow) Costs() money.Amount { return usd(w.Fee) }
+
+// Arrives is what arrives: in the wallet's currency, or for a token its worth in USD.
+func (w withdrawalRow) Arrives() money.Amount {
+	if w.Local == (money.Amount{}) {
+		return usd(w.Net())
+	}
+	return w.Local
+}
+
+// Token reports whether a token arrives, which is told by its worth.
+func (w withdrawalRow) Token() bool { return w.Local == (money.Amount{}) }
+
+// Converted reports whether another currency than USD arrives.
+func (w withdrawalRow) Converted() bool { return !w.Token() && w.Local.Currency != money.USD }
+
+type withdrawalsView struct {
+	Rows    []withdrawalRow
+	Pager   frame.Pager
+	Wallets []frame.Option
+}
+
+// wordOf is what people call a wallet.
+func wordOf(w pay.Wallet) string {
+	if w.Label != "" {
+		return w.Label + " · " + w.Masked
+	}
+	return w.Masked
+}
+
+// Word is what people call the wallet.
+func (w withdrawalRow) Word() string { return wordOf(w.To) }
+
+// Word is what people call the wallet.
+func (w walletRow) Word() string { return wordOf(w.Wallet) }
+
+// known reads the shop's wallets by their ids, and the removed ones too. A shop has few.
+func (m *room) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
+	list, _, err := m.App.Wallets.List(r.Context(), v.Scope, "", pay.Page{Limit: filePage})
+	byID := make(map[string]pay.Wallet, len(list))
+	for _, w := range list {
+		byID[w.ID] = w
+	}
+	return list, byID, err
+}
+
+func withdrawalFilter(r *http.Request) (f pay.WithdrawalFilter, err error) {
+	f.Page, f.Status, f.Wallet = page(r), pay.WithdrawalStatus(r.FormValue("status")), r.FormValue("wallet")
+	f.Span, err = spanOf(r)
+	return f, err
+}
+
+func (m *room) withdrawals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := withdrawalFilter(r)
+	if err != nil {
+		return err
+	}
+	list, total, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
+	if err != nil {
+		return err
+	}
+	wallets, byID, err := m.known(r, v)
+	if err != nil {
+		return err
+	}
+	list, pager := cut(r, list, total, func(w pay.Withdrawal) string { return w.ID })
+	view := withdrawalsView{Pager: pager}
+	for _, one := range list {
+		view.Rows = append(view.Rows, withdrawalRow{one, byID[one.Wallet]})
+	}
+	for _, one := range wallets {
+		view.Wallets = append(view.Wallets, frame.Option{Value: one.ID, Label: wordOf(one)})
+	}
+	return m.Show(w, r, v, "withdrawals", view)
+}
+
+func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := withdrawalFilter(r)
+	if err != nil {
+		return err
+	}
+	_, byID, err := m.known(r, v)
+	if err != nil {
+		return err
+	}
+	f.Page = pay.Page{Limit: filePage}
+	say := m.say(v)
+	file := frame.NewCSV(w, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("failed_at"), say("why"))
+	for begun := false; ; begun = true {
+		list, _, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
+		if err != nil {
+			return broken(begun, err)
+		}
+		for _, one := range list {
+			row := withdrawalRow{one, byID[one.Wallet]}
+			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, one.FailedAt, one.FailureCode)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		f.After = list[len(list)-1].ID
+	}
+}
+
+// withdrawForm is what somebody typed to withdraw, and what it comes to.
+type withdrawForm struct {
+	Wallets   []frame.Option
+	Wallet    string
+	Amount    string
+	Key       string // makes a double click withdraw once
+	Available money.Amount
+	Fee       money.Amount
+	Quote     *withdrawalRow
+	Wrong     map[string]string
+	Error     string
+	None      bool // there is no wallet that can be paid to
+	Waiting   *pay.Wallet
+}
+
+// typed reads the form of a withdrawal, with the wallets that can be chosen.
+func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
+	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(v.Merchant.Terms().WithdrawalFee)}
+	list, byID, err := m.known(r, v)
+	if err != nil {
+		return f, nil, err
+	}
+	have, err := m.App.Settlements.Balances(r.Context(), v.Scope)
+	if err != nil {
+		return f, nil, err
+	}
+	f.Available = usd(have[ledger.Available])
+	now := m.App.TimeOf(v.Scope)
+	for _, w := range list {
+		switch {
+		case w.Usable(now):
+			f.Wallets = append(f.Wallets, frame.Option{Value: w.ID, Label: wordOf(w) + " · " + w.Currency})
+			if f.Wallet == "" && w.Default {
+				f.Wallet = w.ID
+			}
+		case w.Status == pay.WalletPending && (f.Waiting == nil || w.ActiveAt.Before(f.Waiting.ActiveAt)):
+			f.Waiting = &w
+		}
+	}
+	f.None = len(f.Wallets) == 0
+	if bad := strings.ContainsFunc(f.Key, notPlain) || len(f.Key) > base.MaxKeptID; bad || f.Key == "" {
+		f.Key = m.App.NewID("", m.App.Now())
+	}
+	return f, byID, nil
+}
+
+// newWithdrawal shows the form, and with an amount in it what would arrive.
+func (m *room) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, byID, err := m.typed(r, v)
+	if err != nil {
+		return err
+	}
+	if _, asked := r.URL.Query()["amount"]; !asked || f.None {
+		return m.Show(w, r, v, "withdraw", f)
+	}
+	n, ok := m.request(v, &f)
+	if ok {
+		quote, err := m.App.Payouts.Quote(r.Context(), v.Principal, v.Scope, n)
+		if err == nil {
+			f.Quote = &withdrawalRow{quote, byID[quote.Wallet]}
+			return m.Show(w, r, v, "withdraw", f)
+		}
+		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
+			return err
+		}
+	}
+	return m.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
+}
+
+// request makes a withdrawal of a form; ok is false if the amount is wrong.
+func (m *room) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
+	amount, err := money.Parse(f.Amount, money.USD)
+	if err != nil || !amount.IsPositive() {
+		f.Wrong = map[string]string{"amount": m.Text(v, "wrong_amount")}
+		return n, false
+	}
+	sum := sha256.Sum256([]byte(f.Wallet + "|" + strconv.FormatInt(amount.Minor, 10)))
+	return payouts.NewWithdrawal{
+		Wallet: f.Wallet, Amount: amount, RequestID: v.RequestID,
+		Idempotency: base.Idempotency{Route: "dashboard POST /withdrawals", Key: f.Key, Hash: hex.EncodeToString(sum[:])},
+	}, true
+}
+
+func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, _, err := m.typed(r, v)
+	if err != nil {
+		return err
+	}
+	kept := url.Values{"wallet": {f.Wallet}, "amount": {f.Amount}, "key": {f.Key}}
+	if !m.Fresh(w, r, v, v.Home()+"/withdrawals/new?"+kept.Encode()) {
+		return nil
+	}
+	n, ok := m.request(v, &f)
+	if ok {
+		made, _, err := m.App.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
+		if err == nil {
+			frame.Flash(w, "withdrawn")
+			return m.lead(w, r, v, "/withdrawals/"+made.ID)
+		}
+		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
+			return err
+		}
+	}
+	return m.ShowStatus(w, r, v, http.StatusBadRequest, "withdraw", f)
+}
+
+// step is a line of a withdrawal's life.
+type step struct {
+	At    time.Time
+	Title string // key of a text
+	Tone  string
+	Text  string // key of a text
+	Note  string
+	Money money.Amount
+	Into  bool
+}
+
+type withdrawalView struct {
+	withdrawalRow
+	Steps   []step
+	Pending bool // it can be canceled
+	Waits   string
+}
+
+func (m *room) found(r *http.Request, v *frame.Visit) (withdrawalView, error) {
+	one, err := m.App.Payouts.Withdrawal(r.Context(), v.Scope, r.PathValue("id"))
+	if err != nil {
+		return withdrawalView{}, err
+	}
+	to, err := m.App.Wallets.Get(r.Context(), v.Scope, one.Wallet)
+	return withdrawalView{withdrawalRow: withdrawalRow{one, to}, Pending: one.Status == pay.WithdrawalPending, Waits: one.PendingReason()}, err
+}
+
+func (m *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := m.found(r, v)
+	if err != nil {
+		return err
+	}
+	moved, err := m.App.Payouts.Movements(r.Context(), view.Withdrawal)
+	if err != nil {
+		return err
+	}
+	view.Steps = life(view.Withdrawal, moved)
+	return m.Show(w, r, v, "withdrawal", view)
+}
+
+// life is what happened to a withdrawal, newest first.
+func life(w pay.Withdrawal, moved []pay.Movement) []step {
+	list := []step{{At: w.CreatedAt, Title: "step_created", Tone: "neutral", Text: "step_created_about"}}
+	if !w.SentAt.IsZero() {
+		list = append(list, step{At: w.SentAt, Title: "step_sent", Tone: "neutral", Text: "step_sent_about"})
+	}
+	for _, m := range moved {
+		list = append(list, step{At: m.At, Title: "moved_" + string(m.Type), Tone: "neutral", Money: usd(max(m.Amount, -m.Amount)), Into: m.Amount > 0})
+	}
+	switch w.Status {
+	case pay.WithdrawalDone:
+		list = append(list, step{At: w.CompletedAt, Title: "step_completed", Tone: "good", Text: "step_completed_about"})
+	case pay.WithdrawalRefused:
+		list = append(list, step{At: w.FailedAt, Title: "step_failed", Tone: "bad", Text: "step_failed_about", Note: w.FailureMessage})
+	case pay.WithdrawalCanceled:
+		list = append(list, step{At: w.UpdatedAt, Title: "step_canceled", Tone: "neutral", Text: "step_canceled_about"})
+	}
+	slices.SortStableFunc(list, func(a, b step) int { return a.At.Compare(b.At) })
+	slices.Reverse(list)
+	return list
+}
+
+// askCancel is the page that asks before a withdrawal is canceled, for a browser without a script.
+func (m *room) askCancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := m.found(r, v)
+	if err != nil {
+		return err
+	}
+	return m.Show(w, r, v, "cancel", view)
+}
+
+func (m *room) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	one, err := m.App.Payouts.CancelWithdrawal(r.Context(), v.Principal, v.Scope, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	frame.Flash(w, "withdrawal_was_canceled")
+	return m.lead(w, r, v, "/withdrawals/"+one.ID)
+}

@@ -1,0 +1,247 @@
+package dashboard
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/chromedp/chromedp"
+)
+
+// png is a picture of one pixel.
+const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x05\x02\x00_\xc8\xf1\xd2\x00\x00\x00\x00IEND\xaeB`\x82"
+
+// upload sends a form with files, as a browser does. files are field, name and content.
+func upload(t *testing.T, u harness.Staff, path, text string, files ...[3]string) harness.Answer {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	harness.Must(t, form.WriteField("text", text))
+	for _, f := range files {
+		h := textproto.MIMEHeader{}
+		h.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename=%q`, f[0], f[1]))
+		h.Set("Content-Type", "application/octet-stream")
+		part, err := form.CreatePart(h)
+		harness.Must(t, err)
+		_, err = part.Write([]byte(f[2]))
+		harness.Must(t, err)
+	}
+	harness.Must(t, form.Close())
+	req, err := http.NewRequest(http.MethodPost, u.URL+u.At(path), &body)
+	harness.Must(t, err)
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	return u.Send(t, req)
+}
+
+// Refunds are listed, filtered and exported; the page of one tells who opened it and what it moved.
+func TestRefundsAreSeen(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u, other := o.Staff(t, people.Viewer), s.NewShop(t).Staff(t, people.Owner)
+		if page := u.Page(t, "/refunds"); !strings.Contains(page, "No refunds yet") {
+			t.Error("an empty list does not say what to do")
+		}
+		one := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		two := o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+		claim := o.Refund(t, one, `{"amount":25.5,"reason":"requested_by_customer"}`).Want(t, http.StatusOK).Text(t, "refundId")
+		o.Refund(t, two, `{"amount":10,"reason":"=2+2"}`).Want(t, http.StatusOK)
+		list := u.Ask(t, http.MethodGet, "/refunds", nil)
+		for _, want := range []string{"25.50", "Asked by the customer", "sk_test_…", "1–2 of 2"} {
+			if !strings.Contains(list.Text(), want) {
+				t.Errorf("the list does not tell %q: %s", want, list.Text())
+			}
+		}
+		if text := u.Ask(t, http.MethodGet, "/refunds?payment="+one, nil).Text(); strings.Contains(text, two) || !strings.Contains(text, one) {
+			t.Errorf("the refunds of %s are %s", one, text)
+		}
+		if text := u.Ask(t, http.MethodGet, "/refunds?status=rejected", nil).Text(); !strings.Contains(text, "No refund matches") {
+			t.Errorf("no refund was rejected: %s", text)
+		}
+		page := u.Ask(t, http.MethodGet, "/refunds/"+claim, nil)
+		for _, want := range []string{"Refund of 25.50", one, "The bank confirmed the refund", "The customer was paid", "out of the pending balance"} {
+			if !strings.Contains(page.Text(), want) {
+				t.Errorf("the page does not tell %q: %s", want, page.Text())
+			}
+		}
+		if strings.Contains(page.Body, "sandbox-1") {
+			t.Error("the page names the provider (SVC-7)")
+		}
+		file := u.Ask(t, http.MethodGet, "/refunds.csv", nil)
+		if !strings.Contains(file.Header.Get("Content-Type"), "text/csv") || strings.Count(file.Body, "\n") != 3 || !strings.Contains(file.Body, "'=2+2") || !strings.Contains(file.Body, ",25.50,USD,25.50,") {
+			t.Errorf("the file is %s", file.Body)
+		}
+		if a := other.Ask(t, http.MethodGet, "/refunds/"+claim, nil); a.Status != http.StatusNotFound {
+			t.Errorf("another merchant's user gets %d", a.Status)
+		}
+		if a := u.Ask(t, http.MethodGet, "/disputes/"+claim, nil); !strings.HasSuffix(a.Header.Get("Location"), "/refunds/"+claim) {
+			t.Errorf("the address of a dispute leads to %s", a.Header.Get("Location"))
+		}
+		if a := u.Ask(t, http.MethodGet, "/refunds?cursor=CLM-none", nil); a.Status != http.StatusBadRequest {
+			t.Errorf("an unknown cursor gets %d", a.Status)
+		}
+	})
+}
+
+// Disputes are sorted by their deadline. A support agent answers one with a text and files, which come back
+// as they were, and run nothing; and gives in to another. A viewer can do neither.
+func TestDisputeIsAnswered(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
+		_, first := o.Dispute(t, true)
+		s.Clock.Advance(time.Hour)
+		_, second := o.Dispute(t, true)
+		list := u.Page(t, "/disputes")
+		if at, after := strings.Index(list, "disputes/"+first), strings.Index(list, "disputes/"+second); at < 0 || after < at || !strings.Contains(list, "in 6 days") {
+			t.Errorf("the older is at %d, the newer at %d", at, after)
+		}
+		page := u.Ask(t, http.MethodGet, "/disputes/"+first, nil)
+		for _, want := range []string{"Dispute of 100", "did not make this payment", "10.4", "Who the buyer is", "Answer", "Held from your balance"} {
+			if !strings.Contains(page.Text(), want) {
+				t.Errorf("the page does not tell %q: %s", want, page.Text())
+			}
+		}
+		path := "/disputes/" + first + "/answer"
+		u.Page(t, path)
+		for _, c := range []struct {
+			want string
+			file [3]string
+		}{
+			{"is no PDF", [3]string{"file_access_log", "a.svg", "<svg/>"}},
+			{"is no PDF", [3]string{"file_access_log", "a.html", "<p>"}},
+			{"is empty", [3]string{"file_access_log", "a.png", ""}},
+			{"larger than 10 MB", [3]string{"file_access_log", "a.pdf", "%PDF-" + strings.Repeat("x", pay.MaxEvidenceFile)}},
+		} {
+			a := upload(t, u, path, "It was them", c.file)
+			if a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), c.want) || !strings.Contains(a.Body, "It was them") {
+				t.Errorf("%s gets %d: %s", c.file[1], a.Status, a.Text())
+			}
+		}
+		if a := upload(t, u, path, " "); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "Write an explanation") {
+			t.Errorf("nothing gets %d: %s", a.Status, a.Text())
+		}
+		if got := harness.ClaimStatus(t, o, first); got != "needs_evidence" {
+			t.Fatalf("a refused answer leaves the dispute %s", got)
+		}
+		a := upload(t, u, path, "It was them", [3]string{"file_delivery_proof", `C:\my "photo".png`, png}, [3]string{"file_buyer_identity", "ü.pdf", "%PDF-1.7"}, [3]string{"file_other", "a.txt", "hello"}, [3]string{"file_nonsense", "b.txt", "x"})
+		if a.Status != http.StatusSeeOther {
+			t.Fatalf("the answer gets %d: %s", a.Status, a.Text())
+		}
+		answered(t, u, o, first, second, viewer)
+	})
+}
+
+var evidenceLink = regexp.MustCompile(`/files/(ev_\w+)`)
+
+func answered(t *testing.T, u harness.Staff, o harness.Client, first, second string, viewer harness.Staff) {
+	t.Helper()
+	claim := o.Get(t, "/claims/"+first)
+	if claim.Text(t, "status") != "under_review" || claim.Text(t, "evidence.0.text") != "It was them" || claim.Text(t, "evidence.1.kind") != "delivery_proof" || claim.Text(t, "evidence.2.file.contentType") != "application/pdf" {
+		t.Errorf("the API tells of the answer %s", claim)
+	}
+	page := u.Page(t, "/disputes/"+first)
+	files := map[string]bool{}
+	for _, found := range evidenceLink.FindAllStringSubmatch(page, -1) {
+		files[found[1]] = true
+	}
+	if len(files) != 3 || strings.Count(page, "<img class") != 1 {
+		t.Errorf("the page has the files %v and %d pictures", files, strings.Count(page, "<img class"))
+	}
+	for file := range files {
+		a := viewer.Ask(t, http.MethodGet, "/disputes/"+first+"/files/"+file, nil)
+		kind, how := a.Header.Get("Content-Type"), a.Header.Get("Content-Disposition")
+		if a.Status != http.StatusOK || a.Header.Get("Content-Security-Policy") != "default-src 'none'; sandbox" || a.Header.Get("X-Content-Type-Options") != "nosniff" || strings.HasPrefix(how, "inline") != (kind == "image/png") {
+			t.Errorf("%s gets %d, %s, %s, %s", file, a.Status, kind, how, a.Header.Get("Content-Security-Policy"))
+		}
+		if a := u.Ask(t, http.MethodGet, "/disputes/"+second+"/files/"+file, nil); a.Status != http.StatusNotFound {
+			t.Errorf("the file of another dispute gets %d", a.Status)
+		}
+	}
+	if !audited(t, u, audit.EvidenceSubmitted) {
+		t.Error("the answer is not in the audit log")
+	}
+	for _, path := range []string{"/disputes/" + second + "/answer", "/disputes/" + second + "/accept"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			if a := viewer.Ask(t, method, path, url.Values{}); a.Status != http.StatusForbidden {
+				t.Errorf("a viewer gets %d from %s %s", a.Status, method, path)
+			}
+		}
+	}
+	if page := viewer.Page(t, "/disputes/"+second); strings.Contains(page, "/accept") || strings.Contains(page, "/answer") {
+		t.Error("a viewer sees buttons")
+	}
+	if text := u.Ask(t, http.MethodGet, "/disputes/"+second+"/accept", nil).Text(); !strings.Contains(text, "cannot be undone") || !strings.Contains(text, "100") {
+		t.Errorf("the question is %s", text)
+	}
+	for range 2 { // a double click
+		u.Do(t, "/disputes/"+second+"/accept")
+	}
+	ended := u.Ask(t, http.MethodGet, "/disputes?tab=ended", nil).Text()
+	if !strings.Contains(ended, "Accepted") || harness.ClaimStatus(t, o, second) != "approved" {
+		t.Errorf("the list of the ended is %s", ended)
+	}
+	if text := u.Ask(t, http.MethodGet, "/disputes/"+second, nil).Text(); !strings.Contains(text, "The customer was paid") {
+		t.Errorf("the page does not tell of the money: %s", text)
+	}
+	if text := u.Ask(t, http.MethodGet, "/disputes?tab=under_review", nil).Text(); !strings.Contains(text, "Under review") || !strings.Contains(text, "Fraud") {
+		t.Errorf("the list of those in review is %s", text)
+	}
+	for path, want := range map[string]int{"/disputes?tab=nonsense": 404, "/disputes/CLM-none": 404, "/disputes.csv?tab=ended": 200} {
+		if a := u.Ask(t, http.MethodGet, path, nil); a.Status != want {
+			t.Errorf("%s gets %d, want %d", path, a.Status, want)
+		}
+	}
+}
+
+// In the browser: a support agent finds the dispute, sends an explanation and a file, and sees both.
+func TestSupportAnswersInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u := o.Staff(t, people.Support)
+	_, claim := o.Dispute(t, true)
+	o.Create(t, `{"amount":42,"paymentMethodId":"sbx_card"}`)
+	refunded := o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
+	refund := o.Refund(t, refunded, `{"amount":30,"reason":"requested_by_customer"}`).Want(t, http.StatusOK).Text(t, "refundId")
+	photo := filepath.Join(t.TempDir(), "delivered.png")
+	harness.Must(t, os.WriteFile(photo, []byte(png), 0o600))
+	tab := u.Tab(t, "/disputes")
+	look(t, tab, "disputes")
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main td[data-label="Amount"] a`), chromedp.WaitVisible(`.steps`)))
+	look(t, tab, "dispute")
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main .actions .primary`), chromedp.WaitVisible(`#f-text`)))
+	look(t, tab, "answer")
+	harness.Must(t, chromedp.Do(tab,
+		chromedp.SendKeys(`#f-text`, "The customer signed for it.\nSee the photo."), chromedp.SetUploadFiles(`#f-file_delivery_proof`, []string{photo}),
+		chromedp.Click(`main form .primary`), chromedp.WaitVisible(`main img.preview`)))
+	text, err := chromedp.Run(tab, chromedp.Text(`main`))
+	harness.Must(t, err)
+	for _, want := range []string{"The customer signed for it.", "Under review", "would be stronger with", "delivered.png"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("after the answer the page does not say %q: %s", want, text)
+		}
+	}
+	width, err := chromedp.Run(tab, chromedp.Evaluate[int64](`document.querySelector('img.preview').naturalWidth`))
+	if err != nil || width != 1 {
+		t.Errorf("the picture is not shown: %d (%v)", width, err)
+	}
+	look(t, tab, "answered")
+	for path, name := range map[string]string{"/disputes?tab=ended": "disputes-empty", "/disputes/" + claim + "/accept": "accept", "/refunds": "refunds", "/refunds/" + refund: "refund", "/refunds?payment=x": "refunds-none"} {
+		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
+		look(t, tab, name)
+	}
+}
