@@ -13,11 +13,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/analytics"
+	"github.com/cascadapay/cascada/internal/dashboard/claims"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/dashboard/sales"
-	"github.com/cascadapay/cascada/internal/dashboard/claims"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
+	"github.com/cascadapay/cascada/internal/dashboard/sales"
 )
 
 // Config is what the dashboard needs.

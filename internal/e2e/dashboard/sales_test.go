@@ -171,7 +171,7 @@ func TestPaymentTellsItsStory(t *testing.T) {
 		if strings.Contains(page, "sandbox-1") {
 			t.Error("a merchant sees the name of a provider account")
 		}
-		boss := o.OperatorUser(t)
+		boss := harness.OperatorUser(t, o)
 		harness.Must(t, s.App.People.Visit(ctx, users.From{Address: "127.0.0.1"}, boss.Cookie, o.Merchant.ID))
 		boss.Shop = u.Shop
 		says(t, "the page that an operator sees", text(boss.Page(t, "/payments/"+id)), "Account sandbox-1")

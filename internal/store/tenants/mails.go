@@ -76,7 +76,7 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 	n := m.About
 	d := noticeDoc{
 		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
-		Key: n.Key, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
+		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
 	}
 	if l := m.Link; l != (pay.LinkNotice{}) {
 		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
@@ -92,7 +92,7 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	}
 	m.About = pay.WalletNotice{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
+		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
 	m.Link = pay.LinkNotice{}
 	if d.Link == "" {
@@ -107,26 +107,6 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 		return err
 	}
 	m.Link = pay.LinkNotice{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
-	return nil
-}
-
-// writeNotice is the content of an e-mail about a wallet.
-func writeNotice(n pay.WalletNotice) string {
-	if n == (pay.WalletNotice{}) {
-		return "{}"
-	}
-	return table.Encode(noticeDoc{n.To, n.Language, n.Merchant, n.Wallet, n.Network, n.Currency, n.Destination, n.Key, table.Micros(n.AddedAt), table.Micros(n.ActiveAt), n.Shop, n.User})
-}
-
-func readNotice(text string, n *pay.WalletNotice) error {
-	var d noticeDoc
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return err
-	}
-	*n = pay.WalletNotice{
-		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
-		Destination: d.Destination, Key: d.Key, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt), Shop: d.Shop, User: d.User,
-	}
 	return nil
 }
 
