@@ -133,7 +133,7 @@ func postgres(t testing.TB) string {
 	}
 	name := fmt.Sprintf("t%d", server.databases.Add(1))
 	ctx := context.Background() // the test's own context has ended when the cleanup runs
-	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY wal_log"); err != nil {
+	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
