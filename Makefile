@@ -21,7 +21,8 @@ HALF := -p $(shell expr '(' 1 + $$(nproc) ')' / 2) -parallel $(shell expr 2 '*' 
 # In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
 # finds nothing, and takes five to ten times as long.
 LONELY := ./internal/simulation ./internal/arch
-RACED = $$($(GO) list ./... | grep -vE '/internal/(simulation|arch)$$')
+# The two that last longest begin first.
+RACED = ./cmd/cascada ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store)|cmd/cascada)$$')
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -41,8 +42,8 @@ run: build ## start the service on SQLite with a demo merchant
 	./bin/cascada serve --allow-private-webhooks
 
 .PHONY: test
-test: tools lint ## install what tests need, lint, and run everything, with the race detector
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target raced spec worlds plain
+test: tools lint build ## install what tests need, lint, and run everything, with the race detector
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced spec worlds plain
 
 # These two run at a time in make test, the second beside the tests of cmd/cascada, which wait for processes
 # most of their time. End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the
