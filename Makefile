@@ -12,11 +12,17 @@ RACE := -race -gcflags=all=-d=checkptr=0 -gcflags='modernc.org/sqlite/lib=$(PLAI
 # All that runs without the detector is built with the same flags, those of make build: with others
 # every package would be compiled again.
 ALIKE = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
-# End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the store
-# the code is the same, and the store's own tests have the detector on both (make race has all).
-# A test waits for a disk, a browser or a clock as long as it computes; and the tests of cmd/cascada wait
-# for processes most of their time, so that one package more than there are processors runs at a time.
-PARALLEL := -p $(shell expr 1 + $$(nproc)) -parallel $(shell expr 2 '*' $$(nproc))
+# make lint has vetted everything, the tests too: go test would vet each package again.
+TEST := $(GO) test -vet=off
+# A test waits for a disk, a browser or a clock as long as it computes, so that twice as many as there are
+# processors run at a time, in one package for each processor; `make test` has the other half beside these.
+PARALLEL := -p $(shell nproc) -parallel $(shell expr 2 '*' $$(nproc))
+HALF := -p $(shell expr '(' 1 + $$(nproc) ')' / 2) -parallel $(shell expr 2 '*' $$(nproc))
+# In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
+# finds nothing, and takes five to ten times as long.
+LONELY := ./internal/simulation ./internal/arch
+# The two that last longest begin first.
+RACED = ./cmd/cascada ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store)|cmd/cascada)$$')
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -36,14 +42,21 @@ run: build ## start the service on SQLite with a demo merchant
 	./bin/cascada serve --allow-private-webhooks
 
 .PHONY: test
-test: tools lint spec worlds ## install what tests need, lint, and run everything, with the race detector
-	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -v /internal/simulation$$)
-	$(ALIKE) E2E_ENGINE=postgres $(GO) test $(PARALLEL) -timeout 10m ./internal/e2e/...
+test: tools lint build ## install what tests need, lint, and run everything, with the race detector
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced spec worlds plain
 
-# In a world one goroutine moves at a time: the race detector finds nothing, and takes ten times as long.
+# These two run at a time in make test, the second beside the tests of cmd/cascada, which wait for processes
+# most of their time. End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the
+# store the code is the same, and the store's own tests have the detector on both (make race has all).
+.PHONY: raced plain
+raced:
+	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
+plain:
+	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(HALF) -timeout 15m ./internal/e2e/...
+
 .PHONY: worlds
-worlds: ## simulate bad days (docs/TESTING.md)
-	$(ALIKE) $(GO) test ./internal/simulation
+worlds: ## simulate bad days (docs/TESTING.md), and check the sources against the rules of the architecture
+	$(ALIKE) $(TEST) $(LONELY)
 
 .PHONY: spec
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
@@ -58,7 +71,7 @@ race: ## run the end-to-end tests on both databases with the detector, and the r
 cost: export COST := $(CURDIR)/bin/cost
 cost: ## run the tests with the detector, and list what each package costs in seconds of processor: bin/cost
 	@mkdir -p bin && rm -f $(COST)
-	E2E_ENGINE=sqlite $(GO) test $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $$($(GO) list ./... | grep -v /internal/simulation$$)
+	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
 	@sort -rn $(COST)
 
 .PHONY: fuzz

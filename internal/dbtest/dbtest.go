@@ -73,7 +73,23 @@ func once(t testing.TB) {
 // for theirs.
 func Each(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	for engine, address := range map[string]func(testing.TB) string{"sqlite": SQLite, "postgres": postgres} {
+	engines(t, SQLite, postgres, test)
+}
+
+// EachEmpty is Each with databases that have nothing in them, whatever Prepare does.
+func EachEmpty(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	engines(t, func(t testing.TB) string { return file(t, nil) }, func(t testing.TB) string {
+		if _, err := preparedDatabase(); err != nil { // that starts the server
+			t.Fatal(err)
+		}
+		return copied(t, "template1")
+	}, test)
+}
+
+func engines(t *testing.T, lite, server func(testing.TB) string, test func(t *testing.T, database string)) {
+	t.Helper()
+	for engine, address := range map[string]func(testing.TB) string{"sqlite": lite, "postgres": server} {
 		if Only == "" || Only == engine {
 			t.Run(engine, func(t *testing.T) {
 				t.Parallel()
@@ -92,6 +108,12 @@ func SQLite(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return file(t, content)
+}
+
+// file returns the address of a file with a content; without one it does not exist yet.
+func file(t testing.TB, content []byte) string {
+	t.Helper()
 	dir, err := os.MkdirTemp(memory(), "cascada-lite")
 	if err != nil {
 		t.Fatal(err)
@@ -131,9 +153,15 @@ func postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return copied(t, original)
+}
+
+// copied returns the address of a copy of a database.
+func copied(t testing.TB, original string) string {
+	t.Helper()
 	name := fmt.Sprintf("t%d", server.databases.Add(1))
 	ctx := context.Background() // the test's own context has ended when the cleanup runs
-	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY wal_log"); err != nil {
+	if err := server.exec(ctx, "CREATE DATABASE "+name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -166,7 +166,7 @@ func TestContractFollowsTheLastOlderProgram(t *testing.T) {
 
 // Commands create a schema in an empty database, or change nothing.
 func TestOnlySomeCommandsChangeTheSchema(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	dbtest.EachEmpty(t, func(t *testing.T, database string) {
 		if _, err := Open(t.Context(), database, Options{Schema: schema.Keep}); !errors.Is(err, engine.ErrOldSchema) {
 			t.Errorf("an empty database: %v", err)
 		}

@@ -243,7 +243,7 @@ func TestCheckReleasesItsSnapshots(t *testing.T) {
 
 // A reader changes nothing, not even the schema of an older database.
 func TestReaderRefusesAnotherSchema(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, database string) {
+	dbtest.EachEmpty(t, func(t *testing.T, database string) {
 		if _, err := check.OpenReader(ctx, database, nil); err == nil {
 			t.Error("an empty database is opened")
 		}

@@ -19,7 +19,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+func TestMain(m *testing.M) {
+	dbtest.Prepare = func(ctx context.Context, database string) error {
+		s, err := store.Open(ctx, database, store.Options{})
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	dbtest.Main(m)
+}
 
 var (
 	ctx  = context.Background()

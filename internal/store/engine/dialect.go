@@ -71,22 +71,26 @@ func (d Dialect) translate(queries []string) map[string]string {
 	return texts
 }
 
+// words are the macros without arguments.
+var words = [...]*strings.Replacer{
+	SQLite: strings.NewReplacer("{for update}", "", "{skip locked d}", "", "{hot}", "", "{concurrently}", "",
+		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		"{tables}", "sqlite_master", "{unless lost}", "TRUE"),
+	// {hot}: room for new versions of a row on its own page, so that an update touches no index.
+	PostgreSQL: strings.NewReplacer("{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
+		"{concurrently}", "CONCURRENTLY",
+		" TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
+		"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))",
+		"{unless lost}", unlessForeseen),
+}
+
 // SQL returns the text for the engine.
 func (d Dialect) SQL(text string) string {
-	words := [...]string{"{for update}", "", "{skip locked d}", "", "{hot}", "", "{concurrently}", "",
-		" TEXT NOT NULL", " TEXT NOT NULL", "{now}", "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
-		"{tables}", "sqlite_master", "{unless lost}", "TRUE"}
-	if d == PostgreSQL {
-		// {hot}: room for new versions of a row on its own page, so that an update
-		// touches no index.
-		words = [...]string{"{for update}", "FOR UPDATE", "{skip locked d}", "FOR UPDATE OF d SKIP LOCKED", "{hot}", " WITH (fillfactor = 40)",
-			"{concurrently}", "CONCURRENTLY",
-			" TEXT NOT NULL", ` TEXT COLLATE "C" NOT NULL`,
-			"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
-			"{tables}", "(SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid))",
-			"{unless lost}", unlessForeseen}
+	text = words[d].Replace(text)
+	if !strings.Contains(text, "{") { // most queries of lists
+		return d.limits(text)
 	}
-	text = strings.NewReplacer(words[:]...).Replace(text)
 	text = partOf.ReplaceAllString(text, "$1 >= $$1 AND $1 < $$2")
 	text = textMacro.ReplaceAllString(text, "<<$1 $2>>") // it may be nested in another macro, so its braces are restored later
 	text = namedAfter.ReplaceAllString(text, "$1 > '$2' || substr($3, 5) || '-' AND $1 < '$2' || substr($3, 5) || '.'")
@@ -112,9 +116,8 @@ func (d Dialect) SQL(text string) string {
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 		text = collate.ReplaceAllString(text, "")
-		text = limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 	}
-	text = d.documents(text)
+	text = d.limits(d.documents(text))
 	before, rest, found := strings.Cut(text, "{rows:")
 	if !found {
 		return text
@@ -136,6 +139,14 @@ func (d Dialect) SQL(text string) string {
 		}
 		return fmt.Sprintf("%s = ANY($%d)", names[1], at+1)
 	})
+}
+
+// limits hands SQLite the arguments of limits in a way that does not change its plan.
+func (d Dialect) limits(text string) string {
+	if d == PostgreSQL {
+		return text
+	}
+	return limited.ReplaceAllString(text, "LIMIT CAST($1 AS INTEGER)")
 }
 
 // documents expands the macros that read a payment's document as text.
