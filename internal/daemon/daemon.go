@@ -81,6 +81,7 @@ type Config struct {
 	Faults map[string]string
 	FX     FX
 	Mail   Mail
+	OIDC   OIDC
 	// Adapters are the providers at which accounts may be opened; nil: all.
 	Adapters []provider.Adapter
 	// DrainDelay is how long Drain still accepts requests while /readyz returns 503, so that a
@@ -140,6 +141,10 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	company, err := c.OIDC.open(c.PublicURL, c.Now)
+	if err != nil {
+		return nil, err
+	}
 	masters, err := masterKeys(ctx, c)
 	if err != nil {
 		return nil, err
@@ -172,7 +177,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks, MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
-		LeaseClock: leases, FX: rates, Mailer: mailer,
+		LeaseClock: leases, FX: rates, Mailer: mailer, Identity: company, IdentityName: c.OIDC.Name,
 		Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
 }

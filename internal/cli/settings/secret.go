@@ -26,6 +26,7 @@ var secrets = []secret{
 	{"fx-url", true, ""}, // it may contain the service's key
 	{"master-key", false, "CASCADA_MASTER_KEY"},
 	{"smtp-password", false, "CASCADA_SMTP_PASSWORD"},
+	{"oidc-client-secret", false, "CASCADA_OIDC_CLIENT_SECRET"},
 }
 
 // level ranks the sources of a value; the highest one wins.
