@@ -22,7 +22,9 @@ type linkView struct {
 }
 
 // linkPath is the address of a link's page.
-func (a *account) linkPath(r *http.Request) string { return frame.Base + "/link/" + r.PathValue("token") }
+func (a *account) linkPath(r *http.Request) string {
+	return frame.Base + "/link/" + r.PathValue("token")
+}
 
 // look finds the link of a page, and whose it is.
 func (a *account) look(r *http.Request) (linkView, people.User, error) {

@@ -242,7 +242,9 @@
   document.addEventListener('htmx:finally:request', (e) => { if (whole(e.detail.ctx)) line(-1); });
   document.addEventListener('htmx:error', () => toast(say('offline')));
   document.addEventListener('htmx:after:request', (e) => { // another build has other assets: its pages are loaded whole
-    const { ctx } = e.detail, build = whole(ctx) && / data-build="(\w+)"/.exec(ctx.text);
+    const { ctx } = e.detail;
+    if (ctx.response.raw.headers.has('HX-Redirect')) return; // an action leads elsewhere: its answer is no page
+    const build = whole(ctx) && / data-build="(\w+)"/.exec(ctx.text);
     if (whole(ctx) && (!build || build[1] !== document.body.dataset.build)) {
       e.preventDefault();
       if (ctx.request.method === 'GET' || ctx.response.raw.redirected) location.href = ctx.response.raw.url; else document.body.innerHTML = ctx.text;
