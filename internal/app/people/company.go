@@ -109,7 +109,11 @@ func (co *Company) Enter(ctx context.Context, from From, sealed, state, code str
 	e, err = base.Decide(func() (Entered, error) {
 		u, err := co.Store.Users.BySubject(ctx, subject)
 		if base.Absent(err) {
-			return co.first(ctx, from, person, subject, q.Next, language)
+			e, joined, err := co.first(ctx, from, person, subject, q.Next, language)
+			if joined { // the page of the invitation is gone
+				q.Next = ""
+			}
+			return e, err
 		}
 		if err != nil || !u.Active() {
 			return Entered{}, base.OrRefuse(err, companyRefused())
@@ -134,30 +138,32 @@ func (co *Company) opened(sealed string) (q question, err error) {
 	return q, nil
 }
 
-// first signs in somebody whose subject nobody has yet.
-func (co *Company) first(ctx context.Context, from From, person identity.Person, subject, next string, language tenant.Language) (Entered, error) {
+// first signs in somebody whose subject nobody has yet. joined is true if an invitation was accepted.
+func (co *Company) first(ctx context.Context, from From, person identity.Person, subject, next string, language tenant.Language) (e Entered, joined bool, err error) {
 	email, err := people.ParseEmail(person.Email)
 	if err != nil {
 		co.people.refused(ctx, from, people.User{}, "company")
-		return Entered{}, problem.New(problem.Forbidden, "your company's sign-in does not say that your e-mail address is verified: ask whoever runs it, or sign in with your password")
+		return e, false, problem.New(problem.Forbidden, "your company's sign-in does not say that your e-mail address is verified: ask whoever runs it, or sign in with your password")
 	}
 	u, err := co.Store.Users.ByEmail(ctx, email)
 	if base.Absent(err) {
-		return co.invited(ctx, from, person, email, subject, next, language)
+		e, err = co.invited(ctx, from, person, email, subject, next, language)
+		return e, err == nil, err
 	}
 	if err != nil {
-		return Entered{}, err
+		return e, false, err
 	}
 	if u.Subject != "" { // the address has passed to somebody else at the company
 		co.people.refused(ctx, from, u, "company")
-		return Entered{}, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
+		return e, false, problem.New(problem.Forbidden, "the user with your e-mail address belongs to another account of your company: sign in with your password, or ask whoever runs the service")
 	}
 	u = u.Know(subject)
 	entries, err := co.people.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserIdentityLinked, u.ID)
 	if err != nil {
-		return Entered{}, err
+		return e, false, err
 	}
-	return co.people.begin(ctx, from, u, u.HasFactor(), pay.Change{Users: []people.User{u}, Audit: entries})
+	e, err = co.people.begin(ctx, from, u, u.HasFactor(), pay.Change{Users: []people.User{u}, Audit: entries})
+	return e, false, err
 }
 
 // invitationPage begins the address of an invitation's page.
