@@ -100,22 +100,6 @@ type Config struct {
 // drainTimeout is how long open requests may take after SIGTERM.
 const drainTimeout = 25 * time.Second
 
-// manyConnections is the default of Connections: some 20 KB each.
-const manyConnections = 8192
-
-// connections is how many client connections may be open: the database, the providers and
-// the webhooks need descriptors too.
-func (c Config) connections() int {
-	n := c.Connections
-	if n == 0 {
-		n = manyConnections
-	}
-	if have := descriptors(); have > 0 {
-		n = min(n, have/2)
-	}
-	return n
-}
-
 // Open returns the use cases over a database, as the commands of the CLI need them. The
 // caller must close it.
 func Open(ctx context.Context, c Config) (*app.App, error) {

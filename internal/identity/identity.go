@@ -27,11 +27,11 @@ const usualTimeout = 10 * time.Second
 type Config struct {
 	Issuer   string // https://login.example.com, as the provider writes it
 	ClientID string
-	Secret   string // "": a public client, which PKCE alone protects
-	Redirect string // where the provider sends the browser back to
-	Now      func() time.Time
-	Timeout  time.Duration // of a call; 0 means 10 seconds
-	Client   *http.Client  // nil: one with the timeout
+	Secret   string           // "": a public client, which PKCE alone protects
+	Redirect string           // where the provider sends the browser back to
+	Now      func() time.Time // the clock; tokens expire by it
+	Timeout  time.Duration    // of a call; 0 means 10 seconds
+	Client   *http.Client     // nil: one with the timeout
 }
 
 // Provider is an identity provider. What it offers is read when it is first needed, so that the service starts
@@ -59,9 +59,6 @@ func New(c Config) (*Provider, error) {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = usualTimeout
-	}
-	if c.Now == nil {
-		c.Now = time.Now
 	}
 	if c.Client == nil {
 		c.Client = &http.Client{Timeout: c.Timeout}

@@ -169,7 +169,7 @@ func HasPassword(address string) bool {
 }
 
 // addresses are settings that should contain no secret, but could.
-var addresses = []string{"smtp-url", "public-url", "otlp-endpoint"}
+var addresses = []string{"smtp-url", "oidc-issuer", "public-url", "otlp-endpoint"}
 
 // withoutSecrets returns the value of a setting with its secrets hidden.
 func withoutSecrets(setting, value string) string {
