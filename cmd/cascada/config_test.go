@@ -109,6 +109,10 @@ webhooks-per-shop: [1, 2]
 		{"database: mysql://x", "no engine that is known"},
 		{"database: postgres://a:geheim@b:x/c", "invalid port"},
 		{"smtp-url: smtp://a@b", "set --mail-from too"},
+		{"oidc-issuer: https://login.example.com", "set --oidc-client-id too"},
+		{"oidc-name: Acme", "set --oidc-issuer too"},
+		{"oidc-issuer: http://login.example.com\noidc-client-id: a", "--oidc-issuer: the issuer is not an https address"},
+		{"oidc-issuer: https://a:geheim@login.example.com\noidc-client-id: a", "--oidc-issuer: the issuer is not an https address"},
 		{"redis: nowhere", "redis: want redis://"},
 		{"fx-url: ftp://x", "the address of the exchange rates must be"},
 		{"rate-limit-logins: -1", "every figure must be above zero"},
@@ -162,12 +166,13 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	redis := u.write(t, "redis", "redis://:"+secret+"@127.0.0.1:1/0")
 	fx := u.write(t, "fx", "https://rates.example.com/v1?key="+secret+"\n")
 	smtp := u.write(t, "smtp", secret+"\n")
-	file := u.write(t, "c.yaml", "database-file: "+database+"\nredis-file: "+redis+"\nfx-url-file: "+fx+"\nsmtp-password-file: "+smtp+"\nsmtp-url: smtp://a@mail.example.com\nmail-from: a@example.com\n")
+	oidc := u.write(t, "oidc", secret+"\n")
+	file := u.write(t, "c.yaml", "database-file: "+database+"\nredis-file: "+redis+"\nfx-url-file: "+fx+"\nsmtp-password-file: "+smtp+"\nsmtp-url: smtp://a@mail.example.com\nmail-from: a@example.com\noidc-issuer: https://login.example.com\noidc-client-id: cascada\noidc-client-secret-file: "+oidc+"\n")
 	credentials := filepath.Join(u.dir, "credentials")
 	if err := os.Mkdir(credentials, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, from := range map[string]string{"database": database, "redis": redis, "fx-url": fx, "smtp-password": smtp} {
+	for name, from := range map[string]string{"database": database, "redis": redis, "fx-url": fx, "smtp-password": smtp, "oidc-client-secret": oidc} {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
@@ -176,10 +181,10 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	}
 	key, _, _ := u.run(t, "master-key", "add", "--print")
 	u.write(t, "credentials/cascada_master-key", key)
-	mail := []string{"CASCADA_SMTP_URL=smtp://a@mail.example.com", "CASCADA_MAIL_FROM=a@example.com"}
+	mail := []string{"CASCADA_SMTP_URL=smtp://a@mail.example.com", "CASCADA_MAIL_FROM=a@example.com", "CASCADA_OIDC_ISSUER=https://login.example.com", "CASCADA_OIDC_CLIENT_ID=cascada"}
 	for name, as := range map[string]user{
 		"file":        u.with("CASCADA_CONFIG=" + file),
-		"variables":   u.with(mail...).with("CASCADA_DATABASE_FILE="+database, "CASCADA_REDIS_FILE="+redis, "CASCADA_FX_URL_FILE="+fx, "CASCADA_SMTP_PASSWORD_FILE="+smtp),
+		"variables":   u.with(mail...).with("CASCADA_DATABASE_FILE="+database, "CASCADA_REDIS_FILE="+redis, "CASCADA_FX_URL_FILE="+fx, "CASCADA_SMTP_PASSWORD_FILE="+smtp, "CASCADA_OIDC_CLIENT_SECRET_FILE="+oidc),
 		"credentials": u.with(mail...).with("CREDENTIALS_DIRECTORY=" + credentials),
 	} {
 		out, log, code := as.run(t, "config", "check")

@@ -41,6 +41,7 @@ type serveCmd struct {
 	feedFlags
 	retentionFlags
 	mailFlags
+	oidcFlags
 	logFlags
 }
 
@@ -79,7 +80,7 @@ func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config
 	config.AllowPrivateWebhooks, config.WebhooksPerShop, config.ProveWebhooks = c.Private, int(c.Webhooks), c.Prove
 	config.Retention = c.retentionFlags.config()
 	config.Mail, config.Version, config.DrainDelay = c.mailFlags.config(), buildVersion(), c.Drain
-	config.Traces, config.Demo = c.Traces, c.Demo
+	config.Traces, config.Demo, config.OIDC = c.Traces, c.Demo, c.oidcFlags.config()
 	return config
 }
 

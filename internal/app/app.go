@@ -31,6 +31,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/app/verification"
+	"github.com/cascadapay/cascada/internal/identity"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -74,7 +75,10 @@ type Config struct {
 	ProveWebhooks bool
 	Sender        *webhook.Sender
 	Mailer        *mail.Sender // nil: no e-mails are sent
-	FX            acquiring.FX
+	// Identity is the company's identity provider, nil for none; IdentityName is what the button to it says.
+	Identity     *identity.Provider
+	IdentityName string
+	FX           acquiring.FX
 	// Retention is how long personal data is kept.
 	Retention privacy.Retention
 	// LeaseClock replaces the database's clock for the leases of nodes, in tests that move it.
@@ -134,6 +138,8 @@ type App struct {
 	Factors        *people.Factors
 	Links          *people.Links
 	Team           *people.Team
+	Passkeys       *people.Passkeys
+	Company        *people.Company
 	Sandbox        *sandbox.Sandbox
 	Requests       *requests.Log
 
@@ -205,6 +211,10 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.People = people.NewPeople(a.Base)
 	a.Factors, a.Links, a.Team = people.NewFactors(a.People), people.NewLinks(a.People, a.Mails), people.NewTeam(a.People)
+	if a.Passkeys, err = people.NewPasskeys(a.People); err != nil {
+		return nil, err
+	}
+	a.Company = people.NewCompany(a.People, a.Links, c.Identity, c.IdentityName)
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.Webhooks.Written, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,

@@ -38,7 +38,8 @@ func (c Config) Check() error {
 	_, rates := c.FX.open()
 	_, order := routing.ParseOrder(c.Routing)
 	_, mailer := c.Mail.open()
-	return errors.Join(append(problems, rates, order, mailer)...)
+	_, company := c.OIDC.open(c.PublicURL, time.Now)
+	return errors.Join(append(problems, rates, order, mailer, company)...)
 }
 
 // checkPauses refuses negative durations.

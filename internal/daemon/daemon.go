@@ -81,6 +81,7 @@ type Config struct {
 	Faults map[string]string
 	FX     FX
 	Mail   Mail
+	OIDC   OIDC
 	// Adapters are the providers at which accounts may be opened; nil: all.
 	Adapters []provider.Adapter
 	// DrainDelay is how long Drain still accepts requests while /readyz returns 503, so that a
@@ -98,22 +99,6 @@ type Config struct {
 
 // drainTimeout is how long open requests may take after SIGTERM.
 const drainTimeout = 25 * time.Second
-
-// manyConnections is the default of Connections: some 20 KB each.
-const manyConnections = 8192
-
-// connections is how many client connections may be open: the database, the providers and
-// the webhooks need descriptors too.
-func (c Config) connections() int {
-	n := c.Connections
-	if n == 0 {
-		n = manyConnections
-	}
-	if have := descriptors(); have > 0 {
-		n = min(n, have/2)
-	}
-	return n
-}
 
 // Open returns the use cases over a database, as the commands of the CLI need them. The
 // caller must close it.
@@ -137,6 +122,10 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		return nil, err
 	}
 	mailer, err := c.Mail.open()
+	if err != nil {
+		return nil, err
+	}
+	company, err := c.OIDC.open(c.PublicURL, c.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +161,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks, MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
-		LeaseClock: leases, FX: rates, Mailer: mailer,
+		LeaseClock: leases, FX: rates, Mailer: mailer, Identity: company, IdentityName: c.OIDC.Name,
 		Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
 }

@@ -66,3 +66,19 @@ func openLimits(ctx context.Context, l *Limits, log *slog.Logger) (limits *gate.
 	}
 	return limits, shared, nil
 }
+
+// manyConnections is the default of Connections: some 20 KB each.
+const manyConnections = 8192
+
+// connections is how many client connections may be open: the database, the providers and
+// the webhooks need descriptors too.
+func (c Config) connections() int {
+	n := c.Connections
+	if n == 0 {
+		n = manyConnections
+	}
+	if have := descriptors(); have > 0 {
+		n = min(n, have/2)
+	}
+	return n
+}

@@ -169,14 +169,17 @@ func (pl *People) failed(ctx context.Context, from From, u people.User, what str
 
 // begin writes a new sign-in of a user, with a change that belongs to it.
 func (pl *People) begin(ctx context.Context, from From, u people.User, waiting bool, change pay.Change) (Entered, error) {
+	return pl.write(ctx, from, u, people.SignIn{Waiting: waiting}, change)
+}
+
+// write completes a new sign-in and writes it, with a change that belongs to it.
+func (pl *People) write(ctx context.Context, from From, u people.User, s people.SignIn, change pay.Change) (Entered, error) {
 	now := pl.Now()
 	token := id.Secret(tokenPrefix)
-	s := people.SignIn{
-		ID: pl.NewID(people.SignInPrefix, now), Version: 1, User: u.ID, Hash: pl.Vault.Hash(token), Address: from.Address, Agent: from.agent(),
-		Waiting: waiting, CreatedAt: now, SeenAt: now, EndsAt: now.Add(people.SignInLife),
-	}
+	s.ID, s.Version, s.User, s.Hash = pl.NewID(people.SignInPrefix, now), 1, u.ID, pl.Vault.Hash(token)
+	s.Address, s.Agent, s.CreatedAt, s.SeenAt, s.EndsAt = from.Address, from.agent(), now, now, now.Add(people.SignInLife)
 	change.SignIns = append(change.SignIns, s)
-	if !waiting {
+	if !s.Waiting {
 		entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserSignedIn, s.ID)
 		if err != nil {
 			return Entered{}, err
@@ -190,21 +193,28 @@ func (pl *People) begin(ctx context.Context, from From, u people.User, waiting b
 const mostMerchants = 50
 
 // ofMerchants returns entries about a user for the audit log of each merchant, or of the operator if the user
-// is none's.
-func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, act audit.Act, object string) ([]audit.Entry, error) {
+// is none's. more are pairs of names and values for the details.
+func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, act audit.Act, object string, more ...string) ([]audit.Entry, error) {
 	list, err := pl.Store.Memberships.Of(ctx, user)
 	if err != nil {
 		return nil, err
+	}
+	details := func() map[string]string {
+		d := map[string]string{"user": user}
+		for i := 0; i+1 < len(more); i += 2 {
+			d[more[i]] = more[i+1]
+		}
+		return d
 	}
 	var entries []audit.Entry
 	for i, m := range list {
 		if i == mostMerchants {
 			break
 		}
-		entries = append(entries, pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, object, map[string]string{"user": user})...)
+		entries = append(entries, pl.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, object, details())...)
 	}
 	if len(entries) == 0 {
-		entries = pl.Audited(by, tenant.Scope{Live: true}, act, object, map[string]string{"user": user})
+		entries = pl.Audited(by, tenant.Scope{Live: true}, act, object, details())
 	}
 	return entries, nil
 }
@@ -221,7 +231,12 @@ func (pl *People) refused(ctx context.Context, from From, u people.User, what st
 	if _, may := pl.Quiet.Say("sign-in "+u.ID, refusalsEvery); !may {
 		return
 	}
-	entries, err := pl.ofMerchants(ctx, from.system(), u.ID, audit.UserSignInRefused, u.ID)
+	pl.tellRefused(ctx, from, u)
+}
+
+// tellRefused audits a refused sign-in of a user. more are pairs of names and values for the details.
+func (pl *People) tellRefused(ctx context.Context, from From, u people.User, more ...string) {
+	entries, err := pl.ofMerchants(ctx, from.system(), u.ID, audit.UserSignInRefused, u.ID, more...)
 	if err == nil {
 		err = pl.Store.Commit(ctx, pay.Change{Audit: entries})
 	}

@@ -26,6 +26,7 @@ var secrets = []secret{
 	{"fx-url", true, ""}, // it may contain the service's key
 	{"master-key", false, "CASCADA_MASTER_KEY"},
 	{"smtp-password", false, "CASCADA_SMTP_PASSWORD"},
+	{"oidc-client-secret", false, "CASCADA_OIDC_CLIENT_SECRET"},
 }
 
 // level ranks the sources of a value; the highest one wins.
@@ -168,7 +169,7 @@ func HasPassword(address string) bool {
 }
 
 // addresses are settings that should contain no secret, but could.
-var addresses = []string{"smtp-url", "public-url", "otlp-endpoint"}
+var addresses = []string{"smtp-url", "oidc-issuer", "public-url", "otlp-endpoint"}
 
 // withoutSecrets returns the value of a setting with its secrets hidden.
 func withoutSecrets(setting, value string) string {

@@ -35,6 +35,12 @@ func Register(site *frame.Site) error {
 	site.HandleOpen("POST /sign-in", a.enter)
 	site.HandleOpen("GET /sign-in/code", a.code)
 	site.HandleOpen("POST /sign-in/code", a.prove)
+	site.HandleOpen("POST /sign-in/passkey", a.enterByPasskey)
+	site.HandleOpen("POST /sign-in/passkey/challenge", a.askAny)
+	site.HandleOpen("POST /sign-in/code/passkey", a.proveByPasskey)
+	site.HandleOpen("POST /sign-in/code/challenge", a.askWaiting)
+	site.HandleOpen("GET /sign-in/company", a.toCompany)
+	site.HandleOpen("GET /sign-in/company/back", a.fromCompany)
 	site.HandleOpen("GET /forgot", a.forgot)
 	site.HandleOpen("POST /forgot", a.send)
 	site.HandleOpen("GET /link/{token}", a.link)
@@ -46,10 +52,16 @@ func Register(site *frame.Site) error {
 	site.HandleOwn("GET /profile/app", a.newApp)
 	site.HandleOwn("POST /profile/app", a.addApp)
 	site.HandleOwn("POST /profile/app/remove", a.dropApp)
+	site.HandleOwn("GET /profile/passkeys/new", a.newPasskey)
+	site.HandleOwn("POST /profile/passkeys", a.addPasskey)
+	site.HandleOwn("POST /profile/passkeys/challenge", a.askNew)
+	site.HandleOwn("POST /profile/passkeys/remove", a.dropPasskey)
 	site.HandleOwn("POST /profile/recovery", a.recovery)
 	site.HandleOwn("POST /profile/sign-ins/end", a.endSignIn)
 	site.HandleOwn("GET /again", a.again)
 	site.HandleOwn("POST /again", a.proveAgain)
+	site.HandleOwn("POST /again/passkey", a.proveAgainByPasskey)
+	site.HandleOwn("POST /again/challenge", a.askAgain)
 	return nil
 }
 
@@ -84,6 +96,29 @@ type form struct {
 	Name  string
 	Wrong map[string]string // by field
 	Error string            // of the whole form
+	ways
+}
+
+// ways are the other ways to sign in, or to give the second factor.
+type ways struct {
+	Passkey passkeyForm
+	Codes   bool   // the user has an app for codes
+	Company bool   // there is a company's identity provider
+	Button  string // what the button to it says, "" for the usual text
+}
+
+// openly are the ways to sign in.
+func (a *account) openly() ways {
+	return ways{Passkey: a.passkeyForm("sign-in", "/sign-in/passkey", "/sign-in/passkey/challenge"), Company: a.App.Company.On(), Button: a.App.Company.Name()}
+}
+
+// second are the ways to give the second factor of a sign-in that waits for it.
+func (a *account) second(u people.User) ways {
+	w := ways{Codes: u.TOTP.Secret != ""}
+	if len(u.Passkeys) > 0 {
+		w.Passkey = a.passkeyForm("prove", "/sign-in/code/passkey", "/sign-in/code/challenge")
+	}
+	return w
 }
 
 // failed shows a form again, with what was wrong, or returns an error that is not the visitor's.
@@ -94,7 +129,7 @@ func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	}
 	status := shown.Code.Shown().Status
 	if f.Wrong = frame.FieldErrors(err); f.Wrong == nil {
-		f.Error = shown.Message
+		f.Error = frame.Sentence(shown.Message)
 	}
 	return a.room.ShowStatus(w, r, v, status, page, f)
 }
@@ -108,7 +143,7 @@ func (a *account) signIn(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if !errors.Is(err, users.ErrSignedOut) {
 		return err
 	}
-	return a.room.Show(w, r, nil, "signin", form{Next: r.FormValue("next")})
+	return a.room.Show(w, r, nil, "signin", form{Next: r.FormValue("next"), ways: a.openly()})
 }
 
 func (a *account) enter(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -119,7 +154,7 @@ func (a *account) enter(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	})
 	if err != nil {
-		return a.failed(w, r, nil, "signin", err, form{Next: r.FormValue("next"), Email: email})
+		return a.failed(w, r, nil, "signin", err, form{Next: r.FormValue("next"), Email: email, ways: a.openly()})
 	}
 	a.entered(w, r, e)
 	return nil
@@ -153,7 +188,7 @@ func (a *account) code(w http.ResponseWriter, r *http.Request, _ *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	return a.room.Show(w, r, nil, "code", form{Next: r.FormValue("next"), Email: u.Email})
+	return a.room.Show(w, r, nil, "code", form{Next: r.FormValue("next"), Email: u.Email, ways: a.second(u)})
 }
 
 func (a *account) prove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -171,7 +206,7 @@ func (a *account) prove(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	})
 	if err != nil {
-		return a.failed(w, r, nil, "code", err, form{Next: r.FormValue("next"), Email: u.Email})
+		return a.failed(w, r, nil, "code", err, form{Next: r.FormValue("next"), Email: u.Email, ways: a.second(u)})
 	}
 	a.entered(w, r, e)
 	return nil

@@ -21,13 +21,18 @@ type linkView struct {
 	Language tenant.Language
 }
 
+// linkPath is the address of a link's page.
+func (a *account) linkPath(r *http.Request) string {
+	return frame.Base + "/link/" + r.PathValue("token")
+}
+
 // look finds the link of a page, and whose it is.
 func (a *account) look(r *http.Request) (linkView, people.User, error) {
 	l, u, err := a.App.Links.Link(r.Context(), r.PathValue("token"))
 	if err != nil {
 		return linkView{}, u, err
 	}
-	view := linkView{Kind: l.Kind, Known: u.ID != "", Role: l.Role, form: form{Email: l.Email}}
+	view := linkView{Kind: l.Kind, Known: u.ID != "", Role: l.Role, form: form{Email: l.Email, Next: a.linkPath(r), ways: a.openly()}}
 	if u.ID != "" {
 		view.Email = u.Email
 	}
@@ -58,7 +63,7 @@ func (a *account) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		return err
 	}
 	if view.Kind == people.Invitation && view.Known && !view.Signed {
-		a.Go(w, r, a.At("/sign-in?next=/dashboard/link/"+r.PathValue("token")))
+		a.Go(w, r, a.At("/sign-in?next="+a.linkPath(r)))
 		return nil
 	}
 	e, err := a.use(r, v, view, u)

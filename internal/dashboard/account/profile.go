@@ -20,19 +20,20 @@ type profileView struct {
 	form
 	User    people.User
 	SignIns []people.SignIn
-	Codes   []string // new recovery codes, shown once
+	Most    bool // the user has as many passkeys as there may be
 }
 
 func (a *account) profile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return a.showProfile(w, r, v, http.StatusOK, form{Name: v.User.Name}, nil)
+	return a.showProfile(w, r, v, http.StatusOK, form{Name: v.User.Name})
 }
 
-func (a *account) showProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form, codes []string) error {
+func (a *account) showProfile(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form) error {
 	list, err := a.App.People.SignIns(r.Context(), v.User.ID)
 	if err != nil {
 		return err
 	}
-	return a.room.ShowStatus(w, r, v, status, "profile", profileView{f, v.User, list, codes})
+	f.Passkey = a.passkeyForm("add", "", "")
+	return a.room.ShowStatus(w, r, v, status, "profile", profileView{f, v.User, list, len(v.User.Passkeys) >= people.MostPasskeys})
 }
 
 // wrongProfile shows the profile with what was wrong in one of its forms.
@@ -41,7 +42,7 @@ func (a *account) wrongProfile(w http.ResponseWriter, r *http.Request, v *frame.
 	if wrong == nil {
 		return err
 	}
-	return a.showProfile(w, r, v, http.StatusBadRequest, form{Name: name, Wrong: wrong}, nil)
+	return a.showProfile(w, r, v, http.StatusBadRequest, form{Name: name, Wrong: wrong})
 }
 
 func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -130,10 +131,15 @@ func (a *account) showCodes(w http.ResponseWriter, r *http.Request, v *frame.Vis
 
 // fresh reports whether the user may change second factors now: who has one must have given it just now.
 func (a *account) fresh(w http.ResponseWriter, r *http.Request, v *frame.Visit) bool {
+	return a.freshFor(w, r, v, "/profile")
+}
+
+// freshFor is fresh, and leads to another page once the factor is given.
+func (a *account) freshFor(w http.ResponseWriter, r *http.Request, v *frame.Visit, next string) bool {
 	if !v.User.HasFactor() || v.SignIn.Fresh(a.App.Now()) {
 		return true
 	}
-	a.Go(w, r, a.At("/again?next=/dashboard/profile"))
+	a.Go(w, r, a.At("/again?next=/dashboard"+next))
 	return false
 }
 
@@ -172,15 +178,24 @@ func (a *account) endSignIn(w http.ResponseWriter, r *http.Request, v *frame.Vis
 // again asks a user for the second factor once more, before something that moves money out.
 func (a *account) again(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !v.User.HasFactor() {
-		return a.room.Show(w, r, v, "nofactor", form{Next: r.FormValue("next")})
+		return a.room.Show(w, r, v, "nofactor", form{Next: r.FormValue("next"), ways: ways{Passkey: a.passkeyForm("add", "", "")}})
 	}
-	return a.room.Show(w, r, v, "again", form{Next: r.FormValue("next"), Email: v.User.Email})
+	return a.room.Show(w, r, v, "again", a.onceMore(r, v, nil))
+}
+
+// onceMore is the form of again.
+func (a *account) onceMore(r *http.Request, v *frame.Visit, wrong map[string]string) form {
+	f := form{Next: r.FormValue("next"), Email: v.User.Email, Wrong: wrong, ways: a.second(v.User)}
+	if f.Passkey.Host != "" {
+		f.Passkey = a.passkeyForm("prove", "/again/passkey", "/again/challenge")
+	}
+	return f
 }
 
 func (a *account) proveAgain(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	err := a.Prove(w, r, v, r.FormValue("code"))
 	if wrong := frame.FieldErrors(err); wrong != nil {
-		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", form{Next: r.FormValue("next"), Email: v.User.Email, Wrong: wrong})
+		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", a.onceMore(r, v, wrong))
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	if !errors.As(err, &shown) || shown.Code == problem.Internal {
 		return trouble{Kind: "fault", Request: web.RequestID(r.Context()), Status: http.StatusInternalServerError}
 	}
-	t := trouble{Kind: "bad", Message: sentence(shown.Message), Status: shown.Code.Shown().Status}
+	t := trouble{Kind: "bad", Message: Sentence(shown.Message), Status: shown.Code.Shown().Status}
 	switch t.Status {
 	case 0:
 		t.Status = http.StatusBadRequest
@@ -70,8 +70,8 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	return t
 }
 
-// sentence is a message with a capital letter: the API's begin with a small one.
-func sentence(message string) string {
+// Sentence is a message with a capital letter: the API's begin with a small one.
+func Sentence(message string) string {
 	first, size := utf8.DecodeRuneInString(message)
 	if size == 0 {
 		return ""
@@ -88,10 +88,10 @@ func FieldErrors(err error) map[string]string {
 	}
 	wrong := map[string]string{}
 	if shown.Param != "" {
-		wrong[shown.Param] = sentence(shown.Message)
+		wrong[shown.Param] = Sentence(shown.Message)
 	}
 	for _, issue := range shown.Details.Issues {
-		wrong[issue.Path] = sentence(issue.Message)
+		wrong[issue.Path] = Sentence(issue.Message)
 	}
 	if len(wrong) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func EndBrowser() {
 	}
 }
 
-// Browser returns a new tab that shares nothing with other tabs. In it, no host but 127.0.0.1
+// Browser returns a new tab that shares nothing with other tabs. In it, no host but 127.0.0.1 and localhost
 // resolves.
 func Browser(t *testing.T) context.Context {
 	t.Helper()
@@ -37,7 +37,7 @@ func Browser(t *testing.T) context.Context {
 			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
 			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
-			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"),
 			chromedp.WSURLReadTimeout(time.Minute))
 		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		chromium.ctx, chromium.end = chromedp.NewContext(parent)

@@ -143,6 +143,7 @@ const (
 	UserSignedIn        Act = "user.signed_in"
 	UserSignInRefused   Act = "user.sign_in_refused" // the user is known, but what was sent is wrong
 	UserSignInEnded     Act = "user.sign_in_ended"   // signed out, by the user or by somebody who may
+	UserIdentityLinked  Act = "user.identity_linked" // to an account at the company's identity provider
 	LinkCreated         Act = "link.created"         // an invitation, or a link to sign in or to choose a password
 	LinkWithdrawn       Act = "link.withdrawn"
 	MerchantVisited     Act = "merchant.visited" // an operator looks at the merchant's pages

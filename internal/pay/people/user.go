@@ -27,23 +27,17 @@ type User struct {
 	TOTP      TOTP     // the app that shows codes
 	Recovery  []string // keyed hashes of the recovery codes that are left
 	Passkeys  []Passkey
-	Failures  int       // wrong passwords and codes since the last right one
-	LockedTo  time.Time // until then none is accepted; zero: it is not locked
-	Subject   string    // issuer and subject at the company's identity provider; "": none
+	// Challenged is when the newest challenge was made that one of the user's passkeys answered (WebAuthn).
+	Challenged time.Time
+	Failures   int       // wrong passwords and codes since the last right one
+	LockedTo   time.Time // until then none is accepted; zero: it is not locked
+	Subject    string    // keyed hash of issuer and subject at the company's identity provider; "": none
 }
 
 // TOTP is an app that shows a code every 30 seconds (RFC 6238).
 type TOTP struct {
 	Secret string // in base 32; "": the user has none
 	Step   int64  // the last one whose code was used: a code works once
-}
-
-// Passkey is a key that a user's device or browser holds (WebAuthn).
-type Passkey struct {
-	Name       string
-	Credential []byte // what the library keeps of it, in JSON
-	CreatedAt  time.Time
-	UsedAt     time.Time
 }
 
 // ParseEmail reads the e-mail address of a user.

@@ -42,9 +42,11 @@ type userDoc struct {
 	Passkeys []passkeyDoc    `json:"passkeys,omitempty"`
 	Failures int             `json:"failures,omitempty"`
 	LockedTo int64           `json:"lockedTo,omitempty"`
+	Answered int64           `json:"challenged,omitempty"`
 }
 
 type passkeyDoc struct {
+	ID         string `json:"id"`
 	Name       string `json:"name"`
 	Credential []byte `json:"credential"`
 	CreatedAt  int64  `json:"createdAt"`
@@ -52,9 +54,9 @@ type passkeyDoc struct {
 }
 
 func writeUser(p table.Personal, u *people.User) string {
-	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo)}
+	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo), Answered: table.Micros(u.Challenged)}
 	for _, k := range u.Passkeys {
-		d.Passkeys = append(d.Passkeys, passkeyDoc{k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
+		d.Passkeys = append(d.Passkeys, passkeyDoc{k.ID, k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
 	}
 	return p.Seal(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
 }
@@ -69,9 +71,9 @@ func readUser(p table.Personal, text string, u *people.User) error {
 		return err
 	}
 	u.Name, u.Language, u.Password, u.TOTP, u.Recovery = d.Name, d.Language, d.Password, people.TOTP{Secret: d.Secret, Step: d.Step}, d.Recovery
-	u.Passkeys, u.Failures, u.LockedTo = nil, d.Failures, table.FromMicros(d.LockedTo)
+	u.Passkeys, u.Failures, u.LockedTo, u.Challenged = nil, d.Failures, table.FromMicros(d.LockedTo), table.FromMicros(d.Answered)
 	for _, k := range d.Passkeys {
-		u.Passkeys = append(u.Passkeys, people.Passkey{Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})
+		u.Passkeys = append(u.Passkeys, people.Passkey{ID: k.ID, Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})
 	}
 	return nil
 }

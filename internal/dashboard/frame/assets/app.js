@@ -258,7 +258,22 @@
     if (ctx.request?.headers?.['HX-History-Restore-Request'] || ctx.request?.anchor) return;
     scrollTo(0, 0);
   });
-  const dress = (from) => { localTimes(from); charts(from); };
+  // Passkeys. Their script is loaded when a page has the first form for one.
+  let passkeyScript;
+  const passkeys = async (from) => {
+    const forms = $$('form[data-passkey]:not([data-ready])', from);
+    if (!forms.length) return;
+    forms.forEach((form) => { form.dataset.ready = 'yes'; });
+    await (passkeyScript ||= new Promise((resolve, reject) => {
+      const script = document.createElement('script');
+      script.src = document.body.dataset.passkeys;
+      script.onload = resolve;
+      script.onerror = reject;
+      document.head.append(script);
+    }));
+    forms.forEach((form) => window.cascadaPasskey(form, say));
+  };
+  const dress = (from) => { localTimes(from); charts(from); passkeys(from); };
   document.addEventListener('htmx:after:process', (e) => dress(e.target.closest ? e.target : document));
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => dress(document)); else dress(document);
 })();

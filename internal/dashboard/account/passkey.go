@@ -1,0 +1,212 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// passkeyForm is a form that a passkey answers. Its script is frame/assets/passkey.js.
+type passkeyForm struct {
+	Kind      string // sign-in, prove or add
+	Host      string // that the page must have; "": there are no passkeys here
+	Elsewhere string // where to open the page if its host is an IP address, "" for nowhere
+	Action    string // path of the form, below the dashboard
+	Challenge string // path of the challenge
+}
+
+func (a *account) passkeyForm(kind, action, challenge string) passkeyForm {
+	return passkeyForm{kind, a.App.Passkeys.Host(), a.App.Passkeys.Elsewhere(), frame.Base + action, frame.Base + challenge}
+}
+
+// challengeCookie is the name of the cookie of a challenge.
+const challengeCookie = "passkey"
+
+// keep puts a secret of a few minutes into the browser; "" removes it. No script reads it.
+func (a *account) keep(w http.ResponseWriter, name, value string, seconds int, site http.SameSite) {
+	if value == "" {
+		seconds = -1
+	}
+	http.SetCookie(w, &http.Cookie{Name: a.cookieName(name), Value: value, Path: "/", MaxAge: seconds, Secure: a.Secure(), HttpOnly: true, SameSite: site})
+}
+
+// cookieName is the name of a cookie. On https no other site of the domain can set it.
+func (a *account) cookieName(name string) string {
+	if a.Secure() {
+		return "__Host-cascada-" + name
+	}
+	return "cascada_" + name
+}
+
+// kept is what keep put into the browser. It is removed: it is used once.
+func (a *account) kept(w http.ResponseWriter, r *http.Request, name string, site http.SameSite) string {
+	c, err := r.Cookie(a.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	a.keep(w, name, "", 0, site)
+	return c.Value
+}
+
+// ask sends a challenge: its options to the script, and the rest into the cookie.
+func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error {
+	if err != nil {
+		return err
+	}
+	a.keep(w, challengeCookie, c.Sealed, int(people.ChallengeLife.Seconds()), http.SameSiteStrictMode)
+	text, err := json.Marshal(c.Options)
+	if err != nil {
+		return err
+	}
+	frame.Secure(w.Header())
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the visitor may have left
+	return nil
+}
+
+// answered is the cookie of a challenge.
+func (a *account) answered(w http.ResponseWriter, r *http.Request) string {
+	return a.kept(w, r, challengeCookie, http.SameSiteStrictMode)
+}
+
+func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
+	c, err := a.App.Passkeys.ToSignIn()
+	return a.ask(w, c, err)
+}
+
+func (a *account) enterByPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	sealed := a.answered(w, r)
+	var e users.Entered
+	err := a.Try(w, r, "passkey "+v.Address, func(ctx context.Context) (err error) {
+		e, err = a.App.Passkeys.SignIn(ctx, v.From(r), sealed, r.FormValue("answer"))
+		return err
+	})
+	if err != nil {
+		return a.failed(w, r, nil, "signin", err, form{Next: r.FormValue("next"), ways: a.openly()})
+	}
+	a.entered(w, r, e)
+	return nil
+}
+
+func (a *account) askWaiting(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	s, u, err := a.App.People.Known(r.Context(), a.Token(r))
+	if err == nil && !s.Waiting {
+		err = users.ErrSignedOut
+	}
+	if err != nil {
+		return err
+	}
+	c, err := a.App.Passkeys.ToProve(s, u)
+	return a.ask(w, c, err)
+}
+
+func (a *account) proveByPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	u, err := a.waiting(r)
+	if errors.Is(err, users.ErrSignedOut) {
+		a.Go(w, r, a.At("/sign-in")+a.Carry(r))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e, err := a.provedBy(w, r, v, u.ID)
+	if err != nil {
+		return a.failed(w, r, nil, "code", err, form{Next: r.FormValue("next"), Email: u.Email, ways: a.second(u)})
+	}
+	a.entered(w, r, e)
+	return nil
+}
+
+// provedBy gives the second factor with the passkey that answered.
+func (a *account) provedBy(w http.ResponseWriter, r *http.Request, v *frame.Visit, user string) (e users.Entered, err error) {
+	sealed := a.answered(w, r)
+	err = a.Try(w, r, user, func(ctx context.Context) (err error) {
+		e, err = a.App.Passkeys.Prove(ctx, v.From(r), a.Token(r), sealed, r.FormValue("answer"))
+		return err
+	})
+	return e, err
+}
+
+func (a *account) askAgain(w http.ResponseWriter, _ *http.Request, v *frame.Visit) error {
+	c, err := a.App.Passkeys.ToProve(v.SignIn, v.User)
+	return a.ask(w, c, err)
+}
+
+func (a *account) proveAgainByPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	e, err := a.provedBy(w, r, v, v.User.ID)
+	if wrong := frame.FieldErrors(err); wrong != nil {
+		return a.room.ShowStatus(w, r, v, http.StatusUnauthorized, "again", a.onceMore(r, v, wrong))
+	}
+	if err != nil {
+		return err
+	}
+	a.SignedIn(w, e)
+	a.Go(w, r, a.Next(r))
+	return nil
+}
+
+// passkeyPage is the page to add a passkey.
+const passkeyPage = "/profile/passkeys/new"
+
+func (a *account) newPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.freshFor(w, r, v, passkeyPage) {
+		return nil
+	}
+	return a.showPasskey(w, r, v, http.StatusOK, form{})
+}
+
+func (a *account) showPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form) error {
+	f.Passkey = a.passkeyForm("add", "/profile/passkeys", "/profile/passkeys/challenge")
+	return a.room.ShowStatus(w, r, v, status, "passkey", f)
+}
+
+// askNew is for the script of the page to add a passkey.
+func (a *account) askNew(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.freshFor(w, r, v, passkeyPage) {
+		return nil
+	}
+	c, err := a.App.Passkeys.ToAdd(v.SignIn, v.User)
+	return a.ask(w, c, err)
+}
+
+func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.freshFor(w, r, v, passkeyPage) {
+		return nil
+	}
+	name, sealed := r.FormValue("name"), a.answered(w, r)
+	codes, err := a.App.Passkeys.Add(r.Context(), v.From(r), v.SignIn, sealed, name, r.FormValue("answer"))
+	if shown, ok := errors.AsType[*problem.Error](err); ok {
+		f := form{Name: name, Wrong: frame.FieldErrors(err)}
+		if f.Wrong == nil {
+			f.Error = frame.Sentence(shown.Message)
+		}
+		return a.showPasskey(w, r, v, shown.Code.Shown().Status, f)
+	}
+	if err != nil {
+		return err
+	}
+	if codes != nil {
+		return a.showCodes(w, r, v, codes)
+	}
+	frame.Flash(w, "passkey_added")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
+
+func (a *account) dropPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.fresh(w, r, v) {
+		return nil
+	}
+	if err := a.App.Passkeys.Drop(r.Context(), v.From(r), v.User.ID, r.FormValue("id")); err != nil {
+		return err
+	}
+	frame.Flash(w, "passkey_removed")
+	a.Go(w, r, a.At("/profile"))
+	return nil
+}
