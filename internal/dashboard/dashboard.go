@@ -12,6 +12,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/account"
+	"github.com/cascadapay/cascada/internal/dashboard/console"
+	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 )
 
@@ -39,7 +41,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, console.Register, accounts.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (ks *Keys) Create(ctx context.Context, n NewKey) (string, error) {
 			key.Rights = []tenant.Right{tenant.RightWithdrawals}
 		}
 	}
-	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyCreated, key)})
+	return raw, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(ks.Self(), audit.KeyCreated, key)})
 }
 
 func (n NewKey) check() error {
@@ -125,7 +125,7 @@ func (ks *Keys) Rotate(ctx context.Context, name string, grace time.Duration) (r
 		old.RevokedAt = now
 	}
 	err = ks.Store.Commit(ctx, pay.Change{
-		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(audit.KeyCreated, key), ks.AuditKey(audit.KeyRevoked, old)...),
+		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(ks.Self(), audit.KeyCreated, key), ks.AuditKey(ks.Self(), audit.KeyRevoked, old)...),
 	})
 	ks.forgetKey(old)
 	return raw, key, err
@@ -186,7 +186,7 @@ func (ks *Keys) endKey(ctx context.Context, read func() (tenant.Key, error)) (te
 			return key, err
 		}
 		key = key.Revoke(ks.Now())
-		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(audit.KeyRevoked, key)})
+		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(ks.Self(), audit.KeyRevoked, key)})
 	})
 	if err == nil {
 		ks.forgetKey(key)
@@ -200,7 +200,7 @@ func (ks *Keys) forgetKey(key tenant.Key) {
 }
 
 // AuditKey is the audit entry of an act on a key.
-func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
+func (ks *Keys) AuditKey(by audit.Actor, act audit.Act, key tenant.Key) []audit.Entry {
 	details := map[string]string{"kind": string(key.Kind), "preview": key.Preview}
 	if len(key.Rights) > 0 {
 		details["rights"] = tenant.WriteRights(key.Rights)
@@ -208,7 +208,7 @@ func (ks *Keys) AuditKey(act audit.Act, key tenant.Key) []audit.Entry {
 	if key.EndsAt.After(ks.Now()) && key.RevokedAt.IsZero() {
 		details["until"] = key.EndsAt.UTC().Format(time.RFC3339)
 	}
-	return ks.Audited(ks.Self(), key.Scope, act, key.ID, details)
+	return ks.Audited(by, key.Scope, act, key.ID, details)
 }
 
 // NewKey makes a key of a kind. Its raw text is returned once, and stored nowhere.

@@ -3,6 +3,7 @@ package frame
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -84,6 +85,16 @@ func (s *Site) Routes() []Route { return s.routes }
 // maxForm bounds the body of a request; actions that take files have their own bound.
 const maxForm = 1 << 20
 
+// wholeBody is the key of a request's body without a bound.
+type wholeBody struct{}
+
+// Larger lets an action that takes files read more of the body, in bytes. Call it before the form is read.
+func Larger(w http.ResponseWriter, r *http.Request, most int64) {
+	if body, ok := r.Context().Value(wholeBody{}).(io.ReadCloser); ok {
+		r.Body = http.MaxBytesReader(w, body, most)
+	}
+}
+
 // Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
 // shop and the environment. Every user with the right at the shop's merchant may open it.
 func (s *Site) Handle(pattern string, right tenant.Right, h Handler) {
@@ -113,6 +124,7 @@ func (s *Site) HandleOperator(pattern string, h Handler) {
 		if !v.User.Operator { // it is not told that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
 		}
+		v.Path = strings.Trim(strings.TrimPrefix(r.URL.Path, Base+"/console"), "/")
 		return h(w, r, v)
 	})
 }
@@ -243,6 +255,7 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error) http.
 			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
 			return
 		}
+		r = r.WithContext(context.WithValue(r.Context(), wholeBody{}, r.Body))
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
 			s.Problem(w, r, nil, err)
