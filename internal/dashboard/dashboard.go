@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/console"
 	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/books"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rulings"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -43,7 +44,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, console.Register, accounts.Register, rules.Register, rulings.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, console.Register, accounts.Register, rules.Register, rulings.Register, books.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}
