@@ -167,7 +167,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		"accounts": "/accounts", "account": "/accounts/bank-1", "choose": "/accounts/new", "new-account": "/accounts/new?adapter=plain", "edit-account": "/accounts/bank-1/edit",
 		"credentials": "/accounts/bank-1/credentials", "rules": "/routing", "edit-rules": "/routing/edit", "decisions": "/decisions", "notices": "/decisions?kind=notices",
 		"notice": "/notices?id=" + url.QueryEscape(open[0].ID), "payment": "/payments/" + id, "rates": "/rates", "rate": "/rates/BRL",
-		"reconciliation": "/reconciliation", "health": "/health", "audit": "/audit", "operators": "/operators",
+		"reconciliation": "/reconciliation", "claims": "/decisions?kind=claims", "verifications": "/decisions?kind=verifications", "health": "/health", "audit": "/audit", "operators": "/operators",
 	} {
 		do(chromedp.Navigate(op.URL + "/dashboard/console" + path))
 		harness.Accessible(t, tab, name)

@@ -117,8 +117,19 @@ type editView struct {
 	Result   *result
 }
 
-// Blank is an empty line of the form.
-func (editView) Blank() railRow { return railRow{} }
+// numbered is a line with its place in the form.
+type numbered struct {
+	railRow
+	N int
+}
+
+// Lines are the rules of rails with an empty line after them.
+func (e editView) Lines() (lines []numbered) {
+	for i, row := range append(slices.Clone(e.Rails), railRow{}) {
+		lines = append(lines, numbered{row, i})
+	}
+	return lines
+}
 
 // edit is the page with the form and the file side by side. A past version may be its beginning.
 func (u *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
