@@ -41,6 +41,7 @@ type result struct {
 	Rails        []line
 	Accounts     []accountLine
 	Examples     []replay.Example
+	Unpriced     bool // some were paid at accounts without a price
 }
 
 // line is the numbers of some payments, before and after.
@@ -74,6 +75,7 @@ func newResult(o acquiring.PastRoutes, done acquiring.Rerouted) *result {
 	told := &result{
 		Since: o.Since, Until: o.Until, Payments: done.Payments, Elsewhere: done.Elsewhere, Open: done.Open, Simulated: done.Simulated, Unexplained: done.Unexplained,
 		All: newLine("", done.Sums), Low: int64(math.Floor(low)), High: int64(math.Ceil(high)), Estimated: done.Sums.Estimated.Payments, Examples: done.Examples,
+		Unpriced: len(done.Unpriced.Real)+len(done.Unpriced.Replayed) > 0,
 	}
 	for _, s := range done.Rails {
 		told.Rails = append(told.Rails, newLine(s.Rail, s.Sums))
