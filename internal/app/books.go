@@ -108,6 +108,11 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	return a.Store.Audit.List(ctx, merchant, after, limit)
 }
 
+// AuditLog lists the newest acts that a filter lets pass, newest first. It is for the operator.
+func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
+	return a.Store.Audit.Latest(ctx, f, limit)
+}
+
 // Seal puts new rows into blocks of the hash chain. It returns a number above zero if more rows
 // wait.
 func (a *App) Seal(ctx context.Context) (int, error) {

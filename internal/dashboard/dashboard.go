@@ -14,6 +14,11 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/analytics"
 	"github.com/cascadapay/cascada/internal/dashboard/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/console"
+	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/books"
+	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
+	"github.com/cascadapay/cascada/internal/dashboard/console/rulings"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
@@ -44,7 +49,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, console.Register, accounts.Register, rules.Register, rulings.Register, books.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

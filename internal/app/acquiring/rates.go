@@ -142,21 +142,47 @@ type RateChange struct {
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
 func (rs *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
-	return rs.takeRates(ctx, readings, force, true)
+	return rs.SetRatesAs(ctx, rs.Self(), readings, force)
+}
+
+// SetRatesAs is SetRates for an operator who is signed in.
+//
+// Errors: those of SetRates.
+func (rs *Rates) SetRatesAs(ctx context.Context, by audit.Actor, readings []pay.Reading, force bool) ([]RateChange, error) {
+	return rs.takeRates(ctx, readings, force, &by)
+}
+
+// JumpError says that rates are far from those in use. Nothing was changed.
+type JumpError struct {
+	Rates []string // currency and rate
+	Most  int64    // percent
+}
+
+// Error implements error.
+func (e *JumpError) Error() string {
+	return fmt.Sprintf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
+		strings.Join(e.Rates, ", "), e.Most)
 }
 
 // ImportRates sets the rates of a file (fx.ParseFile).
 func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
+	return rs.ImportRatesAs(ctx, rs.Self(), file, source, force)
+}
+
+// ImportRatesAs is ImportRates for an operator who is signed in.
+//
+// Errors: those of SetRates, and for a file that cannot be read.
+func (rs *Rates) ImportRatesAs(ctx context.Context, by audit.Actor, file []byte, source string, force bool) ([]RateChange, error) {
 	readings, err := fx.ParseFile(file, source, rs.Now())
 	if err != nil {
 		return nil, err
 	}
-	return rs.SetRates(ctx, readings, force)
+	return rs.SetRatesAs(ctx, by, readings, force)
 }
 
-// takeRates decides about readings and writes the result. Where they are the operator's, one that
-// jumps refuses all of them, and the audit log has those that were set.
-func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, operators bool) (changes []RateChange, err error) {
+// takeRates decides about readings and writes the result. Where they are an operator's, one that
+// jumps refuses all of them, and the audit log has those that were set. by is nil for a feed.
+func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
 		if err != nil {
@@ -176,17 +202,16 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, o
 				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
 			}
 			if next.Version != q.Version {
-				next.By = rs.Operator
 				change.Rates = append(change.Rates, next)
-				if operators {
-					change.Audit = append(change.Audit, rs.auditRate(q, r, force)...)
+				if by != nil {
+					change.Rates[len(change.Rates)-1].By = by.ID
+					change.Audit = append(change.Audit, rs.auditRate(*by, q, r, force)...)
 				}
 			}
 			changes = append(changes, RateChange{r, q.Rate, verdict})
 		}
-		if operators && len(jumps) > 0 {
-			return fmt.Errorf("%s: more than %d%% away from the rate in use, or the built-in one; nothing was changed: --force sets them anyway",
-				strings.Join(jumps, ", "), rs.FX.Terms.MaxJumpBps/100)
+		if by != nil && len(jumps) > 0 {
+			return &JumpError{jumps, rs.FX.Terms.MaxJumpBps / 100}
 		}
 		if len(change.Rates) == 0 {
 			return nil
@@ -201,12 +226,12 @@ func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force, o
 }
 
 // auditRate is the entry of a rate that the operator sets. Rates apply to both environments.
-func (rs *Rates) auditRate(before pay.KnownRate, r pay.Reading, force bool) []audit.Entry {
+func (rs *Rates) auditRate(by audit.Actor, before pay.KnownRate, r pay.Reading, force bool) []audit.Entry {
 	was := "none"
 	if !before.Rate.IsZero() {
 		was = before.Rate.Decimal()
 	}
-	return rs.Audited(rs.Self(), tenant.Scope{Live: true}, audit.RateSet, string(r.Currency), map[string]string{
+	return rs.Audited(by, tenant.Scope{Live: true}, audit.RateSet, string(r.Currency), map[string]string{
 		"rate": r.Rate.Decimal(), "before": was, "source": r.Source, "observedAt": r.At.UTC().Format(time.RFC3339), "forced": strconv.FormatBool(force),
 	})
 }
@@ -232,7 +257,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
-	changes, err := rs.takeRates(ctx, readings, false, false)
+	changes, err := rs.takeRates(ctx, readings, false, nil)
 	if err != nil {
 		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)
 	}

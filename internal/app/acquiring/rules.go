@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -115,15 +116,33 @@ func (ru *Rules) Apply(ctx context.Context, by audit.Actor, rules routing.Rules)
 	if err != nil {
 		return v, false, err
 	}
-	return ru.change(ctx, by, doc, audit.RoutingApplied, map[string]string{"rules": string(doc)})
+	return ru.change(ctx, by, anyVersion, doc, audit.RoutingApplied, map[string]string{"rules": string(doc)})
+}
+
+// anyVersion says that a change may be made whatever rules are in force.
+const anyVersion = -1
+
+// ApplyOver is Apply for somebody who has read a version of the rules: two operators who edit them at once
+// must not undo each other's work.
+//
+// Errors: those of Apply; conflict_state if another version is in force.
+func (ru *Rules) ApplyOver(ctx context.Context, by audit.Actor, seen int64, rules routing.Rules) (v RulesVersion, changed bool, err error) {
+	if err := ru.Check(ctx, rules); err != nil {
+		return v, false, err
+	}
+	doc, err := json.Marshal(rules)
+	if err != nil {
+		return v, false, err
+	}
+	return ru.change(ctx, by, seen, doc, audit.RoutingApplied, map[string]string{"rules": string(doc)})
 }
 
 // Reset withdraws the rules: each node uses its configuration.
 func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, changed bool, err error) {
-	return ru.change(ctx, by, nil, audit.RoutingReset, nil)
+	return ru.change(ctx, by, anyVersion, nil, audit.RoutingReset, nil)
 }
 
-func (ru *Rules) change(ctx context.Context, by audit.Actor, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
+func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := acquirer.RoutingRules{}
 		mark, err := ru.Store.Rules.Mark(ctx)
@@ -132,6 +151,9 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, doc []byte, act aud
 		}
 		if err != nil {
 			return err
+		}
+		if seen != anyVersion && seen != mark {
+			return problem.Conflict("version", fmt.Sprintf("version %d of the rules is in force now, and you have changed version %d: load the page again", mark, seen))
 		}
 		if changed = string(present.Doc) != string(doc); !changed {
 			v, err = ru.rulesAt(ctx, mark)

@@ -196,12 +196,19 @@ func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, 
 //
 // Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
 func (l *Notices) CloseNotification(ctx context.Context, id, note string) error {
+	return l.CloseNotificationAs(ctx, l.Self(), id, note)
+}
+
+// CloseNotificationAs is CloseNotification for an operator who is signed in.
+//
+// Errors: those of CloseNotification.
+func (l *Notices) CloseNotificationAs(ctx context.Context, by audit.Actor, id, note string) error {
 	r, err := l.Notification(ctx, id)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(r.Payment, pay.WithdrawalPrefix) {
-		return l.closePayoutNotification(ctx, r, note)
+		return l.closePayoutNotification(ctx, by, r, note)
 	}
 	err = base.Again(func() error {
 		p, err := l.Store.Payments.Any(ctx, r.Payment)
@@ -218,7 +225,7 @@ func (l *Notices) CloseNotification(ctx context.Context, id, note string) error 
 		} else if _, dealt, ended := p.Dealt(now); last && ended {
 			change.Payments, change.Events = dealt.Payments, dealt.Events
 		}
-		change.Audit = l.Noted(l.Self(), p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
+		change.Audit = l.Noted(by, p.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"payment": p.ID})
 		return l.Commit(ctx, change, view.Cause{})
 	})
 	if errors.Is(err, store.ErrDuplicate) {
@@ -228,7 +235,7 @@ func (l *Notices) CloseNotification(ctx context.Context, id, note string) error 
 }
 
 // closePayoutNotification is CloseNotification for a notice about a withdrawal.
-func (l *Notices) closePayoutNotification(ctx context.Context, r pay.KeptNotice, note string) error {
+func (l *Notices) closePayoutNotification(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string) error {
 	w, err := l.Store.Withdrawals.Any(ctx, r.Payment)
 	if err != nil {
 		return err
@@ -237,7 +244,7 @@ func (l *Notices) closePayoutNotification(ctx context.Context, r pay.KeptNotice,
 	if err != nil {
 		return err
 	}
-	change.Audit = l.Noted(l.Self(), w.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	change.Audit = l.Noted(by, w.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
 	err = l.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)

@@ -55,7 +55,12 @@ type Onboarded struct {
 
 // CreateMerchant makes a merchant with one shop and a key pair for each environment.
 func (ob *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
-	o, change, err := ob.onboard(n, ob.Now())
+	return ob.CreateMerchantAs(ctx, ob.Self(), n)
+}
+
+// CreateMerchantAs is CreateMerchant for an operator who is signed in.
+func (ob *Onboarding) CreateMerchantAs(ctx context.Context, by audit.Actor, n NewMerchant) (Onboarded, error) {
+	o, change, err := ob.onboard(by, n, ob.Now())
 	if err != nil {
 		return o, err
 	}
@@ -73,7 +78,7 @@ func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded,
 		return Onboarded{}, false, err
 	}
 	now := ob.Now()
-	o, change, err := ob.onboard(n, now)
+	o, change, err := ob.onboard(ob.Self(), n, now)
 	if err != nil {
 		return o, false, err
 	}
@@ -172,6 +177,17 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 	})
 }
 
+// FindMerchants lists merchants whose name or e-mail address has a text in it, newest first, before the one with
+// an id, for the operator.
+func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
+	return ob.Store.Merchants.Find(ctx, text, before, limit)
+}
+
+// Shops lists a merchant's shops, oldest first.
+func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
+	return ob.Store.Merchants.Shops(ctx, merchant)
+}
+
 // Merchants lists merchants with their shops, by id, after the id after, for the operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
 	list, err := ob.Store.Merchants.List(ctx, after, limit)
@@ -188,7 +204,7 @@ func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([
 }
 
 // onboard returns a merchant that is not written yet.
-func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
+func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onboarded, pay.Change, error) {
 	if err := n.Check(); err != nil {
 		return Onboarded{}, pay.Change{}, err
 	}
@@ -206,20 +222,20 @@ func (ob *Onboarding) onboard(n NewMerchant, now time.Time) (Onboarded, pay.Chan
 		ID: ob.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
 		Tier: n.Tier, TrustScore: tenant.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
-	change := ob.openShop(&o, name, now, tenant.RightWithdrawals)
+	change := ob.openShop(by, &o, name, now, tenant.RightWithdrawals)
 	change.Merchants = []tenant.Merchant{o.Merchant}
-	change.Audit = append(change.Audit, ob.Audited(ob.Self(), tenant.Scope{Merchant: o.Merchant.ID, Live: true}, audit.MerchantCreated, o.Merchant.ID,
+	change.Audit = append(change.Audit, ob.Audited(by, tenant.Scope{Merchant: o.Merchant.ID, Live: true}, audit.MerchantCreated, o.Merchant.ID,
 		map[string]string{"name": o.Merchant.Name, "tier": string(o.Merchant.Tier), "refundFees": string(o.Merchant.RefundFees)})...)
 	return o, change, nil
 }
 
 // openShop gives the merchant of o a shop and its keys. rights are extra rights of the secret keys.
-func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
+func (ob *Onboarding) openShop(by audit.Actor, o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
 	shopID := ob.NewID("shp_", now)
 	shop := tenant.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
 	o.Shop = shop
 	change := pay.Change{Shops: []tenant.Shop{shop}}
-	change.Audit = ob.Audited(ob.Self(), tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, audit.ShopCreated, shop.ID,
+	change.Audit = ob.Audited(by, tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, audit.ShopCreated, shop.ID,
 		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
@@ -233,7 +249,7 @@ func (ob *Onboarding) openShop(o *Onboarded, name string, now time.Time, rights 
 		keys[1].Rights = rights
 		change.Keys = append(change.Keys, keys[:]...)
 		for _, key := range keys {
-			change.Audit = append(change.Audit, ob.keys.AuditKey(ob.Self(), audit.KeyCreated, key)...)
+			change.Audit = append(change.Audit, ob.keys.AuditKey(by, audit.KeyCreated, key)...)
 		}
 	}
 	return change

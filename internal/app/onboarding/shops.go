@@ -42,7 +42,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
 	o := Onboarded{Merchant: m}
-	change := ob.openShop(&o, name, ob.Now())
+	change := ob.openShop(ob.Self(), &o, name, ob.Now())
 	return o, ob.Store.Commit(ctx, change)
 }
 

@@ -65,8 +65,9 @@ type Comparison struct {
 	// Our payments from From (inclusive) to To (exclusive) must be in the report. Zero: from the
 	// first of its dates to the last.
 	From, To time.Time
-	Shared   bool // others use the account too: see reconcile.Matcher
-	DryRun   bool // nothing is kept, and there are no warnings
+	Shared   bool        // others use the account too: see reconcile.Matcher
+	DryRun   bool        // nothing is kept, and there are no warnings
+	By       audit.Actor // who compares; zero: the operator at the command line
 	// Tell is called with each discrepancy as it is found.
 	Tell func(reconcile.Finding)
 }
@@ -83,6 +84,9 @@ type Compared struct {
 // Errors: store.ErrNotFound; other errors if the report lacks the columns, if no line can be read,
 // or if its period is not known.
 func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Compared, err error) {
+	if c.By == (audit.Actor{}) {
+		c.By = rc.Self()
+	}
 	account, err := rc.Store.Accounts.Get(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
@@ -135,7 +139,7 @@ func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Com
 		return done, nil
 	}
 	done.ID = rc.NewID(pay.ReconciliationPrefix, done.At)
-	return done, rc.conclude(ctx, account, done)
+	return done, rc.conclude(ctx, c.By, account, done)
 }
 
 // ReportFormat is the format of an account's report: its adapter's, or the generic columns.
@@ -196,7 +200,7 @@ func (rc *Reconciliation) readReport(ctx context.Context, of comparing, report R
 // concluded is the comparison in its stored form.
 func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
 	r := pay.Reconciliation{
-		Account: account.ID, Live: account.Live, From: from, To: to, By: rc.Self().ID, At: rc.Now(),
+		Account: account.ID, Live: account.Live, From: from, To: to, By: c.By.ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
 		Findings: map[string]int{}, Count: t.Differences(),
 	}
@@ -209,7 +213,7 @@ func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time
 	return r
 }
 
-func (rc *Reconciliation) conclude(ctx context.Context, account acquirer.Account, done Compared) error {
+func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account acquirer.Account, done Compared) error {
 	found := map[string]pay.Drift{}
 	for merchant, d := range done.Totals.Merchants {
 		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
@@ -220,7 +224,7 @@ func (rc *Reconciliation) conclude(ctx context.Context, account acquirer.Account
 			return err
 		}
 		change := done.Conclude(open, found)
-		change.Audit = rc.providers.AuditAccount(rc.Self(), audit.ProviderReconciled, account, map[string]string{
+		change.Audit = rc.providers.AuditAccount(by, audit.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
 		})

@@ -130,7 +130,7 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, h) }
 
 // HandleOperator registers a page of the operator's console: "GET /console/accounts".
-func (s *Site) HandleOperator(pattern string, h Handler) {
+func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if !v.User.Operator { // it is not told that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
@@ -140,14 +140,15 @@ func (s *Site) HandleOperator(pattern string, h Handler) {
 			s.Go(w, r, s.At("/profile/app"))
 			return nil
 		}
+		v.Path = strings.Trim(strings.TrimPrefix(r.URL.Path, Base+"/console"), "/")
 		return h(w, r, v)
-	})
+	}, how...)
 }
 
-func (s *Site) handle(pattern string, kind Kind, h Handler) {
+func (s *Site) handle(pattern string, kind Kind, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	s.routes = append(s.routes, Route{method, path, kind, ""})
-	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h))
+	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h, how...))
 }
 
 // HandleOpen registers a page for everybody, such as the sign-in. v has no user.

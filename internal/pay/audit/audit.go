@@ -30,6 +30,14 @@ type Entry struct {
 	At time.Time
 }
 
+// Filter says which entries are listed. Empty fields let all pass.
+type Filter struct {
+	Merchant string
+	Object   string // id
+	Act      Act
+	Before   string // the id of the entry before which the list begins
+}
+
 // Actor is who did something, and from where.
 type Actor struct {
 	Kind    ActorKind

@@ -93,14 +93,15 @@ func Read(text []byte) (File, error) {
 	if silent && len(file.Accounts) == 0 {
 		return File{}, errors.New("it is empty; cascada route reset removes the rules")
 	}
-	rules, err := file.rules()
+	rules, err := file.Rules()
 	if err != nil {
 		return File{}, err
 	}
 	return File{rules, silent, file.Accounts}, rules.Check()
 }
 
-func (t Text) rules() (routing.Rules, error) {
+// Rules returns the rules that the text says. It does not check them.
+func (t Text) Rules() (routing.Rules, error) {
 	rules := routing.Rules{Order: t.Order, Explored: t.Explored}
 	for rail, r := range t.Rails {
 		if rules.Rails == nil {

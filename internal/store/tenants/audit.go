@@ -1,8 +1,11 @@
 package tenants
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -85,11 +88,51 @@ SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), co
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
+// latestAudit are the statements of Latest, by what chooses most: an object, a merchant, an act.
+var latestAudit = func() map[string]string {
+	all := map[string]string{}
+	for _, by := range []string{"", "object", "merchant", "act"} {
+		where := []string{"e.id < $4"}
+		for i, column := range []string{"merchant", "object", "act"} {
+			n := strconv.Itoa(i + 1)
+			if column == by {
+				where = append(where, "e."+column+" = $"+n)
+			} else {
+				where = append(where, "($"+n+" = '' OR e."+column+" = $"+n+")")
+			}
+		}
+		all[by] = engine.Statement(`
+SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), coalesce(n.note, '')
+FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
+WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
+	}
+	return all
+}()
+
+// Latest lists the newest entries that a filter lets pass, newest first. It is for the operator.
+func (s *Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
+	by := ""
+	switch {
+	case f.Object != "":
+		by = "object"
+	case f.Merchant != "":
+		by = "merchant"
+	case f.Act != "":
+		by = "act"
+	}
+	return base.Many(ctx, s.b, latestAudit[by], s.scan(), f.Merchant, f.Object, string(f.Act), cmp.Or(f.Before, "~"), limit)
+}
+
 // List lists entries after the entry after, oldest first; of all merchants if merchant is empty. It is for
 // the operator.
 func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
+	return base.Many(ctx, s.b, selectAudit, s.scan(), merchant, after, limit)
+}
+
+// scan reads an entry with its address and its note.
+func (s *Audit) scan() func(engine.Row) (audit.Entry, error) {
 	scan := AuditTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectAudit, func(r engine.Row) (audit.Entry, error) {
+	return func(r engine.Row) (audit.Entry, error) {
 		var address, note string
 		e, err := scan(table.With(table.With(r, &note), &address))
 		e.By.IP = address
@@ -100,7 +143,7 @@ func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]
 			e.Details["note"] = note
 		}
 		return e, err
-	}, merchant, after, limit)
+	}
 }
 
 // Audit is the audit log.

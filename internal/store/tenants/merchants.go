@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -123,6 +124,21 @@ var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` 
 // List lists merchants by id, after one.
 func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
 	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
+}
+
+var findMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m
+WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.email) LIKE $2 ESCAPE '!') ORDER BY m.id DESC LIMIT $3`)
+
+// Find lists merchants whose name or e-mail address has a text in it, newest first, before the one with an id; ""
+// is the beginning. It is for the operator: it reads all merchants, of which there are few.
+func (s *Merchants) Find(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
+	if before == "" {
+		before = "~"
+	}
+	if text != "" {
+		text = "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
+	}
+	return base.Many(ctx, s.b, findMerchants, MerchantsTable.Scan(s.b.Personal), before, text, limit)
 }
 
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)

@@ -1,0 +1,215 @@
+// Package accounts is the console's pages of provider accounts: how they do, their settings and credentials.
+// Credentials are written and never shown.
+package accounts
+
+import (
+	"embed"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/routing"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type room struct{ *desk.Desk }
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
+	}
+	a := &room{d}
+	site.HandleOperator("GET /console/accounts", a.list)
+	site.HandleOperator("GET /console/accounts/new", a.blank)
+	site.HandleOperator("POST /console/accounts", a.open)
+	site.HandleOperator("GET /console/accounts/{id}", a.show)
+	site.HandleOperator("GET /console/accounts/{id}/edit", a.edit)
+	site.HandleOperator("POST /console/accounts/{id}/edit", a.change)
+	site.HandleOperator("GET /console/accounts/{id}/credentials", a.credentials)
+	site.HandleOperator("POST /console/accounts/{id}/credentials", a.rotate)
+	site.HandleOperator("POST /console/accounts/{id}/check", a.check)
+	site.HandleOperator("POST /console/accounts/{id}/enable", a.enable)
+	site.HandleOperator("POST /console/accounts/{id}/disable", a.disable)
+	site.HandleOperator("POST /console/accounts/{id}/remove", a.remove)
+	return nil
+}
+
+// health is how an account does on its rails, as this node sees it.
+type health struct {
+	Rails  []railHealth
+	Worst  string // the worst state of its circuits, "" if nobody called it
+	Paid   float64
+	Tried  float64
+	Failed float64
+	Calls  float64
+}
+
+// Rate is the share of payments that succeeded, of a thousand; -1 if there were none.
+func (h health) Rate() int64 {
+	if h.Tried < 0.5 {
+		return -1
+	}
+	return int64(1000*h.Paid/h.Tried + .5)
+}
+
+// railHealth is how an account does on one rail.
+type railHealth struct {
+	Rail          string
+	State         routing.State
+	Until         time.Time
+	Failed, Calls int64 // of late, rounded
+	InARow        int
+	Scores        []score
+}
+
+type score struct {
+	Band     string
+	Permille int64
+	Payments int64
+}
+
+// byAccount gathers the health of all accounts.
+func (a *room) byAccount() map[string]health {
+	now := a.App.Now()
+	all := map[string]health{}
+	worst := map[routing.State]int{routing.StateClosed: 1, routing.StateTrial: 2, routing.StateOpen: 3}
+	for _, r := range a.App.Providers.Health() {
+		h := all[r.Account]
+		failed, calls := r.Circuit.Late(now)
+		until, _ := r.Circuit.Open(now)
+		rail := railHealth{Rail: r.Rail, State: r.Circuit.State(now), Until: until, Failed: int64(failed + .5), Calls: int64(calls + .5), InARow: r.Circuit.InARow()}
+		for _, b := range r.Bands {
+			rail.Scores = append(rail.Scores, score{b.Band, int64(1000*b.Score.Rate() + .5), int64(b.Score.Payments() + .5)})
+			h.Paid += b.Score.Rate() * b.Score.Payments()
+			h.Tried += b.Score.Payments()
+		}
+		h.Failed, h.Calls = h.Failed+failed, h.Calls+calls
+		if worst[rail.State] > worst[routing.State(h.Worst)] {
+			h.Worst = string(rail.State)
+		}
+		h.Rails = append(h.Rails, rail)
+		all[r.Account] = h
+	}
+	return all
+}
+
+// row is an account in the list.
+type row struct {
+	acquiring.AccountStatus
+	Health health
+}
+
+type listView struct {
+	Rows     []row
+	Any      bool // there are accounts, although none may match
+	Adapters []frame.Option
+}
+
+func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, err := a.App.Providers.Accounts(r.Context(), r.FormValue("removed") != "")
+	if err != nil {
+		return err
+	}
+	view := listView{Any: len(list) > 0}
+	of := a.byAccount()
+	adapters := map[string]bool{}
+	for _, s := range list {
+		adapters[s.Adapter] = true
+		if environment := r.FormValue("environment"); environment != "" && environment != string(s.Environment()) {
+			continue
+		}
+		if adapter := r.FormValue("adapter"); adapter != "" && adapter != s.Adapter {
+			continue
+		}
+		if status := r.FormValue("status"); status != "" && status != string(s.Status) {
+			continue
+		}
+		view.Rows = append(view.Rows, row{s, of[s.ID]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(adapters)) {
+		view.Adapters = append(view.Adapters, frame.Option{Value: name, Label: name})
+	}
+	return a.Room.Show(w, r, v, "list", view)
+}
+
+type accountView struct {
+	desk.Form
+	acquiring.AccountStatus
+	Health health
+	Proof  acquiring.Proof // of a check
+	Said   string
+}
+
+func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.page(w, r, v, http.StatusOK, accountView{})
+}
+
+// page shows an account, with what view has besides.
+func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view accountView) error {
+	s, err := a.App.Providers.ProviderAccount(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	view.AccountStatus, view.Health = s, a.byAccount()[s.ID]
+	return a.Room.ShowStatus(w, r, v, status, "account", view)
+}
+
+// check asks the provider. That the credentials do not work is a result and no error.
+func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	proof, said, err := a.App.Accounts.Prove(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return a.refused(w, r, v, err)
+	}
+	return a.page(w, r, v, http.StatusOK, accountView{Proof: proof, Said: said})
+}
+
+// refused shows the account with what an action was refused for.
+func (a *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+	var view accountView
+	status, fault := view.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	if view.Error == "" {
+		view.Error = desk.Under(view.Wrong, "")
+	}
+	return a.page(w, r, v, status, view)
+}
+
+func (a *room) enable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.turn(w, r, v, true, "account_enabled")
+}
+
+func (a *room) disable(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.turn(w, r, v, false, "account_disabled")
+}
+
+func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on bool, said string) error {
+	account, err := a.App.Accounts.Enable(r.Context(), v.Actor(), r.PathValue("id"), on)
+	if err != nil {
+		return a.refused(w, r, v, err)
+	}
+	return a.Done(w, r, "accounts/"+account.ID, said, "account", account.ID)
+}
+
+// remove wants the id typed: it cannot be undone.
+func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	if r.FormValue("confirm") != id {
+		return a.refused(w, r, v, problem.Field(problem.InvalidRequest, "confirm", "type the account's id, "+id+", to remove it"))
+	}
+	account, err := a.App.Accounts.Remove(r.Context(), v.Actor(), id, r.FormValue("force") != "")
+	if err != nil {
+		return a.refused(w, r, v, err)
+	}
+	return a.Done(w, r, "accounts", "account_removed", "account", account.ID)
+}

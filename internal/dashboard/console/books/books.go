@@ -1,0 +1,239 @@
+// Package books is the console's pages of exchange rates, of the comparison with providers' reports, and of how
+// the service and its books are.
+package books
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type room struct{ *desk.Desk }
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
+	}
+	b := &room{d}
+	site.HandleOperator("GET /console/rates", b.rates)
+	site.HandleOperator("POST /console/rates/import", b.importRates, frame.Files(maxFile, fileWithin))
+	site.HandleOperator("GET /console/rates/{currency}", b.rate)
+	site.HandleOperator("POST /console/rates/{currency}", b.setRate)
+	site.HandleOperator("GET /console/reconciliation", b.comparisons)
+	site.HandleOperator("POST /console/reconciliation", b.compare, frame.Files(maxFile, fileWithin))
+	site.HandleOperator("GET /console/health", b.health)
+	return nil
+}
+
+// maxFile bounds a file that is handed in, in bytes.
+const maxFile = 32 << 20
+
+// fileWithin is how long a file may take to arrive.
+const fileWithin = 2 * time.Minute
+
+type ratesView struct {
+	desk.Form
+	Rates []acquiring.RateStatus
+	Jumps bool // the file may be sent again, although rates jump
+}
+
+func (b *room) rates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return b.showRates(w, r, v, http.StatusOK, ratesView{})
+}
+
+func (b *room) showRates(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view ratesView) error {
+	var err error
+	if view.Rates, err = b.App.Rates.RateList(r.Context()); err != nil {
+		return err
+	}
+	return b.Room.ShowStatus(w, r, v, status, "rates", view)
+}
+
+// jumped puts an error about rates into words for a form.
+func jumped(err error, field string) (told error, jumps bool) {
+	jump, jumps := errors.AsType[*acquiring.JumpError](err)
+	if jumps {
+		return problem.Field(problem.ConflictState, field, strings.Join(jump.Rates, ", ")+": more than "+strconv.FormatInt(jump.Most, 10)+"% away from the rate in use. Nothing was changed"), true
+	}
+	return desk.Told(err, field), false
+}
+
+// importRates sets the rates of a file, all or none.
+func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	name, content, err := file(r, "file")
+	var view ratesView
+	var changes []acquiring.RateChange
+	if err == nil {
+		changes, err = b.App.Rates.ImportRatesAs(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
+		err, view.Jumps = jumped(err, "file")
+	}
+	if err == nil {
+		set := 0
+		for _, c := range changes {
+			if c.Verdict == pay.RateApplied {
+				set++
+			}
+		}
+		return b.Done(w, r, "rates", "rates_imported", "n", set, "all", len(changes))
+	}
+	status, fault := view.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return b.showRates(w, r, v, status, view)
+}
+
+// file reads a file that was handed in.
+//
+// Errors: invalid_request if there is none, or if it is too large.
+func file(r *http.Request, field string) (name string, content []byte, err error) {
+	in, header, err := r.FormFile(field)
+	if err != nil {
+		return "", nil, problem.Field(problem.InvalidRequest, field, "choose a file of at most 32 MB")
+	}
+	defer in.Close()
+	content, err = io.ReadAll(in)
+	return filepath.Base(header.Filename), content, err
+}
+
+type rateView struct {
+	desk.Form
+	acquiring.RateStatus
+	History []store.PastReading
+	Chart   frame.Chart
+	Jumps   bool
+}
+
+func (b *room) rate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return b.showRate(w, r, v, http.StatusOK, rateView{})
+}
+
+func (b *room) showRate(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view rateView) error {
+	list, err := b.App.Rates.RateList(r.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(s acquiring.RateStatus) bool { return string(s.Currency) == r.PathValue("currency") })
+	if i < 0 {
+		return problem.New(problem.NotFound, "there is no such currency")
+	}
+	view.RateStatus = list[i]
+	if view.History, err = b.App.Rates.RateHistory(r.Context(), list[i].Currency); err != nil {
+		return err
+	}
+	view.Chart = charted(view.History, b.Room.Text(v, "rate_of", "currency", list[i].Currency))
+	return b.Room.ShowStatus(w, r, v, status, "rate", view)
+}
+
+// charted draws the readings that were used.
+func charted(history []store.PastReading, name string) frame.Chart {
+	const decimals = 4
+	chart := frame.Chart{ByHour: true, Decimals: decimals}
+	var values []int64
+	for _, past := range slices.Backward(history) {
+		at, err := strconv.ParseFloat(past.Rate.Decimal(), 64)
+		if past.Verdict != pay.RateApplied || err != nil {
+			continue
+		}
+		if n := len(chart.Times); n > 0 && !past.Taken.After(chart.Times[n-1]) {
+			continue
+		}
+		chart.Times = append(chart.Times, past.Taken)
+		values = append(values, int64(math.Round(at*math.Pow10(decimals))))
+	}
+	chart.Series = []frame.Series{{Name: name, Values: values}}
+	return chart
+}
+
+// setRate sets the rate of a currency.
+func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := rateView{Form: desk.Typed(r, "rate", "source")}
+	currency, err := money.ParseCurrency(r.PathValue("currency"))
+	if err != nil {
+		return problem.New(problem.NotFound, "there is no such currency")
+	}
+	rate, err := money.ParseRate(view.Value("rate"))
+	if err != nil {
+		err = problem.Field(problem.InvalidRequest, "rate", "the rate is a number above zero, such as 5.42: what one US dollar buys")
+	} else {
+		_, err = b.App.Rates.SetRatesAs(r.Context(), v.Actor(), []pay.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
+		err, view.Jumps = jumped(err, "rate")
+	}
+	if err == nil {
+		return b.Done(w, r, "rates/"+string(currency), "rate_set", "currency", currency, "rate", rate.Decimal())
+	}
+	status, fault := view.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return b.showRate(w, r, v, status, view)
+}
+
+type healthView struct {
+	Silent   []silent
+	Mails    int64 // that wait
+	Open     int   // circuits
+	Pools    []pool
+	Engine   string
+	Dead     int64 // deliveries that were given up
+	Commands string
+}
+
+type silent struct {
+	Kind string
+	N    int
+}
+
+type pool struct {
+	Name              string
+	InUse, Idle, Most int
+	Waits             int64
+	Waited            time.Duration
+}
+
+// commands check the books. A check reads the whole database with a connection of its own, so it runs beside the
+// service and not inside it.
+const commands = `cascada check --state check.proof --progress
+cascada seal head > heads.txt
+cascada check --heads heads.txt`
+
+// health shows how this node and its database are.
+func (b *room) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view := healthView{Open: b.App.Providers.OpenCircuits(), Engine: b.App.Engine(), Commands: commands}
+	var err error
+	if view.Mails, err = b.App.Mails.WaitingMails(r.Context()); err != nil {
+		return err
+	}
+	for kind, n := range b.App.SilentAccounts() {
+		view.Silent = append(view.Silent, silent{kind, n})
+	}
+	slices.SortFunc(view.Silent, func(x, y silent) int { return cmp.Compare(x.Kind, y.Kind) })
+	for _, p := range b.App.Pools() {
+		view.Pools = append(view.Pools, pool{p.Name, p.InUse, p.Idle, p.Most, p.Waits, p.Waited.Round(time.Millisecond)})
+	}
+	for _, n := range b.App.DeadLetters() {
+		view.Dead += n
+	}
+	return b.Room.Show(w, r, v, "health", view)
+}

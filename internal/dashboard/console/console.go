@@ -1,0 +1,75 @@
+// Package console is the first pages of the operator's console: what needs a decision, merchants, the audit log,
+// operators. The packages below have its other pages.
+package console
+
+import (
+	"embed"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type room struct{ *desk.Desk }
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
+	}
+	c := &room{d}
+	site.HandleOperator("GET /console", c.overview)
+	site.HandleOperator("GET /console/search", c.search)
+	site.HandleOperator("GET /console/merchants", c.merchants)
+	site.HandleOperator("GET /console/merchants/new", c.newMerchant)
+	site.HandleOperator("POST /console/merchants", c.createMerchant)
+	site.HandleOperator("GET /console/merchants/{id}", c.merchant)
+	site.HandleOperator("POST /console/merchants/{id}/terms", c.setTerms)
+	site.HandleOperator("POST /console/merchants/{id}/email", c.setEmail)
+	site.HandleOperator("POST /console/merchants/{id}/invite", c.invite)
+	site.HandleOperator("POST /console/merchants/{id}/withdraw", c.withdraw)
+	site.HandleOperator("POST /console/merchants/{id}/visit", c.visit)
+	site.HandleOperator("POST /console/visit/end", c.leave)
+	site.HandleOperator("GET /console/audit", c.audit)
+	site.HandleOperator("GET /console/operators", c.operators)
+	site.HandleOperator("POST /console/operators/invite", c.inviteOperator)
+	site.HandleOperator("POST /console/operators/withdraw", c.withdrawOperator)
+	return nil
+}
+
+// places are where the objects of an id are shown, by the id's beginning.
+var places = []struct{ prefix, path string }{
+	{pay.PaymentPrefix, "payments/"}, {pay.ClaimPrefix, "claims/"}, {pay.WithdrawalPrefix, "withdrawals/"},
+	{"mer_", "merchants/"}, {"kyc_", "verifications/"},
+}
+
+// search leads to the object of an id, or to the merchants with a name.
+func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	asked := strings.TrimSpace(r.FormValue("q"))
+	for _, place := range places {
+		if strings.HasPrefix(asked, place.prefix) {
+			c.Site.Go(w, r, c.Page(place.path+asked))
+			return nil
+		}
+	}
+	if strings.HasPrefix(asked, "shp_") {
+		shop, err := c.App.Store.Merchants.Shop(r.Context(), asked)
+		if err == nil {
+			c.Site.Go(w, r, c.Page("merchants/"+shop.Merchant))
+			return nil
+		}
+	}
+	if asked != "" {
+		if _, err := c.App.Providers.ProviderAccount(r.Context(), asked); err == nil {
+			c.Site.Go(w, r, c.Page("accounts/"+asked))
+			return nil
+		}
+	}
+	return c.list(w, r, v, asked, true)
+}

@@ -1,0 +1,125 @@
+// Package desk is what the rooms of the operator's console share: where its pages are, and how an error becomes a
+// form that is shown again.
+package desk
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// Most is how many rows a list shows that has no cursor.
+const Most = 100
+
+// Desk is a room of the console.
+type Desk struct {
+	*frame.Site
+	Room *frame.Room
+}
+
+// New reads the pages and texts of a room.
+func New(site *frame.Site, files fs.FS) (*Desk, error) {
+	room, err := site.Room(files)
+	return &Desk{site, room}, err
+}
+
+// Page is the address of a page of the console: "accounts/stripe-mx".
+func (d *Desk) Page(path string) string {
+	return strings.TrimSuffix(d.At("/console/"+path), "/")
+}
+
+// Done leads on to a page of the console, which shows a message.
+func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
+	frame.Flash(w, key, args...)
+	d.Site.Go(w, r, d.Page(path))
+	return nil
+}
+
+// Form is what was typed into a form, and what was wrong with it.
+type Form struct {
+	Values map[string]string // by field
+	Wrong  map[string]string // by field
+	Error  string            // of the whole form
+	Force  bool              // it may be sent again, although a provider says otherwise
+}
+
+// Value is what was typed into a field.
+func (f Form) Value(name string) string { return f.Values[name] }
+
+// Typed keeps what was typed into fields. Never name one that is secret.
+func Typed(r *http.Request, names ...string) Form {
+	f := Form{Values: map[string]string{}}
+	for _, name := range names {
+		f.Values[name] = strings.TrimSpace(r.FormValue(name))
+	}
+	return f
+}
+
+// Refused puts an error into a form that is shown again, and returns the status of that page. It returns the error
+// if it is not about what was typed.
+func (f *Form) Refused(err error) (status int, fault error) {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok || shown.Code == problem.ServiceUnavailable || shown.Code == problem.NotFound {
+		return 0, err
+	}
+	if f.Wrong = frame.FieldErrors(err); f.Wrong == nil {
+		f.Error = Sentence(shown.Message)
+	}
+	return shown.Code.Shown().Status, nil
+}
+
+// Told makes an error that a use case wrote for operators one that is shown to them. Those of the database and of
+// the request itself stay as they are. field is what it is about, "" if it is about no field.
+func Told(err error, field string) error {
+	if err == nil {
+		return nil
+	}
+	_, shown := errors.AsType[*problem.Error](err)
+	for _, fault := range []error{store.ErrNotFound, store.ErrStale, store.ErrDuplicate, store.ErrDown, context.Canceled, context.DeadlineExceeded} {
+		shown = shown || errors.Is(err, fault)
+	}
+	if shown {
+		return err
+	}
+	return problem.Field(problem.InvalidRequest, field, err.Error())
+}
+
+// Under gathers the errors of all fields whose names begin with a prefix, for a field that holds them all.
+func Under(wrong map[string]string, prefix string) string {
+	var list []string
+	for name, text := range wrong {
+		if strings.HasPrefix(name, prefix) {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// Sentence is a message with a capital letter.
+func Sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + message[size:]
+}
+
+// Note reads the note that a decision needs.
+//
+// Errors: invalid_request if it is missing or too long.
+func Note(r *http.Request) (string, error) {
+	const most = 1000
+	note := strings.TrimSpace(r.FormValue("note"))
+	if note == "" || len(note) > most {
+		return note, problem.Field(problem.InvalidRequest, "note", "write in a few words how you know: the audit log keeps it")
+	}
+	return note, nil
+}

@@ -1,0 +1,241 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// pageRows is how many rows a page of a list has.
+const pageRows = 50
+
+type merchantsView struct {
+	Rows   []tenant.Merchant
+	Pager  frame.Pager
+	Asked  string
+	Search bool // the page of the search, and not the list of merchants
+}
+
+func (c *room) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.list(w, r, v, strings.TrimSpace(r.FormValue("q")), false)
+}
+
+// list shows merchants with a text in their name or address. An id leads to its page.
+func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
+	if strings.HasPrefix(asked, "mer_") {
+		if _, err := c.App.AnyMerchant(r.Context(), asked); err == nil {
+			c.Site.Go(w, r, c.Page("merchants/"+asked))
+			return nil
+		}
+	}
+	view := merchantsView{Asked: asked, Search: search}
+	if asked != "" || !search {
+		list, err := c.App.Onboarding.FindMerchants(r.Context(), asked, r.FormValue("cursor"), pageRows+1)
+		if err != nil {
+			return err
+		}
+		if len(list) > pageRows {
+			list = list[:pageRows]
+			view.Pager.Next = list[pageRows-1].ID
+		}
+		view.Rows = list
+	}
+	return c.Room.Show(w, r, v, "merchants", view)
+}
+
+// merchantView is the page of a merchant.
+type merchantView struct {
+	desk.Form
+	shape.Merchant
+	Email    string
+	Industry string
+	Language tenant.Language
+	Shops    []tenant.Shop
+	Team     []store.Member
+	Invited  []people.Link
+	Link     string // of a new invitation, shown once
+	LinkTo   string // to whom it is
+	Mailed   bool
+	Visiting bool
+	Opened   *onboarding.Onboarded // keys of a new merchant, shown once
+}
+
+func (c *room) merchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.show(w, r, v, http.StatusOK, r.PathValue("id"), merchantView{})
+}
+
+// show shows a merchant, with what view has besides.
+func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, id string, view merchantView) error {
+	ctx := r.Context()
+	m, err := c.App.AnyMerchant(ctx, id)
+	if err != nil {
+		return err
+	}
+	view.Merchant, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Email, m.Industry, m.Language
+	view.Visiting = v.SignIn.Visits == m.ID
+	if view.Values == nil {
+		view.Values = map[string]string{"address": m.Email}
+	}
+	if view.Shops, err = c.App.Onboarding.Shops(ctx, id); err != nil {
+		return err
+	}
+	if view.Team, view.Invited, err = c.App.Team.List(ctx, id); err != nil {
+		return err
+	}
+	return c.Room.ShowStatus(w, r, v, status, "merchant", view)
+}
+
+// refused shows the merchant with what was wrong in one of its forms.
+func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed desk.Form) error {
+	view := merchantView{Form: typed}
+	status, fault := view.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return c.show(w, r, v, status, r.PathValue("id"), view)
+}
+
+func (c *room) setTerms(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := c.App.Onboarding.SetRefundFees(r.Context(), v.Actor(), r.PathValue("id"), tenant.RefundFees(r.FormValue("refundFees")))
+	if err != nil {
+		return c.refused(w, r, v, err, desk.Form{})
+	}
+	return c.Done(w, r, "merchants/"+m.ID, "merchant_saved")
+}
+
+func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "address")
+	err := c.App.Onboarding.SetEmail(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("address"))
+	if err != nil {
+		return c.refused(w, r, v, about(err, "address"), typed)
+	}
+	return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
+}
+
+// about puts an error of the command line's words beside a field.
+func about(err error, field string) error {
+	told := desk.Told(err, field)
+	if shown, ok := told.(*problem.Error); ok {
+		for _, flag := range []string{"email", "name"} {
+			if rest, found := strings.CutPrefix(shown.Message, "--"+flag+": "); found {
+				shown.Message = rest
+			}
+		}
+	}
+	return told
+}
+
+// invite invites somebody to the merchant's team. The link is the answer itself: it is shown once.
+func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "email", "role", "language")
+	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
+		Email: typed.Value("email"), Merchant: r.PathValue("id"), Role: people.Role(typed.Value("role")), Language: language(typed.Value("language")),
+	})
+	if err != nil {
+		return c.refused(w, r, v, err, typed)
+	}
+	return c.show(w, r, v, http.StatusOK, r.PathValue("id"), merchantView{Link: told.Address, LinkTo: told.Link.Email, Mailed: told.Mailed})
+}
+
+// language is one of ours, English for others.
+func language(text string) tenant.Language {
+	if l := tenant.Language(text); slices.Contains(tenant.Languages(), l) {
+		return l
+	}
+	return tenant.English
+}
+
+func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("invitation")); err != nil {
+		return err
+	}
+	return c.Done(w, r, "merchants/"+r.PathValue("id"), "invitation_withdrawn")
+}
+
+// visit lets the operator look at the merchant's pages. The audit log has it.
+func (c *room) visit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	shops, err := c.App.Onboarding.Shops(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if len(shops) == 0 {
+		return problem.New(problem.NotFound, "this merchant has no shop to look at")
+	}
+	if err := c.App.People.Visit(r.Context(), v.From(r), c.Token(r), id); err != nil {
+		return err
+	}
+	shop := shops[0].ID
+	for _, s := range shops {
+		if s.ID == r.FormValue("shop") {
+			shop = s.ID
+		}
+	}
+	environment := tenant.Production
+	if r.FormValue("environment") == string(tenant.Sandbox) {
+		environment = tenant.Sandbox
+	}
+	c.Site.Go(w, r, c.At("/"+shop+"/"+string(environment)))
+	return nil
+}
+
+// leave ends a visit.
+func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	visited := v.SignIn.Visits
+	if err := c.App.People.Visit(r.Context(), v.From(r), c.Token(r), ""); err != nil {
+		return err
+	}
+	path := "merchants"
+	if visited != "" {
+		path += "/" + visited
+	}
+	return c.Done(w, r, path, "visit_ended")
+}
+
+func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.Room.Show(w, r, v, "newmerchant", desk.Form{Values: map[string]string{"tier": string(tenant.Starter), "language": string(v.Language()), "refundFees": string(tenant.FeesKept)}})
+}
+
+// createMerchant makes a merchant. Its keys are in the answer itself: they are shown once.
+func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "name", "email", "industry", "tier", "language", "refundFees")
+	made, err := c.create(r.Context(), v, typed)
+	if err == nil {
+		return c.show(w, r, v, http.StatusOK, made.Merchant.ID, merchantView{Opened: &made})
+	}
+	status, fault := typed.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return c.Room.ShowStatus(w, r, v, status, "newmerchant", typed)
+}
+
+func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onboarding.Onboarded, error) {
+	tier := tenant.Tier(typed.Value("tier"))
+	if !slices.Contains(tenant.Tiers(), tier) {
+		return onboarding.Onboarded{}, problem.Field(problem.InvalidRequest, "tier", "choose a tier of the list")
+	}
+	n := onboarding.NewMerchant{
+		Name: typed.Value("name"), Email: typed.Value("email"), Industry: typed.Value("industry"), Tier: tier,
+		Language: language(typed.Value("language")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
+	}
+	if err := n.Check(); err != nil {
+		field := "name"
+		if strings.HasPrefix(err.Error(), "--email") {
+			field = "email"
+		}
+		return onboarding.Onboarded{}, about(err, field)
+	}
+	return c.App.Onboarding.CreateMerchantAs(ctx, v.Actor(), n)
+}

@@ -1,0 +1,118 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// operatorsView is the page of who operates the service.
+type operatorsView struct {
+	desk.Form
+	Users   []people.User
+	Invited []people.Link
+	Tokens  []tenant.Operator // of the admin API
+	Link    string            // of a new invitation, shown once
+	LinkTo  string
+	Mailed  bool
+}
+
+func (c *room) operators(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.showOperators(w, r, v, http.StatusOK, operatorsView{})
+}
+
+func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view operatorsView) error {
+	var err error
+	if view.Users, view.Invited, err = c.App.Team.Operators(r.Context()); err != nil {
+		return err
+	}
+	if view.Tokens, err = c.App.Operators.List(r.Context(), false); err != nil {
+		return err
+	}
+	return c.Room.ShowStatus(w, r, v, status, "operators", view)
+}
+
+func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "email", "language")
+	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
+	if err == nil {
+		return c.showOperators(w, r, v, http.StatusOK, operatorsView{Link: told.Address, LinkTo: told.Link.Email, Mailed: told.Mailed})
+	}
+	status, fault := typed.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return c.showOperators(w, r, v, status, operatorsView{Form: typed})
+}
+
+func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", r.FormValue("invitation")); err != nil {
+		return err
+	}
+	return c.Done(w, r, "operators", "invitation_withdrawn")
+}
+
+// entry is a line of the audit log.
+type entry struct {
+	audit.Entry
+	Who     string // the name of the user, or what the log has
+	Details []detail
+}
+
+type detail struct{ Name, Value string }
+
+type auditView struct {
+	Rows  []entry
+	Pager frame.Pager
+}
+
+// audit shows the acts at all merchants, newest first.
+func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	list, err := c.App.AuditLog(r.Context(), audit.Filter{
+		Merchant: r.FormValue("merchant"), Object: r.FormValue("object"), Act: audit.Act(r.FormValue("act")), Before: r.FormValue("cursor"),
+	}, pageRows+1)
+	if err != nil {
+		return err
+	}
+	var view auditView
+	if len(list) > pageRows {
+		list = list[:pageRows]
+		view.Pager.Next = list[pageRows-1].ID
+	}
+	names := map[string]string{}
+	for _, e := range list {
+		one := entry{Entry: e, Who: e.By.ID}
+		if e.By.Kind == audit.ByUser {
+			if one.Who, err = c.name(r, names, e.By.ID); err != nil {
+				return err
+			}
+		}
+		for name, value := range e.Details {
+			one.Details = append(one.Details, detail{name, value})
+		}
+		slices.SortFunc(one.Details, func(x, y detail) int { return cmp.Compare(x.Name, y.Name) })
+		view.Rows = append(view.Rows, one)
+	}
+	return c.Room.Show(w, r, v, "audit", view)
+}
+
+// name is a user's e-mail address. A removed user has none left, and is shown by the id.
+func (c *room) name(r *http.Request, known map[string]string, id string) (string, error) {
+	if name, read := known[id]; read {
+		return name, nil
+	}
+	u, err := c.App.Store.Users.Get(r.Context(), id)
+	if err != nil && !base.Absent(err) {
+		return "", err
+	}
+	known[id] = cmp.Or(u.Email, id)
+	return known[id], nil
+}

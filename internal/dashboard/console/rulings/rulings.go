@@ -1,0 +1,211 @@
+// Package rulings is the console's pages of what a person decides: payments whose outcome nobody knows, claims,
+// withdrawals, verifications, and notifications that do not fit.
+package rulings
+
+import (
+	"embed"
+	"errors"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type room struct{ *desk.Desk }
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
+	}
+	u := &room{d}
+	site.HandleOperator("GET /console/decisions", u.decisions)
+	site.HandleOperator("GET /console/payments/{id}", u.payment)
+	site.HandleOperator("POST /console/payments/{id}/resolve", u.rulePayment)
+	site.HandleOperator("GET /console/claims/{id}", u.claim)
+	site.HandleOperator("POST /console/claims/{id}/resolve", u.ruleClaim)
+	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim)
+	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
+	site.HandleOperator("POST /console/withdrawals/{id}/approve", u.approve)
+	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.ruleWithdrawal)
+	site.HandleOperator("POST /console/withdrawals/{id}/reveal", u.reveal)
+	site.HandleOperator("GET /console/verifications/{id}", u.verification)
+	site.HandleOperator("POST /console/verifications/{id}/decide", u.decide)
+	site.HandleOperator("GET /console/notices", u.notice)
+	site.HandleOperator("POST /console/notices/close", u.closeNotice)
+	return nil
+}
+
+// kinds are the lists of decisions, as the address names them.
+func kinds() []string {
+	return []string{"withdrawals", "claims", "notices", "verifications", "payments"}
+}
+
+type decisionsView struct {
+	Kind          string
+	Kinds         []string
+	Payments      []pay.Payment
+	Notices       []pay.KeptNotice
+	Held          []inUSD // due and not sent
+	Sent          []inUSD // with a payout provider
+	Verifications []tenant.Verification
+	Claims        []pay.Claim
+	Most          int
+}
+
+// inUSD is a withdrawal with its amount.
+type inUSD struct {
+	pay.Withdrawal
+	USD money.Amount
+}
+
+func dollars(list []pay.Withdrawal) (rows []inUSD) {
+	for _, w := range list {
+		rows = append(rows, inUSD{w, money.New(w.Amount, money.USD)})
+	}
+	return rows
+}
+
+// decisions lists what waits for an operator: one kind at a time.
+func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Most: desk.Most}
+	var err error
+	switch view.Kind {
+	case "payments":
+		view.Payments, err = u.App.Payments.Unsure(ctx, desk.Most)
+	case "notices":
+		view.Notices, err = u.App.Notices.Notifications(ctx, "", desk.Most)
+	case "verifications":
+		view.Verifications, err = u.App.Verifications.List(ctx, tenant.KYCProcessing, "", desk.Most)
+	case "claims":
+		view.Claims, err = u.App.Claims.AnyClaims(ctx, pay.ClaimUnderReview, "", desk.Most)
+		if err == nil {
+			var late []pay.Claim
+			late, err = u.App.Claims.AnyClaims(ctx, pay.ClaimPending, pay.Inquiry, desk.Most)
+			view.Claims = append(view.Claims, late...)
+		}
+	default:
+		view.Kind = "withdrawals"
+		var held, sent []pay.Withdrawal
+		if held, err = u.App.Payouts.WaitingWithdrawals(ctx, desk.Most); err == nil {
+			sent, err = u.App.Payouts.Unpaid(ctx, desk.Most)
+		}
+		view.Held, view.Sent = dollars(held), dollars(sent)
+	}
+	if err != nil {
+		return err
+	}
+	return u.Room.Show(w, r, v, "decisions", view)
+}
+
+// refused puts an error into the form of a decision. Where a provider says otherwise, the form may force it.
+func refused(f *desk.Form, err error) (status int, fault error) {
+	status, fault = f.Refused(err)
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Details.Reason == pay.OtherwiseSaid {
+		f.Force = true
+	}
+	return status, fault
+}
+
+type verificationView struct {
+	desk.Form
+	tenant.Verification
+	Open bool
+	Name string // of the merchant
+}
+
+func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return u.showVerification(w, r, v, http.StatusOK, desk.Form{})
+}
+
+func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	read, err := u.App.Store.Verifications.Any(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	m, err := u.App.AnyMerchant(r.Context(), read.Merchant)
+	if err != nil {
+		return err
+	}
+	return u.Room.ShowStatus(w, r, v, status, "verification", verificationView{typed, read, read.Open(), m.Name})
+}
+
+// decide verifies a merchant, or rejects what it handed in with a reason that the merchant reads.
+func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "outcome", "code", "message")
+	to := tenant.VerificationStatus(typed.Value("outcome"))
+	var err error
+	switch {
+	case to != tenant.KYCVerified && to != tenant.KYCRejected:
+		err = problem.Field(problem.InvalidRequest, "outcome", "choose whether it is verified or rejected")
+	case to == tenant.KYCRejected && typed.Value("message") == "":
+		err = problem.Field(problem.InvalidRequest, "message", "tell the merchant what is wrong")
+	default:
+		code, message := typed.Value("code"), typed.Value("message")
+		if to == tenant.KYCVerified {
+			code, message = "", ""
+		}
+		err = u.App.Verifications.DecideAs(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
+	}
+	if err == nil {
+		return u.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
+	}
+	status, fault := refused(&typed, err)
+	if fault != nil {
+		return fault
+	}
+	return u.showVerification(w, r, v, status, typed)
+}
+
+type noticeView struct {
+	desk.Form
+	pay.KeptNotice
+	Waits      bool // for the operator
+	Withdrawal bool // it is about one
+}
+
+func (u *room) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return u.showNotice(w, r, v, http.StatusOK, desk.Form{})
+}
+
+func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	n, err := u.App.Notices.Notification(r.Context(), r.FormValue("id"))
+	if err != nil {
+		return err
+	}
+	list, err := u.App.Notices.Notifications(r.Context(), n.Payment, desk.Most)
+	if err != nil {
+		return err
+	}
+	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix}
+	for _, other := range list {
+		if other.Closes(n) {
+			view.Waits = false
+		}
+	}
+	return u.Room.ShowStatus(w, r, v, status, "notice", view)
+}
+
+func (u *room) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "note")
+	note, err := desk.Note(r)
+	if err == nil {
+		err = desk.Told(u.App.Notices.CloseNotificationAs(r.Context(), v.Actor(), r.FormValue("id"), note), "")
+	}
+	if err == nil {
+		return u.Done(w, r, "decisions?kind=notices", "notice_closed")
+	}
+	status, fault := refused(&typed, err)
+	if fault != nil {
+		return fault
+	}
+	return u.showNotice(w, r, v, status, typed)
+}

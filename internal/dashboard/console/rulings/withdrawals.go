@@ -1,0 +1,89 @@
+package rulings
+
+import (
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+type withdrawalView struct {
+	desk.Form
+	Withdrawal pay.Withdrawal
+	Why        shape.PayoutExplanation
+	Amount     money.Amount
+	Fee        money.Amount
+	Net        money.Amount
+	Held       bool // it waits for an approval
+	Open       bool
+	Shown      *payouts.ToPay // with its destination, which was asked for
+}
+
+func (u *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return u.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{})
+}
+
+func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view withdrawalView) error {
+	e, err := u.App.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	of := e.Withdrawal
+	usd := func(cents int64) money.Amount { return money.New(cents, money.USD) }
+	view.Withdrawal, view.Why, view.Amount, view.Fee, view.Net = of, shape.NewPayoutExplanation(e), usd(of.Amount), usd(of.Fee), usd(of.Net())
+	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
+	return u.Room.ShowStatus(w, r, v, status, "withdrawal", view)
+}
+
+func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+	view := withdrawalView{Form: desk.Typed(r, "outcome", "note", "reference")}
+	status, fault := refused(&view.Form, err)
+	if fault != nil {
+		return fault
+	}
+	return u.showWithdrawal(w, r, v, status, view)
+}
+
+// approve lets a withdrawal pass the limits.
+func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.Note(r)
+	if err == nil {
+		_, err = u.App.Payouts.ApproveWithdrawal(r.Context(), v.Actor(), r.PathValue("id"), note)
+	}
+	if err != nil {
+		return u.withdrawalRefused(w, r, v, err)
+	}
+	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "withdrawal_approved")
+}
+
+// ruleWithdrawal ends a withdrawal whose payout provider does not tell how it ended.
+func (u *room) ruleWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.Note(r)
+	word := pay.Word(r.FormValue("outcome"))
+	switch {
+	case err != nil:
+	case word != pay.WordPaid && word != pay.WordNotPaid && word != pay.WordReturned:
+		err = problem.Field(problem.InvalidRequest, "outcome", "choose how the withdrawal ended")
+	default:
+		_, _, err = u.App.Payouts.RuleWithdrawal(r.Context(), v.Actor(), base.Ruled{ID: r.PathValue("id"), Word: word, Note: note, Force: r.FormValue("force") != "", Reference: r.FormValue("reference")})
+	}
+	if err != nil {
+		return u.withdrawalRefused(w, r, v, err)
+	}
+	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "decided")
+}
+
+// reveal shows the destination, to pay it by hand. The audit log has that the operator saw it.
+func (u *room) reveal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	shown, err := u.App.Payouts.RevealWithdrawal(r.Context(), v.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return u.showWithdrawal(w, r, v, http.StatusOK, withdrawalView{Shown: &shown})
+}
