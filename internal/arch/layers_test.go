@@ -71,7 +71,7 @@ var layers = map[string]layer{
 	"internal/store/engine":          {"pay/problem", "a database takes statements and rows, whatever they mean; problem says with which code an outage is told"},
 	"internal/store/table":           {"money pay pay/... store/engine", "a row is columns and values, whatever noun it is of"},
 	"internal/store/base":            {"pay pay/... store/engine store/table", "what every noun stands on knows none of them"},
-	"internal/store/tenants":         {"money pay pay/... store/base store/engine store/table", "who a merchant is has nothing to do with what it sells"},
+	"internal/store/tenants":         {"id money pay pay/... store/base store/engine store/table", "who a merchant is has nothing to do with what it sells"},
 	"internal/store/people":          {"pay pay/... store/base store/engine store/table", "who signs in is read by itself, whatever a merchant does"},
 	"internal/store/books":           {"money ledger pay pay/... store/base store/engine store/table store/tenants", "money is booked and paid, whatever it was taken for"},
 	"internal/store/payments":        {"id money pay pay/... store/base store/engine store/table", "a payment is read by itself, whoever hears of it"},
