@@ -113,6 +113,7 @@ var layers = map[string]layer{
 	"internal/checkout":              {"money pay pay/... geo document view app app/... web", "a page shows what use cases return; it decides nothing"},
 	"internal/dashboard/frame":       {"money pay pay/... app app/... store web", "what all pages stand in knows who asks, lets in who may, and how values are written; what a page shows is the rooms' affair"},
 	"internal/dashboard/account":     {"pay pay/... app app/... dashboard/frame", "a page asks who somebody is; the use case decides"},
+	"internal/dashboard/shop":        {"money pay pay/... app app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},
 	"internal/dashboard":             {"app dashboard/...", "the rooms know nothing of each other"},
 	"internal/verify":                {"pay pay/... app app/...", "the page shows a verification and hands it in; the use case decides"},
 	"internal/apireference":          {"", "the page shows the published document, and what is not in it is not told"},

@@ -340,7 +340,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 		return err
 	}
 	s.endStreams = pages.End
-	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version})
+	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version, Preview: pages.Preview})
 	if err != nil {
 		return err
 	}

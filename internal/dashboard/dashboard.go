@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/dashboard/account"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/dashboard/shop"
 )
 
 // Config is what the dashboard needs.
@@ -23,6 +24,7 @@ type Config struct {
 	Now     func() time.Time
 	URL     string // the public URL of the service
 	Version string
+	Preview shop.Preview // shows the checkout with a brand that is not saved
 }
 
 // New returns the dashboard with all its rooms. Serve it at /dashboard and below.
@@ -39,7 +41,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, shop.Register(c.Preview)} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

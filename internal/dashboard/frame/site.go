@@ -179,9 +179,10 @@ func (s *Site) ask(w http.ResponseWriter, r *http.Request, path string) error {
 	return nil
 }
 
-// Go sends a browser to another page, also if htmx asked.
+// Go sends a browser to another page, also if htmx asked. A link or form that htmx follows itself gets the page by the
+// redirect; only where a part of a page was asked for, the browser has to be told.
 func (s *Site) Go(w http.ResponseWriter, r *http.Request, to string) {
-	if r.Header.Get("HX-Request") != "" {
+	if Partial(r) {
 		w.Header().Set("HX-Redirect", to)
 		w.WriteHeader(http.StatusNoContent)
 		return

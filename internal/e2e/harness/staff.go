@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"html"
@@ -83,10 +84,20 @@ var scriptWords = regexp.MustCompile(`data-words="[^"]*"`)
 // missing, or if the page shows the key of a text.
 func (u Staff) Ask(t *testing.T, method, path string, form url.Values, header ...string) Answer {
 	t.Helper()
-	req, err := http.NewRequest(method, u.URL+u.At(path), strings.NewReader(form.Encode()))
-	Must(t, err)
+	kind := ""
 	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		kind = "application/x-www-form-urlencoded"
+	}
+	return u.Send(t, method, path, kind, []byte(form.Encode()), header...)
+}
+
+// Send is Ask with a body of any type, such as a form with files.
+func (u Staff) Send(t *testing.T, method, path, kind string, body []byte, header ...string) Answer {
+	t.Helper()
+	req, err := http.NewRequest(method, u.URL+u.At(path), bytes.NewReader(body))
+	Must(t, err)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
 	}
 	if method != http.MethodGet {
 		req.Header.Set("Sec-Fetch-Site", "same-origin")
