@@ -118,13 +118,17 @@
   matchMedia('(min-width: 62rem)').addEventListener('change', () => { if ($('#side:popover-open')) $('#side').hidePopover(); });
 
   // Forms that were changed
+  let previewing; // the timer of a preview
   const changed = () => $$('form[data-guard]').some((form) => form.dataset.changed);
   document.addEventListener('input', (e) => { if (e.target.form?.hasAttribute('data-guard')) e.target.form.dataset.changed = 'yes'; });
-  document.addEventListener('submit', (e) => { if (!e.submitter?.hasAttribute('data-preview')) delete e.target.dataset.changed; });
+  document.addEventListener('submit', (e) => {
+    if (e.submitter?.hasAttribute('data-preview')) return;
+    delete e.target.dataset.changed;
+    clearTimeout(previewing);
+  });
   addEventListener('beforeunload', (e) => { if (changed()) e.preventDefault(); });
 
   // What is typed is shown at once by a form's button with data-preview, which sends the form into a frame.
-  let previewing;
   document.addEventListener('input', (e) => {
     const button = e.target.form && $('button[data-preview]', e.target.form);
     if (!button) return;
