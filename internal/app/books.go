@@ -11,6 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
@@ -111,6 +113,17 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 // AuditLog lists the newest acts that a filter lets pass, newest first. It is for the operator.
 func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	return a.Store.Audit.Latest(ctx, f, limit)
+}
+
+// MerchantAudit lists what happened at a merchant in the environment of a scope, newest first: in the sandbox also what
+// was done to both environments, such as invitations. Users belong to the merchant, so it is of all its shops.
+//
+// Errors: invalid_request for a cursor that is none.
+func (a *App) MerchantAudit(ctx context.Context, scope tenant.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
+	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
+		return nil, problem.Field(problem.InvalidRequest, "cursor", "there is no such entry to continue after: begin at the first page")
+	}
+	return a.Store.Audit.Newest(ctx, scope.Merchant, scope.Live, f)
 }
 
 // Seal puts new rows into blocks of the hash chain. It returns a number above zero if more rows

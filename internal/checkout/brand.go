@@ -12,12 +12,6 @@ import (
 // forever lets a browser keep a file whose address changes with its contents.
 const forever = "public, max-age=31536000, immutable"
 
-// The colours of the pages' cards, which a button must stand out from.
-const (
-	lightCard = "#ffffff"
-	darkCard  = "#1a1d23"
-)
-
 // style is the stylesheet for a shop's colour. It depends only on the colour, so it needs
 // no shop.
 func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
@@ -26,18 +20,16 @@ func (p *Pages) style(w http.ResponseWriter, r *http.Request) error {
 	if !found || brand.Check() != nil {
 		return problem.New(problem.NotFound, "there is no such style")
 	}
-	// If the colour is too close to the card's, the edge of the button shows where it is (WCAG
-	// 2.2, 1.4.11: 3 to 1).
-	edge := func(card string) string {
-		if tenant.Contrast(brand.Color, card) >= 3 {
-			return brand.Color
+	edge := func(card string) string { // it shows where the button is
+		if brand.Faint(card) {
+			return "var(--ink)"
 		}
-		return "var(--ink)"
+		return brand.Color
 	}
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
 	w.Header().Set("Cache-Control", forever)
 	fmt.Fprintf(w, ":root { --brand: %s; --on-brand: %s; --edge: %s; }\n@media (prefers-color-scheme: dark) { :root { --brand: %[1]s; --on-brand: %[2]s; --edge: %[4]s; } }\n",
-		brand.Color, brand.Ink(), edge(lightCard), edge(darkCard))
+		brand.Color, brand.Ink(), edge(tenant.LightCard), edge(tenant.DarkCard))
 	return nil
 }
 

@@ -272,6 +272,13 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 	if err != nil {
 		return selectorView{}, shop, err
 	}
+	v := p.selector(r, s, shop)
+	v.Ended, err = p.ended(r, s, v.view)
+	return v, shop, err
+}
+
+// selector is the page of a session of a shop.
+func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop) selectorView {
 	rails := p.app.Sessions.SessionMethods(s)
 	home, country := s.Country, s.Country
 	if country == "" {
@@ -284,9 +291,6 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
 	v.Back, v.BackHost = abandoned(s)
-	if v.Ended, err = p.ended(r, s, v.view); err != nil {
-		return v, shop, err
-	}
 	names := display.Regions(language.Make(v.Lang))
 	name := func(alpha3 string) string {
 		c, _ := geo.Parse(alpha3)
@@ -328,7 +332,7 @@ func (p *Pages) selectorView(r *http.Request, s pay.Session) (selectorView, tena
 			v.Languages[i].URL += "&country=" + country
 		}
 	}
-	return v, shop, nil
+	return v
 }
 
 // abroad is the country whose method is for shoppers from outside the region.

@@ -329,7 +329,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	if err != nil {
 		return err
 	}
-	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version})
+	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version, Preview: pages.Preview})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/sales"
+	"github.com/cascadapay/cascada/internal/dashboard/shop"
 )
 
 // Config is what the dashboard needs.
@@ -33,6 +34,7 @@ type Config struct {
 	Now     func() time.Time
 	URL     string // the public URL of the service
 	Version string
+	Preview shop.Preview // shows the checkout with a brand that is not saved
 }
 
 // New returns the dashboard with all its rooms. Serve it at /dashboard and below.
@@ -49,7 +51,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, console.Register, accounts.Register, rules.Register, rulings.Register, books.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -130,11 +131,7 @@ func (ob *Onboarding) SetRefundFees(ctx context.Context, by audit.Actor, id stri
 	if err != nil {
 		return m, err
 	}
-	shops, err := ob.Store.Merchants.Shops(ctx, id)
-	for _, s := range shops {
-		ob.Tenants.Forget(id + "/" + s.ID)
-	}
-	return m, err
+	return m, ob.forget(ctx, id)
 }
 
 // Check validates a new merchant.
@@ -151,22 +148,22 @@ func (n NewMerchant) Check() error {
 	return checkEmail(n.Email)
 }
 
-// checkEmail returns an error unless the text is exactly one address, such as name@example.com.
+// checkEmail returns invalid_request unless the text is exactly one address, such as name@example.com.
 func checkEmail(address string) error {
 	if parsed, err := mail.CheckAddress(address); err != nil || parsed != address {
-		return fmt.Errorf("--email: %q is not one address, such as pay@acme.example", address)
+		return problem.Field(problem.InvalidRequest, "email", fmt.Sprintf("%q is not one e-mail address, such as pay@acme.example", address))
 	}
 	return nil
 }
 
 // SetEmail changes a merchant's e-mail address.
 //
-// Errors: store.ErrNotFound.
+// Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address string) error {
 	if err := checkEmail(address); err != nil {
 		return err
 	}
-	return base.Again(func() error {
+	err := base.Again(func() error {
 		m, err := ob.AnyMerchant(ctx, id)
 		if err != nil || m.Email == address {
 			return err
@@ -175,6 +172,44 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 			Merchants: []tenant.Merchant{m.Move(address)}, Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil),
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return ob.forget(ctx, id)
+}
+
+// SetLanguage changes the language of a merchant's receipts and reports.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string, language tenant.Language) error {
+	err := base.Again(func() error {
+		m, err := ob.AnyMerchant(ctx, id)
+		if err != nil || m.Language == language {
+			return err
+		}
+		before := m.Language
+		if m, err = m.Speak(language); err != nil {
+			return err
+		}
+		return ob.Store.Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{m},
+			Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantSpeaks, id,
+				map[string]string{"language": string(language), "before": string(before)}),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return ob.forget(ctx, id)
+}
+
+// forget makes a merchant's next requests read it again. Other servers do so within seconds.
+func (ob *Onboarding) forget(ctx context.Context, merchant string) error {
+	shops, err := ob.Store.Merchants.Shops(ctx, merchant)
+	for _, s := range shops {
+		ob.Tenants.Forget(merchant + "/" + s.ID)
+	}
+	return err
 }
 
 // FindMerchants lists merchants whose name or e-mail address has a text in it, newest first, before the one with

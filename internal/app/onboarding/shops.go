@@ -75,10 +75,34 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 	return tenant.Logo{ID: hex.EncodeToString(sum[:]), Kind: "image/" + kind, Body: body}, nil
 }
 
+// Rename changes the name of a shop, as shoppers see it. Its slug stays: it is in addresses.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name string) error {
+	s, err := base.Decide(func() (tenant.Shop, error) {
+		s, err := ob.Store.Merchants.Shop(ctx, shop)
+		if err != nil {
+			return s, fmt.Errorf("shop %s: %w", shop, err)
+		}
+		next, err := s.Rename(name)
+		if err != nil || next.Name == s.Name {
+			return s, err
+		}
+		return next, ob.Store.Commit(ctx, pay.Change{
+			Shops: []tenant.Shop{next},
+			Audit: ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRenamed, s.ID, map[string]string{"name": next.Name, "before": s.Name}),
+		})
+	})
+	if err == nil {
+		ob.Tenants.Forget(s.Merchant + "/" + s.ID)
+	}
+	return err
+}
+
 // Rebrand changes a shop's brand; logo may be nil. Running servers use it within seconds.
 //
 // Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
+func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
 	done, err := base.Decide(func() (tenant.Shop, error) {
 		s, err := ob.Store.Merchants.Shop(ctx, shop)
 		if err != nil {
@@ -93,7 +117,7 @@ func (ob *Onboarding) Rebrand(ctx context.Context, shop string, change func(tena
 			return s, err
 		}
 		write.Shops = []tenant.Shop{next}
-		write.Audit = ob.Audited(ob.Self(), tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
+		write.Audit = ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
 			"hideFee": strconv.FormatBool(next.Brand.HideFee),
 		})

@@ -123,6 +123,22 @@ func (tm *Team) List(ctx context.Context, merchant string) ([]store.Member, []pe
 	return list, invited, err
 }
 
+// Named reads users by their ids, also those who are not in a team any more. Unknown ones are left out.
+func (tm *Team) Named(ctx context.Context, ids []string) (map[string]people.User, error) {
+	named := map[string]people.User{}
+	for _, id := range ids {
+		u, err := tm.Store.Users.Get(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		named[id] = u
+	}
+	return named, nil
+}
+
 // Operators lists the users of the operator's console, and the invitations that wait.
 func (tm *Team) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
 	list, err := tm.Store.Users.Operators(ctx)

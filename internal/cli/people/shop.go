@@ -67,7 +67,7 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	shop, err := a.Onboarding.Rebrand(ctx, c.Shop, func(b tenant.Brand) tenant.Brand {
+	shop, err := a.Onboarding.Rebrand(ctx, a.Self(), c.Shop, func(b tenant.Brand) tenant.Brand {
 		if c.Color != nil {
 			b.Color = *c.Color
 		}

@@ -55,7 +55,7 @@ func TestAuditLogSaysWhoDidWhat(t *testing.T) {
 
 		shop, err := s.App.Onboarding.CreateShop(ctx, o.Merchant.ID, "Second")
 		harness.Must(t, err)
-		_, err = s.App.Onboarding.Rebrand(ctx, shop.Shop.ID, func(b tenant.Brand) tenant.Brand { b.Color = "#1a2b3c"; return b }, nil)
+		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), shop.Shop.ID, func(b tenant.Brand) tenant.Brand { b.Color = "#1a2b3c"; return b }, nil)
 		harness.Must(t, err)
 		if e := harness.AuditEntry(t, o, audit.ShopCreated, shop.Shop.ID); e.Details["name"] != "Second" {
 			t.Errorf("the entry of the new shop is %+v", e)

@@ -157,7 +157,7 @@ func TestPagesLookLikeTheShop(t *testing.T) {
 		harness.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 40))))
 		logo, err := onboarding.ReadLogo(picture.Bytes())
 		harness.Must(t, err)
-		_, err = s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(tenant.Brand) tenant.Brand {
+		_, err = s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(tenant.Brand) tenant.Brand {
 			return tenant.Brand{Color: "#FFD700", Frames: []string{"https://shop.example"}}
 		}, &logo)
 		harness.Must(t, err)

@@ -111,7 +111,7 @@ func TestShopHidesTheFee(t *testing.T) {
 	if _, page, _ := s.Visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
 		t.Errorf("the choice lacks the fee or the limits: %s", page)
 	}
-	_, err := s.App.Onboarding.Rebrand(ctx, o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.HideFee = true; return b }, nil)
+	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.HideFee = true; return b }, nil)
 	harness.Must(t, err)
 	if _, page, _ := s.Visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
 		t.Errorf("the choice still shows the fee, or lacks the limits: %s", page)

@@ -204,7 +204,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Rebrand(ctx, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				_, err := b.Onboarding.Rebrand(ctx, operator, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
 				return err
 			}
 		},

@@ -44,7 +44,7 @@ func upload(t *testing.T, u harness.Staff, path, text string, files ...[3]string
 	req, err := http.NewRequest(http.MethodPost, u.URL+u.At(path), &body)
 	harness.Must(t, err)
 	req.Header.Set("Content-Type", form.FormDataContentType())
-	return u.Send(t, req)
+	return u.Request(t, req)
 }
 
 // Refunds are listed, filtered and exported; the page of one tells who opened it and what it moved.

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"html"
@@ -83,20 +84,30 @@ var scriptWords = regexp.MustCompile(`data-words="[^"]*"`)
 // missing, or if the page shows the key of a text.
 func (u Staff) Ask(t *testing.T, method, path string, form url.Values, header ...string) Answer {
 	t.Helper()
-	req, err := http.NewRequest(method, u.URL+u.At(path), strings.NewReader(form.Encode()))
-	Must(t, err)
+	kind := ""
 	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		kind = "application/x-www-form-urlencoded"
+	}
+	return u.Send(t, method, path, kind, []byte(form.Encode()), header...)
+}
+
+// Send is Ask with a body of any type, such as a form with files.
+func (u Staff) Send(t *testing.T, method, path, kind string, body []byte, header ...string) Answer {
+	t.Helper()
+	req, err := http.NewRequest(method, u.URL+u.At(path), bytes.NewReader(body))
+	Must(t, err)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
 	}
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
 		req.Header.Set(name, value)
 	}
-	return u.Send(t, req)
+	return u.Request(t, req)
 }
 
-// Send makes a request as the user's browser does. See Ask.
-func (u Staff) Send(t *testing.T, req *http.Request) Answer {
+// Request makes a request as the user's browser does. See Ask.
+func (u Staff) Request(t *testing.T, req *http.Request) Answer {
 	t.Helper()
 	if req.Method != http.MethodGet && req.Header.Get("Sec-Fetch-Site") == "" {
 		req.Header.Set("Sec-Fetch-Site", "same-origin")

@@ -46,8 +46,20 @@ type Actor struct {
 	Request string // req_…; "" if there is none
 }
 
+// MerchantFilter selects entries of one merchant. Empty fields select everything.
+type MerchantFilter struct {
+	Kind     ActorKind
+	Actor    string    // the id of who did it
+	From, To time.Time // To is exclusive
+	After    string    // the entry before the page: it begins with the next older one
+	Limit    int
+}
+
 // ActorKind is the type of an actor.
 type ActorKind string
+
+// ActorKinds lists them all.
+func ActorKinds() []ActorKind { return []ActorKind{ByUser, ByKey, ByOperator, ByProvider, BySystem} }
 
 // Kinds of actors.
 const (
@@ -67,7 +79,9 @@ const (
 	MerchantTermed  Act = "merchant.terms_changed"
 	MerchantMoved   Act = "merchant.email_changed"
 	ShopCreated     Act = "shop.created"
+	MerchantSpeaks  Act = "merchant.language_changed"
 	ShopRebranded   Act = "shop.rebranded"
+	ShopRenamed     Act = "shop.renamed"
 	KeyCreated      Act = "key.created"
 	KeyRevoked      Act = "key.revoked"
 	KeyUsedAnew     Act = "key.new_address" // the key was used from a new address

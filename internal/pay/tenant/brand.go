@@ -52,6 +52,16 @@ func (b Brand) Ink() string {
 	return "#000000"
 }
 
+// The colours of the cards on shoppers' pages, in light and dark. A button must stand out from them.
+const (
+	LightCard = "#ffffff"
+	DarkCard  = "#1a1d23"
+)
+
+// Faint reports whether the brand's colour is so close to a card's that the button gets an edge (WCAG 2.2, 1.4.11: 3
+// to 1).
+func (b Brand) Faint(card string) bool { return Contrast(b.Color, card) < 3 }
+
 // Contrast is the contrast ratio of two colours, from 1 to 21 (WCAG 2.2,
 // relative luminance).
 func Contrast(a, b string) float64 {
@@ -85,6 +95,22 @@ func (s Shop) Rebrand(b Brand) (Shop, error) {
 	}
 	s.Version++
 	s.Brand = b
+	return s, nil
+}
+
+// MaxShopName is the longest name of a shop, in characters.
+const MaxShopName = 80
+
+// Rename changes the name that shoppers see.
+//
+// Errors: invalid_request.
+func (s Shop) Rename(name string) (Shop, error) {
+	name = strings.Join(strings.Fields(name), " ")
+	if n := len([]rune(name)); n == 0 || n > MaxShopName || strings.ContainsFunc(name, problem.Unprintable) {
+		return s, problem.Field(problem.InvalidRequest, "name", "a shop's name has 1 to 80 readable characters")
+	}
+	s.Version++
+	s.Name = name
 	return s, nil
 }
 

@@ -68,6 +68,18 @@ func (m Merchant) Move(email string) Merchant {
 	return m
 }
 
+// Speak changes the language of the merchant's receipts and reports.
+//
+// Errors: invalid_request for an unknown language.
+func (m Merchant) Speak(l Language) (Merchant, error) {
+	if !slices.Contains(Languages(), l) {
+		return m, problem.Field(problem.InvalidRequest, "language", "the language must be en, es or pt")
+	}
+	m.Version++
+	m.Language = l
+	return m, nil
+}
+
 // Language is the language of a merchant's receipts and reports.
 type Language string
 

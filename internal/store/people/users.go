@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -84,7 +85,8 @@ var (
 	selectUserBySubject = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE subject = $1 AND subject <> ''`)
 	listOperatorUsers   = engine.Statement(`SELECT ` + UsersTable.List + ` FROM users WHERE operator ORDER BY id`)
 	listMembers         = engine.Statement(`
-SELECT ` + UsersTable.ListOf("u") + `, m.role FROM memberships AS m JOIN users AS u ON u.id = m.user_id
+SELECT ` + UsersTable.ListOf("u") + `, m.role, m.created_at, (SELECT coalesce(max(s.seen_at), 0) FROM signins AS s WHERE s.user_id = u.id AND NOT s.waiting)
+FROM memberships AS m JOIN users AS u ON u.id = m.user_id
 WHERE m.merchant = $1 AND m.role <> '' AND u.removed_at = 0 ORDER BY m.id`)
 )
 
@@ -111,14 +113,18 @@ func (s *Users) Operators(ctx context.Context) ([]people.User, error) {
 // Member is a user with the role at a merchant.
 type Member struct {
 	people.User
-	Role people.Role
+	Role   people.Role
+	Since  time.Time // when the user first got a role there
+	SeenAt time.Time // last use of the newest sign-ins, to some minutes; zero: there is none that is kept
 }
 
 // Members lists the users of a merchant, oldest first.
 func (s *Users) Members(ctx context.Context, merchant string) ([]Member, error) {
 	scan := UsersTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, listMembers, func(r engine.Row) (m Member, err error) {
-		m.User, err = scan(table.With(r, &m.Role))
+		var since, seen int64
+		m.User, err = scan(table.With(table.With(table.With(r, &seen), &since), &m.Role))
+		m.Since, m.SeenAt = table.FromMicros(since), table.FromMicros(seen)
 		return m, err
 	}, merchant)
 }

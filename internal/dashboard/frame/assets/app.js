@@ -120,10 +120,35 @@
   matchMedia('(min-width: 62rem)').addEventListener('change', () => { if ($('#side:popover-open')) $('#side').hidePopover(); });
 
   // Forms that were changed
+  let previewing; // the timer of a preview
   const changed = () => $$('form[data-guard]').some((form) => form.dataset.changed);
   document.addEventListener('input', (e) => { if (e.target.form?.hasAttribute('data-guard')) e.target.form.dataset.changed = 'yes'; });
-  document.addEventListener('submit', (e) => { delete e.target.dataset.changed; });
+  document.addEventListener('submit', (e) => {
+    if (e.submitter?.hasAttribute('data-preview')) return;
+    delete e.target.dataset.changed;
+    clearTimeout(previewing);
+  });
   addEventListener('beforeunload', (e) => { if (changed()) e.preventDefault(); });
+
+  // What is typed is shown at once by a form's button with data-preview, which sends the form into a frame.
+  document.addEventListener('input', (e) => {
+    const button = e.target.form && $('button[data-preview]', e.target.form);
+    if (!button) return;
+    clearTimeout(previewing);
+    previewing = setTimeout(() => { if (button.isConnected) button.form.requestSubmit(button); }, 250);
+  });
+
+  // A colour picker and the field with the same colour follow each other.
+  document.addEventListener('input', (e) => {
+    const field = e.target.dataset.mirror && document.getElementById(e.target.dataset.mirror);
+    if (field) {
+      field.value = e.target.value;
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+      return;
+    }
+    const picker = e.target.id && $(`[data-mirror="${CSS.escape(e.target.id)}"]`);
+    if (picker && /^#[0-9a-f]{6}$/i.test(e.target.value)) picker.value = e.target.value;
+  });
 
   // The palette: pages, actions of this page, and a search
   const palette = {

@@ -1,0 +1,148 @@
+package shop
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+const (
+	auditPage  = 50  // rows of a page
+	auditChunk = 500 // rows that a file reads at once
+)
+
+// auditView is the page of the audit log.
+type auditView struct {
+	Rows   []happened
+	Who    []frame.Option
+	Pager  frame.Pager
+	Reader *reader
+}
+
+// filterOf reads the filters of a request. who is "user:usr_…", "key:key_…" or a kind of actors.
+//
+// Errors: invalid_request for a date or an actor.
+func filterOf(r *http.Request) (f audit.MerchantFilter, err error) {
+	kind, actor, _ := strings.Cut(r.FormValue("who"), ":")
+	f.Kind, f.Actor, f.After = audit.ActorKind(kind), actor, r.FormValue("cursor")
+	if kind != "" && !slices.Contains(audit.ActorKinds(), f.Kind) {
+		return f, problem.Field(problem.InvalidRequest, "who", "there is no such kind of actor")
+	}
+	day := func(name string) (t time.Time) {
+		text := r.FormValue(name)
+		if text == "" || err != nil {
+			return t
+		}
+		if t, err = time.Parse(time.DateOnly, text); err != nil {
+			err = problem.Field(problem.InvalidRequest, name, "a date is written as 2026-11-26")
+		}
+		return t
+	}
+	f.From = day("from")
+	if f.To = day("to"); !f.To.IsZero() {
+		f.To = f.To.AddDate(0, 0, 1) // the last day is among them
+	}
+	return f, err
+}
+
+func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := filterOf(r)
+	if err != nil {
+		return err
+	}
+	f.Limit = auditPage + 1
+	list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
+	if err != nil {
+		return err
+	}
+	reader, err := a.reader(r, v)
+	if err != nil {
+		return err
+	}
+	view := auditView{Reader: reader, Who: reader.actors()}
+	if len(list) > auditPage {
+		list = list[:auditPage]
+		view.Pager.Next = list[auditPage-1].ID
+	}
+	if view.Rows, err = reader.read(r.Context(), list); err != nil {
+		return err
+	}
+	return a.room.Show(w, r, v, "audit", view)
+}
+
+// auditFile is the audit log as a file, with the filters of the page.
+func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	f, err := filterOf(r)
+	if err != nil {
+		return err
+	}
+	reader, err := a.reader(r, v)
+	if err != nil {
+		return err
+	}
+	t := func(key string) string { return a.room.Text(v, key) }
+	file := frame.NewCSV(w, "audit-"+v.Merchant.ID+"-"+string(v.Environment()), t("when"), t("actor_kind"), t("actor"), "id", t("act"), t("what"), t("details"), t("object"), t("address"), t("request"), t("environment"))
+	sent := false
+	stop := func(err error) error {
+		if sent { // the browser sees that the file is not whole
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	f.Limit = auditChunk
+	for {
+		list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
+		if err != nil {
+			return stop(err)
+		}
+		rows, err := reader.read(r.Context(), list)
+		if err != nil {
+			return stop(err)
+		}
+		for _, row := range rows {
+			if err := file.Row(row.At, row.Kind, strings.TrimSpace(row.Who+" "+row.Email), row.Actor, string(row.Act), row.What, row.Details, row.Object, row.Address, row.Request, row.In); err != nil {
+				return stop(err)
+			}
+			sent = true
+		}
+		if len(list) < auditChunk {
+			break
+		}
+		f.After = list[len(list)-1].ID
+	}
+	if err := file.End(); err != nil {
+		return stop(err)
+	}
+	return nil
+}
+
+// actors are the choices of the filter: each member of the team, then all others by their kind.
+func (rd *reader) actors() []frame.Option {
+	var list []frame.Option
+	for _, m := range rd.team.Members {
+		list = append(list, frame.Option{Value: string(audit.ByUser) + ":" + m.ID, Label: m.Name})
+	}
+	for _, kind := range audit.ActorKinds() {
+		list = append(list, frame.Option{Value: string(kind), Label: rd.text("all_" + string(kind))})
+	}
+	return list
+}
+
+// users returns the ids of users that entries name and that are not in the team.
+func (rd *reader) strangers(list []audit.Entry) []string {
+	var ids []string
+	for _, e := range list {
+		for _, id := range []string{e.By.ID, e.Object, e.Details["user"]} {
+			if strings.HasPrefix(id, people.UserPrefix) && rd.names[id] == (person{}) && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,67 @@
+package shop
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// settingsView is the page of the shop's settings.
+type settingsView struct {
+	Wrong         map[string]string
+	Name          string // as typed, if it was wrong
+	Email         string
+	Language      string
+	Tier          tenant.Tier
+	Terms         tenant.Terms
+	DelayHours    int64
+	WithdrawalFee money.Amount
+	ChargebackFee money.Amount
+}
+
+func newSettings(v *frame.Visit) settingsView {
+	terms := v.Merchant.Terms()
+	return settingsView{
+		Name: v.Shop.Name, Email: v.Merchant.Email, Language: string(v.Merchant.Language), Tier: v.Merchant.Tier, Terms: terms,
+		DelayHours:    int64(terms.Delay / time.Hour),
+		WithdrawalFee: money.New(terms.WithdrawalFee, money.USD), ChargebackFee: money.New(terms.ChargebackFee, money.USD),
+	}
+}
+
+func (a *room) settings(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.room.Show(w, r, v, "settings", newSettings(v))
+}
+
+// saved leads back to the settings, or shows them again with what was wrong.
+func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error, typed settingsView) error {
+	if err != nil {
+		wrong, status := a.wrong(v, err)
+		if wrong == nil {
+			return err
+		}
+		typed.Wrong = wrong
+		return a.room.ShowStatus(w, r, v, status, "settings", typed)
+	}
+	frame.Flash(w, "settings_saved")
+	a.to(w, r, v, "/shop")
+	return nil
+}
+
+func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := newSettings(v)
+	typed.Name = r.FormValue("name")
+	return a.saved(w, r, v, a.App.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
+}
+
+func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := newSettings(v)
+	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")
+	err := a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
+	if err == nil {
+		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, tenant.Language(typed.Language))
+	}
+	return a.saved(w, r, v, err, typed)
+}

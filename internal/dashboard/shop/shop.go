@@ -1,0 +1,115 @@
+// Package shop is the dashboard's pages about the merchant itself: the team and its roles, the audit log, the shop's
+// settings, and its brand.
+package shop
+
+import (
+	"embed"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+// Preview writes the page on which shoppers choose a method, for a sample order: with the brand that the shop has in
+// memory, and with logo if that is not stored yet. It sets its own headers: only our pages may frame it.
+type Preview func(w http.ResponseWriter, r *http.Request, shop tenant.Shop, logo *tenant.Logo, lang tenant.Language) error
+
+type room struct {
+	*frame.Site
+	room    *frame.Room
+	preview Preview
+	pages   func() map[string]bool // the paths of all rooms' pages, with * for what varies
+}
+
+// Register returns what adds the pages to a site.
+func Register(preview Preview) func(*frame.Site) error {
+	return func(site *frame.Site) error {
+		own, err := site.Room(files, frame.Item{Key: "audit", Path: "audit", Group: "settings", Right: tenant.RightTeam})
+		if err != nil {
+			return err
+		}
+		a := &room{site, own, preview, sync.OnceValue(func() map[string]bool { return paths(site) })}
+		site.Handle("GET /team", tenant.RightTeam, a.team)
+		site.Handle("GET /team/roles", tenant.RightTeam, a.roles)
+		site.Handle("GET /team/invite", tenant.RightTeam, a.newInvitation)
+		site.Handle("POST /team/invite", tenant.RightTeam, a.invite)
+		site.Handle("GET /team/invitations/{id}", tenant.RightTeam, a.invitation)
+		site.Handle("POST /team/invitations/{id}/withdraw", tenant.RightTeam, a.withdraw)
+		site.Handle("GET /team/members/{user}", tenant.RightTeam, a.member)
+		site.Handle("POST /team/members/{user}", tenant.RightTeam, a.setRole)
+		site.Handle("GET /team/members/{user}/remove", tenant.RightTeam, a.askRemove)
+		site.Handle("POST /team/members/{user}/remove", tenant.RightTeam, a.remove)
+		site.Handle("GET /audit", tenant.RightTeam, a.audit)
+		site.Handle("GET /audit.csv", tenant.RightTeam, a.auditFile)
+		site.Handle("GET /shop", tenant.RightRead, a.settings)
+		site.Handle("POST /shop/name", tenant.RightShop, a.rename)
+		site.Handle("POST /shop/merchant", tenant.RightShop, a.setMerchant)
+		site.Handle("GET /shop/brand", tenant.RightRead, a.brand)
+		site.Handle("POST /shop/brand", tenant.RightShop, a.rebrand)
+		site.Handle("GET /shop/brand/contrast", tenant.RightRead, a.contrast)
+		site.Handle("GET /shop/brand/preview", tenant.RightRead, a.show)
+		site.Handle("POST /shop/brand/preview", tenant.RightShop, a.show)
+		return nil
+	}
+}
+
+var hole = regexp.MustCompile(`\{[^}]*\}`)
+
+// paths lists the pages of a shop, so that a page links only to those that exist.
+func paths(site *frame.Site) map[string]bool {
+	list := map[string]bool{}
+	for _, r := range site.Routes() {
+		if r.Method == http.MethodGet && r.Kind == frame.OfShop {
+			list[hole.ReplaceAllString(r.Path, "*")] = true
+		}
+	}
+	return list
+}
+
+// to leads a browser to another page of the shop.
+func (a *room) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path string) {
+	a.Go(w, r, a.At(strings.TrimPrefix(v.Home(), frame.Base)+path))
+}
+
+// reasons are the fields, and the texts, of conflicts that a form shows.
+var reasons = map[string][2]string{
+	"is_member":  {"email", "wrong_member"},
+	"last_owner": {"role", "wrong_last_owner"},
+}
+
+// mistakes are the texts of what is wrong with a field.
+var mistakes = map[string]string{
+	"email": "wrong_email", "role": "wrong_role", "name": "wrong_name", "language": "wrong_language",
+	"color": "wrong_color", "frames": "wrong_frames", "logo": "wrong_logo",
+}
+
+// wrong says in the visitor's language what is wrong with each field of a form, and with which status the form is
+// shown again. It is nil for an error that is about no field.
+func (a *room) wrong(v *frame.Visit, err error) (fields map[string]string, status int) {
+	shown, ok := errors.AsType[*problem.Error](err)
+	if !ok {
+		return nil, 0
+	}
+	status = shown.Code.Shown().Status
+	if known, ok := reasons[shown.Details.Reason]; ok {
+		return map[string]string{known[0]: a.room.Text(v, known[1])}, status
+	}
+	fields = frame.FieldErrors(err)
+	for name := range fields {
+		switch text, known := mistakes[name]; {
+		case shown.Code == problem.Forbidden:
+			fields[name] = a.room.Text(v, "wrong_too_much")
+		case known:
+			fields[name] = a.room.Text(v, text)
+		}
+	}
+	return fields, status
+}
