@@ -26,7 +26,7 @@ import (
 )
 
 // upload sends a form with a file as a browser does.
-func upload(t *testing.T, op harness.Staff, path, field, content string, pairs ...string) (status int, body string) {
+func uploadFile(t *testing.T, op harness.Staff, path, field, content string, pairs ...string) (status int, body string) {
 	t.Helper()
 	var text bytes.Buffer
 	form := multipart.NewWriter(&text)
@@ -72,10 +72,10 @@ func TestOperatorSetsRates(t *testing.T) {
 			t.Errorf("a rate that jumps gets %d: %s", a.Status, a.Text())
 		}
 		op.Do(t, path, "rate", "54.2", "force", "true")
-		if status, body := upload(t, op, "rates/import", "file", "currency,rate\nMXN,nothing\n"); status != http.StatusBadRequest {
+		if status, body := uploadFile(t, op, "rates/import", "file", "currency,rate\nMXN,nothing\n"); status != http.StatusBadRequest {
 			t.Errorf("a wrong file gets %d: %s", status, body)
 		}
-		if status, body := upload(t, op, "rates/import", "file", "currency,rate\nMXN,18.4\n"); status != http.StatusSeeOther {
+		if status, body := uploadFile(t, op, "rates/import", "file", "currency,rate\nMXN,18.4\n"); status != http.StatusSeeOther {
 			t.Errorf("a file gets %d: %s", status, body)
 		}
 		if got := harness.RateInUse(t, s, money.MXN); got.Rate.Decimal() != "18.4" {
@@ -96,15 +96,15 @@ func TestOperatorComparesAReport(t *testing.T) {
 		s.TellUpstream(t, u, id, 1, "paid", "bank-1-hush").Want(t, http.StatusOK)
 		now := s.Clock.Now()
 		days := []string{"account", "bank-1", "from", now.AddDate(0, 0, -1).Format("2006-01-02"), "to", now.AddDate(0, 0, 1).Format("2006-01-02")}
-		if status, body := upload(t, op, "reconciliation", "report", "nothing\n", days...); status != http.StatusBadRequest {
+		if status, body := uploadFile(t, op, "reconciliation", "report", "nothing\n", days...); status != http.StatusBadRequest {
 			t.Errorf("a wrong report gets %d: %s", status, body)
 		}
-		if status, body := upload(t, op, "reconciliation", "report", u.Report(), days...); status != http.StatusOK || !strings.Contains(body, "The report and the books agree") {
+		if status, body := uploadFile(t, op, "reconciliation", "report", u.Report(), days...); status != http.StatusOK || !strings.Contains(body, "The report and the books agree") {
 			t.Errorf("the right report gets %d: %s", status, harness.Answer{Body: body}.Text())
 		}
 		did(t, op, audit.ProviderReconciled, "bank-1")
 		wrong := strings.Replace(u.Report(), ",54,", ",53,", 1)
-		if status, body := upload(t, op, "reconciliation", "report", wrong, append(days, "dry", "true")...); status != http.StatusOK || !strings.Contains(body, "1 differences") || !strings.Contains(body, id) {
+		if status, body := uploadFile(t, op, "reconciliation", "report", wrong, append(days, "dry", "true")...); status != http.StatusOK || !strings.Contains(body, "1 differences") || !strings.Contains(body, id) {
 			t.Errorf("another amount gets %d: %s", status, harness.Answer{Body: body}.Text())
 		}
 		if page := op.Page(t, "/dashboard/console/reconciliation"); strings.Count(page, "<tr><td>") != 1 {
