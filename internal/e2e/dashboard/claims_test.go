@@ -22,8 +22,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// png is a picture of one pixel.
-const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x05\x02\x00_\xc8\xf1\xd2\x00\x00\x00\x00IEND\xaeB`\x82"
+// pngFile is a picture of one pixel.
+const pngFile = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x05\x02\x00_\xc8\xf1\xd2\x00\x00\x00\x00IEND\xaeB`\x82"
 
 // upload sends a form with files, as a browser does. files are field, name and content.
 func upload(t *testing.T, u harness.Staff, path, text string, files ...[3]string) harness.Answer {
@@ -137,7 +137,7 @@ func TestDisputeIsAnswered(t *testing.T) {
 		if got := harness.ClaimStatus(t, o, first); got != "needs_evidence" {
 			t.Fatalf("a refused answer leaves the dispute %s", got)
 		}
-		a := upload(t, u, path, "It was them", [3]string{"file_delivery_proof", `C:\my "photo".png`, png}, [3]string{"file_buyer_identity", "ü.pdf", "%PDF-1.7"}, [3]string{"file_other", "a.txt", "hello"}, [3]string{"file_nonsense", "b.txt", "x"})
+		a := upload(t, u, path, "It was them", [3]string{"file_delivery_proof", `C:\my "photo".png`, pngFile}, [3]string{"file_buyer_identity", "ü.pdf", "%PDF-1.7"}, [3]string{"file_other", "a.txt", "hello"}, [3]string{"file_nonsense", "b.txt", "x"})
 		if a.Status != http.StatusSeeOther {
 			t.Fatalf("the answer gets %d: %s", a.Status, a.Text())
 		}
@@ -218,7 +218,7 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	refunded := o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
 	refund := o.Refund(t, refunded, `{"amount":30,"reason":"requested_by_customer"}`).Want(t, http.StatusOK).Text(t, "refundId")
 	photo := filepath.Join(t.TempDir(), "delivered.png")
-	harness.Must(t, os.WriteFile(photo, []byte(png), 0o600))
+	harness.Must(t, os.WriteFile(photo, []byte(pngFile), 0o600))
 	tab := u.Tab(t, "/disputes")
 	look(t, tab, "disputes")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main td[data-label="Amount"] a`), chromedp.WaitVisible(`.steps`)))

@@ -121,11 +121,11 @@ func TestKeyFormSaysWhatIsWrong(t *testing.T) {
 		want int
 		says string
 	}{
-		{url.Values{"kind": {"restricted"}}, 400, "a restricted key needs rights"},
+		{url.Values{"kind": {"restricted"}}, 400, "A restricted key needs rights"},
 		{url.Values{"kind": {"restricted"}, "rights": {"withdrawals"}}, 403, "your role does not have: withdrawals"},
-		{url.Values{"kind": {"publishable"}, "ends": {"2001-01-01"}}, 400, "choose a later day"},
-		{url.Values{"kind": {"publishable"}, "ends": {"soon"}}, 400, "this is not a day"},
-		{url.Values{"kind": {"golden"}}, 400, "a key is publishable, secret or restricted"},
+		{url.Values{"kind": {"publishable"}, "ends": {"2001-01-01"}}, 400, "hoose a later day"},
+		{url.Values{"kind": {"publishable"}, "ends": {"soon"}}, 400, "This is not a day"},
+		{url.Values{"kind": {"golden"}}, 400, "A key is publishable, secret or restricted"},
 	} {
 		a := u.Ask(t, http.MethodPost, "/keys", c.form)
 		if a.Status != c.want || !strings.Contains(a.Body, c.says) {

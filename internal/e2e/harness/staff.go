@@ -118,6 +118,9 @@ func (u Staff) Request(t *testing.T, req *http.Request) Answer {
 	res, err := http.DefaultTransport.RoundTrip(req)
 	Must(t, err)
 	defer res.Body.Close()
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // it does not end by itself
+		return Answer{Status: res.StatusCode, Header: res.Header}
+	}
 	body, err := io.ReadAll(res.Body)
 	Must(t, err)
 	a := Answer{res.StatusCode, html.UnescapeString(string(body)), res.Header}
