@@ -100,7 +100,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	shows(t, tab, "what it says of a wrong finger", "document.querySelector('form[data-passkey] [role=alert]').textContent", "No passkey was chosen. Try again, or use another way.")
 	_, err = chromedp.Call(tab, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: device, IsUserVerified: true})
 	harness.Must(t, err)
-	_, err = chromedp.Call(tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: quiet.Identifier})
+	_, err = chromedp.Call(tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(quiet))
 	harness.Must(t, err)
 	do(t, tab, chromedp.Navigate(at+"/dashboard/sign-in?next=/dashboard/profile")) // the browser offers the passkey beside the e-mail field, and the device takes it
 	shows(t, tab, "the page", "location.pathname", "/dashboard/profile")
