@@ -81,8 +81,8 @@ fuzz: ## fuzz each parser for half a minute (FUZZTIME=30s)
 	  $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$dir </dev/null || exit 1; done
 
 .PHONY: sheet
-sheet: ## take a picture of every checkout page in every language, on phone and desktop, light and dark: bin/sheet
-	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e/checkout
+sheet: ## take a picture of every page of the checkout and the dashboard, on phone and desktop, light and dark: bin/sheet
+	SHEET=$(CURDIR)/bin/sheet $(GO) test -tags sheet -count 1 -timeout 30m -run TestContactSheet ./internal/e2e/checkout ./internal/e2e/dashboard
 
 .PHONY: bench
 bench: build ## measure the service over HTTP on SQLite and on PostgreSQL

@@ -61,7 +61,9 @@ func New(c Config) (*Provider, error) {
 		c.Timeout = usualTimeout
 	}
 	if c.Client == nil {
-		c.Client = &http.Client{Timeout: c.Timeout}
+		c.Client = &http.Client{Timeout: c.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("the identity provider redirects, and the client's secret goes to nobody else") // followed, a redirect takes it along
+		}}
 	}
 	return &Provider{config: c}, nil
 }

@@ -5,6 +5,7 @@ package people
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -349,6 +350,21 @@ func (pl *People) EndSignIns(ctx context.Context, by audit.Actor, user, id, exce
 		}
 		return pl.end(ctx, by, over)
 	})
+}
+
+// SignOut ends all sign-ins of a user. It is for operators.
+//
+// Errors: invalid_request, store.ErrNotFound.
+func (pl *People) SignOut(ctx context.Context, by audit.Actor, email string) error {
+	address, err := people.ParseEmail(email)
+	if err != nil {
+		return err
+	}
+	u, err := pl.Store.Users.ByEmail(ctx, address)
+	if err != nil {
+		return fmt.Errorf("user %s: %w", address, err)
+	}
+	return pl.EndSignIns(ctx, by, u.ID, "", "")
 }
 
 // purged is how many rows are deleted at a time, and keptFor how long a sign-in or a link is kept after its

@@ -19,12 +19,13 @@ import (
 
 // User is cascada user.
 type User struct {
-	Invite userInviteCmd `cmd:"" help:"Invite a person to a merchant or to the operator's console. It prints a link that works once, for seven days."`
-	List   userListCmd   `cmd:"" help:"List the users of a merchant, or of the operator's console, and the invitations that wait."`
-	Link   userLinkCmd   `cmd:"" help:"Print a link for a user: to sign in, or to choose a new password. It works once."`
-	Role   userRoleCmd   `cmd:"" help:"Change the role of a user at a merchant."`
-	Unlock userUnlockCmd `cmd:"" help:"Open the lock after wrong passwords, and remove all second factors, for a user who lost them."`
-	Remove userRemoveCmd `cmd:"" help:"Remove a user from a merchant, or altogether. Sign-ins of a removed user end at once."`
+	Invite  userInviteCmd  `cmd:"" help:"Invite a person to a merchant or to the operator's console. It prints a link that works once, for seven days."`
+	List    userListCmd    `cmd:"" help:"List the users of a merchant, or of the operator's console, and the invitations that wait."`
+	Link    userLinkCmd    `cmd:"" help:"Print a link for a user: to sign in, or to choose a new password. It works once."`
+	Role    userRoleCmd    `cmd:"" help:"Change the role of a user at a merchant."`
+	Unlock  userUnlockCmd  `cmd:"" help:"Open the lock after wrong passwords, and remove all second factors, for a user who lost them."`
+	SignOut userSignOutCmd `cmd:"" name:"sign-out" help:"End all sign-ins of a user, for example after a lost laptop."`
+	Remove  userRemoveCmd  `cmd:"" help:"Remove a user from a merchant, or altogether. Sign-ins of a removed user end at once."`
 }
 
 // linkFlags are the flags of commands that print a link.
@@ -241,5 +242,23 @@ func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	_, err = fmt.Fprintf(cli.Stdout, "%s was removed\n", c.Email)
+	return err
+}
+
+type userSignOutCmd struct {
+	cli.DatabaseFlags
+	Email string `arg:"" help:"E-mail address of the user."`
+}
+
+func (c *userSignOutCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if err := a.People.SignOut(ctx, a.Self(), c.Email); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "%s is signed out everywhere\n", c.Email)
 	return err
 }

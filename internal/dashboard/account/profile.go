@@ -78,6 +78,9 @@ type appView struct {
 }
 
 func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.freshFor(w, r, v, "/profile/app") {
+		return nil
+	}
 	secret, err := a.App.Factors.NewTOTP()
 	if err != nil {
 		return err
@@ -109,6 +112,9 @@ func drawn(code *qr.Code) template.HTML {
 }
 
 func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.freshFor(w, r, v, "/profile/app") {
+		return nil
+	}
 	secret := r.FormValue("secret")
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {

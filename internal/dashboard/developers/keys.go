@@ -114,7 +114,17 @@ func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return d.room.Show(w, r, v, "newkey", d.keyChoices(v))
 }
 
+// paysOut reports whether a key of the kind, with these rights, may move money out: a secret key gets that right
+// by itself. To make one is as good as a withdrawal (DASH-6).
+func paysOut[R ~string](v *frame.Visit, kind tenant.KeyKind, rights []R) bool {
+	return v.Live && v.May(tenant.RightWithdrawals) && (kind == tenant.Secret || slices.Contains(rights, R(tenant.RightWithdrawals)))
+}
+
 func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	kind := tenant.KeyKind(r.FormValue("kind"))
+	if paysOut(v, kind, r.Form["rights"]) && !d.Fresh(w, r, v, v.Home()+"/keys/new") {
+		return nil
+	}
 	raw, err := d.makeKey(r, v)
 	if err == nil {
 		return d.showSecret(w, r, v, secretView{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
@@ -202,6 +212,9 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	view, err := d.readKey(r, v)
 	if err != nil {
 		return err
+	}
+	if paysOut(v, view.Kind, view.Rights) && !d.Fresh(w, r, v, v.Home()+"/keys/"+view.ID+"/roll") {
+		return nil
 	}
 	grace, err := time.ParseDuration(r.FormValue("grace"))
 	if err != nil || grace < 0 {

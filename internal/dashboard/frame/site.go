@@ -346,5 +346,9 @@ func (s *Site) set(w http.ResponseWriter, token string, age int) {
 //
 // Errors: the attempt's, rate_limited.
 func (s *Site) Try(w http.ResponseWriter, r *http.Request, who string, attempt func(context.Context) error) error {
-	return s.gate.Try(w.Header(), r, "dashboard "+who, func() error { return attempt(r.Context()) })
+	err := s.gate.Try(w.Header(), r, "dashboard "+who, func() error { return attempt(r.Context()) })
+	if err != nil { // it is counted with those of the API
+		s.App.Access.CredentialRefused(r.Context(), base.Principal{Address: s.gate.Peer(r)}, err)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package payments
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/base64"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +151,10 @@ const sampleDoc = `{"buyer":{"Email":"ana@example.com","Name":"Ana Souza","IP":"
 	`"formUrl":"https://pay.example.com/pay/TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6","data":{"QRCode":"00020126580014br.gov.bcb.pix0136123e4567-e12b-12d1-a456-426655440000"},` +
 	`"attempts":[{"Provider":"sandbox-1","Status":"approved"}],"answered":"pending"}`
 
+// columns are those of the payments that the benchmarks write.
+var columns = []string{"id", "merchant", "shop", "live", "version", "status", "amount", "amount_local", "currency_local", "rate", "rail", "method",
+	"country", "order_id", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
+
 // load writes n payments of the last year and their counters. It returns every thousandth id.
 func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, n int) (ids []string) {
 	b.Helper()
@@ -158,13 +164,8 @@ func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, 
 			thousand = append(thousand, k)
 		}
 	}
-	conn, err := pgx.Connect(ctx, database)
-	orEnd(b, err)
-	defer conn.Close(ctx)
-	columns := []string{"id", "merchant", "shop", "live", "version", "status", "amount", "amount_local", "currency_local", "rate", "rail", "method",
-		"country", "order_id", "refunded", "sequence", "due_at", "created_at", "updated_at", "doc"}
 	due := now.Add(year).UnixMicro()
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"payments"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+	row := func(i int) []any {
 		k := thousand[rand.IntN(len(thousand))]
 		share := k.from + rand.Float64()*(k.to-k.from)
 		at := now.Add(-year + time.Duration(share*float64(year))).Truncate(time.Microsecond)
@@ -173,8 +174,16 @@ func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, 
 			ids = append(ids, p)
 		}
 		return []any{p, o.Merchant.ID, o.Shop.ID, false, 2, string(k.status), 2550, 13770, k.currency, "5.4", k.rail, k.method,
-			k.country, "order-" + strconv.Itoa(i), 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc}, nil
-	}))
+			k.country, "order-" + strconv.Itoa(i), 0, 1, due, at.UnixMicro(), at.UnixMicro(), sampleDoc}
+	}
+	if path, found := strings.CutPrefix(database, "sqlite:"); found {
+		loadSQLite(b, path, n, row)
+		return ids
+	}
+	conn, err := pgx.Connect(ctx, database)
+	orEnd(b, err)
+	defer conn.Close(ctx)
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"payments"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil }))
 	orEnd(b, err)
 	for _, text := range append(benchCounters, "VACUUM (ANALYZE)") {
 		if _, err := conn.Exec(ctx, text); err != nil {
@@ -182,6 +191,29 @@ func load(b *testing.B, database string, o onboarding.Onboarded, now time.Time, 
 		}
 	}
 	return ids
+}
+
+// loadSQLite writes the rows in one transaction, and counts them.
+func loadSQLite(b *testing.B, path string, n int, row func(int) []any) {
+	b.Helper()
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(60000)")
+	orEnd(b, err)
+	defer db.Close()
+	tx, err := db.BeginTx(ctx, nil)
+	orEnd(b, err)
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO payments ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")")
+	orEnd(b, err)
+	for i := range n {
+		_, err := insert.ExecContext(ctx, row(i)...)
+		orEnd(b, err)
+	}
+	for _, text := range benchCounters {
+		_, err := tx.ExecContext(ctx, text)
+		orEnd(b, err)
+	}
+	orEnd(b, tx.Commit())
+	_, err = db.ExecContext(ctx, "ANALYZE")
+	orEnd(b, err)
 }
 
 // benchCounters counts the loaded payments as Commit does.

@@ -1,0 +1,110 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// busy makes a shop in which something of everything has happened.
+func busy(t *testing.T, o harness.Client) {
+	t.Helper()
+	o.Post(t, "/webhooks", fmt.Sprintf(`{"url":%q,"events":["*"]}`, "https://shop.example/hook")).Want(t, http.StatusCreated)
+	for i, ending := range []string{"paid", "failed", "expired", "", "chargeback", "refunded"} {
+		id := o.Create(t, fmt.Sprintf(`{"amount":2%d.5,"paymentMethodId":"sbx_cash","userEmail":"maria@example.com","userName":"María López","merchantOrderId":"order-%d"}`, i, i))
+		switch ending {
+		case "":
+		case "chargeback", "refunded":
+			o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+			o.Simulate(t, id, ending).Want(t, http.StatusOK)
+		default:
+			o.Simulate(t, id, ending).Want(t, http.StatusOK)
+		}
+		o.Create(t, fmt.Sprintf(`{"amount":1%d.25,"paymentMethodId":"sbx_card","userEmail":"ana%d@example.com"}`, i, i))
+	}
+	card := o.Create(t, harness.Card)
+	o.Refund(t, card, `{"reason":"requested_by_customer"}`)
+}
+
+var (
+	anchors = regexp.MustCompile(`<a [^>]*href="([^"#]*)"`)
+	ids     = regexp.MustCompile(`/(?:[A-Z]{3}|[a-z]{2,4})[-_][A-Za-z0-9]{10,}`)
+	files   = regexp.MustCompile(`\.(csv|pdf)$|/export$|/docs|/assets/`)
+)
+
+// kindOf is an address without what belongs to one object.
+func kindOf(path string) string {
+	return ids.ReplaceAllString(path, "/{id}")
+}
+
+// crawl opens a page, and every page of the dashboard that links lead to, one of each kind. It returns their
+// addresses. It fails the test for a link that leads nowhere.
+func crawl(t *testing.T, u harness.Staff, start string) (found []string) {
+	t.Helper()
+	seen, from := map[string]bool{}, map[string]string{}
+	queue := []string{start}
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		bare, _, _ := strings.Cut(path, "?")
+		if kind := kindOf(strings.TrimPrefix(bare, u.Home())); seen[kind] {
+			continue
+		} else {
+			seen[kind] = true
+		}
+		a := u.Ask(t, http.MethodGet, path, nil)
+		if a.Status != http.StatusOK && a.Status != http.StatusSeeOther {
+			t.Errorf("the link %s of the page %s gets %d: %s", path, from[path], a.Status, a.Text())
+			continue
+		}
+		if a.Status != http.StatusOK || files.MatchString(bare) {
+			continue
+		}
+		found = append(found, path)
+		for _, m := range anchors.FindAllStringSubmatch(a.Body, -1) {
+			to, err := url.Parse(m[1])
+			if err != nil {
+				t.Errorf("%s links to %q: %v", path, m[1], err)
+				continue
+			}
+			next := (&url.URL{Path: bare}).ResolveReference(to)
+			if to.IsAbs() || !strings.HasPrefix(next.Path, "/dashboard") || strings.HasSuffix(next.Path, "/production") || strings.Contains(next.Path, "/production/") {
+				continue
+			}
+			if _, known := from[next.RequestURI()]; !known {
+				from[next.RequestURI()] = path
+				queue = append(queue, next.RequestURI())
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Every link on a page of the dashboard leads to a page, in every language.
+func TestEveryLinkLeadsToAPage(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	busy(t, o)
+	owner := o.Staff(t, people.Owner)
+	for _, lang := range []string{"en", "es", "pt"} {
+		harness.Must(t, s.App.People.Introduce(ctx, owner.User.ID, "Ana", tenant.Language(lang)))
+		if found := crawl(t, owner, owner.Home()); len(found) < 30 {
+			t.Errorf("in %s an owner comes to %d pages: %v", lang, len(found), found)
+		}
+	}
+	operator := harness.OperatorUser(t, o)
+	if found := crawl(t, operator, "/dashboard/console"); len(found) < 15 {
+		t.Errorf("an operator comes to %d pages: %v", len(found), found)
+	}
+}

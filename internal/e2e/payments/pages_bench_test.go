@@ -1,0 +1,105 @@
+package payments
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// BenchmarkPages measures pages of the dashboard for a shop with a million payments, over HTTP, on both engines.
+// CASCADA_BENCH_PAYMENTS sets another number. It reports the 50th and the 99th percentile of each page, and its size
+// as it is and compressed, in kilobytes.
+//
+//	go test ./internal/e2e/payments -run '^$' -bench Pages -benchtime 50x
+func BenchmarkPages(b *testing.B) {
+	n := 1_000_000
+	if text := os.Getenv("CASCADA_BENCH_PAYMENTS"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	for engine, database := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
+		b.Run(engine, func(b *testing.B) { measurePages(b, database, n) })
+	}
+}
+
+func measurePages(b *testing.B, database string, n int) {
+	b.Helper()
+	now := time.Now()
+	service, err := daemon.Start(ctx, daemon.Config{
+		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
+		Log: slog.New(slog.DiscardHandler),
+	})
+	orEnd(b, err)
+	defer service.Shutdown()
+	a := service.App
+	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	orEnd(b, err)
+	ids := load(b, database, o, now, n)
+	told, err := a.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bench"}, "", users.Invitee{Email: "ana@acme.example", Merchant: o.Merchant.ID, Role: people.Owner})
+	orEnd(b, err)
+	e, err := a.Links.Accept(ctx, users.From{}, told.Address[len(service.URL)+len("/dashboard/link/"):], "", users.NewUser{Name: "Ana", Password: "correct horse battery"})
+	orEnd(b, err)
+	home := service.URL + "/dashboard/" + o.Shop.ID + "/sandbox"
+	for _, path := range []string{
+		"", "/payments", "/payments?status=chargeback", "/payments?method=cash", "/payments?q=order-5000", "/payments?q=ana@example.com", "/payments/" + ids[len(ids)/2],
+		"/refunds", "/disputes", "/balance", "/settlements", "/withdrawals", "/analytics", "/analytics?days=365", "/keys", "/webhooks", "/events", "/requests", "/shop", "/team", "/audit",
+	} {
+		b.Run("page"+path, func(b *testing.B) {
+			var took []time.Duration
+			var body []byte
+			for i := range b.N + 3 {
+				at := time.Now()
+				body = page(b, home+path, e.Token)
+				if i >= 3 { // after the warm-up
+					took = append(took, time.Since(at))
+				}
+			}
+			slices.Sort(took)
+			ms := func(p float64) float64 { return took[int(p*float64(len(took)-1))].Seconds() * 1000 }
+			b.ReportMetric(ms(0.5), "ms-p50")
+			b.ReportMetric(ms(0.99), "ms-p99")
+			b.ReportMetric(float64(len(body))/1000, "kB")
+			b.ReportMetric(float64(compressed(body))/1000, "kB-gz")
+			b.ReportMetric(0, "ns/op") // removed, because it includes the warm-up
+		})
+	}
+}
+
+func compressed(body []byte) int {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(body) // to memory
+	_ = w.Close()
+	return out.Len()
+}
+
+func page(b *testing.B, url, cookie string) []byte {
+	b.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	orEnd(b, err)
+	req.AddCookie(&http.Cookie{Name: "cascada", Value: cookie})
+	res, err := http.DefaultTransport.RoundTrip(req)
+	orEnd(b, err)
+	body, err := io.ReadAll(res.Body)
+	orEnd(b, err)
+	orEnd(b, res.Body.Close())
+	if res.StatusCode != http.StatusOK {
+		b.Fatalf("%s: %d %s", url, res.StatusCode, body)
+	}
+	return body
+}
