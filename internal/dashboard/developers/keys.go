@@ -114,7 +114,18 @@ func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return d.room.Show(w, r, v, "newkey", d.keyChoices(v))
 }
 
+// confirmed reports whether the user may get a key that moves money out: as for a withdrawal itself, who has a second
+// factor must have given it just now (DASH-6).
+func (d *developers) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, moves bool, page string) bool {
+	return !moves || !v.Live || !v.May(tenant.RightWithdrawals) || d.Confirmed(w, r, v, v.Home()+page)
+}
+
 func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	kind := tenant.KeyKind(r.FormValue("kind"))
+	moves := kind == tenant.Secret || kind == tenant.Restricted && slices.Contains(r.Form["rights"], string(tenant.RightWithdrawals))
+	if !d.confirmed(w, r, v, moves, "/keys/new") {
+		return nil
+	}
 	raw, err := d.makeKey(r, v)
 	if err == nil {
 		return d.showSecret(w, r, v, secretView{Title: "key_made", Label: "key", About: "key_once", Secret: raw, Back: "keys"})
@@ -202,6 +213,9 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	view, err := d.readKey(r, v)
 	if err != nil {
 		return err
+	}
+	if !d.confirmed(w, r, v, view.Key.May(tenant.RightWithdrawals), "/keys/"+view.ID+"/roll") {
+		return nil
 	}
 	grace, err := time.ParseDuration(r.FormValue("grace"))
 	if err != nil || grace < 0 {
