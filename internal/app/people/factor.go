@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,12 +141,12 @@ func (fa *Factors) TOTPAddress(u people.User, secret string) string {
 }
 
 // AddTOTP gives a user an app for codes: code proves that it has the secret. The recovery codes are returned
-// once and cannot be read again.
+// once and cannot be read again. If it is the first second factor, every other sign-in than s ends.
 //
 // Errors: invalid_token for a wrong code, conflict_state if the user has an app.
-func (fa *Factors) AddTOTP(ctx context.Context, from From, user, secret, code string) (recovery []string, err error) {
+func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, secret, code string) (recovery []string, err error) {
 	err = base.Again(func() error {
-		u, err := fa.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users.Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
@@ -158,7 +159,7 @@ func (fa *Factors) AddTOTP(ctx context.Context, from From, user, secret, code st
 		}
 		codes, hashes := fa.people.newRecovery(u.ID)
 		recovery = codes
-		return fa.people.changed(ctx, from, u.AddTOTP(secret, at, hashes), audit.UserFactorAdded)
+		return fa.people.strengthened(ctx, from, u, u.AddTOTP(secret, at, hashes), s.ID)
 	})
 	return recovery, err
 }
@@ -201,6 +202,28 @@ func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 		}
 		return fa.people.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved)
 	})
+}
+
+// strengthened writes a user who got one more second factor. With the first one, every sign-in but the one with the id
+// kept ends: the password alone opened them.
+func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept string) (err error) {
+	var over []people.SignIn
+	if !before.HasFactor() {
+		if over, err = pl.SignIns(ctx, u.ID); err != nil {
+			return err
+		}
+		over = slices.DeleteFunc(over, func(s people.SignIn) bool { return s.ID == kept })
+	}
+	change, err := pl.ended(ctx, from.User(u.ID), over)
+	if err != nil {
+		return err
+	}
+	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserFactorAdded, u.ID)
+	if err != nil {
+		return err
+	}
+	change.Users, change.Audit = []people.User{u}, append(change.Audit, entries...)
+	return pl.Store.Commit(ctx, change)
 }
 
 // changed writes a user who changed the own account.

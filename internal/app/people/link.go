@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/mails"
@@ -81,7 +82,7 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 		}
 		l, token := ls.newLink(people.Link{Kind: people.Invitation, Email: email, Merchant: n.Merchant, Role: n.Role, Operator: n.Operator, By: by.ID})
 		change := pay.Change{Links: []people.Link{l}, Audit: ls.Audited(by, tenant.Scope{Merchant: n.Merchant, Live: true}, audit.LinkCreated, l.ID, linkDetails(l))}
-		if err := ls.withdrawEarlier(ctx, &change, l); err != nil {
+		if err := ls.withdrawEarlier(ctx, &change, l, giver); err != nil {
 			return err
 		}
 		told = Told{Link: l, Address: ls.linkAddress(token)}
@@ -134,7 +135,9 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 }
 
 // withdrawEarlier adds to a change that earlier invitations of the same address end.
-func (ls *Links) withdrawEarlier(ctx context.Context, change *pay.Change, l people.Link) error {
+//
+// Errors: forbidden for one to a role with rights that the giver lacks.
+func (ls *Links) withdrawEarlier(ctx context.Context, change *pay.Change, l people.Link, giver people.Role) error {
 	earlier, err := ls.Store.Links.Invitations(ctx, l.Merchant, ls.Now())
 	if err != nil {
 		return err
@@ -142,6 +145,9 @@ func (ls *Links) withdrawEarlier(ctx context.Context, change *pay.Change, l peop
 	for _, old := range earlier {
 		if old.Email != l.Email {
 			continue
+		}
+		if giver != "" && !giver.MayGive(old.Role) {
+			return tooMuch()
 		}
 		if old, err = old.Use(ls.Now()); err != nil {
 			return err
@@ -162,10 +168,11 @@ func linkDetails(l people.Link) map[string]string {
 	return details
 }
 
-// Withdraw withdraws an invitation to a merchant, or with "" to the operator's console.
+// Withdraw withdraws an invitation to a merchant, or with "" to the operator's console. giver is the role of the user
+// who does it, "" for an operator.
 //
-// Errors: store.ErrNotFound.
-func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, merchant, id string) error {
+// Errors: store.ErrNotFound, forbidden for a role with rights that the giver lacks.
+func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, giver people.Role, merchant, id string) error {
 	return base.Again(func() error {
 		list, err := ls.Store.Links.Invitations(ctx, merchant, ls.Now())
 		if err != nil {
@@ -174,6 +181,9 @@ func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, merchant, id stri
 		for _, l := range list {
 			if l.ID != id {
 				continue
+			}
+			if giver != "" && !giver.MayGive(l.Role) {
+				return tooMuch()
 			}
 			if l, err = l.Use(ls.Now()); err != nil {
 				return err
@@ -266,6 +276,9 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	if !l.Good(ls.Now()) {
 		return l, people.User{}, people.NoLink()
 	}
+	if err := ls.stillGiven(ctx, l); err != nil {
+		return l, people.User{}, err
+	}
 	var u people.User
 	if l.User != "" {
 		u, err = ls.Store.Users.Get(ctx, l.User)
@@ -279,6 +292,28 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 		return l, u, base.OrRefuse(err, people.NoLink())
 	}
 	return l, u, nil
+}
+
+// stillGiven returns an error for an invitation whose giver could not give it any more: who was removed, or has a lesser
+// role now, must not come back by an invitation from before. A program's and the command line's are not asked.
+//
+// Errors: not_found.
+func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
+	if l.Kind != people.Invitation || !strings.HasPrefix(l.By, people.UserPrefix) {
+		return nil
+	}
+	by, err := ls.Store.Users.Get(ctx, l.By)
+	if err != nil || !by.Active() {
+		return base.OrRefuse(err, people.NoLink())
+	}
+	if by.Operator {
+		return nil
+	}
+	m, err := ls.Store.Memberships.Get(ctx, by.ID, l.Merchant)
+	if err != nil || !m.Role.MayGive(l.Role) {
+		return base.OrRefuse(err, people.NoLink())
+	}
+	return nil
 }
 
 // SignInBy signs a user in with a link. A second factor is asked for as usual.

@@ -344,7 +344,8 @@ func (pk *Passkeys) use(u people.User, session webauthn.SessionData, made time.T
 func keyID(id []byte) string { return base64.RawURLEncoding.EncodeToString(id) }
 
 // Add gives a user a passkey. sealed is that of ToAdd, for the same sign-in; answer is what the browser answered,
-// in JSON. If it is the user's first second factor, there are recovery codes, which cannot be read again.
+// in JSON. If it is the user's first second factor, there are recovery codes, which cannot be read again, and every other
+// sign-in ends.
 //
 // Errors: invalid_request for the name, invalid_token for the answer, conflict_state if the user has it already, or
 // MostPasskeys.
@@ -385,7 +386,7 @@ func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, sealed,
 			return err
 		}
 		recovery = codes
-		return pk.people.changed(ctx, from, next, audit.UserFactorAdded)
+		return pk.people.strengthened(ctx, from, u, next, s.ID)
 	})
 	return recovery, err
 }

@@ -141,7 +141,7 @@ func (pl *People) Enter(ctx context.Context, from From, email, password string) 
 	hash := u.Password
 	return base.Decide(func() (Entered, error) {
 		u, err := pl.Store.Users.Get(ctx, u.ID)
-		if err != nil || u.Password != hash {
+		if err != nil || u.Password != hash || u.Locked(pl.Now()) { // others may have guessed while this one waited
 			return Entered{}, base.OrRefuse(err, badPair())
 		}
 		var change pay.Change
@@ -173,9 +173,15 @@ func (pl *People) begin(ctx context.Context, from From, u people.User, waiting b
 	return pl.write(ctx, from, u, people.SignIn{Waiting: waiting}, change)
 }
 
-// write completes a new sign-in and writes it, with a change that belongs to it.
+// write completes a new sign-in and writes it, with a change that belongs to it. The user is written too: if the password
+// or the second factors changed since u was read, the sign-in is decided again. Else it would outlive that change, which
+// ends all sign-ins that it finds.
 func (pl *People) write(ctx context.Context, from From, u people.User, s people.SignIn, change pay.Change) (Entered, error) {
 	now := pl.Now()
+	if len(change.Users) == 0 {
+		u = u.Next()
+		change.Users = []people.User{u}
+	}
 	token := id.Secret(tokenPrefix)
 	s.ID, s.Version, s.User, s.Hash = pl.NewID(people.SignInPrefix, now), 1, u.ID, pl.Vault.Hash(token)
 	s.Address, s.Agent, s.CreatedAt, s.SeenAt, s.EndsAt = from.Address, from.agent(), now, now, now.Add(people.SignInLife)

@@ -61,6 +61,8 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 		switch {
 		case u.ID != "" && u.ID != current:
 			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
+		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
+			return Entered{}, people.NoLink()
 		case u.ID == "":
 			u = fresh
 			u.Operator = l.Operator
@@ -104,6 +106,9 @@ func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u
 		m, err := ls.Store.Memberships.Get(ctx, u.ID, l.Merchant)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
+		}
+		if m.Role != "" { // roles are changed in the team's list, which keeps an owner
+			return problem.Conflict("is_member", "you are in the team already")
 		}
 		m.User, m.Merchant = u.ID, l.Merchant
 		change.Memberships = append(change.Memberships, m.Give(l.Role, ls.Now()))
@@ -394,7 +399,7 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		if err != nil {
 			return err
 		}
-		if present.Password != u.Password {
+		if present.Password != u.Password || u.Password != "" && present.Locked(pl.Now()) {
 			return problem.Conflict("password_changed", "the password was changed meanwhile")
 		}
 		change, err := pl.newPassword(ctx, from, present, hash, signIn.ID)

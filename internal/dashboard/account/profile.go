@@ -59,6 +59,9 @@ func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Vis
 }
 
 func (a *account) password(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if v.User.Password == "" && !a.fresh(w, r, v) { // there is no old password to type
+		return nil
+	}
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) error {
 		return a.App.People.SetPassword(ctx, v.From(r), v.SignIn, r.FormValue("old"), r.FormValue("password"))
 	})
@@ -77,8 +80,11 @@ type appView struct {
 	QR     template.HTML
 }
 
+// appPage is the page to add an app for codes.
+const appPage = "/profile/app"
+
 func (a *account) newApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if !a.freshFor(w, r, v, "/profile/app") {
+	if !a.freshFor(w, r, v, appPage) {
 		return nil
 	}
 	secret, err := a.App.Factors.NewTOTP()
@@ -112,13 +118,13 @@ func drawn(code *qr.Code) template.HTML {
 }
 
 func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if !a.freshFor(w, r, v, "/profile/app") {
+	if !a.freshFor(w, r, v, appPage) { // whoever has a passkey must show it first
 		return nil
 	}
 	secret := r.FormValue("secret")
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
-		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.User.ID, secret, r.FormValue("code"))
+		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.SignIn, secret, r.FormValue("code"))
 		return err
 	})
 	if wrong := frame.FieldErrors(err); wrong != nil {
@@ -142,11 +148,7 @@ func (a *account) fresh(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 
 // freshFor is fresh, and leads to another page once the factor is given.
 func (a *account) freshFor(w http.ResponseWriter, r *http.Request, v *frame.Visit, next string) bool {
-	if !v.User.HasFactor() || v.SignIn.Fresh(a.App.Now()) {
-		return true
-	}
-	a.Go(w, r, a.At("/again?next=/dashboard"+next))
-	return false
+	return a.Confirmed(w, r, v, frame.Base+next)
 }
 
 func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -25,6 +26,7 @@ type claims struct {
 	*frame.Site
 	room    *frame.Room
 	answers chan struct{} // a place for each answer that is read
+	reading sync.Map      // the place of a merchant, a chan struct{}, by its id
 }
 
 // Register adds the pages to a site.
@@ -33,7 +35,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	c := &claims{site, room, make(chan struct{}, mostAnswers)}
+	c := &claims{Site: site, room: room, answers: make(chan struct{}, mostAnswers)}
 	site.Handle("GET /refunds", tenant.RightRead, c.refunds)
 	site.Handle("GET /refunds.csv", tenant.RightRead, c.refundsFile)
 	site.Handle("GET /refunds/{id}", tenant.RightRead, c.refund)

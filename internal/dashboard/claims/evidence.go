@@ -66,12 +66,11 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	}
 	view.Kinds = kindsFor(view.Reason)
-	select {
-	case c.answers <- struct{}{}:
-		defer func() { <-c.answers }()
-	case <-r.Context().Done():
-		return r.Context().Err()
+	leave, err := c.place(r.Context(), v.Merchant.ID)
+	if err != nil {
+		return err
 	}
+	defer leave()
 	files, err := c.read(r, v, &view)
 	if err != nil {
 		return err
@@ -94,6 +93,24 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		frame.Flash(w, "answered")
 	}
 	return c.lead(w, r, v, "/disputes/"+view.ID)
+}
+
+// place waits for a place in which an answer is read. A merchant has one: slow answers of one merchant do not take the
+// places of all others, whose deadlines run.
+func (c *claims) place(ctx context.Context, merchant string) (leave func(), err error) {
+	kept, _ := c.reading.LoadOrStore(merchant, make(chan struct{}, 1))
+	own := kept.(chan struct{})
+	for i, place := range []chan struct{}{own, c.answers} {
+		select {
+		case place <- struct{}{}:
+		case <-ctx.Done():
+			if i > 0 {
+				<-own
+			}
+			return nil, ctx.Err()
+		}
+	}
+	return func() { <-c.answers; <-own }, nil
 }
 
 // missing names what banks look for and neither this answer nor an earlier one has.

@@ -139,6 +139,9 @@ func about(err error, field string) error {
 // invite invites somebody to the merchant's team. The link is the answer itself: it is shown once.
 func (c *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "email", "role", "language")
+	if !c.Confirmed(w, r, v, frame.Base+"/console/merchants/"+r.PathValue("id")) { // any role can be given
+		return nil
+	}
 	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{
 		Email: typed.Value("email"), Merchant: r.PathValue("id"), Role: people.Role(typed.Value("role")), Language: language(typed.Value("language")),
 	})
@@ -157,7 +160,7 @@ func language(text string) tenant.Language {
 }
 
 func (c *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("invitation")); err != nil {
+	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", r.PathValue("id"), r.FormValue("invitation")); err != nil {
 		return err
 	}
 	return c.Done(w, r, "merchants/"+r.PathValue("id"), "invitation_withdrawn")

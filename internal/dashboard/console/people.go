@@ -41,6 +41,9 @@ func (c *room) showOperators(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !c.Confirmed(w, r, v, frame.Base+"/console/operators") {
+		return nil
+	}
 	typed := desk.Typed(r, "email", "language")
 	told, err := c.App.Links.Invite(r.Context(), v.Actor(), "", users.Invitee{Email: typed.Value("email"), Operator: true, Language: language(typed.Value("language"))})
 	if err == nil {
@@ -54,7 +57,7 @@ func (c *room) inviteOperator(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", r.FormValue("invitation")); err != nil {
+	if err := c.App.Links.Withdraw(r.Context(), v.Actor(), "", "", r.FormValue("invitation")); err != nil {
 		return err
 	}
 	return c.Done(w, r, "operators", "invitation_withdrawn")

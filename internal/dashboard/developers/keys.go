@@ -114,15 +114,16 @@ func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return d.room.Show(w, r, v, "newkey", d.keyChoices(v))
 }
 
-// paysOut reports whether a key of the kind, with these rights, may move money out: a secret key gets that right
-// by itself. To make one is as good as a withdrawal (DASH-6).
-func paysOut[R ~string](v *frame.Visit, kind tenant.KeyKind, rights []R) bool {
-	return v.Live && v.May(tenant.RightWithdrawals) && (kind == tenant.Secret || slices.Contains(rights, R(tenant.RightWithdrawals)))
+// confirmed reports whether the user may get a key that moves money out: as for a withdrawal itself, who has a second
+// factor must have given it just now (DASH-6).
+func (d *developers) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, moves bool, page string) bool {
+	return !moves || !v.Live || !v.May(tenant.RightWithdrawals) || d.Confirmed(w, r, v, v.Home()+page)
 }
 
 func (d *developers) createKey(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	kind := tenant.KeyKind(r.FormValue("kind"))
-	if paysOut(v, kind, r.Form["rights"]) && !d.Fresh(w, r, v, v.Home()+"/keys/new") {
+	moves := kind == tenant.Secret || kind == tenant.Restricted && slices.Contains(r.Form["rights"], string(tenant.RightWithdrawals))
+	if !d.confirmed(w, r, v, moves, "/keys/new") {
 		return nil
 	}
 	raw, err := d.makeKey(r, v)
@@ -213,7 +214,7 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	if paysOut(v, view.Kind, view.Rights) && !d.Fresh(w, r, v, v.Home()+"/keys/"+view.ID+"/roll") {
+	if !d.confirmed(w, r, v, view.Key.May(tenant.RightWithdrawals), "/keys/"+view.ID+"/roll") {
 		return nil
 	}
 	grace, err := time.ParseDuration(r.FormValue("grace"))

@@ -17,6 +17,12 @@ func (s *Site) Fresh(w http.ResponseWriter, r *http.Request, v *Visit, next stri
 	return false
 }
 
+// Confirmed is Fresh for users who have a second factor. It is for what opens a way around Fresh: whoever stole a
+// cookie must not give a right, a key or a factor to themselves.
+func (s *Site) Confirmed(w http.ResponseWriter, r *http.Request, v *Visit, next string) bool {
+	return !v.User.HasFactor() || s.Fresh(w, r, v, next)
+}
+
 // Prove takes the second factor of a user who is signed in, from a form that asks for it. The browser gets a
 // new token.
 //

@@ -95,8 +95,17 @@ func (a *room) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	return a.room.Show(w, r, v, "invite", roleView{Language: string(v.Language()), Role: string(people.Viewer), Roles: a.choices(v, "")})
 }
 
+// confirmed reports whether the visitor may give a role. One that moves money out is a way to do so: as for a withdrawal
+// itself, who has a second factor must have given it just now (DASH-6).
+func (a *room) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
+	return !role.May(tenant.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
+}
+
 func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := roleView{Email: r.FormValue("email"), Role: r.FormValue("role"), Language: r.FormValue("language"), Roles: a.choices(v, "")}
+	if !a.confirmed(w, r, v, people.Role(view.Role), "/team/invite") {
+		return nil
+	}
 	language := tenant.Language(view.Language)
 	if !slices.Contains(tenant.Languages(), language) {
 		language = v.Language()
@@ -158,7 +167,7 @@ func (a *room) invitation(w http.ResponseWriter, r *http.Request, v *frame.Visit
 }
 
 func (a *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	if err := a.App.Links.Withdraw(r.Context(), v.Actor(), v.Merchant.ID, r.PathValue("id")); err != nil {
+	if err := a.App.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
 		return err
 	}
 	frame.Flash(w, "withdrawn")
@@ -180,6 +189,9 @@ func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		return err
 	}
 	wanted := people.Role(r.FormValue("role"))
+	if !a.confirmed(w, r, v, wanted, "/team/members/"+m.ID) {
+		return nil
+	}
 	if err = people.CheckRole(wanted); err == nil { // an empty one would remove the member
 		err = a.App.Team.SetRole(r.Context(), v.Actor(), v.Role, v.Merchant.ID, m.ID, wanted)
 	}

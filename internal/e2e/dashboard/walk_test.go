@@ -174,7 +174,9 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	harness.Must(t, err)
 	code, err := totp.GenerateCode(secret, s.Clock.Now())
 	harness.Must(t, err)
-	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, operator.User.ID, secret, code)
+	sign, _, err := s.App.People.Known(ctx, operator.Cookie)
+	harness.Must(t, err)
+	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, sign, secret, code)
 	harness.Must(t, err)
 	if w := ask(); w.Body.String() != "in" {
 		t.Errorf("with a second factor: %d %s", w.Code, w.Body)

@@ -44,12 +44,21 @@ type TOTP struct {
 //
 // Errors: invalid_request.
 func ParseEmail(text string) (string, error) {
-	text = strings.ToLower(strings.TrimSpace(text))
+	text = strings.Map(lower, strings.TrimSpace(text))
 	at, err := mail.ParseAddress(text)
 	if err != nil || at.Address != text || len(text) > 254 {
 		return "", problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
 	}
 	return text, nil
+}
+
+// lower makes capital letters of ASCII small. Those of other alphabets stay: some become letters of ASCII, as the sign of
+// the unit kelvin becomes k, and one mailbox would pass for another.
+func lower(c rune) rune {
+	if c >= 'A' && c <= 'Z' {
+		return c - 'A' + 'a'
+	}
+	return c
 }
 
 // MaxName is the longest name of a user, in characters.
@@ -114,6 +123,12 @@ const (
 	MostFailures = 10
 	LockFor      = 15 * time.Minute
 )
+
+// Next is the user unchanged, to be written: whoever has read the user before must decide again.
+func (u User) Next() User {
+	u.Version++
+	return u
+}
 
 // Locked reports whether no password and no code is accepted.
 func (u User) Locked(now time.Time) bool { return now.Before(u.LockedTo) }
