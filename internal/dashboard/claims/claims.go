@@ -33,7 +33,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	c := &claims{site, room, make(chan struct{}, mostAnswers)}
+	c := &claims{site, room.TimedBy(site), make(chan struct{}, mostAnswers)}
 	site.Handle("GET /refunds", tenant.RightRead, c.refunds)
 	site.Handle("GET /refunds.csv", tenant.RightRead, c.refundsFile)
 	site.Handle("GET /refunds/{id}", tenant.RightRead, c.refund)
