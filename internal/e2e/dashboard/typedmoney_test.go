@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,26 +101,30 @@ func TestWithdrawalIsTypedInTheLanguage(t *testing.T) {
 
 // The pages take no text that the API would refuse, and no address of a list makes them fail.
 func TestPagesBoundWhatIsTyped(t *testing.T) {
-	t.Parallel()
-	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
-	o := s.NewShop(t)
-	u := o.Staff(t, people.Owner)
-	long := strings.Repeat("a", 60) + "@" + strings.Repeat("b.", 100) + "example"
-	for _, page := range []string{"/payments/test", "/payments/link"} {
-		form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "method": {"sbx_card"}, "outcome": {"paid"}, "email": {long}, "key": {keyOf(t, u.Page(t, page))}}
-		if a := u.Ask(t, http.MethodPost, page, form); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-email-error"`) {
-			t.Errorf("%s takes an e-mail address of %d characters: %d", page, len(long), a.Status)
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Owner)
+		long := strings.Repeat("a", 60) + "@" + strings.Repeat("b.", 100) + "example"
+		for _, page := range []string{"/payments/test", "/payments/link"} {
+			form := url.Values{"amount": {"10"}, "amount_currency": {"USD"}, "method": {"sbx_card"}, "outcome": {"paid"}, "email": {long}, "key": {keyOf(t, u.Page(t, page))}}
+			if a := u.Ask(t, http.MethodPost, page, form); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-email-error"`) {
+				t.Errorf("%s takes an e-mail address of %d characters: %d", page, len(long), a.Status)
+			}
 		}
-	}
-	for _, path := range []string{
-		"/payments?amount=5&currency=XYZ", "/payments?amount=5&currency=usd", "/payments/export?amount=5&currency=XYZ", "/payments?amount=USD&currency=EUR", "/payments?q=\u202e5", "/payments?q=XYZ%205",
-		"/balance?type=fee&cursor=9223372036854775807.x", "/balance?from=9999-12-31&to=9999-12-31", "/payments?from=9999-12-31&to=9999-12-31", "/analytics?from=9999-12-31&to=9999-12-31", "/analytics?from=0001-01-01&to=9999-12-31",
-		"/analytics?to=0001-01-01", "/refunds?payment=%00", "/refunds?cursor=%ff", "/withdrawals?wallet=%00", "/settlements?status=%ff", "/settlements?cursor=%00", "/wallets?status=x&cursor=%00", "/disputes?tab=%00", "/search?q=%f0%9f%98%80",
-	} {
-		if a := u.Ask(t, http.MethodGet, path, nil); a.Status >= 500 {
-			t.Errorf("%s gets %d: %s", path, a.Status, a.Text())
+		big := url.Values{"amount": {"1"}, "key": {"k"}, "note": {strings.Repeat("x", 1<<20)}}
+		if a := u.Ask(t, http.MethodPost, "/payments/"+o.Create(t, harness.Card)+"/refund", big); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "too large") {
+			t.Errorf("a form of 1 MB gets %d: %s", a.Status, a.Text())
 		}
-	}
+		for _, path := range []string{
+			"/payments?amount=5&currency=XYZ", "/payments?amount=5&currency=usd", "/payments/export?amount=5&currency=XYZ", "/payments?amount=USD&currency=EUR", "/payments?q=\u202e5", "/payments?q=XYZ%205",
+			"/balance?type=fee&cursor=9223372036854775807.x", "/balance?from=9999-12-31&to=9999-12-31", "/payments?from=9999-12-31&to=9999-12-31", "/analytics?from=9999-12-31&to=9999-12-31", "/analytics?from=0001-01-01&to=9999-12-31",
+			"/analytics?to=0001-01-01", "/refunds?payment=%00", "/refunds?cursor=%ff", "/withdrawals?wallet=%00", "/settlements?status=%ff", "/settlements?cursor=%00", "/wallets?status=x&cursor=%00", "/disputes?tab=%00", "/disputes/%00", "/payments/%ff", "/payments?%00=%00", "/search?q=%f0%9f%98%80",
+		} {
+			if a := u.Ask(t, http.MethodGet, path, nil); a.Status >= 500 {
+				t.Errorf("%s gets %d: %s", path, a.Status, a.Text())
+			}
+		}
+	})
 }
 
 // A refund that the bank has not confirmed, or has refused, is not shown as money that the customer got.
@@ -228,4 +233,53 @@ func TestSecondSendingIsTold(t *testing.T) {
 		t.Errorf("another amount gets %d: %s", a.Status, a.Text())
 	}
 	u.Do(t, at, "amount", "6", "key", keyOf(t, a.Body))
+}
+
+// Eight clicks at the same time, with the key of one form, do once what the form asks for. The same key in another
+// shop is another form's.
+func TestClicksAtTheSameTimeDoOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o, next := s.NewShop(t), s.NewShop(t)
+		u, other := o.Staff(t, people.Owner), next.Staff(t, people.Owner)
+		code := withApp(t, u)
+		prove(t, &u, u.Home(), code())
+		o.Fund(t, false, 500_00)
+		wallet := o.Wallet(t)
+		id := o.Create(t, harness.Card)
+		all := func(path string, form url.Values) (list []harness.Answer) {
+			list = make([]harness.Answer, 8)
+			var clicks sync.WaitGroup
+			for i := range list {
+				clicks.Go(func() { list[i] = u.Ask(t, http.MethodPost, path, form) })
+			}
+			clicks.Wait()
+			for _, a := range list {
+				if a.Status != list[0].Status || a.Header.Get("Location") != list[0].Header.Get("Location") || a.Status >= 400 {
+					t.Errorf("%s gets %d %s: %s", path, a.Status, a.Header.Get("Location"), a.Text())
+				}
+			}
+			return list
+		}
+		all("/payments/"+id+"/refund", url.Values{"amount": {"5"}, "reason": {"duplicate"}, "key": {"k"}})
+		if left := o.Get(t, "/payments/"+id).Text(t, "refundableAmountLocal"); left != "20.5" {
+			t.Errorf("the clicks leave %s to refund", left)
+		}
+		before := harness.Available(t, o)
+		all("/withdrawals", url.Values{"wallet": {wallet}, "amount": {"100"}, "key": {"k"}})
+		if n := o.Get(t, "/withdrawals").Text(t, "pagination.total"); n != "1" {
+			t.Errorf("the clicks make %s withdrawals (of %s)", n, before)
+		}
+		form := url.Values{"amount": {"12"}, "amount_currency": {"USD"}, "method": {"sbx_card"}, "outcome": {"paid"}, "email": {""}, "key": {"k"}}
+		made := all("/payments/test", form)
+		links := map[string]bool{}
+		for _, a := range all("/payments/link", form) {
+			links[between(a.Body, "<code>", "<")] = true
+		}
+		if len(links) != 1 {
+			t.Errorf("the clicks make the links %v", links)
+		}
+		if there := other.Do(t, "/payments/test", "amount", "13", "amount_currency", "USD", "method", "sbx_card", "outcome", "paid", "key", "k"); there == made[0].Header.Get("Location") {
+			t.Error("the key of another shop's form names its payment")
+		}
+	})
 }
