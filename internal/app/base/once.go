@@ -71,6 +71,12 @@ func (i Idempotency) Reused(hash string) error {
 	}
 }
 
+// Unsure reports whether an error leaves open whether the work was done. A repeat with the same key does it once.
+func Unsure(err error) bool {
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && shown.Details.Reason == store.OutcomeUnknown
+}
+
 // keyPage is how many keys are read in one transaction.
 const keyPage = 5000
 

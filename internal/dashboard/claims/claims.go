@@ -35,7 +35,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	c := &claims{Site: site, room: room, answers: make(chan struct{}, mostAnswers)}
+	c := &claims{Site: site, room: room.TimedBy(site), answers: make(chan struct{}, mostAnswers)}
 	site.Handle("GET /refunds", tenant.RightRead, c.refunds)
 	site.Handle("GET /refunds.csv", tenant.RightRead, c.refundsFile)
 	site.Handle("GET /refunds/{id}", tenant.RightRead, c.refund)

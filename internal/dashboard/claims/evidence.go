@@ -78,13 +78,14 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if view.Wrong == nil && view.Error == "" && view.Text == "" && len(files) == 0 {
 		view.Error = "nothing_sent"
 	}
-	if pieces := len(files); view.Wrong == nil && pieces+min(1, len(view.Text)) > view.Left {
+	text, fresh := unsent(view.Claim, view.Text, files)
+	if view.Wrong == nil && len(fresh)+min(1, len(text)) > view.Left {
 		view.Error = "too_many"
 	}
 	if view.Wrong != nil || view.Error != "" {
 		return c.room.ShowStatus(w, r, v, http.StatusBadRequest, "answer", view)
 	}
-	if err := c.send(r.Context(), v, view, files); err != nil {
+	if err := c.send(r.Context(), v, view.ID, text, fresh); err != nil {
 		return err
 	}
 	if missing := c.missing(v, view, files); missing != "" {
@@ -124,17 +125,31 @@ func (c *claims) missing(v *frame.Visit, view disputeView, files []upload) strin
 	return strings.Join(names, ", ")
 }
 
+// unsent drops what the dispute has already: a form that is sent twice, or again after a part of it failed, sends
+// each piece once.
+func unsent(has pay.Claim, text string, files []upload) (string, []upload) {
+	for _, e := range has.Evidence {
+		if e.File == nil && e.Kind == wordsKind && e.Text == text {
+			text = ""
+		}
+	}
+	return text, slices.DeleteFunc(slices.Clone(files), func(f upload) bool {
+		sum := evidence.Describe(f.name, f.media, f.content).SHA256
+		return slices.ContainsFunc(has.Evidence, func(e pay.Evidence) bool { return e.File != nil && e.Kind == f.kind && e.File.SHA256 == sum })
+	})
+}
+
 // send submits the pieces of an answer, each with its kind.
-func (c *claims) send(ctx context.Context, v *frame.Visit, view disputeView, files []upload) error {
+func (c *claims) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
 	ctx = context.WithoutCancel(ctx) // an answer is not sent in part because the browser has left
-	if view.Text != "" {
-		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, view.ID, use.NewEvidence{Kind: wordsKind, Text: view.Text, By: v.Actor()}); err != nil {
+	if text != "" {
+		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor()}); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
 		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor()}
-		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, view.ID, n); err != nil {
+		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
 			return err
 		}
 	}
@@ -173,7 +188,7 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 			if utf8.RuneCountInString(view.Text) > evidence.MaxText {
 				wrong("text", "text_too_long")
 			}
-		case isFile && slices.Contains(view.Kinds, kind) && part.FileName() != "":
+		case isFile && taken(kind) && part.FileName() != "":
 			f, key := load(part, &left)
 			if f.kind = kind; key != "" {
 				wrong(part.FormName(), key, "name", f.name)
@@ -183,6 +198,10 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 		}
 	}
 }
+
+// taken reports whether a form may name a kind of evidence. The bank may have given another reason since the form
+// was shown, so it is any kind and not only those that are wanted now.
+func taken(kind string) bool { return slices.Contains(pay.EvidenceKinds(), kind) }
 
 // load reads a file, and says what is wrong with it: the key of a text. left is how many bytes of files may
 // still come.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -21,6 +22,14 @@ type Room struct {
 	frame *Frame
 	texts map[string]texts // the frame's and the room's, by language
 	pages map[string]*page
+	clock func(*Visit) time.Time // by which ages are told; nil: the frame's
+}
+
+// TimedBy tells ages and deadlines by the clock of what the pages show: in the sandbox the merchant's test clock
+// (SBX-12).
+func (r *Room) TimedBy(s *Site) *Room {
+	r.clock = func(v *Visit) time.Time { return s.App.TimeOf(v.Scope) }
+	return r
 }
 
 // page is a template with its layout.

@@ -280,6 +280,10 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how .
 		if limits.within > 0 {
 			web.Await(w, limits.within)
 		}
+		if err := legible(r); err != nil {
+			s.Problem(w, r, nil, err)
+			return
+		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
 			s.Problem(w, r, nil, err)
 		}

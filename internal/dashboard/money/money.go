@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -38,7 +39,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	m := &room{site, pages}
+	m := &room{site, pages.TimedBy(site)}
 	site.Handle("GET /balance", tenant.RightRead, m.balance)
 	site.Handle("GET /balance.csv", tenant.RightRead, m.balanceFile)
 	site.Handle("GET /balance/reserve", tenant.RightRead, m.reserve)
@@ -118,6 +119,9 @@ func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code == problem.Internal {
 		return nil, "", err
+	}
+	if base.Unsure(err) {
+		return nil, m.Text(v, "err_outcome_unknown"), nil
 	}
 	for _, key := range []string{"err_" + string(shown.Code) + "_" + strings.ToLower(shown.Param), "err_" + string(shown.Code)} {
 		if text := m.Text(v, key); text != key {

@@ -2,13 +2,31 @@ package money
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
 )
+
+// Where nobody knows whether a withdrawal was made, the page does not say that it was not.
+func TestUnknownOutcomeIsTold(t *testing.T) {
+	f, err := frame.New(frame.Config{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := f.Room(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &room{Room: pages}
+	if _, whole, err := m.wrong(nil, store.ErrUnknown); err != nil || !strings.Contains(whole, "not known") || strings.Contains(whole, "cannot pay") {
+		t.Errorf("the page says %q (%v)", whole, err)
+	}
+}
 
 // The pages can be read, and what they name by what they show has its texts.
 func TestTextsAreComplete(t *testing.T) {

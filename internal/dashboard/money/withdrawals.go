@@ -206,8 +206,8 @@ func (m *room) newWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Vi
 
 // request makes a withdrawal of a form; ok is false if the amount is wrong.
 func (m *room) request(v *frame.Visit, f *withdrawForm) (n payouts.NewWithdrawal, ok bool) {
-	amount, err := money.Parse(f.Amount, money.USD)
-	if err != nil || !amount.IsPositive() {
+	amount, typed := frame.Typed(v.Language(), f.Amount, money.USD)
+	if !typed {
 		f.Wrong = map[string]string{"amount": m.Text(v, "wrong_amount")}
 		return n, false
 	}
@@ -229,9 +229,13 @@ func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	}
 	n, ok := m.request(v, &f)
 	if ok {
-		made, _, err := m.App.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
+		made, again, err := m.App.Payouts.Withdraw(r.Context(), v.Principal, v.Scope, n)
 		if err == nil {
-			frame.Flash(w, "withdrawn")
+			told := "withdrawn"
+			if again {
+				told = "withdrawn_before"
+			}
+			frame.Flash(w, told)
 			return m.lead(w, r, v, "/withdrawals/"+made.ID)
 		}
 		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -42,6 +45,9 @@ func (s *sales) refundForm(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return s.room.Show(w, r, v, "refund", view)
 }
 
+// longestReason is how many characters the reason of a refund has at most (REF-2).
+const longestReason = 500
+
 // refund gives a payment back, in full or in part. The form's key stands for one refund, however often it is sent.
 func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := typed(r, "amount", "reason", "note")
@@ -53,13 +59,27 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if reason == "other" && f.Typed["note"] != "" {
 		reason = f.Typed["note"]
 	}
-	n := claims.NewRefund{Payment: page.ID, Amount: digits(v.Language(), f.Typed["amount"]), Reason: reason, By: v.Actor()}
+	n := claims.NewRefund{Payment: page.ID, Reason: reason, By: v.Actor()}
+	// Without an amount a refund is of all that is left. Nobody means that by an empty field.
+	amount, ok := frame.Typed(v.Language(), f.Typed["amount"], page.Price.Local.Currency)
+	switch {
+	case !ok:
+		err = problem.Field(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
+	case utf8.RuneCountInString(reason) > longestReason:
+		err = problem.Field(problem.InvalidRequest, "reason", s.room.Text(v, "wrong_length", "most", longestReason))
+	default:
+		n.Amount = amount.Decimal()
+	}
 	if f.Key != "" {
 		n.Idempotency = base.Idempotency{Route: "form of POST /payments/" + page.ID + "/refund", Key: f.Key, Hash: hash(n.Amount, reason)}
 	}
-	done, _, err := s.App.Claims.Refund(context.WithoutCancel(r.Context()), v.Scope, n)
+	var done pay.Refund
+	told, again := "refund_opened", false
+	if err == nil {
+		done, again, err = s.App.Claims.Refund(context.WithoutCancel(r.Context()), v.Scope, n)
+	}
 	if err != nil {
-		status, err := f.refused(err, nil)
+		status, err := s.refused(v, &f, err, nil)
 		if err != nil {
 			return err
 		}
@@ -69,7 +89,10 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		page.Form = f
 		return s.room.ShowStatus(w, r, v, status, "refund", page)
 	}
-	frame.Flash(w, "refund_opened", "amount", plain(v.Language(), done.Local)+" "+string(done.Local.Currency))
+	if again {
+		told = "refund_before"
+	}
+	frame.Flash(w, told, "amount", plain(v.Language(), done.Local)+" "+string(done.Local.Currency))
 	s.back(w, r, v, page.ID)
 	return nil
 }

@@ -95,7 +95,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		p.ID, err = shown.Details.TransactionID, nil
 	}
 	if err != nil {
-		status, err := f.refused(err, map[string]string{"paymentMethodId": "method", "userEmail": "email", "currency": "amount", "country": "method"})
+		status, err := s.refused(v, &f, err, map[string]string{"paymentMethodId": "method", "userEmail": "email", "currency": "amount", "country": "method"})
 		if err != nil {
 			return err
 		}
@@ -115,8 +115,8 @@ func (s *sales) price(v *frame.Visit, f form) (money.Amount, error) {
 	if err := s.App.Rates.CheckCurrency(c); err != nil {
 		return money.Amount{}, err
 	}
-	a, err := money.Parse(digits(v.Language(), f.Typed["amount"]), c)
-	if err != nil || !a.IsPositive() {
+	a, ok := frame.Typed(v.Language(), f.Typed["amount"], c)
+	if !ok {
 		return money.Amount{}, problem.Field(problem.AmountInvalid, "amount", s.room.Text(v, "wrong_amount"))
 	}
 	return a, nil
@@ -132,7 +132,7 @@ func onceOf(route string, f form) base.Idempotency {
 
 // checkEmail returns an error for what is no e-mail address; none is one.
 func checkEmail(text string) error {
-	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text) {
+	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text || utf8.RuneCountInString(text) > longestEmail) {
 		return problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")
 	}
 	return nil
@@ -142,10 +142,11 @@ func (s *sales) newLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return s.room.Show(w, r, v, "link", s.newView(v, s.fresh("amount", "", "amount_currency", "USD", "description", "", "order", "", "email", "")))
 }
 
-// The longest texts of a payment link, as in the API.
+// The longest texts of a payment and its link, as in the API.
 const (
 	longestOrder       = 120
 	longestDescription = 500
+	longestEmail       = 254
 )
 
 // makeLink opens a checkout session and shows its address. The page is the answer to the form itself: the address
@@ -172,7 +173,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	page := s.newView(v, f)
 	if err != nil {
-		status, err := page.refused(err, map[string]string{"customer.email": "email", "currency": "amount"})
+		status, err := s.refused(v, &page.form, err, map[string]string{"customer.email": "email", "currency": "amount"})
 		if err != nil {
 			return err
 		}

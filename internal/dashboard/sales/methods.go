@@ -98,6 +98,8 @@ func countryName(p *frame.Page, alpha3 string) string {
 // statusOf is the status that people see: a refund of a part and a cancellation have their own words.
 func statusOf(p pay.Payment) string {
 	switch {
+	case p.Status == pay.Refunded && p.Refunds.Local == 0: // the bank refused the only refund
+		return "refund_failed"
 	case p.Status == pay.Refunded && p.Refunds.Local < p.Price.Local.Minor:
 		return "part_refunded"
 	case p.Failure.Canceled():

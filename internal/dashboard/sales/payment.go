@@ -128,6 +128,10 @@ func (p paymentView) Next() string {
 		return "next_canceling"
 	case p.Disputes.OpenOnCapture() != "":
 		return "next_disputed"
+	case len(p.Late()) > 0:
+		return "next_late"
+	case p.Status == pay.Refunded && slices.ContainsFunc(p.Life.Claims, func(c pay.Claim) bool { return c.Kind == pay.UserDispute && !c.Status.Terminal() }):
+		return "next_refunding"
 	case state == "completed" && p.Settlement == pay.BatchClosed:
 		return "next_settled"
 	case state == "completed" && p.Settlement == pay.BatchPaid:
@@ -144,7 +148,7 @@ func (p paymentView) Tone() string {
 		return "good"
 	case "pending", "processing":
 		return "waiting"
-	case "failed", "chargeback", "disputed":
+	case "failed", "chargeback", "disputed", "refund_failed":
 		return "bad"
 	}
 	return "info"
@@ -186,6 +190,14 @@ func (p paymentView) Pays() bool { return !p.Times.Completed.IsZero() }
 // Open lists the payment's open disputes.
 func (p paymentView) Open() []pay.Claim {
 	return slices.DeleteFunc(slices.Clone(p.Life.Claims), func(c pay.Claim) bool { return c.Kind != pay.ChargebackClaim || c.Status.Terminal() })
+}
+
+// Late lists the claims about money that came after the payment had ended without it.
+func (p paymentView) Late() []pay.Claim {
+	if p.Pays() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(p.Life.Claims), func(c pay.Claim) bool { return c.Kind != pay.Inquiry })
 }
 
 // Settled is the key of the text about the payment's settlement.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -28,7 +29,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	s := &sales{Site: site, room: room}
+	s := &sales{Site: site, room: room.TimedBy(site)}
 	site.Handle("GET /", tenant.RightRead, s.home)
 	site.Handle("GET /live", tenant.RightRead, s.live)
 	site.Handle("GET /search", tenant.RightRead, s.search)
@@ -60,6 +61,8 @@ type form struct {
 	Typed map[string]string // by field
 	Wrong map[string]string // what is wrong, by field
 	Error string            // of the whole form
+	// Unsure: nobody knows whether it was done. The form has the same key: to send it again does it once.
+	Unsure bool
 }
 
 // typed reads the fields of a form.
@@ -80,14 +83,24 @@ func (s *sales) fresh(pairs ...string) form {
 	return f
 }
 
+// refused notes what was wrong with a form. A form whose key was used for something else gets a new one: the visitor
+// is told, and may want this too. The results are those of form.refused.
+func (s *sales) refused(v *frame.Visit, f *form, err error, names map[string]string) (int, error) {
+	status, fault := f.refused(err, names)
+	if shown, ok := problemOf(err); ok && shown.Code == problem.IdempotencyConflict {
+		f.Key, f.Error = s.fresh().Key, s.room.Text(v, "form_used")
+	}
+	return status, fault
+}
+
 // refused notes what was wrong with a form. It returns the status to answer with, or the error if it is not the
 // visitor's. names are the form's names of fields that a use case calls otherwise.
 func (f *form) refused(err error, names map[string]string) (int, error) {
 	shown, ok := problemOf(err)
-	if !ok || shown.Code == problem.ServiceUnavailable || shown.Code.Shown().Status == http.StatusNotFound {
+	if !ok || shown.Code.Shown().Status == http.StatusNotFound {
 		return 0, err
 	}
-	f.Wrong = map[string]string{}
+	f.Wrong, f.Unsure = map[string]string{}, base.Unsure(err)
 	for field, message := range frame.FieldErrors(err) {
 		if name, other := names[field]; other {
 			field = name

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -16,35 +17,6 @@ func problemOf(err error) (*problem.Error, bool) { return errors.AsType[*problem
 // clean is what somebody typed, without what no database stores.
 func clean(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", ""))
-}
-
-// digits writes an amount as programs do: people write the decimals after a comma or a point, and may separate
-// thousands by the other one. A single mark before exactly three digits separates thousands where the language
-// writes them so. Anything else is left as it is.
-func digits(lang tenant.Language, text string) string {
-	text = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "").Replace(text)
-	point, comma := strings.LastIndex(text, "."), strings.LastIndex(text, ",")
-	group := ","
-	switch {
-	case point < 0 && comma < 0:
-		return text
-	case point >= 0 && comma >= 0:
-		if comma > point {
-			group = "."
-		}
-	default:
-		at := max(point, comma)
-		mark := text[at : at+1]
-		other := map[string]string{".": ",", ",": "."}[mark]
-		ours := "." // that separates thousands
-		if lang == tenant.English {
-			ours = ","
-		}
-		if group = other; strings.Count(text, mark) > 1 || mark == ours && len(text)-at == len(".000") {
-			group = mark
-		}
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(text, group, ""), ",", ".")
 }
 
 // signs are currencies' own signs that name one currency.
@@ -67,11 +39,7 @@ func amountOf(lang tenant.Language, text string, otherwise money.Currency) (mone
 			currency, text = c, strings.TrimSpace(text[:len(text)-3])
 		}
 	}
-	if strings.Trim(text, "0123456789., '\u00a0\u202f") != "" || text == "" {
-		return money.Amount{}, false
-	}
-	a, err := money.Parse(digits(lang, text), currency)
-	return a, err == nil && a.IsPositive()
+	return frame.Typed(lang, text, currency)
 }
 
 // hash is the hash of what a form asks for, so that its key cannot stand for another request.
