@@ -151,7 +151,7 @@ func (n NewMerchant) Check() error {
 // checkEmail returns invalid_request unless the text is exactly one address, such as name@example.com.
 func checkEmail(address string) error {
 	if parsed, err := mail.CheckAddress(address); err != nil || parsed != address {
-		return problem.Field(problem.InvalidRequest, "email", fmt.Sprintf("%q is not one e-mail address, such as pay@acme.example", address))
+		return problem.Field(problem.InvalidRequest, "email", fmt.Sprintf("email: %q is not one address, such as pay@acme.example", address))
 	}
 	return nil
 }

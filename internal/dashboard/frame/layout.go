@@ -72,7 +72,7 @@ func (p *Page) layout(w http.ResponseWriter, r *http.Request, found *page) {
 	if v.Shop.ID == "" {
 		return
 	}
-	same := section(v.Path)
+	same := f.section(strings.Trim(v.Path, "/"))
 	at := func(shop string, e tenant.Environment) string {
 		return p.To(strings.TrimSuffix("/dashboard/"+shop+"/"+string(e)+"/"+same, "/"))
 	}

@@ -123,14 +123,13 @@ func (p *Page) nav() []NavGroup {
 	return groups
 }
 
-// section is a path without what belongs to one object: it exists in other shops and environments too.
-func section(path string) string {
-	var kept []string
-	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
-		if strings.ContainsFunc(part, func(c rune) bool { return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' }) {
-			break
+// section is the page of the navigation that a path belongs to: it exists in other shops and environments too.
+func (f *Frame) section(path string) string {
+	found := ""
+	for _, i := range f.items {
+		if len(i.Path) > len(found) && (path == i.Path || strings.HasPrefix(path, i.Path+"/")) {
+			found = i.Path
 		}
-		kept = append(kept, part)
 	}
-	return strings.Join(kept, "/")
+	return found
 }
