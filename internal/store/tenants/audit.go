@@ -211,7 +211,7 @@ RETURNING id`)
 
 // SelectAuditOf reads the entries about objects of a merchant.
 var SelectAuditOf = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant = $2 AND e.act || '' = $3 ORDER BY e.id`) // not by the index of acts
+SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // by the index of objects alone
 
 // Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
 func (s *Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
