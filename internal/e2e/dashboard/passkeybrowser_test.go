@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/webauthn"
@@ -18,6 +19,8 @@ import (
 // withKeys gives a tab a device that keeps passkeys, and asks for a finger that is always there.
 func withKeys(t *testing.T, tab context.Context) webauthn.AuthenticatorID {
 	t.Helper()
+	_, focus := chromedp.Call(tab, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	harness.Must(t, focus) // a browser asks for no passkey on a page behind another one, and other tests have pages too
 	_, err := chromedp.Call(tab, webauthn.Enable, webauthn.EnableParams{})
 	harness.Must(t, err)
 	made, err := chromedp.Call(tab, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
