@@ -70,14 +70,14 @@ func TestLinksKeepTheFilters(t *testing.T) {
 	p := r.page(get("/dashboard/shp_1/production/payments?status=paid&cursor=c1"), visit("payments", true, "en"), nil)
 	for got, want := range map[string]string{
 		p.Link("payments", "status", "paid", "q", ""): "/pay/dashboard/shp_1/production/payments?status=paid",
-		p.Link(""):                                      "/pay/dashboard/shp_1/production",
-		p.With("sort", "-amount"):                       "/pay/dashboard/shp_1/production/payments?sort=-amount&status=paid",
-		p.With("status", ""):                            "/pay/dashboard/shp_1/production/payments",
-		p.With("cursor", "c2"):                          "/pay/dashboard/shp_1/production/payments?cursor=c2&status=paid",
-		p.DocsLink("refunds"):                           "/pay/docs#refunds",
-		p.DocsLink("guide#x"):                           "/pay/docs/guide#x",
-		string(p.T("n_filters", "n", p.Filters())):      "1 filters",
-		string(p.T("about", "what", "<b>")):             "About &lt;b&gt;",
+		p.Link(""):                                 "/pay/dashboard/shp_1/production",
+		p.With("sort", "-amount"):                  "/pay/dashboard/shp_1/production/payments?sort=-amount&status=paid",
+		p.With("status", ""):                       "/pay/dashboard/shp_1/production/payments",
+		p.With("cursor", "c2"):                     "/pay/dashboard/shp_1/production/payments?cursor=c2&status=paid",
+		p.DocsLink("refunds"):                      "/pay/docs#refunds",
+		p.DocsLink("guide#x"):                      "/pay/docs/guide#x",
+		string(p.T("n_filters", "n", p.Filters())): "1 filters",
+		string(p.T("about", "what", "<b>")):        "About &lt;b&gt;",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
