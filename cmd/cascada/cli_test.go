@@ -22,7 +22,7 @@ func TestHelpKnowsEveryCommand(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
 	help, _, code := u.run(t, "--help")
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: \[?<\w+>\]?(?: \.\.\.)?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
+	commands := regexp.MustCompile(`(?m)^  ([a-z]+(?:[ -][a-z]+)*)(?: \[?<\w+>\]?(?: \.\.\.)?| --\w+=\w+)*(?: \[flags\])?$`).FindAllStringSubmatch(help, -1)
 	if code != 0 || len(commands) < 8 {
 		t.Fatalf("--help: exit %d, commands %v:\n%s", code, commands, help)
 	}
