@@ -43,7 +43,7 @@ func start(database string, now func() time.Time) (*daemon.Service, onboarding.K
 	if err != nil {
 		return nil, onboarding.KeyPair{}, err
 	}
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Shop", Email: "shop@example.com", Tier: tenant.Standard})
 	if err != nil {
 		s.Shutdown()
 	}
@@ -65,7 +65,7 @@ func service(t *testing.T, now func() time.Time) (*daemon.Service, onboarding.Ke
 // liveKey returns the production secret key of a new merchant.
 func liveKey(t *testing.T, s *daemon.Service) string {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Live", Email: "live@example.com", Tier: tenant.Standard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func (c *benchCmd) shops(ctx context.Context, log *slog.Logger) ([]bench.Shop, e
 	defer a.Close()
 	shops := make([]bench.Shop, 0, c.Merchants)
 	for i := range c.Merchants {
-		o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
+		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{
 			Name: fmt.Sprintf("Bench %d", i+1), Email: "bench@example.com", Industry: "load test", Tier: tenant.Trusted,
 		})
 		if err != nil {

@@ -40,7 +40,7 @@ func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
 		f.Fatal(err)
 	}
 	f.Cleanup(a.Close)
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	if err != nil {
 		f.Fatal(err)
 	}

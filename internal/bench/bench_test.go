@@ -40,7 +40,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range merchants {
-		o, err := s.App.Onboarding.CreateMerchant(t.Context(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: tenant.Trusted})
+		o, err := s.App.Onboarding.CreateMerchant(t.Context(), s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Bench", Email: "b@example.com", Tier: tenant.Trusted})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,7 +106,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+	if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
 		return err
 	}
 	for i, name := range accounts {
@@ -156,7 +156,7 @@ var refundFees = map[tenant.Tier]tenant.RefundFees{tenant.Starter: tenant.FeesRe
 
 func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m merchant, err error) {
 	ctx := context.Background()
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "a@" + name + ".example", Industry: "retail", Tier: tier, RefundFees: refundFees[tier]})
 	if err != nil {
 		return m, err
 	}
@@ -165,7 +165,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	}
 	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
 	if err == nil {
-		err = a.Verifications.Decide(ctx, v.ID, tenant.KYCVerified, "", "")
+		err = a.Verifications.Decide(ctx, a.Verifications.Self(), v.ID, tenant.KYCVerified, "", "")
 	}
 	if err != nil {
 		return m, err

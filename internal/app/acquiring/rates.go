@@ -141,14 +141,7 @@ type RateChange struct {
 // older than the one in use.
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
-func (rs *Rates) SetRates(ctx context.Context, readings []pay.Reading, force bool) ([]RateChange, error) {
-	return rs.SetRatesAs(ctx, rs.Self(), readings, force)
-}
-
-// SetRatesAs is SetRates for an operator who is signed in.
-//
-// Errors: those of SetRates.
-func (rs *Rates) SetRatesAs(ctx context.Context, by audit.Actor, readings []pay.Reading, force bool) ([]RateChange, error) {
+func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []pay.Reading, force bool) ([]RateChange, error) {
 	return rs.takeRates(ctx, readings, force, &by)
 }
 
@@ -165,19 +158,14 @@ func (e *JumpError) Error() string {
 }
 
 // ImportRates sets the rates of a file (fx.ParseFile).
-func (rs *Rates) ImportRates(ctx context.Context, file []byte, source string, force bool) ([]RateChange, error) {
-	return rs.ImportRatesAs(ctx, rs.Self(), file, source, force)
-}
-
-// ImportRatesAs is ImportRates for an operator who is signed in.
 //
 // Errors: those of SetRates, and for a file that cannot be read.
-func (rs *Rates) ImportRatesAs(ctx context.Context, by audit.Actor, file []byte, source string, force bool) ([]RateChange, error) {
+func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, source string, force bool) ([]RateChange, error) {
 	readings, err := fx.ParseFile(file, source, rs.Now())
 	if err != nil {
 		return nil, err
 	}
-	return rs.SetRatesAs(ctx, by, readings, force)
+	return rs.SetRates(ctx, by, readings, force)
 }
 
 // takeRates decides about readings and writes the result. Where they are an operator's, one that

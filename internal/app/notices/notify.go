@@ -195,14 +195,7 @@ func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, 
 // needs no attention any more, and the merchant gets an event.
 //
 // Errors: store.ErrNotFound, and an error if the notice does not wait for the operator.
-func (l *Notices) CloseNotification(ctx context.Context, id, note string) error {
-	return l.CloseNotificationAs(ctx, l.Self(), id, note)
-}
-
-// CloseNotificationAs is CloseNotification for an operator who is signed in.
-//
-// Errors: those of CloseNotification.
-func (l *Notices) CloseNotificationAs(ctx context.Context, by audit.Actor, id, note string) error {
+func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, note string) error {
 	r, err := l.Notification(ctx, id)
 	if err != nil {
 		return err

@@ -55,12 +55,7 @@ type Onboarded struct {
 }
 
 // CreateMerchant makes a merchant with one shop and a key pair for each environment.
-func (ob *Onboarding) CreateMerchant(ctx context.Context, n NewMerchant) (Onboarded, error) {
-	return ob.CreateMerchantAs(ctx, ob.Self(), n)
-}
-
-// CreateMerchantAs is CreateMerchant for an operator who is signed in.
-func (ob *Onboarding) CreateMerchantAs(ctx context.Context, by audit.Actor, n NewMerchant) (Onboarded, error) {
+func (ob *Onboarding) CreateMerchant(ctx context.Context, by audit.Actor, n NewMerchant) (Onboarded, error) {
 	o, change, err := ob.onboard(by, n, ob.Now())
 	if err != nil {
 		return o, err

@@ -234,3 +234,9 @@ func (pl *People) changed(ctx context.Context, from From, u people.User, act aud
 	}
 	return pl.Store.Commit(ctx, pay.Change{Users: []people.User{u}, Audit: entries})
 }
+
+// wrong reports whether an error says that a credential is wrong.
+func wrong(err error) bool {
+	shown, ok := errors.AsType[*problem.Error](err)
+	return ok && shown.Code == problem.InvalidToken
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/mails"
@@ -15,6 +16,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
+
+// resetsEvery is how often a user gets an e-mail with a link to choose a password.
+const resetsEvery = 10 * time.Minute
 
 // Links are invitations, and links to sign in or to choose a password.
 type Links struct {

@@ -126,14 +126,9 @@ func (po *Verifications) HandIn(ctx context.Context, id, token string) (tenant.V
 
 // Decide applies the operator's decision: verified or rejected, with the reason that the merchant
 // sees.
-func (po *Verifications) Decide(ctx context.Context, id string, to tenant.VerificationStatus, code, message string) error {
-	return po.DecideAs(ctx, po.Self(), id, to, code, message)
-}
-
-// DecideAs is Decide for an operator who is signed in.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Verifications) DecideAs(ctx context.Context, by audit.Actor, id string, to tenant.VerificationStatus, code, message string) error {
+func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to tenant.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
 		v, err := po.Store.Verifications.Any(ctx, id)
 		if err != nil {

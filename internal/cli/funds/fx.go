@@ -155,7 +155,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.At.IsZero() {
 		c.At = a.Now()
 	}
-	changes, err := a.Rates.SetRates(ctx, []pay.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
+	changes, err := a.Rates.SetRates(ctx, a.Rates.Self(), []pay.Reading{{Currency: currency, Rate: rate, Source: c.Source, At: c.At}}, c.Force)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *fxImportCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	changes, err := a.Rates.ImportRates(ctx, file, c.Source, c.Force)
+	changes, err := a.Rates.ImportRates(ctx, a.Rates.Self(), file, c.Source, c.Force)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}

@@ -54,7 +54,7 @@ func (c *kycApproveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, tenant.KYCVerified, "", "")
+	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, tenant.KYCVerified, "", "")
 }
 
 type kycRejectCmd struct {
@@ -70,5 +70,5 @@ func (c *kycRejectCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	return a.Verifications.Decide(ctx, c.ID, tenant.KYCRejected, c.Code, c.Message)
+	return a.Verifications.Decide(ctx, a.Verifications.Self(), c.ID, tenant.KYCRejected, c.Code, c.Message)
 }

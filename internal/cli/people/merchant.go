@@ -60,7 +60,7 @@ func (c *merchantCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	o, err := a.Onboarding.CreateMerchant(ctx, n)
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), n)
 	if err != nil {
 		return err
 	}

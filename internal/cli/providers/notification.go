@@ -95,5 +95,5 @@ func (c *notificationsCloseCmd) Run(ctx context.Context, log *slog.Logger) error
 		return err
 	}
 	defer a.Close()
-	return a.Notices.CloseNotification(ctx, c.Notification, c.Note)
+	return a.Notices.CloseNotification(ctx, a.Notices.Self(), c.Notification, c.Note)
 }

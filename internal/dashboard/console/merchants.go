@@ -240,5 +240,5 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onb
 		}
 		return onboarding.Onboarded{}, about(err, field)
 	}
-	return c.App.Onboarding.CreateMerchantAs(ctx, v.Actor(), n)
+	return c.App.Onboarding.CreateMerchant(ctx, v.Actor(), n)
 }

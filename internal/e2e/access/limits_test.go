@@ -21,7 +21,7 @@ import (
 // merchantOf makes a merchant of a tier.
 func merchantOf(t *testing.T, s *harness.Instance, tier tenant.Tier) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tier})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

@@ -73,7 +73,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		is("notification that does not fit", 9*time.Hour)
 		open, err := d.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
-		harness.Must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back"))
+		harness.Must(t, d.App.Notices.CloseNotification(ctx, d.App.Notices.Self(), open[0].ID, "given back"))
 		is("notification that does not fit", 0)
 	})
 }

@@ -50,7 +50,7 @@ func told(t *testing.T, s *harness.Instance) persons {
 	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
 	harness.Must(t, err)
 	p.cash, p.receipt = id, waiting[0].ID
-	harness.Must(t, s.App.Notices.CloseNotification(ctx, p.receipt, noteWords))
+	harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), p.receipt, noteWords))
 	harness.Eventually(t, "the inbox has claim.resolved with the evidence", func() bool {
 		return strings.Contains(string(p.hook.Get(t, p.hook.Path("/inbox")).Body), saidWords)
 	})

@@ -145,7 +145,7 @@ type walk struct {
 
 func newWalk(t *testing.T, s *harness.Instance) *walk {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Victim SA", Email: "ops@victim.example"})
 	harness.Must(t, err)
 	w := &walk{service: s, victim: harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}, ids: map[string]string{}}
 	w.expired = harness.Pair(t, w.victim).Text(t, "accessToken")

@@ -120,7 +120,7 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 		path := atBank("wrong_amount")
 		open, err := s.App.Notices.Notifications(ctx, strings.TrimPrefix(path, "/pay/"), 10)
 		harness.Must(t, err)
-		harness.Must(t, s.App.Notices.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), open[0].ID, "given back in cash"))
 		return path
 	}
 	disputed := func() string {

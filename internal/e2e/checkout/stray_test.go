@@ -179,7 +179,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		})
 		open, err := s.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
-		harness.Must(t, s.App.Notices.CloseNotification(ctx, open[0].ID, "given back in cash"))
+		harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), open[0].ID, "given back in cash"))
 		pageSays(t, s, id, map[string]string{"en": "ask the shop before you pay again"})
 		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 		if _, page, _ := s.Visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {

@@ -219,7 +219,7 @@ func offered(t *testing.T, test func(t *testing.T, s *harness.Instance, live har
 	s.Rate(t, "ARS 1435", "BOB 6.9", "BRL 5.4", "CLP 945", "COP 4120.5", "CRC 510", "DOP 60", "GTQ 7.7", "HNL 26", "MXN 18.35", "PEN 3.38", "PYG 7300", "UYU 40")
 	u := providertest.NewUpstream(t, "key-1")
 	s.OpenAccount(t, "acme", u)
-	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 	harness.Must(t, err)
 	test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production())
 }

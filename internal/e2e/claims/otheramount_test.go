@@ -50,8 +50,8 @@ func TestAnswerOfAnotherAmountWaitsForTheOperator(t *testing.T) {
 		if len(open) != 1 || open[0].Payment != id || !strings.Contains(string(open[0].Body), "50.00 BRL were paid, not 54.00 BRL") {
 			t.Fatalf("%d notifications wait for the operator, want the one of this payment: %+v", len(open), open)
 		}
-		harness.Must(t, d.App.Notices.CloseNotification(ctx, open[0].ID, "given back at the provider"))
-		if err := d.App.Notices.CloseNotification(ctx, open[0].ID, "again"); err == nil {
+		harness.Must(t, d.App.Notices.CloseNotification(ctx, d.App.Notices.Self(), open[0].ID, "given back at the provider"))
+		if err := d.App.Notices.CloseNotification(ctx, d.App.Notices.Self(), open[0].ID, "again"); err == nil {
 			t.Error("the notification was closed twice")
 		}
 		if got := harness.Warnings(t, d.Live); got != "" {

@@ -14,7 +14,7 @@ import (
 // keeper makes a merchant with the default terms: fees are kept when a payment is refunded.
 func keeper(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

@@ -67,7 +67,7 @@ func newBlind(t *testing.T, database string) *blind {
 		}
 	})
 	var err error
-	b.shop, err = b.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	b.shop, err = b.Onboarding.CreateMerchant(ctx, b.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	harness.Must(t, err)
 	b.who, err = b.Access.Authenticate(ctx, base.Principal{}, b.shop.Sandbox.Secret)
 	harness.Must(t, err)
@@ -224,7 +224,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			rate, err := money.ParseRate("5.5")
 			harness.Must(t, err)
 			return func() error {
-				_, err := b.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
+				_, err := b.Rates.SetRates(ctx, b.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
 				return err
 			}
 		},

@@ -107,7 +107,7 @@ func Drilled(t *testing.T, test func(t *testing.T, d *Drill)) {
 func DrilledBy(t *testing.T, s *Instance) *Drill {
 	t.Helper()
 	s.Clock.Freeze()
-	made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+	made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 	Must(t, err)
 	d := &Drill{Instance: s, Live: Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), Lines: map[string]*Line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {

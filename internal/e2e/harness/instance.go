@@ -100,7 +100,7 @@ func (s *Instance) Rate(t *testing.T, rates ...string) {
 		Must(t, err)
 		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
 	}
-	_, err := s.App.Rates.SetRates(ctx, readings, true)
+	_, err := s.App.Rates.SetRates(ctx, s.App.Rates.Self(), readings, true)
 	Must(t, err)
 }
 
@@ -154,7 +154,7 @@ func (s *Instance) Clean(t *testing.T) {
 // secret sandbox key. The tests' figures depend on this tier's terms.
 func (s *Instance) NewShop(t *testing.T) Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
 		Name: "Acme", Email: "ops@acme.example", Industry: "retail", Tier: tenant.Standard, RefundFees: tenant.FeesReturned,
 	})
 	Must(t, err)

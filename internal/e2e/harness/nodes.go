@@ -55,7 +55,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	}
 	n.A, n.B = node(func() time.Time { return now(n.Clock) }), node(n.Clock.Now)
 	n.A.Rate(t, "BRL 5.4", "MXN 18.35")
-	made, err := n.A.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	made, err := n.A.App.Onboarding.CreateMerchant(ctx, n.A.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	Must(t, err)
 	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
 	for i, id := range []string{"acme-1", "acme-2"} {
@@ -197,7 +197,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 // Acme makes a merchant and returns who its sandbox key is.
 func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})
 	Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	Must(t, err)

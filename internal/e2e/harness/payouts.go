@@ -194,7 +194,7 @@ func EachPayer(t *testing.T, test func(t *testing.T, o Client, b *Payer)) {
 		s.Rate(t, "MXN 18.35")
 		o := s.NewShop(t).Production()
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-		Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+		Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
 		o.Fund(t, true, 1_000_00)
 		o.Wallet(t)
 		s.Clock.Advance(time.Second)

@@ -72,7 +72,7 @@ func BenchmarkLists(b *testing.B) {
 	})
 	orEnd(b, err)
 	defer service.Shutdown()
-	o, err := service.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
+	o, err := service.App.Onboarding.CreateMerchant(ctx, service.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
 	any := func() string { return ids[rand.IntN(len(ids))] }

@@ -52,7 +52,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
 		s.OpenAccount(t, "acme-co", u)
-		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
 	})

@@ -37,7 +37,7 @@ func fileShop(t *testing.T, database string, credentials map[string]string) harn
 	s.PayOutBy(t, "bank-file", acquiring.NewAccount{ID: "banco", Credentials: credentials})
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
 	o.Fund(t, true, 1_000_00)
 	o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
 	s.Clock.Advance(time.Second)
@@ -184,7 +184,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if !strings.Contains(story, "in the file of "+b.ID) || !strings.Contains(story, "E4") {
 			t.Errorf("the story lacks the batch or the bank's reference:\n%s", story)
 		}
-		harness.Must(t, o.App.Notices.CloseNotification(ctx, func() string {
+		harness.Must(t, o.App.Notices.CloseNotification(ctx, o.App.Notices.Self(), func() string {
 			waiting, err := o.App.Notices.Notifications(ctx, "", 10)
 			harness.Must(t, err)
 			if len(waiting) != 1 || waiting[0].Payment != list[2] {

@@ -29,7 +29,7 @@ func another(t *testing.T, s *harness.Instance) harness.Client {
 	t.Helper()
 	o := s.NewShop(t).Production()
 	v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-	harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+	harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
 	o.Fund(t, true, 1_000_00)
 	o.Wallet(t)
 	s.Clock.Advance(time.Second)

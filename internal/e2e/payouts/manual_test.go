@@ -29,7 +29,7 @@ func TestOperatorPaysByHand(t *testing.T) {
 			t.Errorf("before the verification the wallet is %s, want kyc_required", r)
 		}
 		v := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
-		harness.Must(t, s.App.Verifications.Decide(ctx, v, tenant.KYCVerified, "", ""))
+		harness.Must(t, s.App.Verifications.Decide(ctx, s.App.Verifications.Self(), v, tenant.KYCVerified, "", ""))
 		o.Fund(t, true, 1_000_00)
 		w := unverified
 

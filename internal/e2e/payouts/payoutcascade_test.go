@@ -161,7 +161,7 @@ func TestReturnedPayoutComesBack(t *testing.T) {
 			if len(list) != 1 || list[0].Verdict != pay.Mismatched {
 				t.Fatalf("the notifications of %s are %+v, want one that is mismatched", id, list)
 			}
-			harness.Must(t, o.App.Notices.CloseNotification(ctx, list[0].ID, "the bank took it back"))
+			harness.Must(t, o.App.Notices.CloseNotification(ctx, o.App.Notices.Self(), list[0].ID, "the bank took it back"))
 		}
 		if waiting, err := o.App.Notices.Notifications(ctx, "", 10); err != nil || len(waiting) != 0 {
 			t.Errorf("after both are closed these notifications wait: %+v (error %v)", waiting, err)

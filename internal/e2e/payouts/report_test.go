@@ -17,7 +17,7 @@ import (
 
 func TestSettlementReportsAgree(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		merchant, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{
+		merchant, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{
 			Name: "Peluquería Ñandú", Email: "hola@nandu.example", Tier: tenant.Standard, Language: tenant.Spanish, RefundFees: tenant.FeesReturned,
 		})
 		harness.Must(t, err)

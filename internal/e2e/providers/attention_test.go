@@ -42,7 +42,7 @@ func TestAnotherAmountNeedsAttention(t *testing.T) {
 			if o.Get(t, "/payments/"+id).Text(t, "attention") == "<nil>" {
 				t.Errorf("with %d of 3 notifications handled, the payment needs no attention", i)
 			}
-			harness.Must(t, s.App.Notices.CloseNotification(ctx, n.ID, "given back at the provider"))
+			harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), n.ID, "given back at the provider"))
 		}
 		if got := o.Get(t, "/payments/"+id).Text(t, "attention"); got != "<nil>" {
 			t.Errorf("with all notifications handled, attention is %s, want null", got)

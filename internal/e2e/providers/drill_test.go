@@ -55,7 +55,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 		harness.Must(t, err)
 	}
 	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
-		made, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
+		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		harness.Must(t, err)
 		live := harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production()
 		upstreams := map[string]*providertest.Upstream{}

@@ -115,7 +115,7 @@ func TestNodeFinishesWhatTheDatabaseInterrupted(t *testing.T) {
 		return approved(ctx, r)
 	}
 	a := harness.NodeAt(t, dbtest.Address(database), clock, clock.Now, p, &harness.Faults{}) // its loops do not run
-	o, err := a.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
+	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard})
 	harness.Must(t, err)
 	who, err := a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret)
 	harness.Must(t, err)

@@ -82,7 +82,7 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 			t.Helper()
 			rate, err := money.ParseRate(text)
 			harness.Must(t, err)
-			_, err = s.App.Rates.SetRates(ctx, []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
+			_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
 			harness.Must(t, err)
 		}
 		set("5.432198765", "Banco Central")
@@ -201,7 +201,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 					return
 				}
 				for range 20 { // SetRates fails after some lost races: then try again
-					_, err = s.App.Rates.SetRates(ctx, []pay.Reading{
+					_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []pay.Reading{
 						{Currency: money.BRL, Rate: rate, Source: "a", At: at}, {Currency: money.MXN, Rate: rate, Source: "a", At: at},
 					}, true)
 					if err == nil {
@@ -231,7 +231,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 func TestOperatorsRatesAreInTheAuditLog(t *testing.T) {
 	fresh(t, func(t *testing.T, s *harness.Instance) {
 		set := func(force bool, file string) error {
-			_, err := s.App.Rates.ImportRates(ctx, []byte("currency,rate\n"+file), "desk", force)
+			_, err := s.App.Rates.ImportRates(ctx, s.App.Rates.Self(), []byte("currency,rate\n"+file), "desk", force)
 			return err
 		}
 		harness.Must(t, set(false, "BRL,5.5\nMXN,18.1\n"))

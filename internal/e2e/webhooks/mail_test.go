@@ -126,7 +126,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 // mailMerchant makes a merchant with an e-mail address and a language.
 func mailMerchant(t *testing.T, s *harness.Instance, name, email string, language tenant.Language) harness.Client {
 	t.Helper()
-	o, err := s.App.Onboarding.CreateMerchant(ctx, onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
+	o, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: email, Industry: "retail", Tier: tenant.Standard, Language: language})
 	harness.Must(t, err)
 	return harness.Client{Onboarded: o, Instance: s, Credential: o.Sandbox.Secret}
 }

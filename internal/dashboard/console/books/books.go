@@ -85,7 +85,7 @@ func (b *room) importRates(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	var view ratesView
 	var changes []acquiring.RateChange
 	if err == nil {
-		changes, err = b.App.Rates.ImportRatesAs(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
+		changes, err = b.App.Rates.ImportRates(r.Context(), v.Actor(), content, name, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "file")
 	}
 	if err == nil {
@@ -177,7 +177,7 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		err = problem.Field(problem.InvalidRequest, "rate", "the rate is a number above zero, such as 5.42: what one US dollar buys")
 	} else {
-		_, err = b.App.Rates.SetRatesAs(r.Context(), v.Actor(), []pay.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
+		_, err = b.App.Rates.SetRates(r.Context(), v.Actor(), []pay.Reading{{Currency: currency, Rate: rate, Source: cmp.Or(view.Value("source"), "console"), At: b.App.Now()}}, r.FormValue("force") != "")
 		err, view.Jumps = jumped(err, "rate")
 	}
 	if err == nil {

@@ -153,7 +153,7 @@ func (u *room) decide(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		if to == tenant.KYCVerified {
 			code, message = "", ""
 		}
-		err = u.App.Verifications.DecideAs(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
+		err = u.App.Verifications.Decide(r.Context(), v.Actor(), r.PathValue("id"), to, code, message)
 	}
 	if err == nil {
 		return u.Done(w, r, "verifications/"+r.PathValue("id"), "decided")
@@ -198,7 +198,7 @@ func (u *room) closeNotice(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	typed := desk.Typed(r, "note")
 	note, err := desk.Note(r)
 	if err == nil {
-		err = desk.Told(u.App.Notices.CloseNotificationAs(r.Context(), v.Actor(), r.FormValue("id"), note), "")
+		err = desk.Told(u.App.Notices.CloseNotification(r.Context(), v.Actor(), r.FormValue("id"), note), "")
 	}
 	if err == nil {
 		return u.Done(w, r, "decisions?kind=notices", "notice_closed")

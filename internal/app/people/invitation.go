@@ -1,0 +1,105 @@
+package people
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// NewUser is what an invited person says of themselves.
+type NewUser struct {
+	Name     string
+	Password string
+	Language tenant.Language
+}
+
+// Accept accepts an invitation. Who is not a user yet becomes one, with a name and a password. Who is one already
+// must be signed in as that user: current is the user of the browser, "" for none.
+//
+// Errors: not_found for the link, invalid_request, conflict_state if it is another user's.
+func (ls *Links) Accept(ctx context.Context, from From, token, current string, n NewUser) (Entered, error) {
+	l, known, err := ls.Link(ctx, token)
+	if err != nil || l.Kind != people.Invitation {
+		return Entered{}, orNoLink(err)
+	}
+	var fresh people.User
+	if known.ID == "" {
+		if fresh, err = ls.newUser(ctx, l.Email, n); err != nil {
+			return Entered{}, err
+		}
+	}
+	return base.Decide(func() (Entered, error) {
+		l, u, err := ls.Link(ctx, token)
+		if err != nil {
+			return Entered{}, err
+		}
+		if l, err = l.Use(ls.Now()); err != nil {
+			return Entered{}, err
+		}
+		change := pay.Change{Links: []people.Link{l}}
+		switch {
+		case u.ID != "" && u.ID != current:
+			return Entered{}, problem.Conflict("another_user", "sign in as "+u.Email+" first, and open the link again")
+		case u.ID == "" && fresh.ID == "": // the user was removed meanwhile
+			return Entered{}, people.NoLink()
+		case u.ID == "":
+			u = fresh
+			u.Operator = l.Operator
+			change.Users = []people.User{u}
+		case l.Operator:
+			u = u.Operate(true)
+			change.Users = []people.User{u}
+		}
+		if err := ls.join(ctx, from.User(u.ID), &change, u, l); err != nil {
+			return Entered{}, err
+		}
+		if current != "" { // the browser is signed in already
+			return Entered{User: u}, ls.Store.Commit(ctx, change)
+		}
+		return ls.people.begin(ctx, from, u, false, change)
+	})
+}
+
+// newUser checks what a new user says, and hashes the password.
+func (ls *Links) newUser(ctx context.Context, email string, n NewUser) (people.User, error) {
+	name, err := people.ParseName(n.Name)
+	if err == nil {
+		err = people.CheckPassword(n.Password, email)
+	}
+	if err != nil {
+		return people.User{}, err
+	}
+	hash, err := ls.people.hash(ctx, n.Password)
+	if err != nil {
+		return people.User{}, err
+	}
+	now := ls.Now()
+	return people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
+}
+
+// join adds to a change that a user gets the role of an invitation.
+func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u people.User, l people.Link) error {
+	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
+	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
+	if l.Merchant != "" {
+		m, err := ls.Store.Memberships.Get(ctx, u.ID, l.Merchant)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if m.Role != "" { // roles are changed in the team's list, which keeps an owner
+			return problem.Conflict("is_member", "you are in the team already")
+		}
+		m.User, m.Merchant = u.ID, l.Merchant
+		change.Memberships = append(change.Memberships, m.Give(l.Role, ls.Now()))
+		details["role"] = string(l.Role)
+	}
+	change.Audit = append(change.Audit, ls.Audited(by, scope, audit.UserCreated, u.ID, details)...)
+	return nil
+}
