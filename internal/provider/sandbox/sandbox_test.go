@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -144,6 +145,15 @@ func TestFaultsDoWhatTheySay(t *testing.T) {
 		}
 		if fault == sandbox.WrongAmount && notice.Outcome.Local != money.New(999, money.USD) {
 			t.Errorf("%s: %s", fault, notice.Outcome.Local)
+		}
+	}
+	if err := p.SetFault(sandbox.BadSignature); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 { // whatever the right signature begins with
+		n.ID = fmt.Sprint("ntf_", i)
+		if _, err := read(p, p.Send(n)[0]); err == nil {
+			t.Fatalf("notification %s with a bad signature is accepted", n.ID)
 		}
 	}
 	if p.SetFault("nonsense") == nil {
