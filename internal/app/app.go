@@ -115,6 +115,7 @@ type App struct {
 	Accounts       *acquiring.Accounts
 	Rules          *acquiring.Rules
 	Methods        *acquiring.Methods
+	Analytics      *payments.Analytics
 	Cascade        *cascade.Cascade
 	Payments       *payments.Payments
 	Sessions       *payments.Sessions
@@ -249,6 +250,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
 	a.Payments = payments.NewPayments(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade)
+	a.Analytics = &payments.Analytics{Base: a.Base}
 	a.Sessions = payments.NewSessions(a.Base, a.Rates, a.Providers, a.Methods, a.Cascade, a.catalog)
 	a.Privacy = privacy.NewPrivacy(a.Base, a.Secrets, a.Config.Retention)
 	a.Verifications = verification.NewVerifications(a.Base)
@@ -353,6 +355,7 @@ func (a *App) Loops() []work.Loop {
 		a.Woken(base.ReservesLoop, base.UnlessShut(a.Base, a.Settlements.ReleaseReserves)),
 		a.Mails.SendingMails(),
 		a.Woken(base.SealsLoop, a.Seal),
+		a.Woken(base.FactsLoop, a.Analytics.AddUp),
 		{Name: base.OpeningLoop, Every: max(base.OpeningPause, a.Look), Do: base.UnlessShut(a.Base, a.Settlements.OpenSettlements), Alarm: a.Alarms[base.OpeningLoop], Now: a.Now},
 		a.Polled("due work", 0, a.LookAround),
 		a.Polled("nodes that are gone", 0, a.Cascade.TakeOver),

@@ -90,6 +90,7 @@ type PaymentTerms struct {
 // PaymentPage is what the shopper sees of the payment, and where.
 type PaymentPage struct {
 	Hosted    bool
+	Selected  bool // the shopper chose the method, in a checkout session
 	ReturnURL string
 	Lang      string // language that the shopper chose for our pages, or ""
 	FormURL   string // where the shopper pays; empty until a provider accepts the payment
@@ -173,6 +174,7 @@ type Order struct {
 	Buyer      Buyer
 	Purchase   Purchase
 	Hosted     bool
+	Selected   bool // the shopper chose the method, in a checkout session
 	ReturnURL  string
 	Lang       string // language that the shopper chose for our pages, or ""
 	Terms      tenant.Terms
@@ -208,7 +210,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window}, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Terms: PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
-		Page: PaymentPage{Hosted: o.Hosted, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
+		Page: PaymentPage{Hosted: o.Hosted, Selected: o.Selected, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }

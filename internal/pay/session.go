@@ -56,7 +56,20 @@ type Session struct {
 	DueAt      time.Time // when its end is announced; zero once that is done or a method was chosen
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+
+	// Reached is the step that this value is the first to reach, "" if none; not stored.
+	Reached SessionStep
 }
+
+// SessionStep is how far a shopper came, for analytics.
+type SessionStep string
+
+// The steps.
+const (
+	SessionOpened  SessionStep = "opened"
+	SessionVisited SessionStep = "visited"
+	SessionChosen  SessionStep = "chosen"
+)
 
 // Customer is the shopper of a session, as the shop reported them.
 type Customer struct {
@@ -81,7 +94,7 @@ func (s Session) Open(now time.Time) (Session, Change, error) {
 	if err != nil {
 		return Session{}, Change{}, err
 	}
-	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt = usd, 1, now, now
+	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt, s.Reached = usd, 1, now, now, SessionOpened
 	s.DueAt = s.ExpiresAt()
 	return s, Change{Sessions: []Session{s}}, nil
 }
@@ -113,8 +126,11 @@ func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
 	if s.Payment != "" || ip == "" || ip == s.IP {
 		return s, Change{}, false
 	}
+	first := s.IP == ""
 	s.IP = ip
-	s = s.written(now)
+	if s = s.written(now); first {
+		s.Reached = SessionVisited
+	}
 	return s, Change{Sessions: []Session{s}}, true
 }
 
@@ -174,6 +190,7 @@ func (p Payment) Retriable() bool {
 func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
 	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
 	s = s.written(now)
+	s.Reached = SessionChosen
 	change.Sessions = append(change.Sessions, s)
 	return s, change
 }
@@ -195,7 +212,7 @@ func (s Session) Expire(now time.Time) Change {
 
 func (s Session) written(now time.Time) Session {
 	s.Version++
-	s.UpdatedAt = now
+	s.UpdatedAt, s.Reached = now, ""
 	return s
 }
 

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -104,42 +102,5 @@ var benchPayload = make([]byte, 0, 1024)
 func init() {
 	for len(benchPayload) < 1024 {
 		benchPayload = append(benchPayload, `{"k":"0123456789"} `...)
-	}
-}
-
-// BenchmarkPaid adds up a day of as many payments as the volume of a day takes, among as many of the day before.
-func BenchmarkPaid(b *testing.B) {
-	s, err := store.Open(ctx, "sqlite:"+b.TempDir()+"/bench.db", store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	const each = 10_000
-	var all sync.WaitGroup
-	var next atomic.Int64
-	for range 64 {
-		all.Go(func() {
-			for n := next.Add(1); n <= 2*each; n = next.Add(1) {
-				at := noon.AddDate(0, 0, int(n%2)).Add(time.Duration(n) * time.Millisecond)
-				p, change := create(b, id.New("", at))
-				if err := s.Commit(ctx, change); err != nil {
-					b.Error(err)
-					return
-				}
-				_, change = p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, at)
-				change.Events[0].Payload = benchPayload
-				if err := s.Commit(ctx, change); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	day := noon.Truncate(24 * time.Hour)
-	for b.Loop() {
-		if _, n, err := s.Payments.Paid(ctx, acme, pay.Span{From: day, To: day.AddDate(0, 0, 1)}, each); err != nil || n != each {
-			b.Fatalf("%d payments, %v", n, err)
-		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 )
 
@@ -67,7 +69,7 @@ WHERE w.merchant = balances.merchant AND w.live = balances.live
 RETURNING 'movements: ' || balances.merchant || CASE WHEN balances.live THEN ' production' ELSE ' sandbox' END, balances.movements`)
 )
 
-// RepairCounters recounts the counters behind the totals of lists, while commits continue, and returns each
+// RepairCounters recounts the counters behind the totals of lists and the totals of analytics, while commits continue, and returns each
 // fixed counter with its new value. Older programs that count wrongly must be gone.
 func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) {
 	ctx, cancel := base.Long(ctx)
@@ -90,7 +92,38 @@ func (s *core) RepairCounters(ctx context.Context) (mended []string, err error) 
 	if mended = append(mended, list...); err != nil {
 		return mended, fmt.Errorf("repair counters: %w", err)
 	}
-	return mended, nil
+	list, err = s.repairRollups(ctx)
+	return append(mended, list...), err
+}
+
+// repairRollups counts analytics again if a total is wrong, and returns the wrong ones.
+func (s *core) repairRollups(ctx context.Context) (mended []string, err error) {
+	for _, text := range check.RollupTexts() {
+		wrong, err := base.Many(ctx, s.b, text, func(r engine.Row) (string, error) {
+			var what, how string
+			err := r.Scan(&what, &how)
+			return "analytics: " + what + ": " + how + ": counted again", err
+		})
+		if mended = append(mended, wrong...); err != nil {
+			return nil, fmt.Errorf("look for wrong analytics: %w", err)
+		}
+	}
+	if len(mended) == 0 {
+		return nil, nil
+	}
+	rollups := payments.NewPayments(s.b).Rollups
+	if err := rollups.Recount(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		end, err := rollups.BackfillEnd(ctx)
+		if err != nil || end == "" {
+			return mended, err
+		}
+		if _, err := rollups.AddUp(ctx); err != nil {
+			return mended, err
+		}
+	}
 }
 
 // repair runs one statement, excluding all other repairs: two would add a difference twice.

@@ -26,6 +26,7 @@ var elsewhere = map[string][]string{
 	"payments":         {".Settlement", ".Stored"},
 	"processing":       {".Settlement", ".Stored"},
 	"deliveries":       {".Stored"},
+	"sessions":         {".Reached"},
 	"subscriptions":    {".LastDelivery"},
 	"fanouts":          {".After", ".Over", ".Payload", ".Through"}, // a step's end is the next one's begin
 	"rates":            {".By", ".Held.Currency", ".Last", ".Verdict"},
@@ -79,8 +80,9 @@ func (f *filler) fill(v reflect.Value) {
 	case time.Duration:
 		v.SetInt(f.n * int64(time.Second))
 		return
-	case tenant.Right:
-		v.SetString(string(tenant.Rights()[f.n%int64(len(tenant.Rights()))]))
+	case []tenant.Right: // they are kept in their own order
+		first := f.n % int64(len(tenant.Rights())-1)
+		v.Set(reflect.ValueOf(tenant.Rights()[first : first+2]))
 		return
 	}
 	f.fillKind(v)

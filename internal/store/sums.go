@@ -107,6 +107,15 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 	return append(steps, engine.Step{Text: w.s.b.Text(upsertDeliveryCounters), Args: rows.Args()})
 }
 
+// addFacts keeps what the batch has to count for analytics, in one row that nothing else changes.
+func (w *write) addFacts(steps []engine.Step) []engine.Step {
+	facts := payments.Facts(gather(w.kept, payments.PaymentsTable.Of, nil), gather(w.kept, payments.SessionsTable.Of, nil))
+	if facts == nil {
+		return steps
+	}
+	return append(steps, engine.Step{Text: w.s.b.Text(payments.InsertFacts), Args: facts})
+}
+
 // counter is a list's filter values, and a day.
 type counter struct {
 	shop                          string

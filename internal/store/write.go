@@ -150,6 +150,7 @@ func (w *write) steps() []engine.Step {
 	steps = w.addBalances(steps)
 	steps = w.addDeliveryCounters(steps)
 	steps = w.addCounters(steps)
+	steps = w.addFacts(steps)
 	return w.mark(steps)
 }
 

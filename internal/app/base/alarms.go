@@ -27,6 +27,7 @@ const (
 	MailsLoop         = "mails"
 	CheckoutsLoop     = "checkouts"
 	ReplaysLoop       = "replays"
+	FactsLoop         = "facts"
 	OpeningLoop       = "opening settlements"
 )
 
@@ -49,7 +50,7 @@ func newAlarms() alarms {
 	all := alarms{}
 	for _, name := range []string{
 		PaymentsLoop, DeliveriesLoop, ClaimsLoop, WalletsLoop, WithdrawalsLoop, VerificationsLoop, SettlementsLoop,
-		ReceiptsLoop, ReservesLoop, SealsLoop, OpeningLoop, MailsLoop, FanOutsLoop, CheckoutsLoop, ReplaysLoop,
+		ReceiptsLoop, ReservesLoop, SealsLoop, OpeningLoop, MailsLoop, FanOutsLoop, CheckoutsLoop, ReplaysLoop, FactsLoop,
 	} {
 		all[name] = work.NewAlarm()
 	}
@@ -125,6 +126,9 @@ func (b *Base) SetAlarms(c *pay.Change) {
 	if len(c.Transfers) > 0 || len(c.Audit) > 0 {
 		b.Alarms[SealsLoop].Set(now.Add(sealEvery))
 	}
+	if len(c.Payments) > 0 || len(c.Sessions) > 0 {
+		b.Alarms[FactsLoop].Set(now.Add(factsEvery))
+	}
 }
 
 // wake makes all loops check for work now.
@@ -149,8 +153,11 @@ func (b *Base) due(ctx context.Context) (map[string]time.Time, error) {
 	list, err := b.Store.NextDue(ctx)
 	next := make(map[string]time.Time, len(list))
 	for kind, at := range list {
-		if kind == SealsLoop {
+		switch kind {
+		case SealsLoop:
 			at = at.Add(sealEvery)
+		case FactsLoop:
+			at = at.Add(factsEvery)
 		}
 		if loop := loopOf(kind); next[loop].IsZero() || at.Before(next[loop]) {
 			next[loop] = at
@@ -170,3 +177,7 @@ func (b *Base) next(loop string) func(context.Context) (time.Time, error) {
 // sealEvery is how long rows wait for a block of the hash chain, so that a block gathers several
 // rows.
 const sealEvery = 5 * time.Second
+
+// factsEvery is how long facts wait to be added to the totals of analytics, so that payments of the same kind are
+// added together.
+const factsEvery = 2 * time.Second

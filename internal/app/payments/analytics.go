@@ -6,32 +6,42 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Group is what analytics tell apart.
-type Group string
+// Analytics are the use cases that count payments. They read totals alone, and no payment.
+type Analytics struct{ *base.Base }
 
-// The groups.
-const (
-	ByMethod  Group = "method"
-	ByCountry Group = "country"
-	ByRail    Group = "rail"
-)
+// AddUp adds what commits left to count to the totals. It returns a number above zero if more waits.
+func (an *Analytics) AddUp(ctx context.Context) (int, error) {
+	more, err := an.Store.Rollups.AddUp(ctx)
+	if more {
+		return 1, err
+	}
+	return 0, err
+}
 
-// Groups lists them.
-func Groups() []Group { return []Group{ByMethod, ByCountry, ByRail} }
+// Groups lists the dimensions by which a merchant sees payments apart.
+func Groups() []analytics.Dimension {
+	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries}
+}
 
-// Analysis is how a shop's payments ended in a span of days, and in the span of the same length before it. Days
+// Analysis is how payments ended in a span of days, and in the span of the same length before it. Days
 // are UTC, and a payment belongs to the day on which it was created.
 type Analysis struct {
 	From, To time.Time // the first day, and the day after the last one
 	Days     []Day     // oldest first, without gaps
 	Now      Outcomes
 	Before   Outcomes
-	Parts    []Part // those with most payments first
+	Parts    []Part // those with most payments first; bands and hours in their own order
+	// Saved is what was paid after a first account had not taken it, SavedBefore in the days before.
+	Saved, SavedBefore Sum
+	// Partial says that payments from before an update of the service are still being counted.
+	Partial bool
 }
 
 // Day is how the payments of one day ended.
@@ -40,61 +50,171 @@ type Day struct {
 	Outcomes
 }
 
-// Part is a method, a country or a rail.
+// Part is a method, a country or another value of a dimension.
 type Part struct {
 	Name        string
 	Now, Before Outcomes
 }
 
+// Sum is a number of payments and their amount in USD cents.
+type Sum struct{ N, Amount int64 }
+
 // MostDays is the longest span that is analysed.
 const MostDays = 366
 
-// Analyse reads how the shop's payments ended, from counters.
-//
-// Errors: invalid_request for a span that is empty or too long.
-func (in *Payments) Analyse(ctx context.Context, scope tenant.Scope, from, to time.Time, by Group) (a Analysis, err error) {
-	from, to = from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
-	days := int(to.Sub(from) / (24 * time.Hour))
+// span is the days of an analysis, and where the days before it begin.
+func span(from, to time.Time) (first, begin, end time.Time, err error) {
+	begin, end = from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
+	days := int(end.Sub(begin) / (24 * time.Hour))
 	switch {
 	case days < 1:
-		return a, problem.Field(problem.InvalidRequest, "from", "the first day must be before the last one")
+		err = problem.Field(problem.InvalidRequest, "from", "the first day must be before the last one")
 	case days > MostDays:
-		return a, problem.Field(problem.InvalidRequest, "from", "the span has at most 366 days: choose a later first day")
+		err = problem.Field(problem.InvalidRequest, "from", "the span has at most 366 days: choose a later first day")
 	}
-	counts, err := in.Store.Payments.Kinds(ctx, scope, from.AddDate(0, 0, -days), to)
+	return begin.AddDate(0, 0, -days), begin, end, err
+}
+
+// Analyse reads how the shop's payments ended.
+//
+// Errors: invalid_request for a span that is empty or too long.
+func (an *Analytics) Analyse(ctx context.Context, scope tenant.Scope, from, to time.Time, by analytics.Dimension) (Analysis, error) {
+	a, parts, err := an.totals(ctx, scope.Shop, scope.Live, from, to, by)
 	if err != nil {
 		return a, err
 	}
-	a.From, a.To, a.Days = from, to, make([]Day, days)
-	for i := range a.Days {
-		a.Days[i].At = from.AddDate(0, 0, i)
+	// Totals know what ended. Those that are still open are in the counters of lists.
+	first, _, _, _ := span(from, to)
+	counts, err := an.Store.Payments.Kinds(ctx, scope, first, a.To)
+	if err != nil {
+		return a, err
 	}
-	parts := map[string]*Part{}
 	for _, c := range counts {
-		name := map[Group]string{ByMethod: c.Method, ByCountry: c.Country, ByRail: c.Rail}[by]
-		part := parts[name]
-		if part == nil {
-			part = &Part{Name: name}
-			parts[name] = part
-		}
-		if c.Day.Before(from) {
-			a.Before, part.Before = a.Before.plus(c.Status, c.N), part.Before.plus(c.Status, c.N)
+		if !c.Status.Open() {
 			continue
 		}
-		a.Now, part.Now = a.Now.plus(c.Status, c.N), part.Now.plus(c.Status, c.N)
-		day := &a.Days[int(c.Day.Sub(from)/(24*time.Hour))]
-		day.Outcomes = day.Outcomes.plus(c.Status, c.N)
+		name, known := map[analytics.Dimension]string{analytics.ByMethod: c.Method, analytics.ByCountry: c.Country, analytics.ByRail: c.Rail}[by]
+		part := &Part{}
+		if known {
+			part = parts.of(name)
+		}
+		if c.Day.Before(a.From) {
+			a.Before.Open += c.N
+			part.Before.Open += c.N
+			continue
+		}
+		a.Now.Open += c.N
+		part.Now.Open += c.N
+		a.Days[int(c.Day.Sub(a.From)/(24*time.Hour))].Open += c.N
 	}
-	for _, part := range parts {
-		a.Parts = append(a.Parts, *part)
+	a.Parts = parts.list(by)
+	return a, nil
+}
+
+// AnalyseAll reads how the payments of all shops ended. It is for the operator. Payments that are still open are not
+// in it.
+//
+// Errors: invalid_request for a span that is empty or too long.
+func (an *Analytics) AnalyseAll(ctx context.Context, live bool, from, to time.Time, by analytics.Dimension) (Analysis, error) {
+	a, parts, err := an.totals(ctx, analytics.Everyone, live, from, to, by)
+	a.Parts = parts.list(by)
+	return a, err
+}
+
+// totals reads what ended.
+func (an *Analytics) totals(ctx context.Context, shop string, live bool, from, to time.Time, by analytics.Dimension) (a Analysis, parts parts, err error) {
+	first, begin, end, err := span(from, to)
+	if err != nil {
+		return a, parts, err
 	}
-	slices.SortFunc(a.Parts, func(x, y Part) int {
+	a.From, a.To, a.Days = begin, end, make([]Day, int(end.Sub(begin)/(24*time.Hour)))
+	for i := range a.Days {
+		a.Days[i].At = begin.AddDate(0, 0, i)
+	}
+	days, err := an.Store.Rollups.Days(ctx, shop, live, first, end)
+	if err != nil {
+		return a, parts, err
+	}
+	for _, t := range days {
+		if t.Day.Before(begin) {
+			a.Before.count(t.Outcome, t.Total)
+			continue
+		}
+		a.Now.count(t.Outcome, t.Total)
+		a.Days[int(t.Day.Sub(begin)/(24*time.Hour))].count(t.Outcome, t.Total)
+	}
+	read := func(d analytics.Dimension, each func(value string, before bool, o analytics.Outcome, t analytics.Total)) {
+		if err != nil {
+			return
+		}
+		list, failed := an.Store.Rollups.Values(ctx, shop, live, d, first, begin, end)
+		for _, t := range list {
+			each(t.Value, t.Before, t.Outcome, t.Total)
+		}
+		err = failed
+	}
+	read(analytics.ByTries, func(value string, before bool, o analytics.Outcome, t analytics.Total) {
+		switch {
+		case o != analytics.Paid || value < "2":
+		case before:
+			a.SavedBefore = Sum{a.SavedBefore.N + t.N, a.SavedBefore.Amount + t.Amount}
+		default:
+			a.Saved = Sum{a.Saved.N + t.N, a.Saved.Amount + t.Amount}
+		}
+	})
+	read(by, func(value string, before bool, o analytics.Outcome, t analytics.Total) {
+		if part := parts.of(value); before {
+			part.Before.count(o, t)
+		} else {
+			part.Now.count(o, t)
+		}
+	})
+	if err == nil {
+		a.Partial, err = an.partial(ctx)
+	}
+	return a, parts, err
+}
+
+func (an *Analytics) partial(ctx context.Context) (bool, error) {
+	end, err := an.Store.Rollups.BackfillEnd(ctx)
+	return end != "", err
+}
+
+// parts are the parts of an analysis, by name.
+type parts map[string]*Part
+
+func (p *parts) of(name string) *Part {
+	if *p == nil {
+		*p = parts{}
+	}
+	part := (*p)[name]
+	if part == nil {
+		part = &Part{Name: name}
+		(*p)[name] = part
+	}
+	return part
+}
+
+func (p parts) list(by analytics.Dimension) (list []Part) {
+	for _, part := range p {
+		list = append(list, *part)
+	}
+	order := func(x, y Part) int {
 		if n := y.Now.All() - x.Now.All(); n != 0 {
 			return int(n)
 		}
 		return strings.Compare(x.Name, y.Name)
-	})
-	return a, nil
+	}
+	switch by {
+	case analytics.ByBand:
+		order = func(x, y Part) int {
+			return slices.Index(analytics.Bands(), x.Name) - slices.Index(analytics.Bands(), y.Name)
+		}
+	case analytics.ByHour, analytics.ByTries:
+		order = func(x, y Part) int { return strings.Compare(x.Name, y.Name) }
+	}
+	slices.SortFunc(list, order)
+	return list
 }
 
 // Outcomes counts payments by how they ended.
@@ -103,6 +223,9 @@ type Outcomes struct {
 	Declined int64 // also if the shop canceled it
 	Expired  int64
 	Open     int64
+	Volume   int64 // of those paid, in USD cents
+	Fees     int64 // of those paid, in USD cents
+	Missed   int64 // of those that ended and were not paid, in USD cents
 }
 
 // Decided is how many payments a provider or an issuer has decided: those that expired nobody tried to pay.
@@ -110,6 +233,26 @@ func (o Outcomes) Decided() int64 { return o.Paid + o.Declined }
 
 // All is the number of payments.
 func (o Outcomes) All() int64 { return o.Paid + o.Declined + o.Expired + o.Open }
+
+// Average is the mean amount of a paid payment, in USD cents; 0 if there is none.
+func (o Outcomes) Average() int64 {
+	if o.Paid == 0 {
+		return 0
+	}
+	return (o.Volume + o.Paid/2) / o.Paid
+}
+
+// count adds a total.
+func (o *Outcomes) count(of analytics.Outcome, t analytics.Total) {
+	switch of {
+	case analytics.Paid:
+		o.Paid, o.Volume, o.Fees = o.Paid+t.N, o.Volume+t.Amount, o.Fees+t.Fees
+	case analytics.Declined:
+		o.Declined, o.Missed = o.Declined+t.N, o.Missed+t.Amount
+	case analytics.Expired:
+		o.Expired, o.Missed = o.Expired+t.N, o.Missed+t.Amount
+	}
+}
 
 func (o Outcomes) plus(s pay.Status, n int64) Outcomes {
 	switch s {

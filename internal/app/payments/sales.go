@@ -6,27 +6,23 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-const (
-	// mostAdded is how many payments are added up for the volume of a day: it takes milliseconds.
-	mostAdded = 10_000
-	// LongWait is how long a provider may leave a payment without an answer until somebody should look.
-	LongWait = 10 * time.Minute
-)
+// LongWait is how long a provider may leave a payment without an answer until somebody should look.
+const LongWait = 10 * time.Minute
 
 // Sales is how a shop sells now. Days are UTC, and a payment belongs to the day on which it was created.
 type Sales struct {
-	Today, Week Outcomes // Week is today and the six days before
-	Volume      money.Amount
-	AtLeast     bool // Volume has only a part of the day's payments: there are too many to add up
+	Today, Week Outcomes     // Week is today and the six days before
+	Volume      money.Amount // of the payments of today that were paid, until some seconds ago
 	Open        int64
 	Waiting     int64 // of Open: no provider has answered for LongWait
 	All         int64 // payments of all days
 }
 
-// Sales reads how a shop sells. It reads counters, and the payments that were paid today, up to a limit.
+// Sales reads how a shop sells, from counters and totals.
 func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
 	now := in.TimeOf(scope).UTC()
 	day := now.Truncate(24 * time.Hour)
@@ -40,13 +36,15 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 			s.Today = s.Today.plus(c.Status, c.N)
 		}
 	}
+	totals, err := in.Store.Rollups.Days(ctx, scope.Shop, scope.Live, day, day.AddDate(0, 0, 1))
+	if err != nil {
+		return s, err
+	}
 	s.Volume = money.New(0, money.USD)
-	if s.Today.Paid > 0 {
-		cents, n, err := in.Store.Payments.Paid(ctx, scope, pay.Span{From: day, To: day.AddDate(0, 0, 1)}, mostAdded)
-		if err != nil {
-			return s, err
+	for _, t := range totals {
+		if t.Outcome == analytics.Paid {
+			s.Volume.Minor += t.Amount
 		}
-		s.Volume, s.AtLeast = money.New(cents, money.USD), n >= mostAdded
 	}
 	for _, part := range []struct {
 		into *int64

@@ -1,8 +1,10 @@
-// Package analytics is the dashboard's pages about how payments end: the approval rate, over time and by method,
-// country and rail. All numbers come from counters.
+// Package analytics is the dashboard's pages about how payments end: the approval rate, volume and cost, over time and
+// apart by method, amount, hour and more; how far checkouts come, and how long shoppers take to pay. The operator's
+// console has them for all shops. All numbers come from totals.
 package analytics
 
 import (
+	"context"
 	"embed"
 	"net/http"
 	"net/url"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	totals "github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -35,6 +39,13 @@ func Register(site *frame.Site) error {
 	site.Handle("GET /analytics", tenant.RightRead, a.show)
 	site.Handle("GET /analytics/days.csv", tenant.RightRead, a.days)
 	site.Handle("GET /analytics/parts.csv", tenant.RightRead, a.parts)
+	site.Handle("GET /analytics/checkouts", tenant.RightRead, a.checkouts)
+	site.Handle("GET /analytics/checkouts.csv", tenant.RightRead, a.checkoutsFile)
+	site.Handle("GET /analytics/waits", tenant.RightRead, a.waits)
+	site.Handle("GET /analytics/waits.csv", tenant.RightRead, a.waitsFile)
+	site.HandleOperator("GET /console/analytics", a.show)
+	site.HandleOperator("GET /console/analytics/days.csv", a.days)
+	site.HandleOperator("GET /console/analytics/parts.csv", a.parts)
 	return nil
 }
 
@@ -43,50 +54,41 @@ var spans = []int{7, 30, 90, 365}
 
 const usualSpan = 30
 
-// view is what the page shows.
-type view struct {
-	payments.Analysis
-	By     payments.Group
-	Last   time.Time // the last day of the span
-	Ended  frame.Chart
-	Rate   frame.Chart
-	Groups []payments.Group
-	Spans  []int
-	Span   int // 0 if the days were chosen
+// days is the span that a query asks for.
+type days struct {
+	From, Last, To time.Time // Last is the last day, To the day after it
+	Spans          []int
+	Span           int // 0 if the days were chosen
 }
 
-// read makes the analysis that the query asks for: days=30, or from and to, which is the last day; by.
-func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
-	q := r.URL.Query()
-	out := view{By: payments.Group(q.Get("by")), Groups: payments.Groups(), Spans: spans}
-	if !slices.Contains(out.Groups, out.By) {
-		out.By = payments.ByMethod
-	}
+// read reads the query: days=30, or from and to, which is the last day.
+//
+// Errors: invalid_request.
+func (d *days) read(q url.Values, now time.Time) error {
 	from, err := day(q, "from")
 	if err != nil {
-		return out, err
+		return err
 	}
 	last, err := day(q, "to")
 	if err != nil {
-		return out, err
+		return err
 	}
-	today := a.App.TimeOf(v.Scope).UTC().Truncate(24 * time.Hour)
-	to := today.AddDate(0, 0, 1)
+	d.Spans = spans
+	d.Last = now.UTC().Truncate(24 * time.Hour)
 	if !last.IsZero() {
-		to = last.AddDate(0, 0, 1)
+		d.Last = last
 	}
-	if from.IsZero() {
-		out.Span = usualSpan
+	d.To = d.Last.AddDate(0, 0, 1)
+	if d.From = from; from.IsZero() {
+		d.Span = usualSpan
 		for _, n := range spans {
 			if q.Get("days") == strconv.Itoa(n) {
-				out.Span = n
+				d.Span = n
 			}
 		}
-		from = to.AddDate(0, 0, -out.Span)
+		d.From = d.To.AddDate(0, 0, -d.Span)
 	}
-	out.Analysis, err = a.App.Payments.Analyse(r.Context(), v.Scope, from, to, out.By)
-	out.Last = out.To.AddDate(0, 0, -1)
-	return out, err
+	return nil
 }
 
 // day reads a day of the query; the zero time is none.
@@ -104,85 +106,78 @@ func day(q url.Values, name string) (time.Time, error) {
 	return at, nil
 }
 
+// view is what the page shows.
+type view struct {
+	payments.Analysis
+	On     days
+	By     totals.Dimension
+	Groups []totals.Dimension
+	Tab    string // the page among those of the room
+	All    bool   // of all shops
+	Live   bool   // of All
+	Ended  frame.Chart
+	Rate   frame.Chart
+	Volume frame.Chart
+}
+
+// Counts reports whether the parts count payments that are still open too.
+func (v view) Counts() bool {
+	return !v.All && (v.By == totals.ByMethod || v.By == totals.ByCountry || v.By == totals.ByRail)
+}
+
+// Path is the page's, below the shop's or the console's.
+func (view) Path() string { return "analytics" }
+
+// named is a value of a dimension.
+type named struct{ By, Name string }
+
+// Words is a code in words that nobody has translated.
+func (n named) Words() string { return strings.ReplaceAll(n.Name, "_", " ") }
+
+// Named is a value of the view's dimension.
+func (v view) Named(p payments.Part) named { return named{string(v.By), p.Name} }
+
+// Lost is how many payments were not paid.
+func (v view) Lost() int64 { return v.Analysis.Now.Declined + v.Analysis.Now.Expired }
+
+// USD is an amount of US dollars.
+func (view) USD(cents int64) money.Amount { return money.New(cents, money.USD) }
+
+// read makes the analysis that the query asks for, of a shop or in the console of all of them.
+func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
+	q := r.URL.Query()
+	out := view{By: totals.Dimension(q.Get("by")), Groups: payments.Groups(), All: v.Shop.ID == "", Live: q.Get("environment") != "sandbox"}
+	if v.User.Operator && v.Role == "" {
+		out.Groups = append(out.Groups, totals.ByAccount)
+	}
+	if !slices.Contains(out.Groups, out.By) {
+		out.By = totals.ByMethod
+	}
+	out.Tab = string(out.By)
+	now := a.App.Now()
+	if !out.All {
+		now = a.App.TimeOf(v.Scope)
+	}
+	err := out.On.read(q, now)
+	if err != nil {
+		return out, err
+	}
+	out.Analysis, err = a.analyse(r.Context(), v, out)
+	return out, err
+}
+
+func (a *analytics) analyse(ctx context.Context, v *frame.Visit, of view) (payments.Analysis, error) {
+	if of.All {
+		return a.App.Analytics.AnalyseAll(ctx, of.Live, of.On.From, of.On.To, of.By)
+	}
+	return a.App.Analytics.Analyse(ctx, v.Scope, of.On.From, of.On.To, of.By)
+}
+
 func (a *analytics) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	out, err := a.read(r, v)
 	if err != nil {
 		return err
 	}
-	out.Ended, out.Rate = a.charts(v, out.Analysis)
+	a.charts(v, &out)
 	return a.room.Show(w, r, v, "analytics", out)
-}
-
-// charts are the payments of each day by how they ended, and the approval rate of each day.
-func (a *analytics) charts(v *frame.Visit, an payments.Analysis) (ended, rate frame.Chart) {
-	n := len(an.Days)
-	series := func(key, tone string, value func(payments.Outcomes) int64) frame.Series {
-		s := frame.Series{Name: a.room.Text(v, key), Tone: tone, Values: make([]int64, n)}
-		for i, d := range an.Days {
-			s.Values[i] = value(d.Outcomes)
-		}
-		return s
-	}
-	var times []time.Time
-	for _, d := range an.Days {
-		times = append(times, d.At)
-	}
-	ended = frame.Chart{Times: times, Series: []frame.Series{
-		series("paid", "good", func(o payments.Outcomes) int64 { return o.Paid }),
-		series("declined", "bad", func(o payments.Outcomes) int64 { return o.Declined }),
-		series("expired", "quiet", func(o payments.Outcomes) int64 { return o.Expired }),
-		series("open", "waiting", func(o payments.Outcomes) int64 { return o.Open }),
-	}}
-	rate = frame.Chart{Times: times, Unit: "%", Decimals: 1, Series: []frame.Series{
-		series("approval", "accent", func(o payments.Outcomes) int64 {
-			if o.Decided() == 0 {
-				return frame.Gap
-			}
-			return (o.Paid*1000 + o.Decided()/2) / o.Decided()
-		}),
-	}}
-	return ended, rate
-}
-
-// heads are the heads of the columns with outcomes in a file.
-func (a *analytics) heads(v *frame.Visit) []string {
-	var heads []string
-	for _, key := range []string{"payments", "paid", "declined", "expired", "open"} {
-		heads = append(heads, a.room.Text(v, key))
-	}
-	return heads
-}
-
-func cells(o payments.Outcomes) []any { return []any{o.All(), o.Paid, o.Declined, o.Expired, o.Open} }
-
-func (a *analytics) days(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	out, err := a.read(r, v)
-	if err != nil {
-		return err
-	}
-	file := frame.NewCSV(w, "days-"+out.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
-	for _, d := range out.Days {
-		if err := file.Row(append([]any{d.At.Format(time.DateOnly)}, cells(d.Outcomes)...)...); err != nil {
-			return err
-		}
-	}
-	return file.End()
-}
-
-func (a *analytics) parts(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	out, err := a.read(r, v)
-	if err != nil {
-		return err
-	}
-	heads := append([]string{a.room.Text(v, "by_"+string(out.By))}, a.heads(v)...)
-	for _, head := range a.heads(v) {
-		heads = append(heads, head+" ("+strings.ToLower(a.room.Text(v, "before"))+")")
-	}
-	file := frame.NewCSV(w, string(out.By)+"-"+out.From.Format(time.DateOnly), heads...)
-	for _, p := range out.Parts {
-		if err := file.Row(append(append([]any{p.Name}, cells(p.Now)...), cells(p.Before)...)...); err != nil {
-			return err
-		}
-	}
-	return file.End()
 }

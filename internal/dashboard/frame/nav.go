@@ -42,6 +42,7 @@ func ConsoleItems() []Item {
 		{"overview", "", "", ""},
 		{"merchants", "merchants", "", ""},
 		{"attention", "decisions", "", ""},
+		{"analytics", "analytics", "", ""},
 		{"providers", "accounts", "routing", ""},
 		{"rules", "routing", "routing", ""},
 		{"rates", "rates", "routing", ""},

@@ -10,14 +10,32 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
-// Analytics count payments by how they ended, by day and by method, and compare with the days before.
+// counted waits until a page says all of this, and fails with the page.
+func counted(t *testing.T, u harness.Staff, path string, want ...string) {
+	t.Helper()
+	text := ""
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s says %s", path, text)
+		}
+	}()
+	harness.Eventually(t, path+" says "+strings.Join(want, ", "), func() bool {
+		text = u.Ask(t, http.MethodGet, path, nil).Text()
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Analytics count payments by how they ended, by day and apart by everything, and compare with the days before.
 func TestAnalyticsCountHowPaymentsEnded(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		u := o.Staff(t, people.Viewer)
-		if text := u.Ask(t, http.MethodGet, "/analytics", nil).Text(); !strings.Contains(text, "No payments in these days") {
-			t.Errorf("an empty shop sees %s", text)
-		}
+		counted(t, u, "/analytics", "No payments in these days")
 		o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_card"}`) // 40 days ago
 		s.Clock.Advance(40 * 24 * time.Hour)
 		u = o.Staff(t, people.Viewer)
@@ -28,27 +46,88 @@ func TestAnalyticsCountHowPaymentsEnded(t *testing.T) {
 			}
 		}
 		o.Create(t, harness.Card)
-		text := u.Ask(t, http.MethodGet, "/analytics?days=30", nil).Text()
-		for _, want := range []string{"Payments 6 before: 1", "Approval rate 75.0%", "before: 100%", "cash 5 2 1 1 1 66.7%", "card 1 1 0 0 0 100% 100%"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("the page lacks %q: %s", want, text)
-			}
-		}
-		if text := u.Ask(t, http.MethodGet, "/analytics?by=country", nil).Text(); !strings.Contains(text, "MEX 5 2 1 1 1") {
-			t.Errorf("by country: %s", text)
-		}
+		counted(t, u, "/analytics?days=30", "Payments 6 before: 1", "Approval rate 75.0%", "before: 100%",
+			"cash 5 2 1 1 1 66.7% – 51.00 USD", "card 1 1 0 0 0 100% 100% 25.50 USD", "Paid volume 76.50 USD before: 25.50 USD", "Average payment 25.50 USD", "Saved by failover 0")
+		counted(t, u, "/analytics?by=country", "MEX 5 2 1 1 1")
+		counted(t, u, "/analytics?by=band", "from 25 USD 5 3 1 1 75.0% 100%")
+		counted(t, u, "/analytics?by=hour", s.Clock.Now().UTC().Format("15")+":00 5 3 1 1")
+		counted(t, u, "/analytics?by=answer", "Reason Not paid Share Before Missed volume", "Nobody paid in time 1 50.0% 0 25.50 USD")
+		counted(t, u, "/analytics?by=tries", "One account 5 3 1 1 75.0%")
+		counted(t, u, "/analytics/waits", "cash 2 100%")
 		day := s.Clock.Now().UTC().Format(time.DateOnly)
 		file := u.Ask(t, http.MethodGet, "/analytics/days.csv?from="+day+"&to="+day, nil)
-		if want := "Day,Payments,Paid,Declined or canceled,Expired,Open"; file.Status != http.StatusOK || !strings.Contains(file.Body, want) || !strings.Contains(file.Body, day+",6,3,1,1,1") {
+		if want := "Day,Payments,Paid,Declined or canceled,Expired,Open,Paid volume (USD),Fees (USD)"; file.Status != http.StatusOK || !strings.Contains(file.Body, want) || !strings.Contains(file.Body, day+",6,3,1,1,1,76.50,") {
 			t.Errorf("the file of the days is %d %s", file.Status, file.Body)
 		}
-		if file := u.Ask(t, http.MethodGet, "/analytics/parts.csv?by=method", nil); !strings.Contains(file.Body, "cash,5,2,1,1,1,0,0,0,0,0") {
+		if file := u.Ask(t, http.MethodGet, "/analytics/parts.csv?by=method", nil); !strings.Contains(file.Body, "cash,5,2,1,1,1,51.00,") {
 			t.Errorf("the file of the methods is %d %s", file.Status, file.Body)
 		}
+		if file := u.Ask(t, http.MethodGet, "/analytics/waits.csv", nil); !strings.Contains(file.Body, "cash,2,2,0,0,0,0,0,0,0") {
+			t.Errorf("the file of the waits is %d %s", file.Status, file.Body)
+		}
 		for _, query := range []string{"?from=2026-13-01", "?from=tomorrow", "?from=2026-11-21&to=2026-11-01", "?from=2020-01-01"} {
-			if a := u.Ask(t, http.MethodGet, "/analytics"+query, nil); a.Status != http.StatusBadRequest {
-				t.Errorf("%s gets %d", query, a.Status)
+			for _, path := range []string{"/analytics", "/analytics/days.csv", "/analytics/checkouts", "/analytics/waits"} {
+				if a := u.Ask(t, http.MethodGet, path+query, nil); a.Status != http.StatusBadRequest {
+					t.Errorf("%s%s gets %d", path, query, a.Status)
+				}
 			}
+		}
+		if text := u.Ask(t, http.MethodGet, "/analytics?by=account", nil).Text(); strings.Contains(text, "Provider") || strings.Contains(text, "Attempts") {
+			t.Errorf("a merchant sees providers: %s", text)
+		}
+	})
+}
+
+// The funnel counts each checkout once at each step that its shopper reached.
+func TestFunnelCountsCheckouts(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Viewer)
+		counted(t, u, "/analytics/checkouts", "No checkouts in these days")
+		for step := range 4 { // 0: opened, 1: seen, 2: chosen, 3: paid
+			c := o.Shopper(o.Session(t, harness.CheckoutBody))
+			if step > 0 {
+				c.Read(t).Want(t, http.StatusOK)
+				c.Read(t).Want(t, http.StatusOK)
+			}
+			if step > 1 {
+				id := c.Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId")
+				if step > 2 {
+					o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+				}
+			}
+		}
+		o.Create(t, harness.Card) // no checkout
+		counted(t, u, "/analytics/checkouts", "Opened by the shop 4 – 100% 0", "Seen by the shopper 3 75.0% 75.0% 0", "Method chosen 2 66.7% 50.0% 0", "Paid 1 50.0% 25.0% 0")
+		if file := u.Ask(t, http.MethodGet, "/analytics/checkouts.csv", nil); !strings.Contains(file.Body, "Seen by the shopper,3,0") {
+			t.Errorf("the file of the checkouts is %d %s", file.Status, file.Body)
+		}
+	})
+}
+
+// Operators see the payments of all shops, and the attempts at each provider account.
+func TestOperatorsSeeAnalyticsOfAllShops(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		o.Create(t, harness.Card)
+		other.Create(t, harness.Card)
+		u := harness.OperatorUser(t, o)
+		path := "/dashboard/console/analytics?environment=sandbox"
+		text := ""
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+		harness.Eventually(t, "the console counts both shops' payments", func() bool {
+			text = u.Ask(t, http.MethodGet, path+"&by=account", nil).Text()
+			return strings.Contains(text, "Payments 2 before: 0") && strings.Contains(text, "Attempts Paid Declined or canceled Expired Approval rate") && strings.Contains(text, "sandbox-1 2 2 0 0 100%")
+		})
+		if text := u.Ask(t, http.MethodGet, "/dashboard/console/analytics", nil).Text(); !strings.Contains(text, "No payments in these days") {
+			t.Errorf("production shows %s", text)
+		}
+		if file := u.Ask(t, http.MethodGet, "/dashboard/console/analytics/parts.csv?environment=sandbox&by=method", nil); !strings.Contains(file.Body, "card,2,2,0,0,0,51.00,") {
+			t.Errorf("the file is %d %s", file.Status, file.Body)
 		}
 	})
 }

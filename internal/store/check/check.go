@@ -37,7 +37,7 @@ func invariants(rules []rule) []rule {
 
 // smallRules returns the rules that look at everything at once: small tables, or an index of few rows.
 func smallRules() []rule {
-	return slices.Concat(flightRules, heldRules, counterRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
+	return slices.Concat(flightRules, heldRules, counterRules, rollupRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
 }
 
 // Options say how much Check proves, and who receives its progress.

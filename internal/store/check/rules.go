@@ -64,6 +64,42 @@ SELECT m.id, m.object FROM mails AS m LEFT JOIN wallets AS w ON w.id = m.object
 WHERE substr(m.object, 1, 4) <> 'lnk_' AND (w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live)`},
 })
 
+// rollupRules are the invariants of the totals of analytics. They hold once payments from before are counted.
+var rollupRules = invariants([]rule{
+	{"analytics count each payment that ended, once", `
+SELECT coalesce(c.shop, r.shop) || ' day ' || coalesce(c.day, r.day) || ' ' || coalesce(c.outcome, r.outcome),
+  coalesce(c.n, 0) || ' payments ended, ' || coalesce(r.n, 0) || ' counted'
+FROM (
+  SELECT shop, live, day, outcome, sum(n) AS n FROM (
+    SELECT shop, live, day, CASE status WHEN 'failed' THEN 'declined' WHEN 'expired' THEN 'expired' ELSE 'paid' END AS outcome, n
+    FROM counters WHERE day >= 0 AND status <> 'pending') AS ended
+  GROUP BY shop, live, day, outcome) AS c
+FULL JOIN (
+  SELECT shop, live, day, outcome, sum(n) AS n FROM (
+    SELECT shop, live, day, outcome, n FROM rollups WHERE dimension = 'all' AND shop <> ''
+    UNION ALL
+    SELECT {json j.value shop}, coalesce({json j.value live} || '', '') = '1', CAST({json j.value at} AS BIGINT) / 86400000000, {json j.value outcome}, 1
+    FROM facts AS f, {each f.doc} AS j WHERE {json j.value outcome} IS NOT NULL) AS counted
+  GROUP BY shop, live, day, outcome
+) AS r ON c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.outcome = r.outcome
+WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},
+	{"analytics of all shops are the sum of each shop's", `
+SELECT coalesce(a.dimension, s.dimension) || ' ' || coalesce(a.value, s.value) || ' day ' || coalesce(a.day, s.day), coalesce(a.n, 0) || ' of all, ' || coalesce(s.n, 0) || ' of shops'
+FROM (SELECT * FROM rollups WHERE shop = '') AS a FULL JOIN (
+  SELECT live, dimension, day, value, outcome, sum(n) AS n, sum(amount) AS amount, sum(fees) AS fees FROM rollups WHERE shop <> ''
+  GROUP BY live, dimension, day, value, outcome
+) AS s ON a.live = s.live AND a.dimension = s.dimension AND a.day = s.day AND a.value = s.value AND a.outcome = s.outcome
+WHERE coalesce(a.n, 0) <> coalesce(s.n, 0) OR coalesce(a.amount, 0) <> coalesce(s.amount, 0) OR coalesce(a.fees, 0) <> coalesce(s.fees, 0)`},
+})
+
+// RollupTexts are the statements that find wrong totals of analytics: what, and how it is wrong.
+func RollupTexts() (texts []string) {
+	for _, r := range rollupRules {
+		texts = append(texts, r.text)
+	}
+	return texts
+}
+
 // counterRules are the invariants of the counters.
 var counterRules = invariants([]rule{
 	{"counters of all days have what was rolled up of each", `

@@ -34,7 +34,7 @@ var oldestDue = engine.Statement(func() string {
 	for _, d := range Duties() {
 		parts = append(parts, d.Oldest)
 	}
-	parts = append(parts, chain.OldestMark)
+	parts = append(parts, chain.OldestMark, payments.OldestFacts)
 	return strings.Join(parts, "\nUNION ALL\n")
 }())
 
@@ -57,7 +57,7 @@ const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parke
 
 var (
 	nextDue = engine.Statement(firstOf(func(d base.Duty) string { return d.Next },
-		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`))
+		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`, `SELECT 'facts' AS kind, min(at) AS due FROM facts`))
 	nextClocked = engine.Statement(firstOf(func(d base.Duty) string { return d.OnClock }))
 )
 

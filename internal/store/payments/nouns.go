@@ -13,6 +13,7 @@ type OfPayments struct {
 	Sessions    *Sessions
 	Notices     *Notices
 	Idempotency *Idempotency
+	Rollups     *Rollups
 }
 
 // NewPayments returns the nouns of a database.
@@ -23,5 +24,6 @@ func NewPayments(b *base.Base) OfPayments {
 		Sessions:    &Sessions{b},
 		Notices:     &Notices{b},
 		Idempotency: &Idempotency{b},
+		Rollups:     &Rollups{b},
 	}
 }

@@ -1,0 +1,144 @@
+package analytics
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Dimension is along what totals are kept. Each day of a shop has one total for each value of a dimension and outcome.
+type Dimension string
+
+// The dimensions.
+const (
+	ByAll     Dimension = "all" // one value, "": every payment that ended
+	ByMethod  Dimension = "method"
+	ByCountry Dimension = "country"
+	ByRail    Dimension = "rail"
+	ByBand    Dimension = "band"   // of the amount in USD: the least dollars of a band
+	ByHour    Dimension = "hour"   // of its creation, UTC: "00" to "23"
+	ByAnswer  Dimension = "answer" // why it was not paid
+	ByTries   Dimension = "tries"  // how many accounts were tried: "0", "1", "2", "3"; the last means three or more
+	ByWait    Dimension = "wait"   // of a paid voucher or transfer: its method, a slash, and its WaitClass
+	// ByAccount counts attempts, not payments: a payment that two providers declined counts at both. For operators.
+	ByAccount Dimension = "account"
+	// ByStep counts checkouts, not payments: the values are the Steps.
+	ByStep Dimension = "step"
+)
+
+// bands are the least dollars of each band of amounts.
+var bands = []int64{0, 10, 25, 50, 100, 250, 500, 1000, 2500}
+
+// Bands lists the values of ByBand, the smallest amounts first.
+func Bands() []string {
+	var list []string
+	for _, least := range bands {
+		list = append(list, strconv.FormatInt(least, 10))
+	}
+	return list
+}
+
+// band is the value of ByBand of an amount in USD cents.
+func band(cents int64) string {
+	least := bands[0]
+	for _, b := range bands {
+		if cents >= b*100 {
+			least = b
+		}
+	}
+	return strconv.FormatInt(least, 10)
+}
+
+// WaitClass is about how long shoppers took to pay: the time in which they did.
+type WaitClass struct {
+	Name string        // in a value of ByWait
+	Most time.Duration // 0 has no end
+}
+
+// WaitClasses lists the classes, the shortest first.
+func WaitClasses() []WaitClass {
+	return []WaitClass{
+		{"1m", time.Minute}, {"5m", 5 * time.Minute}, {"15m", 15 * time.Minute}, {"1h", time.Hour}, {"6h", 6 * time.Hour},
+		{"1d", 24 * time.Hour}, {"3d", 72 * time.Hour}, {"more", 0},
+	}
+}
+
+func waitClass(d time.Duration) string {
+	name := ""
+	for _, c := range WaitClasses() {
+		name = c.Name
+		if c.Most > 0 && d <= c.Most {
+			break
+		}
+	}
+	return name
+}
+
+// mostTries is from how many tries on payments are counted together.
+const mostTries = 3
+
+// Everyone is the shop of the totals over all shops.
+const Everyone = ""
+
+// Key says what a total counts.
+type Key struct {
+	Shop      string // Everyone: of all shops
+	Live      bool
+	Dimension Dimension
+	Day       int64 // days since 1970, UTC
+	Value     string
+	Outcome   Outcome // "" of ByStep
+}
+
+// Total adds facts up.
+type Total struct {
+	N      int64 // payments; attempts of ByAccount, checkouts of ByStep
+	Amount int64 // USD cents
+	Fees   int64 // USD cents
+}
+
+// Plus adds two totals.
+func (t Total) Plus(o Total) Total { return Total{t.N + o.N, t.Amount + o.Amount, t.Fees + o.Fees} }
+
+// Totals are totals by what they count.
+type Totals map[Key]Total
+
+// Add counts a fact along every dimension, for its shop and for all shops.
+func (ts Totals) Add(f Fact) {
+	for _, shop := range []string{f.Shop, Everyone} {
+		key := Key{Shop: shop, Live: f.Live, Day: f.At.Unix() / (24 * 60 * 60)}
+		if f.Step != "" {
+			ts.add(key, ByStep, string(f.Step), Total{N: 1, Amount: f.Amount})
+		}
+		if f.Outcome == "" {
+			continue
+		}
+		key.Outcome = f.Outcome
+		one := Total{1, f.Amount, f.Fees}
+		ts.add(key, ByAll, "", one)
+		ts.add(key, ByMethod, f.Method, one)
+		ts.add(key, ByCountry, f.Country, one)
+		ts.add(key, ByRail, f.Rail, one)
+		ts.add(key, ByBand, band(f.Amount), one)
+		ts.add(key, ByHour, fmt.Sprintf("%02d", f.At.UTC().Hour()), one)
+		ts.add(key, ByTries, strconv.Itoa(min(len(f.Tries), mostTries)), one)
+		if f.Outcome != Paid {
+			ts.add(key, ByAnswer, f.Answer, one)
+		}
+		if f.Waited > 0 {
+			ts.add(key, ByWait, f.Method+"/"+waitClass(f.Waited), one)
+		}
+		for _, t := range f.Tries {
+			key.Outcome = t.Outcome
+			ts.add(key, ByAccount, t.Account, Total{N: 1, Amount: f.Amount})
+		}
+	}
+}
+
+func (ts Totals) add(k Key, d Dimension, value string, more Total) {
+	k.Dimension, k.Value = d, value
+	if d == ByStep {
+		k.Outcome = ""
+	}
+	ts[k] = ts[k].Plus(more)
+}

@@ -1,0 +1,162 @@
+package analytics
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+var created = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
+
+// ended is a payment of 30.00 USD that two accounts were tried for.
+func ended(status pay.Status) *pay.Payment {
+	p := &pay.Payment{
+		Scope: tenant.Scope{Merchant: "mer_a", Shop: "shp_a", Live: true}, Status: status, Stored: pay.Pending,
+		Price: pay.Price{Amount: money.New(3000, money.USD)}, Way: pay.Way{RailID: "MX_OXXO", Method: "oxxo", Country: "MEX"},
+		Terms:    pay.PaymentTerms{Fees: tenant.Fees{Platform: 60, Flat: 30}},
+		Attempts: pay.Attempts{{Order: 1, Provider: "acc_1", Status: pay.Unavailable}, {Order: 2, Provider: "acc_2", Status: pay.Awaiting}},
+		Times:    pay.Times{Created: created},
+	}
+	switch status {
+	case pay.Completed:
+		p.Attempts[1].Status, p.Times.Completed, p.Page.Selected = pay.Approved, created.Add(2*time.Hour), true
+	case pay.Failed:
+		p.Attempts[1].Status, p.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
+	case pay.Expired:
+		p.Failure = &pay.Failure{Code: "expired"}
+	}
+	return p
+}
+
+// A payment has a fact when it ends, and at no other time.
+func TestPaymentHasOneFact(t *testing.T) {
+	open := []pay.Status{"", pay.Processing, pay.Pending}
+	for _, stored := range append(open, pay.Completed, pay.Failed, pay.Expired, pay.Refunded, pay.Chargeback) {
+		for _, status := range pay.Statuses() {
+			p := ended(status)
+			p.Stored = stored
+			_, got := OfPayment(p)
+			want := !status.Open() && (stored == "" || stored.Open())
+			if got != want {
+				t.Errorf("from %q to %s: a fact is %v, want %v", stored, status, got, want)
+			}
+		}
+	}
+}
+
+// A fact is counted once along each dimension, for its shop and for all of them.
+func TestFactIsCountedAlongEachDimension(t *testing.T) {
+	for _, test := range []struct {
+		status pay.Status
+		want   map[Key]Total // shop, environment and day left out
+	}{
+		{pay.Completed, map[Key]Total{
+			{Dimension: ByAll, Outcome: Paid}:                         {1, 3000, 90},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Paid}:       {1, 3000, 90},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Paid}:       {1, 3000, 90},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Paid}:      {1, 3000, 90},
+			{Dimension: ByBand, Value: "25", Outcome: Paid}:           {1, 3000, 90},
+			{Dimension: ByHour, Value: "23", Outcome: Paid}:           {1, 3000, 90},
+			{Dimension: ByTries, Value: "2", Outcome: Paid}:           {1, 3000, 90},
+			{Dimension: ByWait, Value: "oxxo/6h", Outcome: Paid}:      {1, 3000, 90},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}: {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Paid}:     {1, 3000, 0},
+			{Dimension: ByStep, Value: "paid"}:                        {1, 3000, 0},
+		}},
+		{pay.Failed, map[Key]Total{
+			{Dimension: ByAll, Outcome: Declined}:                           {1, 3000, 0},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Declined}:         {1, 3000, 0},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Declined}:         {1, 3000, 0},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Declined}:        {1, 3000, 0},
+			{Dimension: ByBand, Value: "25", Outcome: Declined}:             {1, 3000, 0},
+			{Dimension: ByHour, Value: "23", Outcome: Declined}:             {1, 3000, 0},
+			{Dimension: ByTries, Value: "2", Outcome: Declined}:             {1, 3000, 0},
+			{Dimension: ByAnswer, Value: "do_not_honor", Outcome: Declined}: {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}:       {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Declined}:       {1, 3000, 0},
+		}},
+		{pay.Expired, map[Key]Total{
+			{Dimension: ByAll, Outcome: Expired}:                      {1, 3000, 0},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Expired}:    {1, 3000, 0},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Expired}:    {1, 3000, 0},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Expired}:   {1, 3000, 0},
+			{Dimension: ByBand, Value: "25", Outcome: Expired}:        {1, 3000, 0},
+			{Dimension: ByHour, Value: "23", Outcome: Expired}:        {1, 3000, 0},
+			{Dimension: ByTries, Value: "2", Outcome: Expired}:        {1, 3000, 0},
+			{Dimension: ByAnswer, Value: "expired", Outcome: Expired}: {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}: {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Expired}:  {1, 3000, 0},
+		}},
+	} {
+		f, _ := OfPayment(ended(test.status))
+		got := Totals{}
+		got.Add(f)
+		for _, shop := range []string{"shp_a", Everyone} {
+			for k, want := range test.want {
+				k.Shop, k.Live, k.Day = shop, true, created.Unix()/86400
+				if got[k] != want {
+					t.Errorf("%s: %+v is %+v, want %+v", test.status, k, got[k], want)
+				}
+				delete(got, k)
+			}
+		}
+		for k, v := range got {
+			t.Errorf("%s: nobody asked for %+v: %+v", test.status, k, v)
+		}
+	}
+}
+
+// Amounts and times at a border belong where the reader expects them.
+func TestBordersOfBandsAndWaits(t *testing.T) {
+	for cents, want := range map[int64]string{1: "0", 999: "0", 1000: "10", 2499: "10", 2500: "25", 9_999: "50", 249_999: "1000", 250_000: "2500", 99_999_999: "2500"} {
+		if got := band(cents); got != want {
+			t.Errorf("%d cents are in band %s, want %s", cents, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{1: "1m", time.Minute: "1m", time.Minute + 1: "5m", 24 * time.Hour: "1d", 72 * time.Hour: "3d", 72*time.Hour + 1: "more"} {
+		if got := waitClass(d); got != want {
+			t.Errorf("%s is in class %s, want %s", d, got, want)
+		}
+	}
+}
+
+// A checkout is counted once at each step; one in which a shopper tries again was counted before.
+func TestCheckoutIsCountedAtEachStep(t *testing.T) {
+	rate, err := money.ParseRate("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, change, err := pay.Session{Asked: money.New(3000, money.USD), Rate: rate}.Open(created)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := func(change pay.Change) (steps []Step) {
+		for i := range change.Sessions {
+			if f, ok := OfSession(&change.Sessions[i]); ok {
+				steps = append(steps, f.Step)
+			}
+		}
+		return steps
+	}
+	want := func(change pay.Change, want ...Step) {
+		t.Helper()
+		got := steps(change)
+		if len(got) != len(want) || len(want) > 0 && got[0] != want[0] {
+			t.Errorf("the change reaches %v, want %v", got, want)
+		}
+	}
+	want(change, Opened)
+	s, change, _ = s.Visit("192.0.2.1", created)
+	want(change, Visited)
+	s, change, _ = s.Visit("192.0.2.2", created)
+	want(change)
+	_, change = s.Lock(pay.Payment{ID: "TXN-1"}, pay.Change{}, created)
+	want(change, Chosen)
+	want(s.Expire(created))
+	again := pay.Session{After: "TXN-1", Asked: money.New(3000, money.USD), Rate: rate}
+	_, change, _ = again.Open(created)
+	want(change)
+}

@@ -1,0 +1,339 @@
+package payments
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// Rollups are the totals of analytics (docs/decisions/analytics.md). A commit writes its facts in one row, which
+// nobody waits for. AddUp moves them into the totals.
+type Rollups struct{ b *base.Base }
+
+// factDoc is a fact as stored, below the id of its payment, or of its session with the step.
+type factDoc struct {
+	Shop    string            `json:"shop"`
+	Live    int64             `json:"live,omitempty"` // 1 in production; a number reads alike in both engines' SQL
+	At      int64             `json:"at"`             // microseconds UTC
+	Outcome analytics.Outcome `json:"outcome,omitempty"`
+	Step    analytics.Step    `json:"step,omitempty"`
+	Method  string            `json:"method,omitempty"`
+	Country string            `json:"country,omitempty"`
+	Rail    string            `json:"rail,omitempty"`
+	Amount  int64             `json:"amount,omitempty"`
+	Fees    int64             `json:"fees,omitempty"`
+	Answer  string            `json:"answer,omitempty"`
+	Waited  int64             `json:"waited,omitempty"` // microseconds
+	Tries   []analytics.Try   `json:"tries,omitempty"`
+}
+
+func (d factDoc) fact() analytics.Fact {
+	return analytics.Fact{
+		Scope: tenant.Scope{Shop: d.Shop, Live: d.Live == 1}, At: table.FromMicros(d.At), Outcome: d.Outcome, Step: d.Step, Method: d.Method, Country: d.Country, Rail: d.Rail,
+		Amount: d.Amount, Fees: d.Fees, Answer: d.Answer, Waited: time.Duration(d.Waited) * time.Microsecond, Tries: d.Tries,
+	}
+}
+
+func factDocOf(f analytics.Fact) factDoc {
+	return factDoc{
+		Shop: f.Shop, Live: int64(engine.Bit(f.Live)), At: table.Micros(f.At), Outcome: f.Outcome, Step: f.Step, Method: f.Method, Country: f.Country, Rail: f.Rail,
+		Amount: f.Amount, Fees: f.Fees, Answer: f.Answer, Waited: f.Waited.Microseconds(), Tries: f.Tries,
+	}
+}
+
+// InsertFacts is the statement for the arguments of Facts.
+var InsertFacts = engine.Statement(`INSERT INTO facts (at, id, doc) SELECT {now}, $1, $2 WHERE {unless lost}`)
+
+// Facts returns the arguments of InsertFacts for what a commit writes. It returns nil if there is nothing to count.
+func Facts(payments []*pay.Payment, sessions []*pay.Session) []any {
+	docs := map[string]factDoc{}
+	for _, p := range payments {
+		if f, ends := analytics.OfPayment(p); ends {
+			docs[p.ID] = factDocOf(f)
+		}
+	}
+	for _, s := range sessions {
+		if f, reaches := analytics.OfSession(s); reaches {
+			docs[s.ID+" "+string(f.Step)] = factDocOf(f)
+		}
+	}
+	if len(docs) == 0 {
+		return nil
+	}
+	// A payment ends once, and a session reaches a step once: so one of their facts names the row.
+	return []any{slices.Min(slices.Collect(maps.Keys(docs))), table.Encode(docs)}
+}
+
+// factRow is a row of facts.
+type factRow struct {
+	at  int64
+	id  string
+	doc string
+}
+
+const (
+	// factRows is how many rows of facts one step adds up.
+	factRows = 200
+	// backfillPage is how many payments from before one step counts.
+	backfillPage = 2000
+)
+
+var (
+	selectFacts = engine.Statement(`SELECT at, id, doc FROM facts ORDER BY at, id LIMIT $1`)
+	takeFacts   = engine.Standalone(`
+DELETE FROM facts
+WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
+RETURNING id`)
+	factColumns = engine.ParseColumns("at BIGINT, id TEXT")
+
+	selectBackfill = engine.Statement(`SELECT version, next FROM backfills WHERE id = 'rollups'`)
+	// moveBackfill serializes the steps of all nodes: each changes the row that it read before.
+	moveBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1, next = $2 WHERE id = 'rollups' AND version = $1 RETURNING version`)
+
+	rollupKey     = "shop, live, dimension, day, value, outcome"
+	rollupSpec    = "shop TEXT, live BOOLEAN, dimension TEXT, day BIGINT, value TEXT, outcome TEXT, n BIGINT, amount BIGINT, fees BIGINT"
+	rollupColumns = engine.ParseColumns(rollupSpec)
+	addRollups    = engine.Standalone(`
+INSERT INTO rollups (` + rollupKey + `, n, amount, fees)
+SELECT ` + rollupKey + `, n, amount, fees FROM {rows: ` + rollupSpec + `} AS r
+WHERE TRUE
+ON CONFLICT (` + rollupKey + `) DO UPDATE SET n = rollups.n + excluded.n, amount = rollups.amount + excluded.amount, fees = rollups.fees + excluded.fees
+RETURNING n`)
+
+	backfillFrom = engine.Statement(`SELECT id FROM payments WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2`)
+	selectEnded  = engine.Statement(`
+SELECT ` + PaymentsTable.List + ` FROM payments
+WHERE id >= $1 AND id < $2 AND status NOT IN ('pending', 'processing') ORDER BY id`)
+)
+
+// backfill is how far payments from before are counted.
+type backfill struct {
+	version int64
+	next    string // payments with an id below it are not counted yet; their facts are dropped
+}
+
+func (r *Rollups) backfill(ctx context.Context) (backfill, error) {
+	return base.One(ctx, r.b, selectBackfill, func(row engine.Row) (f backfill, err error) {
+		err = row.Scan(&f.version, &f.next)
+		return f, err
+	})
+}
+
+// AddUp adds a step's worth of facts to the totals, or, when few wait, counts payments from before this version's
+// schema. It reports whether there is more to do. Every node may call it at any time: a step counts only if no other
+// one came between.
+func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
+	at, err := r.backfill(ctx)
+	if err != nil {
+		return false, fmt.Errorf("add up facts: %w", err)
+	}
+	step := added{totals: analytics.Totals{}, known: map[string]bool{}, next: at.next}
+	counted := false
+	if at.next != "" {
+		// The payments first, then the facts: one that ends between the two is among the facts alone.
+		if counted, err = r.countPage(ctx, at.next, &step); err != nil {
+			return false, fmt.Errorf("count payments from before: %w", err)
+		}
+	}
+	rows, err := base.Many(ctx, r.b, selectFacts, func(row engine.Row) (f factRow, err error) {
+		err = row.Scan(&f.at, &f.id, &f.doc)
+		return f, err
+	}, factRows)
+	if err != nil {
+		return false, fmt.Errorf("add up facts: %w", err)
+	}
+	if counted && len(rows) == factRows {
+		// More facts may wait than were read, some of them of the page's payments. First those.
+		step, counted = added{totals: analytics.Totals{}, known: map[string]bool{}, next: at.next}, false
+	}
+	if len(rows) == 0 && !counted {
+		return false, nil
+	}
+	all := len(rows) < factRows
+	if rows = step.take(r.b, rows); len(rows) == 0 && !counted {
+		return false, nil
+	}
+	err = r.write(ctx, at, step, rows)
+	switch {
+	case errors.Is(err, engine.ErrLost):
+		return false, nil // another node was faster, and does the rest too
+	case errors.Is(err, engine.ErrUnknown):
+		return true, nil // the next step reads what became of this one
+	case err != nil:
+		return false, fmt.Errorf("add up %d rows of facts: %w", len(rows), err)
+	}
+	return counted && step.next != "" || !all, nil
+}
+
+// added is what one step adds.
+type added struct {
+	totals analytics.Totals
+	known  map[string]bool // payments from before that this step counted
+	next   string          // of the backfill, after the step
+}
+
+// countPage counts the newest payments from before.
+func (r *Rollups) countPage(ctx context.Context, below string, into *added) (bool, error) {
+	from, err := base.One(ctx, r.b, backfillFrom, base.ScanID, below, backfillPage-1)
+	if err != nil && !errors.Is(err, base.ErrNotFound) {
+		return false, err
+	}
+	scan := PaymentsTable.Scan(r.b.Personal)
+	ended, err := base.Many(ctx, r.b, selectEnded, func(row engine.Row) (pay.Payment, error) {
+		p, err := scan(row)
+		if err != nil {
+			r.b.Log.Error("a payment that cannot be read is missing in analytics", "payment", p.ID, "error", err)
+			return pay.Payment{Status: pay.Pending}, nil
+		}
+		return p, nil
+	}, from, below)
+	if err != nil {
+		return false, err
+	}
+	for i := range ended {
+		p := &ended[i]
+		p.Stored = "" // its status is the end that its fact tells, or came after it
+		if f, ends := analytics.OfPayment(p); ends {
+			into.totals.Add(f)
+			into.known[p.ID] = true
+		}
+	}
+	into.next = from
+	return true, nil
+}
+
+// take counts facts, except of payments that the backfill counts. It returns the rows that it could read.
+func (s *added) take(b *base.Base, rows []factRow) (read []factRow) {
+	for _, row := range rows {
+		var docs map[string]factDoc
+		if err := json.Unmarshal([]byte(row.doc), &docs); err != nil {
+			b.Log.Error("facts that cannot be read are missing in analytics", "facts", row.id, "error", err)
+			continue
+		}
+		read = append(read, row)
+		for id, d := range docs {
+			if payment := d.Outcome != ""; payment && (id < s.next || s.known[id]) {
+				continue
+			}
+			s.totals.Add(d.fact())
+		}
+	}
+	return read
+}
+
+func (r *Rollups) write(ctx context.Context, at backfill, s added, rows []factRow) error {
+	d := r.b.DB.Dialect()
+	steps := []engine.Step{{Text: r.b.Text(moveBackfill), Args: []any{at.version, s.next}, Want: 1}}
+	if len(rows) > 0 {
+		taken := engine.NewRows(d, factColumns, len(rows))
+		for _, row := range rows {
+			taken.Number(row.at).Text(row.id).Next()
+		}
+		steps = append(steps, engine.Step{Text: r.b.Text(takeFacts), Args: taken.Args(), Want: len(rows)})
+	}
+	if len(s.totals) > 0 {
+		totals := engine.NewRows(d, rollupColumns, len(s.totals))
+		for _, k := range slices.SortedFunc(maps.Keys(s.totals), compareKeys) {
+			t := s.totals[k]
+			totals.Text(k.Shop).Flag(k.Live).Text(string(k.Dimension)).Number(k.Day).Text(k.Value, string(k.Outcome)).Number(t.N, t.Amount, t.Fees).Next()
+		}
+		steps = append(steps, engine.Step{Text: r.b.Text(addRollups), Args: totals.Args(), Want: len(s.totals)})
+	}
+	return base.ApplySlowly(ctx, r.b.DB, steps)
+}
+
+func compareKeys(a, b analytics.Key) int {
+	return cmp.Or(strings.Compare(a.Shop, b.Shop), engine.Bit(a.Live)-engine.Bit(b.Live), strings.Compare(string(a.Dimension), string(b.Dimension)),
+		cmp.Compare(a.Day, b.Day), strings.Compare(a.Value, b.Value), strings.Compare(string(a.Outcome), string(b.Outcome)))
+}
+
+var (
+	lockBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1 WHERE id = 'rollups' RETURNING version`)
+	// newBackfill is read after the lock: then no step adds up a payment that it does not see.
+	newBackfill = engine.Standalone(`
+UPDATE backfills SET next = (
+  SELECT coalesce(max(id) || '~', '') FROM (SELECT max(id) AS id FROM payments UNION ALL SELECT max(id) FROM processing) AS newest)
+WHERE id = 'rollups' RETURNING version`)
+	// Only the last step of a checkout is of a payment.
+	dropRollups = engine.Standalone(`DELETE FROM rollups WHERE dimension <> 'step' OR value = 'paid'`)
+)
+
+// Recount drops the totals of payments, and has the next steps of AddUp count all payments again.
+func (r *Rollups) Recount(ctx context.Context) error {
+	err := base.ApplySlowly(ctx, r.b.DB, []engine.Step{
+		{Text: r.b.Text(lockBackfill), Want: 1}, {Text: r.b.Text(newBackfill), Want: 1}, {Text: r.b.Text(dropRollups)},
+	})
+	if err != nil {
+		return fmt.Errorf("count analytics again: %w", err)
+	}
+	return nil
+}
+
+// BackfillEnd is the id from which payments are counted: "" once all are.
+func (r *Rollups) BackfillEnd(ctx context.Context) (string, error) {
+	at, err := r.backfill(ctx)
+	return at.next, err
+}
+
+// OldestFacts is a gauge among the due work: how long facts have waited to be added up.
+const OldestFacts = `SELECT '` + FactsWork + `', coalesce(min(at), 0) FROM facts`
+
+// FactsWork is the gauge's name for it.
+const FactsWork = "facts"
+
+// DayTotal is a total of a day.
+type DayTotal struct {
+	Day     time.Time
+	Outcome analytics.Outcome
+	analytics.Total
+}
+
+// ValueTotal is the total of a value in a span.
+type ValueTotal struct {
+	Value   string
+	Outcome analytics.Outcome
+	Before  bool // of the days before the middle
+	analytics.Total
+}
+
+var (
+	selectDayTotals = engine.Statement(`
+SELECT day, outcome, n, amount, fees FROM rollups
+WHERE shop = $1 AND live = $2 AND dimension = 'all' AND day >= $3 AND day < $4 ORDER BY day, outcome`)
+	selectValueTotals = engine.Statement(`
+SELECT value, outcome, day < $5, CAST(sum(n) AS BIGINT), CAST(sum(amount) AS BIGINT), CAST(sum(fees) AS BIGINT) FROM rollups
+WHERE shop = $1 AND live = $2 AND dimension = $3 AND day >= $4 AND day < $6 GROUP BY value, outcome, day < $5 ORDER BY value, outcome, day < $5`)
+)
+
+// Days returns the totals of each day, from the first one on and before the last one. Days are UTC. The shop
+// analytics.Everyone has the totals of all.
+func (r *Rollups) Days(ctx context.Context, shop string, live bool, from, to time.Time) ([]DayTotal, error) {
+	return base.Many(ctx, r.b, selectDayTotals, func(row engine.Row) (t DayTotal, err error) {
+		var day int64
+		err = row.Scan(&day, &t.Outcome, &t.N, &t.Amount, &t.Fees)
+		t.Day = time.UnixMicro(day * base.DayMicros).UTC()
+		return t, err
+	}, shop, live, from.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros)
+}
+
+// Values returns the totals of each value of a dimension in the days from one on and before another, apart for the
+// days before the middle and the others.
+func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytics.Dimension, from, middle, to time.Time) ([]ValueTotal, error) {
+	return base.Many(ctx, r.b, selectValueTotals, func(row engine.Row) (t ValueTotal, err error) {
+		err = row.Scan(&t.Value, &t.Outcome, &t.Before, &t.N, &t.Amount, &t.Fees)
+		return t, err
+	}, shop, live, string(d), from.UnixMicro()/base.DayMicros, middle.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros)
+}

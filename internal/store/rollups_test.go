@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// addUp adds all facts up.
+func addUp(t *testing.T, s *store.Store) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Rollups.AddUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// totals are a shop's totals of all dimensions, as stored.
+func totals(t *testing.T, s *store.Store, shop string) map[string]analytics.Total {
+	t.Helper()
+	all := map[string]analytics.Total{}
+	for _, d := range []analytics.Dimension{
+		analytics.ByAll, analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer,
+		analytics.ByTries, analytics.ByWait, analytics.ByAccount, analytics.ByStep,
+	} {
+		for day := range 14 {
+			from := noon.Truncate(24*time.Hour).AddDate(0, 0, day)
+			list, err := s.Rollups.Values(ctx, shop, acme.Live, d, from, from, from.AddDate(0, 0, 1))
+			must(t, err)
+			for _, v := range list {
+				all[fmt.Sprint(d, " ", v.Value, " ", v.Outcome, " ", day)] = v.Total
+			}
+		}
+	}
+	return all
+}
+
+// counted are the totals that the payments in the database have, counted one by one.
+func counted(t *testing.T, s *store.Store) map[string]analytics.Total {
+	t.Helper()
+	sums := analytics.Totals{}
+	list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 10_000}})
+	must(t, err)
+	for i := range list {
+		list[i].Stored = ""
+		if f, ends := analytics.OfPayment(&list[i]); ends {
+			sums.Add(f)
+		}
+	}
+	all := map[string]analytics.Total{}
+	for k, v := range sums {
+		if k.Shop == acme.Shop {
+			all[fmt.Sprint(k.Dimension, " ", k.Value, " ", k.Outcome, " ", k.Day-noon.Unix()/86400)] = v
+		}
+	}
+	return all
+}
+
+func sameTotals(t *testing.T, what string, got, want map[string]analytics.Total) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Fatalf("%s: there is nothing to compare", what)
+	}
+	if maps.Equal(got, want) {
+		return
+	}
+	for k := range want {
+		if got[k] != want[k] {
+			t.Errorf("%s: %s is %+v, want %+v", what, k, got[k], want[k])
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			t.Errorf("%s: nobody expects %s %+v", what, k, got[k])
+		}
+	}
+}
+
+// Two nodes take payments and add facts up, all at the same time, while everything is counted again from the payments:
+// at the end each payment that ended is counted once.
+func TestEachPaymentIsCountedOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		var nodes []*store.Store
+		for range 2 {
+			s, err := store.Open(ctx, database, store.Options{})
+			must(t, err)
+			defer s.Close()
+			nodes = append(nodes, s)
+		}
+		must(t, nodes[0].Commit(ctx, pay.Change{
+			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
+			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
+		}))
+		const each = 60
+		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
+		var ended atomic.Int64
+		var writers, others sync.WaitGroup
+		for w := range 6 {
+			writers.Go(func() {
+				random := rand.New(rand.NewPCG(3, uint64(w)))
+				for range each {
+					at := noon.AddDate(0, 0, random.IntN(12)).Add(time.Duration(random.IntN(1e9)))
+					takeOn(t, nodes[w%2], at, ways[random.IntN(len(ways))]...)
+					ended.Add(1)
+				}
+			})
+		}
+		var done atomic.Bool
+		for _, s := range nodes {
+			others.Go(func() {
+				for !done.Load() {
+					if _, err := s.Rollups.AddUp(ctx); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		others.Go(func() {
+			for again := range int64(5) {
+				for ended.Load() < 6*each*again/5 {
+					time.Sleep(time.Millisecond)
+				}
+				if err := nodes[0].Rollups.Recount(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		writers.Wait()
+		done.Store(true)
+		others.Wait()
+		addUp(t, nodes[0])
+		want := counted(t, nodes[0])
+		sameTotals(t, "after all", totals(t, nodes[0], acme.Shop), want)
+		sameTotals(t, "of all shops", totals(t, nodes[0], analytics.Everyone), want)
+		must(t, nodes[1].Rollups.Recount(ctx))
+		if end, err := nodes[1].Rollups.BackfillEnd(ctx); err != nil || end == "" {
+			t.Errorf("after a recount has begun, payments are counted from %q on (%v)", end, err)
+		}
+		addUp(t, nodes[1])
+		sameTotals(t, "counted again", totals(t, nodes[0], acme.Shop), want)
+		broken, err := nodes[0].Check(ctx)
+		must(t, err)
+		for _, b := range broken {
+			t.Error(b)
+		}
+	})
+}
