@@ -242,6 +242,14 @@ func (o Outcomes) Average() int64 {
 	return (o.Volume + o.Paid/2) / o.Paid
 }
 
+// Plus adds outcomes.
+func (o Outcomes) Plus(p Outcomes) Outcomes {
+	return Outcomes{
+		Paid: o.Paid + p.Paid, Declined: o.Declined + p.Declined, Expired: o.Expired + p.Expired, Open: o.Open + p.Open,
+		Volume: o.Volume + p.Volume, Fees: o.Fees + p.Fees, Missed: o.Missed + p.Missed,
+	}
+}
+
 // count adds a total.
 func (o *Outcomes) count(of analytics.Outcome, t analytics.Total) {
 	switch of {

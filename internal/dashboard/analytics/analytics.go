@@ -115,6 +115,7 @@ type view struct {
 	Tab    string // the page among those of the room
 	All    bool   // of all shops
 	Live   bool   // of All
+	Weekly bool   // a point of the charts is a week
 	Ended  frame.Chart
 	Rate   frame.Chart
 	Volume frame.Chart

@@ -7,9 +7,28 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 )
 
-// charts are the payments of each day by how they ended, the approval rate, and the volume of each day.
+// mostPoints is from how many days on a chart has weeks: more points are hard to read, and their table is long.
+const mostPoints = 120
+
+// points are the days, or if there are many the weeks, each at its first day.
+func points(days []payments.Day) (list []payments.Day, weekly bool) {
+	if len(days) <= mostPoints {
+		return days, false
+	}
+	for i, d := range days {
+		if i%7 == 0 {
+			list = append(list, payments.Day{At: d.At})
+		}
+		last := &list[len(list)-1]
+		last.Outcomes = last.Outcomes.Plus(d.Outcomes)
+	}
+	return list, true
+}
+
+// charts are the payments of each day or week by how they ended, their approval rate and their volume.
 func (a *analytics) charts(v *frame.Visit, out *view) {
-	days := out.Analysis.Days
+	days, weekly := points(out.Analysis.Days)
+	out.Weekly = weekly
 	series := func(key, tone string, value func(payments.Outcomes) int64) frame.Series {
 		s := frame.Series{Name: a.room.Text(v, key), Tone: tone, Values: make([]int64, len(days))}
 		for i, d := range days {

@@ -48,6 +48,7 @@ func TestAnalyticsCountHowPaymentsEnded(t *testing.T) {
 		o.Create(t, harness.Card)
 		counted(t, u, "/analytics?days=30", "Payments 6 before: 1", "Approval rate 75.0%", "before: 100%",
 			"cash 5 2 1 1 1 66.7% – 51.00 USD", "card 1 1 0 0 0 100% 100% 25.50 USD", "Paid volume 76.50 USD before: 25.50 USD", "Average payment 25.50 USD", "Saved by failover 0")
+		counted(t, u, "/analytics?days=365", "Each point is a week.", "Payments 7 before: 0")
 		counted(t, u, "/analytics?by=country", "MEX 5 2 1 1 1")
 		counted(t, u, "/analytics?by=band", "from 25 USD 5 3 1 1 75.0% 100%")
 		counted(t, u, "/analytics?by=hour", s.Clock.Now().UTC().Format("15")+":00 5 3 1 1")
