@@ -43,7 +43,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := frame.New(frame.Config{Log: c.Log, Now: c.Now, Root: public.Path, Docs: public.Path + "/docs", Version: c.Version})
+	f, err := frame.New(frame.Config{Log: c.Log, Now: c.Now, Root: public.Path, Docs: "/docs", Version: c.Version})
 	if err != nil {
 		return nil, err
 	}

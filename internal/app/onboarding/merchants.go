@@ -259,14 +259,20 @@ func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onb
 	return o, change, nil
 }
 
+// newShop makes a shop of a merchant.
+func (ob *Onboarding) newShop(by audit.Actor, merchant, name string, now time.Time) (tenant.Shop, pay.Change) {
+	id := ob.NewID("shp_", now)
+	shop := tenant.NewShop(id, merchant, name, slug(name)+"-"+strings.ToLower(id[len(id)-6:]), now)
+	return shop, pay.Change{
+		Shops: []tenant.Shop{shop},
+		Audit: ob.Audited(by, tenant.Scope{Merchant: merchant, Shop: id, Live: true}, audit.ShopCreated, id, map[string]string{"name": name}),
+	}
+}
+
 // openShop gives the merchant of o a shop and its keys. rights are extra rights of the secret keys.
 func (ob *Onboarding) openShop(by audit.Actor, o *Onboarded, name string, now time.Time, rights ...tenant.Right) pay.Change {
-	shopID := ob.NewID("shp_", now)
-	shop := tenant.NewShop(shopID, o.Merchant.ID, name, slug(name)+"-"+strings.ToLower(shopID[len(shopID)-6:]), now)
+	shop, change := ob.newShop(by, o.Merchant.ID, name, now)
 	o.Shop = shop
-	change := pay.Change{Shops: []tenant.Shop{shop}}
-	change.Audit = ob.Audited(by, tenant.Scope{Merchant: shop.Merchant, Shop: shop.ID, Live: true}, audit.ShopCreated, shop.ID,
-		map[string]string{"name": shop.Name})
 	for _, live := range []bool{false, true} {
 		scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: live}
 		pair := &o.Sandbox

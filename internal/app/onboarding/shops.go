@@ -46,6 +46,29 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	return o, ob.Store.Commit(ctx, change)
 }
 
+// mostShops is how many shops a merchant's own people may open, so that nobody fills the service with them.
+const mostShops = 50
+
+// OpenShop adds a shop to a merchant, without keys: whoever opens it on a page makes those that are needed, and no key
+// exists that nobody has seen. by is who opens it, for the audit log.
+//
+// Errors: invalid_request for the name, conflict_state if the merchant has many shops.
+func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, name string) (tenant.Shop, error) {
+	have, err := ob.Store.Merchants.Shops(ctx, merchant)
+	if err != nil {
+		return tenant.Shop{}, err
+	}
+	if len(have) >= mostShops {
+		return tenant.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
+	}
+	named, err := tenant.Shop{}.Rename(name)
+	if err != nil {
+		return tenant.Shop{}, err
+	}
+	shop, change := ob.newShop(by, merchant, named.Name, ob.Now())
+	return shop, ob.Store.Commit(ctx, change)
+}
+
 // readable returns an error for a name with characters that could mislead shoppers.
 //
 // Errors: invalid_request.

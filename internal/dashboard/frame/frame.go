@@ -38,6 +38,7 @@ type Frame struct {
 	assets  map[string]*asset
 	build   string // changes with any asset: a page of another build is loaded whole
 	own     *Room  // the frame's own pages
+	sayings *sayings
 	items   []item
 	console []item
 }
@@ -51,6 +52,9 @@ func New(c Config) (*Frame, error) {
 	f := &Frame{Config: c, all: map[string]texts{}}
 	var err error
 	if f.texts, err = readTexts(textFiles); err != nil {
+		return nil, err
+	}
+	if f.sayings, err = readSayings(errorsFile); err != nil {
 		return nil, err
 	}
 	for lang, t := range f.texts {

@@ -25,13 +25,14 @@ type Layout struct {
 	Words   string   // for the script, in JSON
 	Flash   *flash
 	Version string
+	More    []Choice // pages that only the palette finds
 	Keys    []Choice // shortcuts: g and a letter lead to a page
 }
 
 // Choice is a line of a menu.
 type Choice struct {
-	Label, Detail, URL, Lang string
-	Current                  bool
+	Label, Detail, URL, Lang, Icon string
+	Current                        bool
 }
 
 // letters are the shortcuts to pages, after g. The script has the same.
@@ -61,6 +62,7 @@ func (p *Page) layout(w http.ResponseWriter, r *http.Request, found *page) {
 		return
 	}
 	l.Nav, l.Version = p.nav(), f.Version
+	l.More = p.more(l.Nav)
 	for _, group := range l.Nav {
 		for _, link := range group.Links {
 			if letter, known := letters[link.Key]; known {

@@ -53,6 +53,60 @@ func ConsoleItems() []Item {
 	}
 }
 
+// Quick is a page that is in no navigation, and that the palette finds.
+type Quick struct {
+	Key, Path   string       // its text is do_<Key>
+	Icon        string       // that of the Item it belongs to, whose words stand beside it
+	Right       tenant.Right // as of an Item
+	SandboxOnly bool
+}
+
+// Quicks are those of a shop.
+func Quicks() []Quick {
+	return []Quick{
+		{"link", "payments/link", "payments", tenant.RightPayments, false},
+		{"test", "payments/test", "payments", tenant.RightPayments, true},
+		{"reserve", "balance/reserve", "balance", tenant.RightRead, false},
+		{"withdraw", "withdrawals/new", "withdrawals", tenant.RightWithdrawals, false},
+		{"wallets", "wallets", "withdrawals", tenant.RightRead, false},
+		{"wallet", "wallets/new", "withdrawals", tenant.RightWithdrawals, false},
+		{"key", "keys/new", "keys", tenant.RightKeys, false},
+		{"webhook", "webhooks/new", "webhooks", tenant.RightWebhooks, false},
+		{"follow", "events/live", "events", tenant.RightRead, false},
+		{"brand", "shop/brand", "shop", tenant.RightRead, false},
+		{"shop", "shop/new", "shop", tenant.RightShop, false},
+		{"invite", "team/invite", "team", tenant.RightTeam, false},
+		{"roles", "team/roles", "team", tenant.RightTeam, false},
+	}
+}
+
+// ConsoleQuicks are those of the operator's console.
+func ConsoleQuicks() []Quick {
+	return []Quick{
+		{"merchant", "merchants/new", "merchants", "", false},
+		{"provider", "accounts/new", "providers", "", false},
+		{"routing", "routing/edit", "rules", "", false},
+	}
+}
+
+// more is what the palette finds besides the navigation: what the visitor may open.
+func (p *Page) more(groups []NavGroup) (list []Choice) {
+	quicks := Quicks()
+	if p.Frame.Console {
+		quicks = ConsoleQuicks()
+	}
+	for _, group := range groups {
+		for _, link := range group.Links {
+			for _, q := range quicks {
+				if q.Icon == link.Key && (q.Right == "" || p.Visit.May(q.Right)) && !(q.SandboxOnly && p.Visit.Live) {
+					list = append(list, Choice{Label: p.room.texts[p.lang]["do_"+q.Key], Detail: link.Label, URL: p.Link(q.Path), Icon: q.Icon})
+				}
+			}
+		}
+	}
+	return list
+}
+
 // item is an Item with its words, by language.
 type item struct {
 	Item

@@ -31,7 +31,9 @@ func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err er
 		f.Log.ErrorContext(r.Context(), "a page of the dashboard failed", "route", r.Pattern, "error", err)
 	}
 	page := f.own.pages["problem"]
-	p := f.own.page(r, v, t)
+	p := f.own.page(r, v, nil)
+	t.Message = f.said(p.lang, t.Message)
+	p.Data = t
 	var failed error
 	if Partial(r) {
 		w.Header().Set("HX-Retarget", "#notices")
@@ -52,7 +54,7 @@ func (f *Frame) trouble(r *http.Request, err error) trouble {
 	if !errors.As(err, &shown) || shown.Code == problem.Internal {
 		return trouble{Kind: "fault", Request: web.RequestID(r.Context()), Status: http.StatusInternalServerError}
 	}
-	t := trouble{Kind: "bad", Message: Sentence(shown.Message), Status: shown.Code.Shown().Status}
+	t := trouble{Kind: "bad", Message: shown.Message, Status: shown.Code.Shown().Status}
 	switch t.Status {
 	case 0:
 		t.Status = http.StatusBadRequest

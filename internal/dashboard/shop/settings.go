@@ -1,11 +1,13 @@
 package shop
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -64,4 +66,29 @@ func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, tenant.Language(typed.Language))
 	}
 	return a.saved(w, r, v, err, typed)
+}
+
+// newShopView is the form of another shop.
+type newShopView struct{ Name, Wrong, Error string }
+
+func (a *room) newShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.room.Show(w, r, v, "newshop", newShopView{})
+}
+
+func (a *room) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	name := r.FormValue("name")
+	shop, err := a.App.Onboarding.OpenShop(r.Context(), v.Actor(), v.Merchant.ID, name)
+	if shown, ok := errors.AsType[*problem.Error](err); ok {
+		view := newShopView{Name: name, Wrong: frame.FieldErrors(err)["name"]}
+		if view.Wrong == "" {
+			view.Error = shown.Message
+		}
+		return a.room.ShowStatus(w, r, v, shown.Code.Shown().Status, "newshop", view)
+	}
+	if err != nil {
+		return err
+	}
+	frame.Flash(w, "shop_opened")
+	a.Go(w, r, a.At("/"+shop.ID+"/sandbox/keys")) // it has no keys yet
+	return nil
 }

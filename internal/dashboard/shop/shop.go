@@ -50,6 +50,8 @@ func Register(preview Preview) func(*frame.Site) error {
 		site.Handle("GET /audit", tenant.RightTeam, a.audit)
 		site.Handle("GET /audit.csv", tenant.RightTeam, a.auditFile)
 		site.Handle("GET /shop", tenant.RightRead, a.settings)
+		site.Handle("GET /shop/new", tenant.RightShop, a.newShop)
+		site.Handle("POST /shop/new", tenant.RightShop, a.openShop)
 		site.Handle("POST /shop/name", tenant.RightShop, a.rename)
 		site.Handle("POST /shop/merchant", tenant.RightShop, a.setMerchant)
 		site.Handle("GET /shop/brand", tenant.RightRead, a.brand)

@@ -37,7 +37,7 @@ func busy(t *testing.T, o harness.Client) {
 
 var (
 	anchors = regexp.MustCompile(`<a [^>]*href="([^"#]*)"`)
-	ids     = regexp.MustCompile(`/(?:[A-Z]{3}|[a-z]{2,4})[-_][A-Za-z0-9]{10,}`)
+	ids     = regexp.MustCompile(`/(?:(?:[A-Z]{3}|[a-z]{2,4})[-_][A-Za-z0-9]{10,}[-0-9A-Za-z]*|[A-Z]{3}\b)`) // of an object, or a currency
 	files   = regexp.MustCompile(`\.(csv|pdf)$|/export$|/docs|/assets/`)
 )
 

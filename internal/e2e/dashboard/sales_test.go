@@ -309,7 +309,7 @@ func TestTestPaymentsAndLinks(t *testing.T) {
 		}
 		u.Live = true
 		form.Set("amount", "10")
-		if a := u.Ask(t, http.MethodPost, "/payments/link", form); a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Text(), "no payment method can be charged") || !strings.Contains(a.Body, "Two tickets") {
+		if a := u.Ask(t, http.MethodPost, "/payments/link", form); a.Status != http.StatusUnprocessableEntity || !strings.Contains(a.Text(), "No payment method can charge in any country now.") || !strings.Contains(a.Body, "Two tickets") {
 			t.Errorf("a link that nobody could pay gets %d: %s", a.Status, a.Text())
 		}
 		if a := u.Ask(t, http.MethodGet, "/payments/test", nil); a.Header.Get("Location") != u.At("/payments/link") {

@@ -3,6 +3,7 @@ package payments
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"encoding/base64"
 	"io"
 	"log/slog"
@@ -10,16 +11,21 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 )
 
 // BenchmarkPages measures pages of the dashboard for a shop with a million payments, over HTTP, on both engines.
@@ -59,6 +65,10 @@ func measurePages(b *testing.B, database string, n int) {
 		orEnd(b, err)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))
+	scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID}
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{hook.AllEvents}})
+	orEnd(b, err)
+	tell(b, database, sub.ID)
 	told, err := a.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "bench"}, "", users.Invitee{Email: "ana@acme.example", Merchant: o.Merchant.ID, Role: people.Owner})
 	orEnd(b, err)
 	e, err := a.Links.Accept(ctx, users.From{}, told.Address[len(service.URL)+len("/dashboard/link/"):], "", users.NewUser{Name: "Ana", Password: "correct horse battery"})
@@ -66,7 +76,8 @@ func measurePages(b *testing.B, database string, n int) {
 	home := service.URL + "/dashboard/" + o.Shop.ID + "/sandbox"
 	for _, path := range []string{
 		"", "/payments", "/payments?status=chargeback", "/payments?method=cash", "/payments?q=order-5000", "/payments?q=ana@example.com", "/payments/" + ids[len(ids)/2],
-		"/refunds", "/disputes", "/balance", "/settlements", "/withdrawals", "/analytics", "/analytics?days=365", "/analytics?days=365&by=hour", "/analytics/checkouts?days=365", "/analytics/waits?days=365", "/keys", "/webhooks", "/events", "/requests", "/shop", "/team", "/audit",
+		"/refunds", "/disputes", "/balance", "/settlements", "/withdrawals", "/analytics", "/analytics?days=365", "/analytics?days=365&by=hour", "/analytics/checkouts?days=365", "/analytics/waits?days=365", "/keys", "/webhooks", "/webhooks/" + sub.ID, "/webhooks/" + sub.ID + "?status=failed",
+		"/webhooks/" + sub.ID + "?type=payment.refunded", "/webhooks/" + sub.ID + "/replays", "/events", "/events?type=chargeback.created", "/events?q=" + ids[len(ids)/2], "/events/evt_" + ids[len(ids)/2][4:] + "-1", "/requests", "/shop", "/team", "/audit",
 	} {
 		b.Run("page"+path, func(b *testing.B) {
 			var took []time.Duration
@@ -86,6 +97,32 @@ func measurePages(b *testing.B, database string, n int) {
 			b.ReportMetric(float64(compressed(body))/1000, "kB-gz")
 			b.ReportMetric(0, "ns/op") // removed, because it includes the warm-up
 		})
+	}
+}
+
+// tell writes an event for each loaded payment, and its delivery to an endpoint.
+func tell(b *testing.B, database, subscription string) {
+	b.Helper()
+	texts := []string{
+		`INSERT INTO events (id, merchant, shop, live, type, object, sequence, at, payload)
+		 SELECT 'evt_' || substr(id, 5) || '-1', merchant, shop, live, CASE status WHEN 'completed' THEN 'payment.completed' WHEN 'refunded' THEN 'payment.refunded' WHEN 'chargeback' THEN 'chargeback.created' ELSE 'payment.failed' END,
+		 id, 1, created_at, '{"id":"evt_' || substr(id, 5) || '","data":{"object":' || doc || '}}' FROM payments`,
+		`INSERT INTO deliveries (id, merchant, shop, live, version, event, type, subscription, status, attempts, budget, due_at, created_at, doc)
+		 SELECT 'wd_' || substr(id, 5) || '-` + subscription[3:] + `', merchant, shop, live, 2, id, type, '` + subscription + `', CASE WHEN at % 1000 = 0 THEN 'dead_letter' WHEN at % 1000 < 3 THEN 'failed' ELSE 'delivered' END,
+		 1, 11, 9000000000000000, at, '{"lastCode":200,"lastMs":120}' FROM events`,
+		`INSERT INTO delivery_counters (subscription, status, type, n, last_at) SELECT subscription, status, type, count(*), 0 FROM deliveries GROUP BY 1, 2, 3`,
+	}
+	driver, name, last := "pgx", database, "VACUUM (ANALYZE)"
+	if path, found := strings.CutPrefix(database, "sqlite:"); found {
+		driver, name, last = "sqlite", path+"?_pragma=busy_timeout(60000)", "ANALYZE"
+	}
+	db, err := sql.Open(driver, name)
+	orEnd(b, err)
+	defer db.Close()
+	for _, text := range append(texts, last) {
+		if _, err := db.ExecContext(ctx, text); err != nil {
+			b.Fatalf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -150,11 +150,11 @@
     if (picker && /^#[0-9a-f]{6}$/i.test(e.target.value)) picker.value = e.target.value;
   });
 
-  // The palette: pages, actions of this page, and a search
+  // The palette: actions of this page, all pages, and a search
   const palette = {
     entries() {
       const label = (e) => (e.getAttribute('aria-label') || [...e.childNodes].filter((n) => n.nodeType === 3 || !n.matches('small, kbd, dialog')).map((n) => n.firstChild?.nodeType === 3 ? n.firstChild.data : n.textContent).join(' ')).trim().replace(/\s+/g, ' ');
-      const pages = [...$$('.side [data-nav]'), ...$$('.bar .menu-list a, .switch a, .switcher a').filter((a) => !a.hasAttribute('aria-current'))];
+      const pages = [...$$('.side [data-nav], [data-quick]'), ...$$('.bar .menu-list a, .switch a, .switcher a').filter((a) => !a.hasAttribute('aria-current'))];
       const actions = $$('.head .actions :is(a, button), [data-action]').filter((e) => !e.closest('dialog'));
       return [...actions, ...pages].map((e) => ({ label: label(e), icon: $('.icon', e), detail: (e.closest('.side-group')?.querySelector('h2') || $('small', e))?.textContent || '', go: () => e.click() }));
     },
