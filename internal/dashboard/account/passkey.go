@@ -162,6 +162,7 @@ func (a *account) newPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 func (a *account) showPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form) error {
+	f.Old = asksOld(v.User)
 	f.Passkey = a.passkeyForm("add", "/profile/passkeys", "/profile/passkeys/challenge")
 	return a.room.ShowStatus(w, r, v, status, "passkey", f)
 }
@@ -179,10 +180,14 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if !a.freshFor(w, r, v, passkeyPage) {
 		return nil
 	}
-	name, sealed := r.FormValue("name"), a.answered(w, r)
-	codes, err := a.App.Passkeys.Add(r.Context(), v.From(r), v.SignIn, sealed, name, r.FormValue("answer"))
+	n := users.NewPasskey{Name: r.FormValue("name"), Sealed: a.answered(w, r), Answer: r.FormValue("answer"), Password: r.FormValue("old")}
+	var codes []string
+	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
+		codes, err = a.App.Passkeys.Add(ctx, v.From(r), v.SignIn, n)
+		return err
+	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
-		f := form{Name: name, Wrong: frame.FieldErrors(err)}
+		f := form{Name: n.Name, Wrong: frame.FieldErrors(err)}
 		if f.Wrong == nil {
 			f.Error = frame.Sentence(shown.Message)
 		}

@@ -43,6 +43,7 @@ type Route struct {
 	Method, Path string // of the shop's pages: the path below the shop and environment
 	Kind         Kind
 	Right        tenant.Right // that pages of a shop require
+	Afresh       bool         // of the console: it asks for a second factor from the last ten minutes
 }
 
 // Gate limits requests. It is the one of the API.
@@ -99,6 +100,7 @@ type Serving func(*serving)
 type serving struct {
 	body   int64         // the most bytes of a request's body
 	within time.Duration // how long it may take to arrive; 0: as the server has it
+	asks   asks
 }
 
 // Files lets an action take a body of so many bytes, which may take a while to arrive.
@@ -106,11 +108,19 @@ func Files(body int64, within time.Duration) Serving {
 	return func(s *serving) { s.body, s.within = body, within }
 }
 
+func limitsOf(how []Serving) serving {
+	limits := serving{body: maxForm}
+	for _, change := range how {
+		change(&limits)
+	}
+	return limits
+}
+
 // Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
 // shop and the environment. Every user with the right at the shop's merchant may open it.
 func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, OfShop, right})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: OfShop, Right: right})
 	below := path
 	if below == "/" {
 		below = ""
@@ -129,8 +139,11 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 // HandleOwn registers a page of what is the user's own, such as "GET /profile".
 func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, h) }
 
-// HandleOperator registers a page of the operator's console: "GET /console/accounts".
+// HandleOperator registers a page or an action of the operator's console: "GET /console/accounts". An action asks for a
+// second factor from the last ten minutes, unless it is Calm: it may move money, or show or change what does.
 func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
+	method, path, _ := strings.Cut(pattern, " ")
+	afresh := limitsOf(how).asks.afresh(method)
 	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if !v.User.Operator { // it is not told that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
@@ -141,20 +154,24 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 			return nil
 		}
 		v.Path = strings.Trim(strings.TrimPrefix(r.URL.Path, Base+"/console"), "/")
+		if afresh && v.User.HasFactor() && !s.Fresh(w, r, v, s.formOf(r, path)) {
+			return nil
+		}
 		return h(w, r, v)
 	}, how...)
+	s.routes[len(s.routes)-1].Afresh = afresh
 }
 
 func (s *Site) handle(pattern string, kind Kind, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, kind, ""})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: kind})
 	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h, how...))
 }
 
 // HandleOpen registers a page for everybody, such as the sign-in. v has no user.
 func (s *Site) HandleOpen(pattern string, h Handler) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, Open, ""})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: Open})
 	s.rest.Handle(method+" "+Base+path, s.guard(func(w http.ResponseWriter, r *http.Request) error {
 		return h(w, r, s.stranger(r))
 	}))
@@ -267,10 +284,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 
 // guard sets the headers of every page, refuses what other sites' pages post, and shows errors as pages.
 func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how ...Serving) http.Handler {
-	limits := serving{body: maxForm}
-	for _, change := range how {
-		change(&limits)
-	}
+	limits := limitsOf(how)
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {
 			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))

@@ -30,7 +30,7 @@ func withApp(t *testing.T, u harness.Staff) (code func() string) {
 		harness.Must(t, err)
 		return c
 	}
-	if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}}); a.Status != http.StatusOK {
+	if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}, "old": {harness.StaffPassword}}); a.Status != http.StatusOK {
 		t.Fatalf("the app is not added: %d %s", a.Status, a.Text())
 	}
 	return code

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -176,7 +177,7 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	harness.Must(t, err)
 	sign, _, err := s.App.People.Known(ctx, operator.Cookie)
 	harness.Must(t, err)
-	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, sign, secret, code)
+	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, sign, users.NewApp{Secret: secret, Code: code, Password: harness.StaffPassword})
 	harness.Must(t, err)
 	if w := ask(); w.Body.String() != "in" {
 		t.Errorf("with a second factor: %d %s", w.Code, w.Body)

@@ -43,6 +43,17 @@ func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, ar
 	return nil
 }
 
+// Late returns an error if a form with much in it comes long after the second factor. It is shown with the form: what was
+// typed is not lost.
+//
+// Errors: forbidden.
+func (d *Desk) Late(v *frame.Visit) error {
+	if !v.User.HasFactor() || v.SignIn.Fresh(d.App.Now()) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, "your second factor was given more than ten minutes ago: give it again at "+d.At("/again")+" in another tab, and send this form once more")
+}
+
 // Form is what was typed into a form, and what was wrong with it.
 type Form struct {
 	Values map[string]string // by field
