@@ -355,7 +355,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	if err := people.CheckPassword(password, u.Email); err != nil {
 		return Entered{}, err
 	}
-	hash, err := ls.people.hash(ctx, password)
+	hash, err := ls.people.hashing.hash(ctx, from, u.Email, password)
 	if err != nil {
 		return Entered{}, err
 	}

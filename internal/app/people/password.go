@@ -25,7 +25,7 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	if err := people.CheckPassword(password, u.Email); err != nil {
 		return err
 	}
-	hash, err := pl.hash(ctx, password)
+	hash, err := pl.hashing.hash(ctx, from, u.Email, password)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (pl *People) same(ctx context.Context, from From, u people.User, old string
 	if u.Password == "" {
 		return nil
 	}
-	same, err := pl.matches(ctx, old, u.Password)
+	same, err := pl.hashing.matches(ctx, from, u.Email, old, u.Password)
 	if err != nil {
 		return err
 	}

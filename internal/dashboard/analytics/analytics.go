@@ -160,7 +160,10 @@ func (a *analytics) days(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if err != nil {
 		return err
 	}
-	file := frame.NewCSV(w, "days-"+out.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
+	file, err := a.NewCSV(w, r, v, "days-"+out.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
+	if err != nil {
+		return err
+	}
 	for _, d := range out.Days {
 		if err := file.Row(append([]any{d.At.Format(time.DateOnly)}, cells(d.Outcomes)...)...); err != nil {
 			return err
@@ -178,7 +181,10 @@ func (a *analytics) parts(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	for _, head := range a.heads(v) {
 		heads = append(heads, head+" ("+strings.ToLower(a.room.Text(v, "before"))+")")
 	}
-	file := frame.NewCSV(w, string(out.By)+"-"+out.From.Format(time.DateOnly), heads...)
+	file, err := a.NewCSV(w, r, v, string(out.By)+"-"+out.From.Format(time.DateOnly), heads...)
+	if err != nil {
+		return err
+	}
 	for _, p := range out.Parts {
 		if err := file.Row(append(append([]any{p.Name}, cells(p.Now)...), cells(p.Before)...)...); err != nil {
 			return err

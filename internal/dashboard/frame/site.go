@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -68,7 +69,11 @@ type Site struct {
 	serving context.Context // ends with End
 	end     context.CancelFunc
 	streams streams
+	files   *limit.Places // that are being written, by user and merchant
 }
+
+// retrySoon is what Retry-After says where a place is free again in seconds.
+const retrySoon = "5"
 
 // NewSite returns a site without pages. base is the service's public URL.
 func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*Site, error) {
@@ -78,7 +83,7 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 	}
 	s := &Site{
 		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
-		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles),
 	}
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
 		return nil, err
@@ -365,6 +370,9 @@ func (s *Site) set(w http.ResponseWriter, token string, age int) {
 // Errors: the attempt's, rate_limited.
 func (s *Site) Try(w http.ResponseWriter, r *http.Request, who string, attempt func(context.Context) error) error {
 	err := s.gate.Try(w.Header(), r, "dashboard "+who, func() error { return attempt(r.Context()) })
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.RateLimited && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", retrySoon)
+	}
 	if err != nil { // it is counted with those of the API
 		s.App.Access.CredentialRefused(r.Context(), base.Principal{Address: s.gate.Peer(r)}, err)
 	}
