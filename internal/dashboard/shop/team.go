@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -248,6 +249,43 @@ func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		return nil
 	}
 	frame.Flash(w, "removed", "name", m.Name)
+	left, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
+	if err != nil { // the member is removed; what is left can be read on the page of keys
+		left = nil
+	}
+	if len(left) > 0 {
+		a.to(w, r, v, "/team/members/"+m.ID+"/keys")
+		return nil
+	}
 	a.to(w, r, v, "/team")
 	return nil
+}
+
+// madeView is the page of the keys that somebody made and that still work.
+type madeView struct {
+	Name string
+	Keys []madeKey
+}
+
+type madeKey struct {
+	tenant.Key
+	Page string // of the key, below the dashboard
+}
+
+// madeKeys lists the keys that a member, or a former one, made. They work on when their maker is removed.
+func (a *room) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	u, err := a.App.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	list, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
+	if err != nil {
+		return err
+	}
+	view := madeView{Name: cmp.Or(u.Name, u.ID)}
+	for _, k := range list {
+		shop := cmp.Or(k.Shop, v.Shop.ID)
+		view.Keys = append(view.Keys, madeKey{k, frame.Base + "/" + shop + "/" + string(k.Environment()) + "/keys/" + k.ID})
+	}
+	return a.room.Show(w, r, v, "madekeys", view)
 }
