@@ -54,7 +54,7 @@ func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
 		return a.wrongProfile(w, r, v, err, name)
 	}
-	frame.Flash(w, "saved")
+	a.Flash(w, "saved")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -69,7 +69,7 @@ func (a *account) password(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return a.wrongProfile(w, r, v, err, v.User.Name)
 	}
-	frame.Flash(w, "password_saved")
+	a.Flash(w, "password_saved")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -163,7 +163,7 @@ func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
 		return err
 	}
-	frame.Flash(w, "app_removed")
+	a.Flash(w, "app_removed")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *account) endSignIn(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if err := a.App.People.EndSignIns(r.Context(), v.From(r).User(v.User.ID), v.User.ID, r.FormValue("id"), v.SignIn.ID); err != nil {
 		return err
 	}
-	frame.Flash(w, "sign_in_ended")
+	a.Flash(w, "sign_in_ended")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }

@@ -224,7 +224,7 @@ func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if _, err := c.App.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
 		return err
 	}
-	frame.Flash(w, "accepted")
+	c.Flash(w, "accepted")
 	return c.lead(w, r, v, "/disputes/"+view.ID)
 }
 

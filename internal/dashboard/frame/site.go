@@ -59,7 +59,6 @@ type Site struct {
 	App    *app.App
 	gate   Gate
 	log    *slog.Logger
-	secure bool // the public URL is https
 	root   string
 	shops  *http.ServeMux // pages of a shop
 	rest   *http.ServeMux
@@ -82,13 +81,14 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 		return nil, err
 	}
 	s := &Site{
-		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
+		Frame: f, App: a, gate: gate, log: log, root: strings.TrimSuffix(public.Path, "/"),
 		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles),
 	}
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
 		return nil, err
 	}
 	s.serving, s.end = context.WithCancel(context.Background())
+	f.secure = public.Scheme == "https"
 	f.Assets(s.rest)
 	return s, nil
 }
@@ -154,7 +154,7 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 			return problem.New(problem.NotFound, "there is no such page")
 		}
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
-			Flash(w, "operator_factor")
+			s.Flash(w, "operator_factor")
 			s.Go(w, r, s.At("/profile/app"))
 			return nil
 		}
@@ -334,17 +334,9 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 	}).ServeHTTP(w, r)
 }
 
-// cookie is the name of the cookie with the token of a sign-in. On https no other site of the domain can set it.
-func (s *Site) cookie() string {
-	if s.secure {
-		return "__Host-cascada"
-	}
-	return "cascada"
-}
-
 // Token is the token of the browser's sign-in, "" for none.
 func (s *Site) Token(r *http.Request) string {
-	c, err := r.Cookie(s.cookie())
+	c, err := r.Cookie(s.cookieName(""))
 	if err != nil {
 		return ""
 	}
@@ -353,17 +345,11 @@ func (s *Site) Token(r *http.Request) string {
 
 // SignedIn keeps a sign-in's token in the browser.
 func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered) {
-	s.set(w, e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()))
+	s.Keep(w, "", e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()), http.SameSiteLaxMode)
 }
 
 // SignedOut removes the token.
-func (s *Site) SignedOut(w http.ResponseWriter) { s.set(w, "", -1) }
-
-func (s *Site) set(w http.ResponseWriter, token string, age int) {
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookie(), Value: token, Path: "/", MaxAge: age, Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
-}
+func (s *Site) SignedOut(w http.ResponseWriter) { s.Keep(w, "", "", 0, http.SameSiteLaxMode) }
 
 // Try makes an attempt to sign in. Failures are counted by address and by who, as those of keys are.
 //

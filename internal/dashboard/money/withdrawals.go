@@ -238,7 +238,7 @@ func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 			if again {
 				told = "withdrawn_before"
 			}
-			frame.Flash(w, told)
+			m.Flash(w, told)
 			return m.lead(w, r, v, "/withdrawals/"+made.ID)
 		}
 		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
@@ -324,6 +324,6 @@ func (m *room) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "withdrawal_was_canceled")
+	m.Flash(w, "withdrawal_was_canceled")
 	return m.lead(w, r, v, "/withdrawals/"+one.ID)
 }

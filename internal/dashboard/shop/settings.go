@@ -45,7 +45,7 @@ func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 		typed.Wrong = wrong
 		return a.room.ShowStatus(w, r, v, status, "settings", typed)
 	}
-	frame.Flash(w, "settings_saved")
+	a.Flash(w, "settings_saved")
 	a.to(w, r, v, "/shop")
 	return nil
 }

@@ -170,6 +170,8 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	}
 	if w := ask(); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/dashboard/profile/app" {
 		t.Errorf("without a second factor: %d %s", w.Code, w.Header().Get("Location"))
+	} else if set := w.Result().Cookies(); len(set) != 1 || !strings.HasPrefix(set[0].Name, "__Host-") || !set[0].Secure {
+		t.Errorf("on https the message for the next page is in the cookies %v", set)
 	}
 	secret, err := s.App.Factors.NewTOTP()
 	harness.Must(t, err)

@@ -38,7 +38,7 @@ func (d *Desk) Page(path string) string {
 
 // Done leads on to a page of the console, which shows a message.
 func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
-	frame.Flash(w, key, args...)
+	d.Flash(w, key, args...)
 	d.Site.Go(w, r, d.Page(path))
 	return nil
 }
