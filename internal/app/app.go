@@ -285,6 +285,7 @@ func (a *App) load(ctx context.Context) error {
 // Close writes what is queued and disconnects. The caller must have stopped the requests and the
 // loops.
 func (a *App) Close() {
+	a.Links.Drain()
 	a.Cascade.Close()
 	a.Claims.Drain()
 	a.Payouts.Drain()

@@ -28,6 +28,32 @@ func (p *Places) Take(owner string, n int) bool {
 	return true
 }
 
+// Enter takes one place in the name of several owners at once, such as a user and the user's merchant: each must have a share
+// left. The caller leaves once. ok is false if none was taken.
+func (p *Places) Enter(owners ...string) (leave func(), ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, owner := range owners {
+		if p.of[owner]+1 > p.all-p.taken-1 {
+			return nil, false
+		}
+	}
+	p.taken++
+	for _, owner := range owners {
+		p.of[owner]++
+	}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.taken--
+		for _, owner := range owners {
+			if p.of[owner]--; p.of[owner] <= 0 {
+				delete(p.of, owner)
+			}
+		}
+	}, true
+}
+
 // Leave returns n places.
 func (p *Places) Leave(owner string, n int) {
 	p.mu.Lock()

@@ -70,3 +70,25 @@ func TestRaceForPlacesGivesBackAll(t *testing.T) {
 		t.Error("places are missing")
 	}
 }
+
+// A place that is taken in several names counts for each of them.
+func TestPlaceOfSeveralOwners(t *testing.T) {
+	p := limit.NewPlaces(4)
+	leave, ok := p.Enter("ana", "acme")
+	if _, again := p.Enter("ana", "globex"); !ok || !again {
+		t.Fatal("two places of four are refused")
+	}
+	if _, third := p.Enter("ana", "initech"); third {
+		t.Error("one owner has three places of four")
+	}
+	if _, other := p.Enter("bob", "acme"); other {
+		t.Error("one owner has two places where two are left and one is hers")
+	}
+	if _, free := p.Enter("bob", "initech"); !free {
+		t.Error("an owner without a place gets none")
+	}
+	leave()
+	if !p.Take("acme", 1) {
+		t.Error("the place was not given back")
+	}
+}

@@ -107,6 +107,36 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[st
 	return list, uses, err
 }
 
+// MadeBy lists the keys of a merchant that a user made and that still work, oldest first. The audit log says who made a
+// key. They outlive the user's role: programs run with them.
+func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]tenant.Key, error) {
+	list, err := ks.Store.Keys.List(ctx, merchant)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(k tenant.Key) bool { return k.Over(ks.Now()) })
+	var ids []string
+	for _, k := range list {
+		ids = append(ids, k.ID)
+	}
+	made := map[string]bool{}
+	for some := range slices.Chunk(ids, keysAtATime) {
+		entries, err := ks.Store.Audit.Of(ctx, merchant, audit.KeyCreated, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.By.Kind == audit.ByUser && e.By.ID == user {
+				made[e.Object] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(k tenant.Key) bool { return !made[k.ID] }), nil
+}
+
+// keysAtATime is for how many keys the audit log is read at a time.
+const keysAtATime = 200
+
 // LeastGrace is the shortest grace of a rotated key: nodes cache keys for less time.
 const LeastGrace = 2 * base.CacheTTL
 

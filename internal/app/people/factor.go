@@ -140,26 +140,40 @@ func (fa *Factors) TOTPAddress(u people.User, secret string) string {
 	return address.String()
 }
 
-// AddTOTP gives a user an app for codes: code proves that it has the secret. The recovery codes are returned
-// once and cannot be read again. If it is the first second factor, every other sign-in than s ends.
+// NewApp is an app for codes that a user adds.
+type NewApp struct {
+	Secret   string // in base 32
+	Code     string // proves that the app has the secret
+	Password string // the user's present one, if it is the first second factor
+}
+
+// AddTOTP gives a user an app for codes. The recovery codes are returned once and cannot be read again. If it is the
+// first second factor, every other sign-in than s ends.
 //
-// Errors: invalid_token for a wrong code, conflict_state if the user has an app.
-func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, secret, code string) (recovery []string, err error) {
+// Errors: invalid_token for a wrong code or password, conflict_state if the user has an app.
+func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n NewApp) (recovery []string, err error) {
+	may, err := fa.people.firstFactor(ctx, from, s.User, n.Password)
+	if err != nil {
+		return nil, err
+	}
 	err = base.Again(func() error {
 		u, err := fa.Store.Users.Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
+		if err := may(u); err != nil {
+			return err
+		}
 		if u.TOTP.Secret != "" {
 			return problem.Conflict("has_app", "there is an app for codes already: remove it first")
 		}
-		at, ok := stepOf(secret, typed(code), fa.Now())
-		if !ok || len(secret) != secretLength {
+		at, ok := stepOf(n.Secret, typed(n.Code), fa.Now())
+		if !ok || len(n.Secret) != secretLength {
 			return badCode()
 		}
 		codes, hashes := fa.people.newRecovery(u.ID)
 		recovery = codes
-		return fa.people.strengthened(ctx, from, u, u.AddTOTP(secret, at, hashes), s.ID)
+		return fa.people.strengthened(ctx, from, u, u.AddTOTP(n.Secret, at, hashes), s.ID)
 	})
 	return recovery, err
 }

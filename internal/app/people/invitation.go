@@ -31,7 +31,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 	}
 	var fresh people.User
 	if known.ID == "" {
-		if fresh, err = ls.newUser(ctx, l.Email, n); err != nil {
+		if fresh, err = ls.newUser(ctx, from, l.Email, n); err != nil {
 			return Entered{}, err
 		}
 	}
@@ -68,7 +68,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 }
 
 // newUser checks what a new user says, and hashes the password.
-func (ls *Links) newUser(ctx context.Context, email string, n NewUser) (people.User, error) {
+func (ls *Links) newUser(ctx context.Context, from From, email string, n NewUser) (people.User, error) {
 	name, err := people.ParseName(n.Name)
 	if err == nil {
 		err = people.CheckPassword(n.Password, email)
@@ -76,7 +76,7 @@ func (ls *Links) newUser(ctx context.Context, email string, n NewUser) (people.U
 	if err != nil {
 		return people.User{}, err
 	}
-	hash, err := ls.people.hash(ctx, n.Password)
+	hash, err := ls.people.hashing.hash(ctx, from, email, n.Password)
 	if err != nil {
 		return people.User{}, err
 	}

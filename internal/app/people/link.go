@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -17,18 +19,32 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// resetsEvery is how often a user gets an e-mail with a link to choose a password.
-const resetsEvery = 10 * time.Minute
+const (
+	// resetsEvery is how often a user gets an e-mail with a link to choose a password.
+	resetsEvery = 10 * time.Minute
+	// mostForgotten is how many requests for such a link wait, and forgottenFor how long one may take.
+	mostForgotten = 64
+	forgottenFor  = 30 * time.Second
+)
 
 // Links are invitations, and links to sign in or to choose a password.
 type Links struct {
 	*base.Base
 	people *People
 	mails  *mails.Mails
+	// forgotten are the requests for a link that are being dealt with, by address and account. turn is held by one of them.
+	forgotten *limit.Places
+	turn      base.Latch
+	dealing   sync.WaitGroup
 }
 
 // NewLinks returns the links of a service; m sends them.
-func NewLinks(p *People, m *mails.Mails) *Links { return &Links{p.Base, p, m} }
+func NewLinks(p *People, m *mails.Mails) *Links {
+	return &Links{Base: p.Base, people: p, mails: m, forgotten: limit.NewPlaces(mostForgotten), turn: base.NewLatch()}
+}
+
+// Drain waits for the requests for a link that were answered and are being dealt with.
+func (ls *Links) Drain() { ls.dealing.Wait() }
 
 // Told is a new one-time link.
 type Told struct {
@@ -243,13 +259,35 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 	return told, err
 }
 
-// Forgot sends a user a link to choose a new password. The caller learns nothing of whether there is such a
-// user, nor whether e-mails are sent: without them an operator makes the link (cascada user link).
+// Forgot sends a user a link to choose a new password. It returns before it has looked whether there is such a user: the
+// caller learns nothing of that, by the answer or by its time, nor whether e-mails are sent. Without them an operator makes
+// the link (cascada user link).
+//
+// Errors: invalid_request, rate_limited if too many wait.
 func (ls *Links) Forgot(ctx context.Context, from From, email string) error {
 	address, err := people.ParseEmail(email)
 	if err != nil {
 		return err
 	}
+	leave, ok := ls.forgotten.Enter("from "+from.Address, "about "+address)
+	if !ok {
+		return problem.New(problem.RateLimited, "too many people ask for a link: wait a few seconds and try again")
+	}
+	ls.dealing.Go(func() {
+		defer leave()
+		ls.turn.Lock()
+		defer ls.turn.Unlock()
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), forgottenFor)
+		defer stop()
+		if err := ls.sendReset(ctx, from, address); err != nil {
+			ls.Log.ErrorContext(ctx, "a link to choose a password was not made", "error", err)
+		}
+	})
+	return nil
+}
+
+// sendReset sends a link to choose a password to an address, if it is a user's.
+func (ls *Links) sendReset(ctx context.Context, from From, address string) error {
 	u, err := ls.Store.Users.ByEmail(ctx, address)
 	if err != nil {
 		return base.OrRefuse(err, nil)
@@ -355,7 +393,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	if err := people.CheckPassword(password, u.Email); err != nil {
 		return Entered{}, err
 	}
-	hash, err := ls.people.hash(ctx, password)
+	hash, err := ls.people.hashing.hash(ctx, from, u.Email, password)
 	if err != nil {
 		return Entered{}, err
 	}

@@ -343,32 +343,47 @@ func (pk *Passkeys) use(u people.User, session webauthn.SessionData, made time.T
 // keyID is how we name a passkey.
 func keyID(id []byte) string { return base64.RawURLEncoding.EncodeToString(id) }
 
-// Add gives a user a passkey. sealed is that of ToAdd, for the same sign-in; answer is what the browser answered,
-// in JSON. If it is the user's first second factor, there are recovery codes, which cannot be read again, and every other
+// NewPasskey is a passkey that a user adds.
+type NewPasskey struct {
+	Name     string
+	Sealed   string // that of ToAdd, for the same sign-in
+	Answer   string // what the browser answered, in JSON
+	Password string // the user's present one, if it is the first second factor
+}
+
+// Add gives a user a passkey. If it is the user's first second factor, there are recovery codes, which cannot be read again, and every other
 // sign-in ends.
 //
-// Errors: invalid_request for the name, invalid_token for the answer, conflict_state if the user has it already, or
+// Errors: invalid_request for the name, invalid_token for the answer or the password, conflict_state if the user has it already, or
 // MostPasskeys.
-func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, sealed, name, answer string) (recovery []string, err error) {
-	if name, err = people.ParsePasskeyName(name); err != nil {
+func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, n NewPasskey) (recovery []string, err error) {
+	name, err := people.ParsePasskeyName(n.Name)
+	if err != nil {
 		return nil, err
 	}
 	if pk.web == nil {
 		return nil, unusable()
 	}
-	if len(answer) > maxAnswer {
+	if len(n.Answer) > maxAnswer {
 		return nil, badPasskey()
 	}
-	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(answer))
+	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(n.Answer))
 	if err != nil {
 		return nil, badPasskey()
+	}
+	may, err := pk.people.firstFactor(ctx, from, s.User, n.Password)
+	if err != nil {
+		return nil, err
 	}
 	err = base.Again(func() error {
 		u, err := pk.Store.Users.Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
-		session, made, err := pk.opened(toAdd, s.ID, sealed)
+		if err := may(u); err != nil {
+			return err
+		}
+		session, made, err := pk.opened(toAdd, s.ID, n.Sealed)
 		if err != nil {
 			return err
 		}

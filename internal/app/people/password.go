@@ -19,19 +19,13 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	if err != nil {
 		return err
 	}
-	if u.Password != "" {
-		same, err := pl.matches(ctx, old, u.Password)
-		if err != nil {
-			return err
-		}
-		if !same || u.Locked(pl.Now()) {
-			return errors.Join(problem.Field(problem.InvalidToken, "old", "this is not your present password"), pl.failed(ctx, from, u, "old password"))
-		}
+	if err := pl.same(ctx, from, u, old); err != nil {
+		return err
 	}
 	if err := people.CheckPassword(password, u.Email); err != nil {
 		return err
 	}
-	hash, err := pl.hash(ctx, password)
+	hash, err := pl.hashing.hash(ctx, from, u.Email, password)
 	if err != nil {
 		return err
 	}
@@ -40,8 +34,8 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		if err != nil {
 			return err
 		}
-		if present.Password != u.Password || u.Password != "" && present.Locked(pl.Now()) {
-			return problem.Conflict("password_changed", "the password was changed meanwhile")
+		if err := pl.still(present, u.Password); err != nil {
+			return err
 		}
 		change, err := pl.newPassword(ctx, from, present, hash, signIn.ID)
 		if err != nil {
@@ -49,6 +43,59 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		}
 		return pl.Store.Commit(ctx, change)
 	})
+}
+
+// same checks the present password of a user who is signed in: a cookie alone changes no credential (DASH-6). Wrong ones
+// count for the lock. A user who has none is asked for none.
+//
+// Errors: invalid_token, which names the field old.
+func (pl *People) same(ctx context.Context, from From, u people.User, old string) error {
+	if u.Password == "" {
+		return nil
+	}
+	same, err := pl.hashing.matches(ctx, from, u.Email, old, u.Password)
+	if err != nil {
+		return err
+	}
+	if !same || u.Locked(pl.Now()) {
+		return errors.Join(problem.Field(problem.InvalidToken, "old", "this is not your present password"), pl.failed(ctx, from, u, "old password"))
+	}
+	return nil
+}
+
+// still returns an error if a user's password is not the one any more that was checked, or if others guessed meanwhile.
+//
+// Errors: conflict_state.
+func (pl *People) still(u people.User, hash string) error {
+	if u.Password != hash || hash != "" && u.Locked(pl.Now()) {
+		return problem.Conflict("password_changed", "the password was changed meanwhile")
+	}
+	return nil
+}
+
+// firstFactor checks the password of a user who is about to get the first second factor: whoever stole a cookie would
+// lock the user out with it. The function that it returns is called with the user who is written.
+//
+// Errors: invalid_token, which names the field old.
+func (pl *People) firstFactor(ctx context.Context, from From, user, password string) (func(people.User) error, error) {
+	u, err := pl.Store.Users.Get(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	if !u.HasFactor() {
+		if err := pl.same(ctx, from, u, password); err != nil {
+			return nil, err
+		}
+	}
+	return func(present people.User) error {
+		if present.HasFactor() != u.HasFactor() {
+			return problem.Conflict("factors_changed", "your second factors were changed meanwhile: try again")
+		}
+		if u.HasFactor() {
+			return nil
+		}
+		return pl.still(present, u.Password)
+	}, nil
 }
 
 // Introduce changes a user's name and language.

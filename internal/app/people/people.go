@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
-	"github.com/alexedwards/argon2id"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -18,7 +16,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
-	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -27,62 +24,18 @@ const (
 	linkPrefix  = "ln_"
 	// maxToken is longer than any token: longer ones are not looked up.
 	maxToken = 128
-	// hashers is how many passwords are hashed at a time: it takes much memory, and payments come first.
-	hashers = 2
 	// maxAgent is how much of a browser's name is kept.
 	maxAgent = 200
 )
 
-// cost is what hashing a password takes: 19 MiB and two passes, the least that OWASP recommends.
-var cost = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
-
 // People has the users of the dashboard and their sign-ins. It is safe for use by many goroutines.
 type People struct {
 	*base.Base
-	hashing *semaphore.Weighted
-	decoy   func() string // a hash that no password has
+	hashing *hashing
 }
 
 // NewPeople returns the users of a service.
-func NewPeople(b *base.Base) *People {
-	return &People{
-		Base: b, hashing: semaphore.NewWeighted(hashers),
-		decoy: sync.OnceValue(func() string {
-			hash, err := argon2id.CreateHash(id.Secret(""), cost)
-			if err != nil {
-				b.Log.Error("a password cannot be hashed", "error", err)
-			}
-			return hash
-		}),
-	}
-}
-
-// hash hashes a password.
-func (pl *People) hash(ctx context.Context, password string) (string, error) {
-	if err := pl.hashing.Acquire(ctx, 1); err != nil {
-		return "", err
-	}
-	defer pl.hashing.Release(1)
-	return argon2id.CreateHash(password, cost)
-}
-
-// matches reports whether a password has the hash. It takes the same time without a hash: nobody learns which
-// addresses have a user.
-func (pl *People) matches(ctx context.Context, password, hash string) (bool, error) {
-	known := hash != ""
-	if !known {
-		hash = pl.decoy()
-	}
-	if len(password) > people.MostPassword*4 {
-		password = ""
-	}
-	if err := pl.hashing.Acquire(ctx, 1); err != nil {
-		return false, err
-	}
-	defer pl.hashing.Release(1)
-	same, err := argon2id.ComparePasswordAndHash(password, hash)
-	return same && known, err
-}
+func NewPeople(b *base.Base) *People { return &People{Base: b, hashing: newHashing()} }
 
 // From is where a request of a browser comes from.
 type From struct {
@@ -131,7 +84,7 @@ func (pl *People) Enter(ctx context.Context, from From, email, password string) 
 			return Entered{}, err
 		}
 	}
-	same, err := pl.matches(ctx, password, u.Password)
+	same, err := pl.hashing.matches(ctx, from, address, password, u.Password)
 	if err != nil {
 		return Entered{}, err
 	}

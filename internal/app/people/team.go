@@ -49,6 +49,16 @@ func (tm *Team) Named(ctx context.Context, ids []string) (map[string]people.User
 	return named, nil
 }
 
+// Was reads somebody who is in a merchant's team, or was. A user who was removed altogether has no name left.
+//
+// Errors: store.ErrNotFound.
+func (tm *Team) Was(ctx context.Context, merchant, user string) (people.User, error) {
+	if _, err := tm.Store.Memberships.Get(ctx, user, merchant); err != nil {
+		return people.User{}, err
+	}
+	return tm.Store.Users.Get(ctx, user)
+}
+
 // Operators lists the users of the operator's console, and the invitations that wait.
 func (tm *Team) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
 	list, err := tm.Store.Users.Operators(ctx)
@@ -258,6 +268,22 @@ func (pl *People) byEmail(ctx context.Context, email string) (people.User, error
 		err = fmt.Errorf("user %s: %w", address, err)
 	}
 	return u, err
+}
+
+// Find reads a user by an e-mail address. It is for operators.
+//
+// Errors: invalid_request, store.ErrNotFound.
+func (tm *Team) Find(ctx context.Context, email string) (people.User, error) {
+	return tm.people.byEmail(ctx, email)
+}
+
+// Ever lists the merchants in whose teams a user is, or was.
+func (tm *Team) Ever(ctx context.Context, user string) (merchants []string, err error) {
+	list, err := tm.Store.Memberships.Ever(ctx, user)
+	for _, m := range list {
+		merchants = append(merchants, m.Merchant)
+	}
+	return merchants, err
 }
 
 // SetRoleOf is SetRole by an e-mail address, for operators.

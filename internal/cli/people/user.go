@@ -233,6 +233,10 @@ func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
+	u, err := a.Team.Find(ctx, c.Email)
+	if err != nil {
+		return err
+	}
 	if c.Merchant != "" {
 		err = a.Team.SetRoleOf(ctx, a.Self(), c.Merchant, c.Email, "")
 	} else {
@@ -241,8 +245,33 @@ func (c *userRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cli.Stdout, "%s was removed\n", c.Email)
-	return err
+	if _, err := fmt.Fprintf(cli.Stdout, "%s was removed\n", c.Email); err != nil {
+		return err
+	}
+	return c.tellKeys(ctx, a, u.ID)
+}
+
+// tellKeys prints the keys that a removed user made and that still work.
+func (c *userRemoveCmd) tellKeys(ctx context.Context, a *app.App, user string) error {
+	merchants := []string{c.Merchant}
+	if c.Merchant == "" {
+		var err error
+		if merchants, err = a.Team.Ever(ctx, user); err != nil {
+			return err
+		}
+	}
+	for _, merchant := range merchants {
+		list, err := a.Keys.MadeBy(ctx, merchant, user)
+		if err != nil {
+			return err
+		}
+		for _, k := range list {
+			if _, err := fmt.Fprintf(cli.Stdout, "the key %s (%s) of %s, which this user made, still works: cascada key rotate %s, or cascada key revoke %s\n", k.ID, k.Preview, merchant, k.ID, k.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 type userSignOutCmd struct {

@@ -59,6 +59,8 @@ func Register(site *frame.Site) error {
 	site.HandleOwn("POST /profile/recovery", a.recovery)
 	site.HandleOwn("POST /profile/sign-ins/end", a.endSignIn)
 	site.HandleOwn("GET /again", a.again)
+	site.HandleOwn("GET /again/sign-in", a.oldSignIn)
+	site.HandleOwn("POST /again/sign-in", a.signInAgain)
 	site.HandleOwn("POST /again", a.proveAgain)
 	site.HandleOwn("POST /again/passkey", a.proveAgainByPasskey)
 	site.HandleOwn("POST /again/challenge", a.askAgain)
@@ -96,6 +98,7 @@ type form struct {
 	Name  string
 	Wrong map[string]string // by field
 	Error string            // of the whole form
+	Old   bool              // the form asks for the present password
 	ways
 }
 
@@ -213,12 +216,26 @@ func (a *account) prove(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 }
 
 func (a *account) signOut(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.leave(w, r, v, "/sign-in")
+}
+
+// leave signs the browser out, and leads to a page.
+func (a *account) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit, to string) error {
 	if err := a.App.People.Leave(r.Context(), v.From(r), a.Token(r)); err != nil {
 		return err
 	}
 	a.SignedOut(w)
-	a.Go(w, r, a.At("/sign-in"))
+	a.Go(w, r, a.At(to))
 	return nil
+}
+
+// oldSignIn asks a user who has no second factor to sign in again.
+func (a *account) oldSignIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.room.Show(w, r, v, "oldsignin", form{Next: r.FormValue("next")})
+}
+
+func (a *account) signInAgain(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return a.leave(w, r, v, "/sign-in"+a.Carry(r))
 }
 
 func (a *account) forgot(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {

@@ -22,14 +22,14 @@ func (a *account) toCompany(w http.ResponseWriter, r *http.Request, _ *frame.Vis
 	if err != nil {
 		return a.companyFailed(w, r, err, r.FormValue("next"))
 	}
-	a.keep(w, companyCookie, sealed, int(users.CompanyLife.Seconds()), http.SameSiteLaxMode)
+	a.Keep(w, companyCookie, sealed, int(users.CompanyLife.Seconds()), http.SameSiteLaxMode)
 	a.Go(w, r, address)
 	return nil
 }
 
 // fromCompany is where the identity provider sends the browser back to.
 func (a *account) fromCompany(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	sealed := a.kept(w, r, companyCookie, http.SameSiteLaxMode)
+	sealed := a.Kept(w, r, companyCookie, http.SameSiteLaxMode)
 	var (
 		e    users.Entered
 		next string

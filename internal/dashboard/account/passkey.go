@@ -28,38 +28,12 @@ func (a *account) passkeyForm(kind, action, challenge string) passkeyForm {
 // challengeCookie is the name of the cookie of a challenge.
 const challengeCookie = "passkey"
 
-// keep puts a secret of a few minutes into the browser; "" removes it. No script reads it.
-func (a *account) keep(w http.ResponseWriter, name, value string, seconds int, site http.SameSite) {
-	if value == "" {
-		seconds = -1
-	}
-	http.SetCookie(w, &http.Cookie{Name: a.cookieName(name), Value: value, Path: "/", MaxAge: seconds, Secure: a.Secure(), HttpOnly: true, SameSite: site})
-}
-
-// cookieName is the name of a cookie. On https no other site of the domain can set it.
-func (a *account) cookieName(name string) string {
-	if a.Secure() {
-		return "__Host-cascada-" + name
-	}
-	return "cascada_" + name
-}
-
-// kept is what keep put into the browser. It is removed: it is used once.
-func (a *account) kept(w http.ResponseWriter, r *http.Request, name string, site http.SameSite) string {
-	c, err := r.Cookie(a.cookieName(name))
-	if err != nil {
-		return ""
-	}
-	a.keep(w, name, "", 0, site)
-	return c.Value
-}
-
 // ask sends a challenge: its options to the script, and the rest into the cookie.
 func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error {
 	if err != nil {
 		return err
 	}
-	a.keep(w, challengeCookie, c.Sealed, int(people.ChallengeLife.Seconds()), http.SameSiteStrictMode)
+	a.Keep(w, challengeCookie, c.Sealed, int(people.ChallengeLife.Seconds()), http.SameSiteStrictMode)
 	text, err := json.Marshal(c.Options)
 	if err != nil {
 		return err
@@ -72,7 +46,7 @@ func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error
 
 // answered is the cookie of a challenge.
 func (a *account) answered(w http.ResponseWriter, r *http.Request) string {
-	return a.kept(w, r, challengeCookie, http.SameSiteStrictMode)
+	return a.Kept(w, r, challengeCookie, http.SameSiteStrictMode)
 }
 
 func (a *account) askAny(w http.ResponseWriter, _ *http.Request, _ *frame.Visit) error {
@@ -162,6 +136,7 @@ func (a *account) newPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 }
 
 func (a *account) showPasskey(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, f form) error {
+	f.Old = asksOld(v.User)
 	f.Passkey = a.passkeyForm("add", "/profile/passkeys", "/profile/passkeys/challenge")
 	return a.room.ShowStatus(w, r, v, status, "passkey", f)
 }
@@ -179,10 +154,14 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if !a.freshFor(w, r, v, passkeyPage) {
 		return nil
 	}
-	name, sealed := r.FormValue("name"), a.answered(w, r)
-	codes, err := a.App.Passkeys.Add(r.Context(), v.From(r), v.SignIn, sealed, name, r.FormValue("answer"))
+	n := users.NewPasskey{Name: r.FormValue("name"), Sealed: a.answered(w, r), Answer: r.FormValue("answer"), Password: r.FormValue("old")}
+	var codes []string
+	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
+		codes, err = a.App.Passkeys.Add(ctx, v.From(r), v.SignIn, n)
+		return err
+	})
 	if shown, ok := errors.AsType[*problem.Error](err); ok {
-		f := form{Name: name, Wrong: frame.FieldErrors(err)}
+		f := form{Name: n.Name, Wrong: frame.FieldErrors(err)}
 		if f.Wrong == nil {
 			f.Error = frame.Sentence(shown.Message)
 		}
@@ -194,7 +173,7 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if codes != nil {
 		return a.showCodes(w, r, v, codes)
 	}
-	frame.Flash(w, "passkey_added")
+	a.Flash(w, "passkey_added")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -206,7 +185,7 @@ func (a *account) dropPasskey(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err := a.App.Passkeys.Drop(r.Context(), v.From(r), v.User.ID, r.FormValue("id")); err != nil {
 		return err
 	}
-	frame.Flash(w, "passkey_removed")
+	a.Flash(w, "passkey_removed")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -53,7 +54,7 @@ func (a *account) introduce(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if err := a.App.People.Introduce(r.Context(), v.User.ID, name, language); err != nil {
 		return a.wrongProfile(w, r, v, err, name)
 	}
-	frame.Flash(w, "saved")
+	a.Flash(w, "saved")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -68,7 +69,7 @@ func (a *account) password(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return a.wrongProfile(w, r, v, err, v.User.Name)
 	}
-	frame.Flash(w, "password_saved")
+	a.Flash(w, "password_saved")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -99,7 +100,7 @@ func (a *account) showApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	return a.room.ShowStatus(w, r, v, status, "app", appView{form{Wrong: wrong}, secret, drawn(code)})
+	return a.room.ShowStatus(w, r, v, status, "app", appView{form{Wrong: wrong, Old: asksOld(v.User)}, secret, drawn(code)})
 }
 
 // drawn is a QR code as SVG. The quiet zone is four modules wide.
@@ -121,14 +122,14 @@ func (a *account) addApp(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if !a.freshFor(w, r, v, appPage) { // whoever has a passkey must show it first
 		return nil
 	}
-	secret := r.FormValue("secret")
+	n := users.NewApp{Secret: r.FormValue("secret"), Code: r.FormValue("code"), Password: r.FormValue("old")}
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
-		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.SignIn, secret, r.FormValue("code"))
+		codes, err = a.App.Factors.AddTOTP(ctx, v.From(r), v.SignIn, n)
 		return err
 	})
 	if wrong := frame.FieldErrors(err); wrong != nil {
-		return a.showApp(w, r, v, http.StatusBadRequest, secret, wrong)
+		return a.showApp(w, r, v, http.StatusBadRequest, n.Secret, wrong)
 	}
 	if err != nil {
 		return err
@@ -141,14 +142,18 @@ func (a *account) showCodes(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return a.room.Show(w, r, v, "codes", strings.Join(codes, "\n"))
 }
 
-// fresh reports whether the user may change second factors now: who has one must have given it just now.
+// asksOld reports whether a form for a second factor asks for the password: it does for the first one.
+func asksOld(u people.User) bool { return !u.HasFactor() && u.Password != "" }
+
+// fresh reports whether the user may change credentials or end sign-ins now: see Site.Confirmed.
 func (a *account) fresh(w http.ResponseWriter, r *http.Request, v *frame.Visit) bool {
-	return a.freshFor(w, r, v, "/profile")
+	return a.Confirmed(w, r, v, frame.Base+"/profile")
 }
 
-// freshFor is fresh, and leads to another page once the factor is given.
+// freshFor is fresh for a second factor that is added, and leads to its page. The form of the first one asks for the
+// password instead.
 func (a *account) freshFor(w http.ResponseWriter, r *http.Request, v *frame.Visit, next string) bool {
-	return a.Confirmed(w, r, v, frame.Base+next)
+	return asksOld(v.User) || a.Confirmed(w, r, v, frame.Base+next)
 }
 
 func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -158,7 +163,7 @@ func (a *account) dropApp(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err := a.App.Factors.DropTOTP(r.Context(), v.From(r), v.User.ID); err != nil {
 		return err
 	}
-	frame.Flash(w, "app_removed")
+	a.Flash(w, "app_removed")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }
@@ -175,10 +180,13 @@ func (a *account) recovery(w http.ResponseWriter, r *http.Request, v *frame.Visi
 }
 
 func (a *account) endSignIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !a.fresh(w, r, v) {
+		return nil
+	}
 	if err := a.App.People.EndSignIns(r.Context(), v.From(r).User(v.User.ID), v.User.ID, r.FormValue("id"), v.SignIn.ID); err != nil {
 		return err
 	}
-	frame.Flash(w, "sign_in_ended")
+	a.Flash(w, "sign_in_ended")
 	a.Go(w, r, a.At("/profile"))
 	return nil
 }

@@ -28,7 +28,10 @@ func (a *analytics) days(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if err != nil {
 		return err
 	}
-	file := frame.NewCSV(w, "days-"+out.On.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
+	file, err := a.NewCSV(w, r, v, "days-"+out.On.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
+	if err != nil {
+		return err
+	}
 	for _, d := range out.Analysis.Days {
 		if err := file.Row(append([]any{d.At.Format(time.DateOnly)}, cells(out, d.Outcomes)...)...); err != nil {
 			return err
@@ -46,7 +49,10 @@ func (a *analytics) parts(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	for _, head := range a.heads(v) {
 		heads = append(heads, head+" ("+strings.ToLower(a.room.Text(v, "before"))+")")
 	}
-	file := frame.NewCSV(w, string(out.By)+"-"+out.On.From.Format(time.DateOnly), heads...)
+	file, err := a.NewCSV(w, r, v, string(out.By)+"-"+out.On.From.Format(time.DateOnly), heads...)
+	if err != nil {
+		return err
+	}
 	for _, p := range out.Parts {
 		if err := file.Row(append(append([]any{p.Name}, cells(out, p.Now)...), cells(out, p.Before)...)...); err != nil {
 			return err
@@ -60,7 +66,10 @@ func (a *analytics) checkoutsFile(w http.ResponseWriter, r *http.Request, v *fra
 	if err != nil {
 		return err
 	}
-	file := frame.NewCSV(w, "checkouts-"+out.On.From.Format(time.DateOnly), a.room.Text(v, "step"), a.room.Text(v, "checkouts"), a.room.Text(v, "before"))
+	file, err := a.NewCSV(w, r, v, "checkouts-"+out.On.From.Format(time.DateOnly), a.room.Text(v, "step"), a.room.Text(v, "checkouts"), a.room.Text(v, "before"))
+	if err != nil {
+		return err
+	}
 	for _, s := range out.Steps {
 		if err := file.Row(a.room.Text(v, "step_"+string(s.Step)), s.Now, s.Before); err != nil {
 			return err
@@ -78,7 +87,10 @@ func (a *analytics) waitsFile(w http.ResponseWriter, r *http.Request, v *frame.V
 	for _, c := range totals.WaitClasses() {
 		heads = append(heads, a.room.Text(v, "class_"+c.Name))
 	}
-	file := frame.NewCSV(w, "waits-"+out.On.From.Format(time.DateOnly), heads...)
+	file, err := a.NewCSV(w, r, v, "waits-"+out.On.From.Format(time.DateOnly), heads...)
+	if err != nil {
+		return err
+	}
 	for _, m := range out.Methods {
 		row := []any{m.Method, m.Paid}
 		for _, n := range m.Classes {

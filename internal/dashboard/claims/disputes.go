@@ -83,7 +83,10 @@ func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	say := func(key string) string { return c.room.Text(v, key) }
-	file := frame.NewCSV(w, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"))
+	file, err := c.NewCSV(w, r, v, "disputes", say("dispute"), say("created"), say("state"), say("deadline"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("fee"), say("reason"), say("network_code"), say("ended"))
+	if err != nil {
+		return err
+	}
 	for after, begun := "", false; ; begun = true {
 		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, filePage)
 		if err != nil {
@@ -221,7 +224,7 @@ func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if _, err := c.App.Claims.AcceptClaim(r.Context(), v.Scope, view.ID, v.Actor()); err != nil {
 		return err
 	}
-	frame.Flash(w, "accepted")
+	c.Flash(w, "accepted")
 	return c.lead(w, r, v, "/disputes/"+view.ID)
 }
 

@@ -89,9 +89,9 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	}
 	if missing := c.missing(v, view, files); missing != "" {
-		frame.Flash(w, "answered_missing", "missing", missing)
+		c.Flash(w, "answered_missing", "missing", missing)
 	} else {
-		frame.Flash(w, "answered")
+		c.Flash(w, "answered")
 	}
 	return c.lead(w, r, v, "/disputes/"+view.ID)
 }

@@ -78,7 +78,10 @@ func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	f := refundFilter(r)
 	f.After, f.Limit = "", filePage
 	say := func(key string) string { return c.room.Text(v, key) }
-	file := frame.NewCSV(w, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
+	file, err := c.NewCSV(w, r, v, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
+	if err != nil {
+		return err
+	}
 	for begun := false; ; begun = true {
 		list, _, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
 		shown, other := c.rowsOf(r, v, list)

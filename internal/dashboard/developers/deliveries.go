@@ -75,7 +75,10 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 	if err != nil {
 		return err
 	}
-	file := frame.NewCSV(w, "deliveries", "delivery", "event", "type", "status", "tries", "created", "last_try", "http_status", "error", "ms")
+	file, err := d.NewCSV(w, r, v, "deliveries", "delivery", "event", "type", "status", "tries", "created", "last_try", "http_status", "error", "ms")
+	if err != nil {
+		return err
+	}
 	for n := 0; n < mostRows; {
 		log, err := d.App.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
 		if err != nil {

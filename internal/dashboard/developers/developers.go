@@ -147,7 +147,7 @@ func (d *developers) ask(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 
 // done shows a message on another page of the shop.
 func (d *developers) done(w http.ResponseWriter, r *http.Request, v *frame.Visit, path, flash string) error {
-	frame.Flash(w, flash)
+	d.Flash(w, flash)
 	d.Go(w, r, d.here(v, path))
 	return nil
 }

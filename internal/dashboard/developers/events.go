@@ -133,7 +133,10 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 	if err != nil {
 		return err
 	}
-	file := frame.NewCSV(w, "events", "event", "type", "object", "at")
+	file, err := d.NewCSV(w, r, v, "events", "event", "type", "object", "at")
+	if err != nil {
+		return err
+	}
 	for n := 0; n < mostRows; {
 		list, err := d.App.Events.Page(r.Context(), v.Scope, f)
 		if err != nil {

@@ -92,7 +92,10 @@ func (d *developers) requestsFile(w http.ResponseWriter, r *http.Request, v *fra
 		return err
 	}
 	f.Limit, f.After = requests.Kept, ""
-	file := frame.NewCSV(w, "requests", "request", "at", "method", "route", "object", "status", "error", "ms", "key")
+	file, err := d.NewCSV(w, r, v, "requests", "request", "at", "method", "route", "object", "status", "error", "ms", "key")
+	if err != nil {
+		return err
+	}
 	list, _ := d.App.Requests.List(v.Scope, f)
 	for _, e := range list {
 		if err := file.Row(e.ID, e.At, e.Method, e.Route, e.Object, e.Status, e.Code, e.Took.Milliseconds(), e.Preview); err != nil {

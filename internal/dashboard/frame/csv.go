@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"context"
 	"encoding/csv"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -29,8 +31,24 @@ type CSV struct {
 	n      int
 }
 
-// NewCSV returns a file with a name, without its ending, and the heads of its columns.
-func NewCSV(w http.ResponseWriter, name string, header ...string) *CSV {
+// mostFiles is how many files a node writes at a time. A user, and a merchant, has half of what the others leave.
+const mostFiles = 16
+
+// NewCSV returns a file with a name, without its ending, and the heads of its columns. It counts as one of the user's and
+// the merchant's until the request ends.
+//
+// Errors: rate_limited if too many are being written.
+func (s *Site) NewCSV(w http.ResponseWriter, r *http.Request, v *Visit, name string, header ...string) (*CSV, error) {
+	leave, ok := s.files.Enter("user "+v.User.ID, "merchant "+v.Merchant.ID)
+	if !ok {
+		w.Header().Set("Retry-After", retrySoon)
+		return nil, problem.New(problem.RateLimited, "too many files are being read at once: read one to its end before you ask for the next")
+	}
+	context.AfterFunc(r.Context(), leave)
+	return newCSV(w, name, header), nil
+}
+
+func newCSV(w http.ResponseWriter, name string, header []string) *CSV {
 	return &CSV{w: w, rows: csv.NewWriter(w), name: name, header: header}
 }
 

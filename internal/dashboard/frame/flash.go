@@ -10,7 +10,7 @@ import (
 
 // flashCookie is the cookie of a message for the next page.
 const (
-	flashCookie  = "cascada_flash"
+	flashCookie  = "flash"
 	flashSeconds = 60
 	flashLimit   = 2048 // bytes
 )
@@ -24,7 +24,7 @@ type flash struct {
 
 // Flash shows a message on the next page, once: {{T key args…}}. Call it before a redirect. Args are pairs
 // of names and values; who shows the page escapes them.
-func Flash(w http.ResponseWriter, key string, args ...any) {
+func (f *Frame) Flash(w http.ResponseWriter, key string, args ...any) {
 	m := flash{Key: key}
 	for _, arg := range args {
 		m.Args = append(m.Args, fmt.Sprint(arg))
@@ -33,19 +33,16 @@ func Flash(w http.ResponseWriter, key string, args ...any) {
 	if err != nil || len(text) > flashLimit { // a message that is too long is not worth an error
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: flashCookie, Value: base64.RawURLEncoding.EncodeToString(text), Path: "/", MaxAge: flashSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
+	f.Keep(w, flashCookie, base64.RawURLEncoding.EncodeToString(text), flashSeconds, http.SameSiteLaxMode)
 }
 
 // flash takes the message for this page, if there is one.
 func (r *Room) flash(w http.ResponseWriter, req *http.Request) *flash {
-	c, err := req.Cookie(flashCookie)
-	if err != nil || len(c.Value) > 2*flashLimit {
+	kept := r.frame.Kept(w, req, flashCookie, http.SameSiteLaxMode)
+	if kept == "" || len(kept) > 2*flashLimit {
 		return nil
 	}
-	http.SetCookie(w, &http.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	text, err := base64.RawURLEncoding.DecodeString(c.Value)
+	text, err := base64.RawURLEncoding.DecodeString(kept)
 	if err != nil {
 		return nil
 	}

@@ -87,7 +87,7 @@ func TestLinksKeepTheFilters(t *testing.T) {
 
 func TestCSVRunsNowhere(t *testing.T) {
 	w := httptest.NewRecorder()
-	file := NewCSV(w, "payments 2026/11", "id", "=head")
+	file := newCSV(w, "payments 2026/11", []string{"id", "=head"})
 	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
 		if err := file.Row("TXN-1", cell); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestCSVRunsNowhere(t *testing.T) {
 		t.Errorf("the file's name is %q", got)
 	}
 	empty := httptest.NewRecorder()
-	if err := NewCSV(empty, "x", "id").End(); err != nil || empty.Body.String() != "\ufeffid\n" {
+	if err := newCSV(empty, "x", []string{"id"}).End(); err != nil || empty.Body.String() != "\ufeffid\n" {
 		t.Errorf("without rows: %v %q", err, empty.Body)
 	}
 }

@@ -39,6 +39,7 @@ type Frame struct {
 	build   string // changes with any asset: a page of another build is loaded whole
 	own     *Room  // the frame's own pages
 	sayings *sayings
+	secure  bool // the public URL is https; NewSite sets it
 	items   []item
 	console []item
 }

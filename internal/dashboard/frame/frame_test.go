@@ -210,9 +210,9 @@ func TestProblemsSayWhatToDoAndNoMore(t *testing.T) {
 }
 
 func TestFlashIsShownOnce(t *testing.T) {
-	_, r := start(t)
+	f, r := start(t)
 	set := httptest.NewRecorder()
-	Flash(set, "g_saved", "id", "<TXN-1>")
+	f.Flash(set, "g_saved", "id", "<TXN-1>")
 	cookie := set.Result().Cookies()[0]
 	if !cookie.HttpOnly || cookie.MaxAge > 120 {
 		t.Errorf("the cookie is %v", cookie)
@@ -225,7 +225,7 @@ func TestFlashIsShownOnce(t *testing.T) {
 		t.Errorf("it stays: %v", again)
 	}
 	for _, value := range []string{"x", "e30", "bm90IGpzb24", strings.Repeat("A", 9000)} {
-		if w := shownPage(t, r, visit("payments", true, "pt"), "list", "/", "Cookie", flashCookie+"="+value); strings.Contains(w.Body.String(), `notice good`) {
+		if w := shownPage(t, r, visit("payments", true, "pt"), "list", "/", "Cookie", f.cookieName(flashCookie)+"="+value); strings.Contains(w.Body.String(), `notice good`) {
 			t.Errorf("%.20q is shown", value)
 		}
 	}

@@ -60,7 +60,7 @@ func gallery(t *testing.T) *http.ServeMux {
 		_, _ = fmt.Fprint(w, "<p id=\"more\">There is more</p>")
 	})
 	mux.HandleFunc("POST /dashboard/", func(w http.ResponseWriter, req *http.Request) {
-		Flash(w, "g_saved", "id", "TXN-1")
+		f.Flash(w, "g_saved", "id", "TXN-1")
 		http.Redirect(w, req, "/dashboard/shp_1/sandbox", http.StatusSeeOther)
 	})
 	mux.HandleFunc("GET /console", func(w http.ResponseWriter, req *http.Request) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -43,6 +44,7 @@ type Route struct {
 	Method, Path string // of the shop's pages: the path below the shop and environment
 	Kind         Kind
 	Right        tenant.Right // that pages of a shop require
+	Afresh       bool         // of the console: it asks for a second factor from the last ten minutes
 }
 
 // Gate limits requests. It is the one of the API.
@@ -57,7 +59,6 @@ type Site struct {
 	App    *app.App
 	gate   Gate
 	log    *slog.Logger
-	secure bool // the public URL is https
 	root   string
 	shops  *http.ServeMux // pages of a shop
 	rest   *http.ServeMux
@@ -67,7 +68,11 @@ type Site struct {
 	serving context.Context // ends with End
 	end     context.CancelFunc
 	streams streams
+	files   *limit.Places // that are being written, by user and merchant
 }
+
+// retrySoon is what Retry-After says where a place is free again in seconds.
+const retrySoon = "5"
 
 // NewSite returns a site without pages. base is the service's public URL.
 func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*Site, error) {
@@ -76,13 +81,14 @@ func NewSite(f *Frame, a *app.App, gate Gate, log *slog.Logger, base string) (*S
 		return nil, err
 	}
 	s := &Site{
-		Frame: f, App: a, gate: gate, log: log, secure: public.Scheme == "https", root: strings.TrimSuffix(public.Path, "/"),
-		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		Frame: f, App: a, gate: gate, log: log, root: strings.TrimSuffix(public.Path, "/"),
+		shops: http.NewServeMux(), rest: http.NewServeMux(), cross: http.NewCrossOriginProtection(), files: limit.NewPlaces(mostFiles),
 	}
 	if err := s.cross.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil { // a proxy may change the Host header
 		return nil, err
 	}
 	s.serving, s.end = context.WithCancel(context.Background())
+	f.secure = public.Scheme == "https"
 	f.Assets(s.rest)
 	return s, nil
 }
@@ -99,6 +105,7 @@ type Serving func(*serving)
 type serving struct {
 	body   int64         // the most bytes of a request's body
 	within time.Duration // how long it may take to arrive; 0: as the server has it
+	asks   asks
 }
 
 // Files lets an action take a body of so many bytes, which may take a while to arrive.
@@ -106,11 +113,19 @@ func Files(body int64, within time.Duration) Serving {
 	return func(s *serving) { s.body, s.within = body, within }
 }
 
+func limitsOf(how []Serving) serving {
+	limits := serving{body: maxForm}
+	for _, change := range how {
+		change(&limits)
+	}
+	return limits
+}
+
 // Handle registers a page or an action of a shop. pattern is such as "GET /payments/{id}": it stands below the
 // shop and the environment. Every user with the right at the shop's merchant may open it.
 func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, OfShop, right})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: OfShop, Right: right})
 	below := path
 	if below == "/" {
 		below = ""
@@ -129,32 +144,39 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 // HandleOwn registers a page of what is the user's own, such as "GET /profile".
 func (s *Site) HandleOwn(pattern string, h Handler) { s.handle(pattern, Own, h) }
 
-// HandleOperator registers a page of the operator's console: "GET /console/accounts".
+// HandleOperator registers a page or an action of the operator's console: "GET /console/accounts". An action asks for a
+// second factor from the last ten minutes, unless it is Calm: it may move money, or show or change what does.
 func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
+	method, path, _ := strings.Cut(pattern, " ")
+	afresh := limitsOf(how).asks.afresh(method)
 	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if !v.User.Operator { // it is not told that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
 		}
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
-			Flash(w, "operator_factor")
+			s.Flash(w, "operator_factor")
 			s.Go(w, r, s.At("/profile/app"))
 			return nil
 		}
 		v.Path = strings.Trim(strings.TrimPrefix(r.URL.Path, Base+"/console"), "/")
+		if afresh && v.User.HasFactor() && !s.Fresh(w, r, v, s.formOf(r, path)) {
+			return nil
+		}
 		return h(w, r, v)
 	}, how...)
+	s.routes[len(s.routes)-1].Afresh = afresh
 }
 
 func (s *Site) handle(pattern string, kind Kind, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, kind, ""})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: kind})
 	s.rest.Handle(method+" "+Base+strings.TrimSuffix(path, "/"), s.page(h, how...))
 }
 
 // HandleOpen registers a page for everybody, such as the sign-in. v has no user.
 func (s *Site) HandleOpen(pattern string, h Handler) {
 	method, path, _ := strings.Cut(pattern, " ")
-	s.routes = append(s.routes, Route{method, path, Open, ""})
+	s.routes = append(s.routes, Route{Method: method, Path: path, Kind: Open})
 	s.rest.Handle(method+" "+Base+path, s.guard(func(w http.ResponseWriter, r *http.Request) error {
 		return h(w, r, s.stranger(r))
 	}))
@@ -267,10 +289,7 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 
 // guard sets the headers of every page, refuses what other sites' pages post, and shows errors as pages.
 func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how ...Serving) http.Handler {
-	limits := serving{body: maxForm}
-	for _, change := range how {
-		change(&limits)
-	}
+	limits := limitsOf(how)
 	return web.Recover(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.cross.Check(r); err != nil {
 			s.Problem(w, r, nil, problem.New(problem.Forbidden, "this form was sent from another site: open the page here and send it again"))
@@ -315,17 +334,9 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 	}).ServeHTTP(w, r)
 }
 
-// cookie is the name of the cookie with the token of a sign-in. On https no other site of the domain can set it.
-func (s *Site) cookie() string {
-	if s.secure {
-		return "__Host-cascada"
-	}
-	return "cascada"
-}
-
 // Token is the token of the browser's sign-in, "" for none.
 func (s *Site) Token(r *http.Request) string {
-	c, err := r.Cookie(s.cookie())
+	c, err := r.Cookie(s.cookieName(""))
 	if err != nil {
 		return ""
 	}
@@ -334,23 +345,20 @@ func (s *Site) Token(r *http.Request) string {
 
 // SignedIn keeps a sign-in's token in the browser.
 func (s *Site) SignedIn(w http.ResponseWriter, e users.Entered) {
-	s.set(w, e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()))
+	s.Keep(w, "", e.Token, int(e.SignIn.EndsAt.Sub(s.App.Now()).Seconds()), http.SameSiteLaxMode)
 }
 
 // SignedOut removes the token.
-func (s *Site) SignedOut(w http.ResponseWriter) { s.set(w, "", -1) }
-
-func (s *Site) set(w http.ResponseWriter, token string, age int) {
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookie(), Value: token, Path: "/", MaxAge: age, Secure: s.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	})
-}
+func (s *Site) SignedOut(w http.ResponseWriter) { s.Keep(w, "", "", 0, http.SameSiteLaxMode) }
 
 // Try makes an attempt to sign in. Failures are counted by address and by who, as those of keys are.
 //
 // Errors: the attempt's, rate_limited.
 func (s *Site) Try(w http.ResponseWriter, r *http.Request, who string, attempt func(context.Context) error) error {
 	err := s.gate.Try(w.Header(), r, "dashboard "+who, func() error { return attempt(r.Context()) })
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.RateLimited && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", retrySoon)
+	}
 	if err != nil { // it is counted with those of the API
 		s.App.Access.CredentialRefused(r.Context(), base.Principal{Address: s.gate.Peer(r)}, err)
 	}

@@ -130,7 +130,10 @@ func (m *room) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	say := m.say(v)
-	file := frame.NewCSV(w, "balance", say("movement"), say("date"), say("what"), say("part"), say("change_usd"), say("after_usd"), say("payment"), say("claim"), say("settlement"), say("withdrawal"))
+	file, err := m.NewCSV(w, r, v, "balance", say("movement"), say("date"), say("what"), say("part"), say("change_usd"), say("after_usd"), say("payment"), say("claim"), say("settlement"), say("withdrawal"))
+	if err != nil {
+		return err
+	}
 	begun := false
 	err = m.App.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
 		begun = true

@@ -55,8 +55,11 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 	f.Page = pay.Page{Limit: filePage}
 	say := m.say(v)
-	file := frame.NewCSV(w, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
+	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("closed_at"), say("paid_at"))
+	if err != nil {
+		return err
+	}
 	for begun := false; ; begun = true {
 		list, _, err := m.App.Settlements.List(r.Context(), v.Scope, f)
 		if err != nil {

@@ -90,7 +90,7 @@ func (m *room) removeWallet(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	if err := m.App.Wallets.Delete(r.Context(), v.Principal, v.Scope, r.PathValue("id")); err != nil {
 		return err
 	}
-	frame.Flash(w, "wallet_removed")
+	m.Flash(w, "wallet_removed")
 	return m.lead(w, r, v, "/wallets")
 }
 
@@ -191,7 +191,7 @@ func (m *room) addWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 		return m.ShowStatus(w, r, v, http.StatusConflict, "newwallet", f)
 	}
-	frame.Flash(w, "wallet_added")
+	m.Flash(w, "wallet_added")
 	return m.lead(w, r, v, "/wallets/"+added.ID)
 }
 

@@ -115,7 +115,10 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 	f.Page = pay.Page{Limit: filePage}
 	say := m.say(v)
-	file := frame.NewCSV(w, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("failed_at"), say("why"))
+	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("failed_at"), say("why"))
+	if err != nil {
+		return err
+	}
 	for begun := false; ; begun = true {
 		list, _, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
 		if err != nil {
@@ -235,7 +238,7 @@ func (m *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 			if again {
 				told = "withdrawn_before"
 			}
-			frame.Flash(w, told)
+			m.Flash(w, told)
 			return m.lead(w, r, v, "/withdrawals/"+made.ID)
 		}
 		if f.Wrong, f.Error, err = m.wrong(v, err); err != nil {
@@ -321,6 +324,6 @@ func (m *room) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "withdrawal_was_canceled")
+	m.Flash(w, "withdrawal_was_canceled")
 	return m.lead(w, r, v, "/withdrawals/"+one.ID)
 }

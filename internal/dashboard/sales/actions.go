@@ -92,7 +92,7 @@ func (s *sales) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if again {
 		told = "refund_before"
 	}
-	frame.Flash(w, told, "amount", plain(v.Language(), done.Local)+" "+string(done.Local.Currency))
+	s.Flash(w, told, "amount", plain(v.Language(), done.Local)+" "+string(done.Local.Currency))
 	s.back(w, r, v, page.ID)
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *sales) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "canceled")
+	s.Flash(w, "canceled")
 	s.back(w, r, v, p.ID)
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *sales) simulate(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "simulated")
+	s.Flash(w, "simulated")
 	s.back(w, r, v, p.ID)
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *sales) makeTest(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 		return s.room.ShowStatus(w, r, v, status, "test", s.newView(v, f))
 	}
-	frame.Flash(w, "test_made")
+	s.Flash(w, "test_made")
 	s.back(w, r, v, p.ID)
 	return nil
 }

@@ -14,11 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-const (
-	rowsShown = 50
-	// mostExports is how many files a node writes at a time.
-	mostExports = 8
-)
+const rowsShown = 50
 
 // listView is the list of payments.
 type listView struct {
@@ -131,16 +127,14 @@ func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	if s.exports.Add(1) > mostExports {
-		s.exports.Add(-1)
-		return problem.New(problem.RateLimited, "too many files are being written: try again in a moment")
+	file, err := s.file(w, r, v)
+	if err != nil {
+		return err
 	}
-	defer s.exports.Add(-1)
 	page, err := s.App.Payments.ListFrom(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
 	}
-	file := s.file(w, v)
 	for err == nil {
 		for _, p := range page {
 			if err = file.Row(s.cells(v, p)...); err != nil {
@@ -163,7 +157,7 @@ func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 // file begins a file of payments.
-func (s *sales) file(w http.ResponseWriter, v *frame.Visit) *frame.CSV {
+func (s *sales) file(w http.ResponseWriter, r *http.Request, v *frame.Visit) (*frame.CSV, error) {
 	var heads []string
 	for _, key := range []string{
 		"payment", "status", "amount", "currency", "paid_amount", "paid_currency", "worth", "refunded_amount", "fees", "method", "country", "customer_email",
@@ -171,7 +165,7 @@ func (s *sales) file(w http.ResponseWriter, v *frame.Visit) *frame.CSV {
 	} {
 		heads = append(heads, s.room.Text(v, "col_"+key))
 	}
-	return frame.NewCSV(w, "payments-"+string(v.Environment())+"-"+s.App.TimeOf(v.Scope).UTC().Format(time.DateOnly), heads...)
+	return s.NewCSV(w, r, v, "payments-"+string(v.Environment())+"-"+s.App.TimeOf(v.Scope).UTC().Format(time.DateOnly), heads...)
 }
 
 func (s *sales) cells(v *frame.Visit, p pay.Payment) []any {

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -19,8 +18,7 @@ var files embed.FS
 
 type sales struct {
 	*frame.Site
-	room    *frame.Room
-	exports atomic.Int64 // files that are being written
+	room *frame.Room
 }
 
 // Register adds the pages to a site.

@@ -87,7 +87,10 @@ func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		return err
 	}
 	t := func(key string) string { return a.room.Text(v, key) }
-	file := frame.NewCSV(w, "audit-"+v.Merchant.ID+"-"+string(v.Environment()), t("when"), t("actor_kind"), t("actor"), "id", t("act"), t("what"), t("details"), t("object"), t("address"), t("request"), t("environment"))
+	file, err := a.NewCSV(w, r, v, "audit-"+v.Merchant.ID+"-"+string(v.Environment()), t("when"), t("actor_kind"), t("actor"), "id", t("act"), t("what"), t("details"), t("object"), t("address"), t("request"), t("environment"))
+	if err != nil {
+		return err
+	}
 	sent := false
 	stop := func(err error) error {
 		if sent { // the browser sees that the file is not whole

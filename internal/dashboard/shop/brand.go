@@ -109,7 +109,7 @@ func (a *room) rebrand(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		view.Wrong = wrong
 		return a.room.ShowStatus(w, r, v, status, "brand", view)
 	}
-	frame.Flash(w, "brand_saved")
+	a.Flash(w, "brand_saved")
 	a.to(w, r, v, "/shop/brand")
 	return nil
 }

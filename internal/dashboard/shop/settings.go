@@ -47,7 +47,7 @@ func (a *room) saved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 		typed.Wrong = wrong
 		return a.room.ShowStatus(w, r, v, status, "settings", typed)
 	}
-	frame.Flash(w, "settings_saved")
+	a.Flash(w, "settings_saved")
 	a.to(w, r, v, "/shop")
 	return nil
 }
@@ -88,7 +88,7 @@ func (a *room) openShop(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "shop_opened")
+	a.Flash(w, "shop_opened")
 	a.Go(w, r, a.At("/"+shop.ID+"/sandbox/keys")) // it has no keys yet
 	return nil
 }

@@ -47,6 +47,7 @@ func Register(preview Preview) func(*frame.Site) error {
 		site.Handle("POST /team/members/{user}", tenant.RightTeam, a.setRole)
 		site.Handle("GET /team/members/{user}/remove", tenant.RightTeam, a.askRemove)
 		site.Handle("POST /team/members/{user}/remove", tenant.RightTeam, a.remove)
+		site.Handle("GET /team/members/{user}/keys", tenant.RightTeam, a.madeKeys)
 		site.Handle("GET /audit", tenant.RightTeam, a.audit)
 		site.Handle("GET /audit.csv", tenant.RightTeam, a.auditFile)
 		site.Handle("GET /shop", tenant.RightRead, a.settings)

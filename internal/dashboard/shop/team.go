@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -122,7 +123,7 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		return a.room.ShowStatus(w, r, v, status, "invite", view)
 	}
 	if told.Mailed {
-		frame.Flash(w, "invited_mailed", "email", told.Link.Email)
+		a.Flash(w, "invited_mailed", "email", told.Link.Email)
 		a.to(w, r, v, "/team")
 		return nil
 	}
@@ -170,7 +171,7 @@ func (a *room) withdraw(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if err := a.App.Links.Withdraw(r.Context(), v.Actor(), v.Role, v.Merchant.ID, r.PathValue("id")); err != nil {
 		return err
 	}
-	frame.Flash(w, "withdrawn")
+	a.Flash(w, "withdrawn")
 	a.to(w, r, v, "/team")
 	return nil
 }
@@ -202,7 +203,7 @@ func (a *room) setRole(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		}
 		return a.room.ShowStatus(w, r, v, status, "member", roleView{Member: m, Role: string(wanted), Roles: a.choices(v, m.Role), Wrong: wrong})
 	}
-	frame.Flash(w, "role_changed", "name", m.Name, "role", a.room.Text(v, "role_"+string(wanted)))
+	a.Flash(w, "role_changed", "name", m.Name, "role", a.room.Text(v, "role_"+string(wanted)))
 	if m.You && !wanted.May(tenant.RightTeam, v.Live) {
 		a.to(w, r, v, "")
 		return nil
@@ -247,7 +248,44 @@ func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		a.Go(w, r, a.At(""))
 		return nil
 	}
-	frame.Flash(w, "removed", "name", m.Name)
+	a.Flash(w, "removed", "name", m.Name)
+	left, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, m.ID)
+	if err != nil { // the member is removed; what is left can be read on the page of keys
+		left = nil
+	}
+	if len(left) > 0 {
+		a.to(w, r, v, "/team/members/"+m.ID+"/keys")
+		return nil
+	}
 	a.to(w, r, v, "/team")
 	return nil
+}
+
+// madeView is the page of the keys that somebody made and that still work.
+type madeView struct {
+	Name string
+	Keys []madeKey
+}
+
+type madeKey struct {
+	tenant.Key
+	Page string // of the key, below the dashboard
+}
+
+// madeKeys lists the keys that a member, or a former one, made. They work on when their maker is removed.
+func (a *room) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	u, err := a.App.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	list, err := a.App.Keys.MadeBy(r.Context(), v.Merchant.ID, u.ID)
+	if err != nil {
+		return err
+	}
+	view := madeView{Name: cmp.Or(u.Name, u.ID)}
+	for _, k := range list {
+		shop := cmp.Or(k.Shop, v.Shop.ID)
+		view.Keys = append(view.Keys, madeKey{k, frame.Base + "/" + shop + "/" + string(k.Environment()) + "/keys/" + k.ID})
+	}
+	return a.room.Show(w, r, v, "madekeys", view)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/pquerna/otp/totp"
@@ -46,6 +48,82 @@ func TestStolenCookieAddsNoFactor(t *testing.T) {
 	again(t, "a new app", u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code}}))
 	if got, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || got.TOTP.Secret != "" {
 		t.Errorf("the thief has a second factor (%v)", err)
+	}
+}
+
+// Who stole the cookie of a user without a second factor adds none: it would be the thief's, and the way to the money. The
+// password is asked for, and wrong ones lock as they do at the sign-in.
+func TestStolenCookieAddsNoFirstFactor(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		u := s.NewShop(t).Staff(t, people.Owner)
+		secret, err := s.App.Factors.NewTOTP()
+		harness.Must(t, err)
+		app := func(password string) harness.Answer {
+			code, err := totp.GenerateCode(secret, s.Clock.Now())
+			harness.Must(t, err)
+			return u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code}, "old": {password}})
+		}
+		passkey := func(password string) harness.Answer {
+			q := askPasskey(t, u, "/dashboard/profile/passkeys/challenge")
+			return answerPasskey(t, u, "/dashboard/profile/passkeys", q, newDevice(t, u).create(q.challenge, q.user), "name", "Mine", "old", password)
+		}
+		for range people.MostFailures / 2 {
+			for what, add := range map[string]func(string) harness.Answer{"an app": app, "a passkey": passkey} {
+				if a := add("wrong horse battery"); a.Status == http.StatusOK || !strings.Contains(a.Text(), "present password") {
+					t.Errorf("with a wrong password, %s gets %d: %s", what, a.Status, a.Text())
+				}
+			}
+		}
+		if a := app(harness.StaffPassword); a.Status == http.StatusOK {
+			t.Error("after ten wrong passwords the right one is accepted")
+		}
+		if got, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || got.HasFactor() {
+			t.Errorf("the thief has a second factor (%v)", err)
+		}
+		s.Clock.Advance(people.LockFor)
+		if a := app(harness.StaffPassword); a.Status != http.StatusOK {
+			t.Errorf("with the password the app gets %d: %s", a.Status, a.Text())
+		}
+	})
+}
+
+// A user who has no second factor signs in again before what opens a way to the money or ends other sign-ins, unless
+// that was in the last ten minutes. So does one without a password before the first credential.
+func TestOldSignInIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u, nobody := o.Staff(t, people.Owner), o.Staff(t, people.Owner)
+	present, err := s.App.Store.Users.Get(ctx, nobody.User.ID)
+	harness.Must(t, err)
+	harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Users: []people.User{present.SetPassword("")}})) // as who signs in at the company
+	nobody.Page(t, "/dashboard/profile/app")
+	s.Clock.Advance(people.FactorFresh)
+	u.Live = true
+	form := url.Values{"kind": {"secret"}, "role": {"owner"}, "email": {"eve@evil.example"}, "password": {"a horse of another colour"}}
+	for _, ask := range []struct {
+		who          harness.Staff
+		method, path string
+	}{
+		{u, http.MethodPost, "/keys"}, {u, http.MethodPost, "/team/invite"}, {u, http.MethodPost, "/dashboard/profile/sign-ins/end"},
+		{nobody, http.MethodGet, "/dashboard/profile/app"}, {nobody, http.MethodPost, "/dashboard/profile/app"}, {nobody, http.MethodGet, "/dashboard/profile/passkeys/new"},
+		{nobody, http.MethodPost, "/dashboard/profile/passkeys"}, {nobody, http.MethodPost, "/dashboard/profile/password"},
+	} {
+		if a := ask.who.Ask(t, ask.method, ask.path, form); a.Status != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), "/dashboard/again/sign-in?next=%2Fdashboard") {
+			t.Errorf("%s %s gets %d %s", ask.method, ask.path, a.Status, a.Header.Get("Location"))
+		}
+	}
+	next := "/dashboard/profile"
+	u.Page(t, "/dashboard/again/sign-in?next="+next)
+	if to := u.Do(t, "/dashboard/again/sign-in", "next", next); to != "/dashboard/sign-in?next=%2Fdashboard%2Fprofile" {
+		t.Errorf("it leads to %s", to)
+	}
+	if a := u.Ask(t, http.MethodGet, next, nil); a.Status != http.StatusSeeOther {
+		t.Errorf("the old sign-in still gets %d", a.Status)
+	}
+	u.Cookie, _ = signIn(t, u, harness.StaffPassword)
+	if a := u.Ask(t, http.MethodPost, "/keys", form); a.Status != http.StatusOK {
+		t.Errorf("after the new sign-in the key gets %d: %s", a.Status, a.Text())
 	}
 }
 
@@ -81,6 +159,59 @@ func TestStolenCookieGivesNoWayOut(t *testing.T) {
 	list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
 	harness.Must(t, err)
 	again(t, "rolling the key", u.Ask(t, http.MethodPost, "/keys/"+list[len(list)-1].ID+"/roll", url.Values{"grace": {"24h"}}))
+}
+
+// calm are the actions of the console that ask for no second factor, with the reason.
+var calm = map[string]string{
+	"/console/merchants/{id}/withdraw": "takes an invitation back", "/console/operators/withdraw": "takes an invitation back",
+	"/console/merchants/{id}/visit": "reads, and the merchant's audit log has it", "/console/visit/end": "ends that",
+	"/console/accounts/{id}/check": "asks the provider, and changes nothing", "/console/accounts/{id}/disable": "stops charges, and must be quick",
+	"/console/reconciliation": "compares, and moves nothing", "/console/routing/edit": "reads and tries rules; applying them asks in the form",
+	"/console/claims/{id}/ask": "asks the merchant for evidence",
+}
+
+// Every action of the console asks an operator for a second factor from the last ten minutes, unless there is a reason
+// not to. It leads to a page that there is, and back.
+func TestConsoleAsksAgain(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u := harness.OperatorUser(t, o)
+	withApp(t, u)
+	s.Clock.Advance(people.FactorFresh + time.Second)
+	all := routes(t, s)
+	page := func(path string) bool {
+		return slices.ContainsFunc(all, func(r frame.Route) bool {
+			return r.Method == http.MethodGet && frame.Base+hole.ReplaceAllString(r.Path, "x") == path
+		})
+	}
+	for _, r := range all {
+		if r.Kind != frame.OfOperator {
+			continue
+		}
+		why, free := calm[r.Path]
+		a := open(t, u, r)
+		asked := strings.HasPrefix(a.Header.Get("Location"), "/dashboard/again?next=")
+		if asked != r.Afresh {
+			t.Errorf("%s %s: it asks is %t, and gets %d %s", r.Method, r.Path, r.Afresh, a.Status, a.Header.Get("Location"))
+		}
+		if asked && !page(nextOf(t, a.Header.Get("Location"))) {
+			t.Errorf("%s %s leads on to %s, which is no page", r.Method, r.Path, nextOf(t, a.Header.Get("Location")))
+		}
+		if r.Method != http.MethodGet && asked == free {
+			t.Errorf("%s %s: it asks is %t, and the reason not to is %q", r.Method, r.Path, asked, why)
+		}
+	}
+	before, err := s.App.Rules.History(ctx, 10)
+	harness.Must(t, err)
+	typed := "# mine\nversion: 1"
+	a := u.Ask(t, http.MethodPost, "/dashboard/console/routing/edit", url.Values{"do": {"apply"}, "file": {typed}})
+	if a.Status != http.StatusForbidden || !strings.Contains(a.Body, "# mine") || !strings.Contains(a.Text(), "/dashboard/again") {
+		t.Errorf("applying rules gets %d: %s", a.Status, a.Text())
+	}
+	if after, err := s.App.Rules.History(ctx, 10); err != nil || len(after) != len(before) {
+		t.Errorf("the rules were applied (%v)", err)
+	}
 }
 
 // An operator gives no role, and approves no withdrawal, without the second factor either.

@@ -151,7 +151,7 @@ func answerPasskey(t *testing.T, u harness.Staff, path string, q asked, answer s
 func addPasskey(t *testing.T, u harness.Staff, d *device, name string) harness.Answer {
 	t.Helper()
 	q := askPasskey(t, u, "/dashboard/profile/passkeys/challenge")
-	return answerPasskey(t, u, "/dashboard/profile/passkeys", q, d.create(q.challenge, q.user), "name", name)
+	return answerPasskey(t, u, "/dashboard/profile/passkeys", q, d.create(q.challenge, q.user), "name", name, "old", harness.StaffPassword)
 }
 
 // enterBy signs in with a device alone.

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/pquerna/otp/totp"
 )
@@ -30,7 +31,7 @@ func withApp(t *testing.T, u harness.Staff) (code func() string) {
 		harness.Must(t, err)
 		return c
 	}
-	if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}}); a.Status != http.StatusOK {
+	if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}, "old": {harness.StaffPassword}}); a.Status != http.StatusOK {
 		t.Fatalf("the app is not added: %d %s", a.Status, a.Text())
 	}
 	return code
@@ -340,4 +341,22 @@ func mainText(t *testing.T, tab context.Context) string {
 	text, err := chromedp.Run(tab, chromedp.Text(`main`))
 	harness.Must(t, err)
 	return text
+}
+
+// A second click on the button that adds a wallet changes nothing: it would come with a code that the first click used,
+// and with a cookie that the first click replaced.
+func TestSecondClickAddsTheWalletOnce(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u := o.Staff(t, people.Finance)
+	code := withApp(t, u)
+	prove(t, &u, u.Home(), code())
+	tab := u.Tab(t, "/wallets/new?network=spei")
+	do(t, tab, chromedp.SendKeys(`[name=destination]`, harness.CLABE), chromedp.SendKeys(`[name=holderName]`, "Ana"))
+	s.Clock.Advance(people.FactorFresh) // typing took long
+	do(t, tab, chromedp.Click(`main form button.primary`), chromedp.WaitVisible(`[name=code]`), chromedp.SendKeys(`[name=code]`, code()))
+	_, err := chromedp.Call(tab, runtime.Evaluate, runtime.EvaluateParams{Expression: "{ const b = document.querySelector('main form button.primary'); b.click(); setTimeout(() => b.click(), 30); }"})
+	harness.Must(t, err)
+	shows(t, tab, "the page", "/\\/wallets\\/[a-z]+_\\w+$/.test(location.pathname) ? 'the wallet' : location.pathname", "the wallet")
 }

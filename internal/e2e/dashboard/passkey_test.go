@@ -188,12 +188,12 @@ func TestPasskeysAreFew(t *testing.T) {
 	u, other := shop.Staff(t, people.Owner), shop.Staff(t, people.Owner)
 	q := askPasskey(t, u, "/dashboard/profile/passkeys/challenge")
 	d := newDevice(t, u)
-	if a := answerPasskey(t, other, "/dashboard/profile/passkeys", q, d.create(q.challenge, q.user), "name", "Key"); a.Status != http.StatusUnauthorized {
+	if a := answerPasskey(t, other, "/dashboard/profile/passkeys", q, d.create(q.challenge, q.user), "name", "Key", "old", harness.StaffPassword); a.Status != http.StatusUnauthorized {
 		t.Errorf("another user adds the passkey: %d %s", a.Status, a.Text())
 	}
 	lie := *d
 	lie.origin = "https://evil.example"
-	if a := answerPasskey(t, u, "/dashboard/profile/passkeys", q, lie.create(q.challenge, q.user), "name", "Key"); a.Status != http.StatusUnauthorized {
+	if a := answerPasskey(t, u, "/dashboard/profile/passkeys", q, lie.create(q.challenge, q.user), "name", "Key", "old", harness.StaffPassword); a.Status != http.StatusUnauthorized {
 		t.Errorf("another origin adds a passkey: %d %s", a.Status, a.Text())
 	}
 	a := addPasskey(t, u, d, "Key 0")

@@ -65,7 +65,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	do(t, tab, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(at+"/dashboard/profile"), chromedp.Click(`a[href$="/passkeys/new"]`), chromedp.WaitVisible(`#f-name`))
 	harness.Accessible(t, tab, "the page to add a passkey")
 	harness.Shoot(t, tab, "passkey-new")
-	do(t, tab, chromedp.SendKeys(`#f-name`, "My laptop"), chromedp.Click(`form[data-passkey] button.primary`), chromedp.WaitVisible(`pre`))
+	do(t, tab, chromedp.SendKeys(`#f-name`, "My laptop"), chromedp.SendKeys(`#f-old`, harness.StaffPassword), chromedp.Click(`form[data-passkey] button.primary`), chromedp.WaitVisible(`pre`))
 	shows(t, tab, "the page", "document.querySelector('h1').textContent", "Recovery codes")
 	do(t, tab, chromedp.Click(`a.button.primary`), chromedp.WaitVisible(`[data-dialog="passkey-remove-0"]`))
 	harness.Accessible(t, tab, "the profile with a passkey")

@@ -82,6 +82,39 @@ func TestTeamIsManaged(t *testing.T) {
 	})
 }
 
+// Keys outlive the role of who made them. The page after a removal names those that still work, with their pages.
+func TestKeysOfWhoLeftAreNamed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		owner, developer, admin := o.Staff(t, people.Owner), o.Staff(t, people.Developer), o.Staff(t, people.Admin)
+		made := func(u harness.Staff) tenant.Key {
+			if a := u.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}); a.Status != http.StatusOK {
+				t.Fatalf("the key is not made: %d", a.Status)
+			}
+			list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			return list[len(list)-1]
+		}
+		revoked, left, others := made(developer), made(developer), made(admin)
+		developer.Do(t, "/keys/"+revoked.ID+"/revoke")
+		to := owner.Do(t, "/team/members/"+developer.User.ID+"/remove")
+		page := owner.Page(t, to)
+		if !strings.Contains(page, owner.Home()+"/keys/"+left.ID+`"`) || strings.Contains(page, revoked.ID) || strings.Contains(page, others.ID) {
+			t.Errorf("%s shows: %s", to, harness.Answer{Body: page}.Text())
+		}
+		owner.Page(t, "/keys/"+left.ID)
+		owner.Do(t, "/keys/"+left.ID+"/revoke")
+		if page := owner.Page(t, to); !strings.Contains(page, "no key that still works") {
+			t.Errorf("after the revocation %s shows: %s", to, harness.Answer{Body: page}.Text())
+		}
+		made(admin)
+		owner.Do(t, "/team/members/"+admin.User.ID, "role", "viewer")
+		if to := owner.Do(t, "/team/members/"+admin.User.ID+"/remove"); !strings.HasSuffix(to, "/keys") {
+			t.Errorf("the removal of who was an admin leads to %s", to)
+		}
+	})
+}
+
 // What is wrong is told at its field, and what was typed stays.
 func TestTeamRefusals(t *testing.T) {
 	t.Parallel()

@@ -143,10 +143,10 @@ func TestSecondFactor(t *testing.T) {
 			harness.Must(t, err)
 			return c
 		}
-		if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {"000000"}}); a.Status != http.StatusBadRequest {
+		if a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {"000000"}, "old": {harness.StaffPassword}}); a.Status != http.StatusBadRequest {
 			t.Errorf("a wrong code adds the app: %d", a.Status)
 		}
-		a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}})
+		a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}, "old": {harness.StaffPassword}})
 		if a.Status != http.StatusOK || !strings.Contains(a.Text(), "Recovery codes") {
 			t.Fatalf("the app is not added: %d %s", a.Status, a.Text())
 		}

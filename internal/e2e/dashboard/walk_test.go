@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dbtest"
@@ -169,6 +170,8 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	}
 	if w := ask(); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/dashboard/profile/app" {
 		t.Errorf("without a second factor: %d %s", w.Code, w.Header().Get("Location"))
+	} else if set := w.Result().Cookies(); len(set) != 1 || !strings.HasPrefix(set[0].Name, "__Host-") || !set[0].Secure {
+		t.Errorf("on https the message for the next page is in the cookies %v", set)
 	}
 	secret, err := s.App.Factors.NewTOTP()
 	harness.Must(t, err)
@@ -176,7 +179,7 @@ func TestOperatorNeedsASecondFactor(t *testing.T) {
 	harness.Must(t, err)
 	sign, _, err := s.App.People.Known(ctx, operator.Cookie)
 	harness.Must(t, err)
-	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, sign, secret, code)
+	_, err = s.App.Factors.AddTOTP(ctx, usersFrom, sign, users.NewApp{Secret: secret, Code: code, Password: harness.StaffPassword})
 	harness.Must(t, err)
 	if w := ask(); w.Body.String() != "in" {
 		t.Errorf("with a second factor: %d %s", w.Code, w.Body)

@@ -50,6 +50,9 @@ func (s SignIn) Fresh(now time.Time) bool {
 	return !s.ProvenAt.IsZero() && now.Before(s.ProvenAt.Add(FactorFresh))
 }
 
+// Recent reports whether the user signed in just now. It is what is asked of who has no second factor.
+func (s SignIn) Recent(now time.Time) bool { return now.Before(s.CreatedAt.Add(FactorFresh)) }
+
 // Seen records a use; changed is false if one was recorded shortly before.
 func (s SignIn) Seen(now time.Time) (_ SignIn, changed bool) {
 	if now.Before(s.SeenAt.Add(seenEvery)) {

@@ -157,7 +157,8 @@ var (
 SELECT m.role, t.id, t.name, s.id, s.name FROM memberships AS m JOIN merchants AS t ON t.id = m.merchant
 JOIN shops AS s ON s.id = (SELECT f.id FROM shops AS f WHERE f.merchant = m.merchant ORDER BY f.id LIMIT 1)
 WHERE m.user_id = $1 AND m.role <> '' ORDER BY t.name, t.id LIMIT 200`)
-	countOwners = engine.Statement(`SELECT count(*) FROM memberships WHERE merchant = $1 AND role = 'owner'`)
+	everMemberships = engine.Statement(`SELECT ` + MembershipsTable.List + ` FROM memberships WHERE user_id = $1 ORDER BY created_at, id`)
+	countOwners     = engine.Statement(`SELECT count(*) FROM memberships WHERE merchant = $1 AND role = 'owner'`)
 )
 
 // Get reads the membership of a user at a merchant, also a former one.
@@ -168,6 +169,11 @@ func (s *Memberships) Get(ctx context.Context, user, merchant string) (people.Me
 // Of lists the memberships of a user, oldest first, without former ones.
 func (s *Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
 	return base.Many(ctx, s.b, listMemberships, MembershipsTable.Scan(s.b.Personal), user)
+}
+
+// Ever is Of, with the merchants from which the user was removed.
+func (s *Memberships) Ever(ctx context.Context, user string) ([]people.Membership, error) {
+	return base.Many(ctx, s.b, everMemberships, MembershipsTable.Scan(s.b.Personal), user)
 }
 
 // Tenancy is a merchant at which a user has a role.

@@ -29,16 +29,16 @@ func Register(site *frame.Site) error {
 	}
 	a := &room{d}
 	site.HandleOperator("GET /console/accounts", a.list)
-	site.HandleOperator("GET /console/accounts/new", a.blank)
+	site.HandleOperator("GET /console/accounts/new", a.blank, frame.Beforehand())
 	site.HandleOperator("POST /console/accounts", a.open)
 	site.HandleOperator("GET /console/accounts/{id}", a.show)
-	site.HandleOperator("GET /console/accounts/{id}/edit", a.edit)
+	site.HandleOperator("GET /console/accounts/{id}/edit", a.edit, frame.Beforehand())
 	site.HandleOperator("POST /console/accounts/{id}/edit", a.change)
-	site.HandleOperator("GET /console/accounts/{id}/credentials", a.credentials)
+	site.HandleOperator("GET /console/accounts/{id}/credentials", a.credentials, frame.Beforehand())
 	site.HandleOperator("POST /console/accounts/{id}/credentials", a.rotate)
-	site.HandleOperator("POST /console/accounts/{id}/check", a.check)
+	site.HandleOperator("POST /console/accounts/{id}/check", a.check, frame.Calm())
 	site.HandleOperator("POST /console/accounts/{id}/enable", a.enable)
-	site.HandleOperator("POST /console/accounts/{id}/disable", a.disable)
+	site.HandleOperator("POST /console/accounts/{id}/disable", a.disable, frame.Calm())
 	site.HandleOperator("POST /console/accounts/{id}/remove", a.remove)
 	return nil
 }

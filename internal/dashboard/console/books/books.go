@@ -41,7 +41,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/rates/{currency}", b.rate)
 	site.HandleOperator("POST /console/rates/{currency}", b.setRate)
 	site.HandleOperator("GET /console/reconciliation", b.comparisons)
-	site.HandleOperator("POST /console/reconciliation", b.compare, frame.Files(maxFile, fileWithin))
+	site.HandleOperator("POST /console/reconciliation", b.compare, frame.Calm(), frame.Files(maxFile, fileWithin))
 	site.HandleOperator("GET /console/health", b.health)
 	return nil
 }

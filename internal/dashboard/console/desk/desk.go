@@ -38,9 +38,20 @@ func (d *Desk) Page(path string) string {
 
 // Done leads on to a page of the console, which shows a message.
 func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, args ...any) error {
-	frame.Flash(w, key, args...)
+	d.Flash(w, key, args...)
 	d.Site.Go(w, r, d.Page(path))
 	return nil
+}
+
+// Late returns an error if a form with much in it comes long after the second factor. It is shown with the form: what was
+// typed is not lost.
+//
+// Errors: forbidden.
+func (d *Desk) Late(v *frame.Visit) error {
+	if !v.User.HasFactor() || v.SignIn.Fresh(d.App.Now()) {
+		return nil
+	}
+	return problem.New(problem.Forbidden, "your second factor was given more than ten minutes ago: give it again at "+d.At("/again")+" in another tab, and send this form once more")
 }
 
 // Form is what was typed into a form, and what was wrong with it.

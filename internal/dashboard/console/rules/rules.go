@@ -37,8 +37,8 @@ func Register(site *frame.Site) error {
 	}
 	u := &room{d, make(chan struct{}, 1)}
 	site.HandleOperator("GET /console/routing", u.show)
-	site.HandleOperator("GET /console/routing/edit", u.edit)
-	site.HandleOperator("POST /console/routing/edit", u.work)
+	site.HandleOperator("GET /console/routing/edit", u.edit, frame.Beforehand())
+	site.HandleOperator("POST /console/routing/edit", u.work, frame.Calm()) // what applies the rules asks by itself
 	site.HandleOperator("POST /console/routing/reset", u.reset)
 	return nil
 }
@@ -278,7 +278,10 @@ func (u *room) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	case "replay":
 		err = u.replay(w, r, &view)
 	case "apply":
-		if err = u.apply(r.Context(), v, view); err == nil {
+		if err = u.Late(v); err == nil {
+			err = u.apply(r.Context(), v, view)
+		}
+		if err == nil {
 			return u.Done(w, r, "routing", "rules_applied")
 		}
 	default:

@@ -32,7 +32,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("POST /console/payments/{id}/resolve", u.rulePayment)
 	site.HandleOperator("GET /console/claims/{id}", u.claim)
 	site.HandleOperator("POST /console/claims/{id}/resolve", u.ruleClaim)
-	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim)
+	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim, frame.Calm())
 	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
 	site.HandleOperator("POST /console/withdrawals/{id}/approve", u.approve)
 	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.ruleWithdrawal)

@@ -125,9 +125,17 @@
   document.addEventListener('input', (e) => { if (e.target.form?.hasAttribute('data-guard')) e.target.form.dataset.changed = 'yes'; });
   document.addEventListener('submit', (e) => {
     if (e.submitter?.hasAttribute('data-preview')) return;
+    // A form that is sent again before its answer comes would come with a cookie and a code that the first one used up.
+    if (e.target.matches('[method=post][hx-boost=false]:not([data-passkey])')) {
+      if (e.target.dataset.sent) return e.preventDefault();
+      const form = e.target;
+      form.dataset.sent = 'yes';
+      setTimeout(() => { delete form.dataset.sent; }, 10e3); // who stopped the request may send the form again
+    }
     delete e.target.dataset.changed;
     clearTimeout(previewing);
   });
+  addEventListener('pageshow', () => $$('form[data-sent]').forEach((form) => { delete form.dataset.sent; })); // back again
   addEventListener('beforeunload', (e) => { if (changed()) e.preventDefault(); });
 
   // What is typed is shown at once by a form's button with data-preview, which sends the form into a frame.

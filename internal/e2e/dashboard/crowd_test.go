@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/api/gate"
+	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/dashboard"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Neither one address nor one account fills the queue of passwords that wait to be hashed: the rest is refused, and
+// others sign in meanwhile.
+func TestPasswordsWaitInABoundedQueue(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u, target := o.Staff(t, people.Viewer), o.Staff(t, people.Viewer)
+	for name, guess := range map[string]func(i int) (address, email string){
+		"one address": func(i int) (string, string) { return "203.0.113.7", fmt.Sprintf("nobody-%d@acme.example", i) },
+		"one account": func(i int) (string, string) { return fmt.Sprintf("203.0.113.%d", i), target.User.Email },
+	} {
+		var (
+			all     sync.WaitGroup
+			refused atomic.Int64
+			full    = make(chan struct{})
+			once    sync.Once
+		)
+		for i := range 200 {
+			all.Go(func() {
+				address, email := guess(i)
+				_, err := s.App.People.Enter(ctx, users.From{Address: address}, email, "wrong horse battery")
+				if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.RateLimited {
+					refused.Add(1)
+					once.Do(func() { close(full) })
+				}
+			})
+		}
+		done := make(chan struct{})
+		go func() { all.Wait(); close(done) }()
+		select {
+		case <-full:
+			if _, err := s.App.People.Enter(ctx, users.From{Address: "198.51.100.1"}, u.User.Email, harness.StaffPassword); err != nil {
+				t.Errorf("%s guesses; another user gets %v", name, err)
+			}
+		case <-done:
+			t.Errorf("%s: none of 200 passwords at once is refused", name)
+		}
+		<-done
+		if n := refused.Load(); n < 100 {
+			t.Errorf("%s: %d of 200 passwords at once are refused, want at least 100", name, n)
+		}
+	}
+}
+
+// slow is a browser that does not read on until it is told to.
+type slow struct {
+	*httptest.ResponseRecorder
+	began chan<- struct{}
+	read  <-chan struct{}
+	once  sync.Once
+}
+
+func (w *slow) Write(b []byte) (int, error) {
+	if w.Header().Get("Content-Disposition") != "" {
+		w.once.Do(func() { w.began <- struct{}{} })
+		<-w.read
+	}
+	return w.ResponseRecorder.Write(b)
+}
+
+// One user, and one merchant, does not hold all files that a node writes at a time.
+func TestFilesLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u, colleague, other := o.Staff(t, people.Owner), o.Staff(t, people.Owner), s.NewShop(t).Staff(t, people.Owner)
+	site, err := dashboard.New(dashboard.Config{App: s.App, Gate: gate.New(nil, nil, s.App, slog.New(slog.DiscardHandler), s.Clock.Now), Log: slog.New(slog.DiscardHandler), Now: s.Clock.Now, URL: s.URL})
+	harness.Must(t, err)
+	ask := func(who harness.Staff, path string, w http.ResponseWriter) {
+		request, end := context.WithCancel(ctx)
+		defer end() // as the server does once the request is answered
+		r := httptest.NewRequestWithContext(request, http.MethodGet, who.At(path), nil)
+		r.AddCookie(&http.Cookie{Name: "cascada", Value: who.Cookie})
+		site.ServeHTTP(w, r)
+	}
+	began, read := make(chan struct{}, 20), make(chan struct{})
+	var all sync.WaitGroup
+	paths := []string{"/payments/export", "/refunds.csv", "/disputes.csv", "/balance.csv", "/audit.csv", "/withdrawals.csv", "/settlements.csv", "/events.csv"}
+	for _, path := range paths {
+		all.Go(func() { ask(u, path, &slow{ResponseRecorder: httptest.NewRecorder(), began: began, read: read}) })
+	}
+	for range paths {
+		<-began
+	}
+	for _, who := range []harness.Staff{u, colleague} {
+		w := httptest.NewRecorder()
+		if ask(who, "/refunds.csv", w); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+			t.Errorf("the ninth file of a merchant gets %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	w := httptest.NewRecorder()
+	if ask(other, "/refunds.csv", w); w.Code != http.StatusOK {
+		t.Errorf("the file of another merchant gets %d", w.Code)
+	}
+	close(read)
+	all.Wait()
+	w = httptest.NewRecorder()
+	if ask(u, "/refunds.csv", w); w.Code != http.StatusOK {
+		t.Errorf("once the files are read, the next gets %d", w.Code)
+	}
+}
