@@ -376,9 +376,12 @@ func TestSalesPagesForEverybody(t *testing.T) {
 	o.Simulate(t, full, "paid").Want(t, http.StatusOK)
 	o.Refund(t, full, `{"amount":37.7,"reason":"duplicate"}`).Want(t, http.StatusOK)
 	disputed, _ := o.Dispute(t, true)
+	newLink(t, u, "1200.50", "Mesa de centro de roble, 120 × 60 cm")
+	chosen := newLink(t, u, "35", "Two tickets")
+	choose(t, o, chosen, "sbx_card").Want(t, http.StatusCreated)
 	pages := map[string]string{
 		"home": "/", "payments": "/payments", "filtered": "/payments?q=25.5&method=card", "nothing": "/payments?q=nobody@example.com", "payment": "/payments/" + full, "disputed": "/payments/" + disputed,
-		"refund": "/payments/" + full + "/refund", "test": "/payments/test", "link": "/payments/link", "search": "/search?q=nothing",
+		"refund": "/payments/" + full + "/refund", "test": "/payments/test", "link": "/payments/link", "links": "/payments/links", "search": "/search?q=nothing",
 	}
 	shoot := os.Getenv("ARTIFACTS") != ""
 	for name, path := range pages {

@@ -145,6 +145,17 @@ var tasks = []task{
 		h.click(`main [data-copy]`, `.toast`)
 		return h
 	}},
+	{"support", "close a payment link", func(t *testing.T, s *harness.Instance) *hand {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		newLink(t, u, "30", "")
+		h := begin(t, u, "/")
+		h.goes("payments", `main a[href$="/payments/links"]`)
+		h.click(`main a[href$="/payments/links"]`, `main a[data-dialog]`)
+		h.click(`main a[data-dialog]`, `dialog[open] button.bad`)
+		h.click(`dialog[open] button.bad`, done)
+		return h
+	}},
 	{"support", "answer a dispute", func(t *testing.T, s *harness.Instance) *hand {
 		o := s.NewShop(t)
 		_, claim := o.Dispute(t, true)
