@@ -56,9 +56,18 @@ func (h *hand) write(field, text, then string) {
 	h.t.Helper()
 	h.sees(field)
 	h.fields++
-	_, err := chromedp.Run(h.tab, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelector(%q).select(), true`, field)))
-	harness.Must(h.t, err)
-	harness.Must(h.t, chromedp.Do(h.tab, chromedp.SendKeys(field, text)))
+	typed, sent := strings.CutSuffix(text, "\n")
+	harness.Eventually(h.t, "the field has the text", func() bool { // a new page takes the focus for its heading meanwhile
+		_, err := chromedp.Run(h.tab, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelector(%q).select(), true`, field)))
+		harness.Must(h.t, err)
+		harness.Must(h.t, chromedp.Do(h.tab, chromedp.SendKeys(field, typed)))
+		value, err := chromedp.Run(h.tab, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector(%q).value`, field)))
+		harness.Must(h.t, err)
+		return value == typed
+	})
+	if sent {
+		harness.Must(h.t, chromedp.Do(h.tab, chromedp.SendKeys(field, "\n")))
+	}
 	h.sees(then)
 }
 
@@ -100,6 +109,13 @@ var tasks = []task{
 		id := o.Create(t, order(1, "ana@example.com"))
 		h := begin(t, o.Staff(t, people.Support), "/")
 		h.find("ana@example.com", `//main//code[.="`+id+`"] | //main//*[contains(@class,"timeline")]`)
+		return h
+	}},
+	{"support", "find a payment by the end of a document", func(t *testing.T, s *harness.Instance) *hand {
+		o := s.NewShop(t)
+		o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+		h := begin(t, o.Staff(t, people.Support), "/")
+		h.find("4725", `main .timeline`)
 		return h
 	}},
 	{"support", "refund an order by e-mail", func(t *testing.T, s *harness.Instance) *hand {
