@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -31,6 +32,8 @@ type (
 		Country string // alpha-3
 		OrderID string
 		Email   string // in any case
+		// Document is the end of the shopper's document, as DocumentEnd has it; "": any.
+		Document string
 		// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
 		// what the shop asked for; zero: any.
 		Amount money.Amount
@@ -89,8 +92,27 @@ type MovementPlace struct {
 // more.
 const MostCounted = 10_000
 
-// Capped reports whether a list counts MostCounted at most: no counter knows an e-mail or an amount.
-func (f PaymentFilter) Capped() bool { return f.OrderID == "" && (f.Email != "" || !f.Amount.IsZero()) }
+// Capped reports whether a list counts MostCounted at most: no counter knows an e-mail, a document or an amount.
+func (f PaymentFilter) Capped() bool {
+	return f.OrderID == "" && (f.Email != "" || f.Document != "" || !f.Amount.IsZero())
+}
+
+// FewestOfDocument is how many characters of the end of a shopper's document a search needs.
+const FewestOfDocument = 4
+
+// DocumentEnd is what somebody typed as the end of a shopper's document, as a filter has it: lower case letters and
+// digits. ok is false if it is too short, or holds something else than letters, digits and punctuation.
+func DocumentEnd(text string) (end string, ok bool) {
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case '0' <= r && r <= '9', 'a' <= r && r <= 'z':
+			end += string(r)
+		case !strings.ContainsRune(".-/ ", r):
+			return "", false
+		}
+	}
+	return end, len(end) >= FewestOfDocument
+}
 
 // KindCount is how many of the payments of a kind that a shop created on a day have a status now.
 type KindCount struct {

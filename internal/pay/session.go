@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// A session's token begins with SessionTokenPrefix. The id of its row, which is never sent, begins
-// with SessionPrefix.
+// A session's token begins with SessionTokenPrefix. The id of its row begins with SessionPrefix; only
+// the shop's team sees it.
 const (
 	SessionPrefix      = "ses_"
 	SessionTokenPrefix = "cs_"
@@ -54,6 +54,8 @@ type Session struct {
 	Strict     bool      // made in a strict sandbox: it refuses what production refuses
 	After      string    // the failed payment that this one tries again; or ""
 	DueAt      time.Time // when its end is announced; zero once that is done or a method was chosen
+	Link       bool      // a payment link, which somebody of the team made
+	Closed     time.Time // when somebody closed the link; zero: nobody did
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
@@ -80,9 +82,9 @@ type Customer struct {
 	Document  string `json:"document,omitempty"`
 }
 
-// NoSession is the error for a token that is unknown, too old, or from another service.
+// NoSession is the error for a token that is unknown, too old, closed, or from another service.
 func NoSession() error {
-	return problem.New(problem.CheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours: open a new one with POST /checkout/sessions")
+	return problem.New(problem.CheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours, or was closed: open a new one with POST /checkout/sessions")
 }
 
 // Open makes a session from a request: all fields are set except the USD amount, the version and
@@ -114,7 +116,7 @@ func (s Session) Status() SessionStatus {
 //
 // Errors: checkout_session_not_found.
 func (s Session) Resolve(now time.Time) error {
-	if !now.Before(s.ExpiresAt()) {
+	if !now.Before(s.ExpiresAt()) || !s.Closed.IsZero() {
 		return NoSession()
 	}
 	return nil
@@ -208,6 +210,25 @@ func (s Session) Expire(now time.Time) Change {
 		}}
 	}
 	return change
+}
+
+// Close ends a payment link before its time, with the same event. Closing it twice changes nothing: the second
+// change is empty.
+//
+// Errors: checkout_session_not_found once it is over or if it is no link, checkout_session_already_completed.
+func (s Session) Close(now time.Time) (Session, Change, error) {
+	if s.Link && !s.Closed.IsZero() {
+		return s, Change{}, nil
+	}
+	if !s.Link {
+		return s, Change{}, NoSession()
+	}
+	if err := s.Choosable(now); err != nil {
+		return s, Change{}, err
+	}
+	s.Closed = now
+	change := s.Expire(now)
+	return change.Sessions[0], change, nil
 }
 
 func (s Session) written(now time.Time) Session {

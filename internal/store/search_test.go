@@ -15,7 +15,7 @@ INSERT INTO payments (id, merchant, shop, live, version, status, amount, amount_
   refunded, sequence, due_at, created_at, updated_at, doc)
 SELECT 'TXN-' || lpad(n::text, 26, '0'), 'mer_1', 'shp_1', FALSE, 1, CASE WHEN n % 5 = 0 THEN 'failed' ELSE 'completed' END, 1000 + n % 500, 5000 + n % 500,
   CASE WHEN n % 2 = 0 THEN 'USD' ELSE 'BRL' END, '1', 'r' || n % 4, 'card', 'USA', '', 0, 1, 0, n, n,
-  '{"buyer":{"email":"a' || n % 3000 || '@example.com"},"asked":{"minor":' || 5000 + n % 500 || ',"currency":"BRL"}}'
+  '{"buyer":{"email":"a' || n % 3000 || '@example.com","document":"' || 52900000000 + n || '"},"asked":{"minor":' || 5000 + n % 500 || ',"currency":"BRL"}}'
 FROM generate_series(1, 20000) AS n;
 INSERT INTO counters (shop, live, day, rail, method, country, status, n)
 SELECT shop, live, -1, rail, method, country, status, count(*) FROM payments GROUP BY shop, live, rail, method, country, status`
@@ -34,9 +34,10 @@ func TestSearchesReadTheirRanges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		email, usd, other := []string{"payments_email"}, []string{"payments_amount"}, []string{"payments_local", "payments_asked"}
+		email, number := []string{"payments_email"}, []string{"payments_document"}
+		usd, other := []string{"payments_amount"}, []string{"payments_local", "payments_asked"}
 		for text, indexes := range map[string][]string{
-			payments.ListPaymentsByEmail: email, payments.CountByEmail: email, payments.ListPaymentsByAmount: usd, payments.CountByAmount: usd, payments.ListPaymentsByOtherAmount: other, payments.CountByOtherAmount: other,
+			payments.ListPaymentsByEmail: email, payments.CountByEmail: email, payments.ListPaymentsByDocument: number, payments.CountByDocument: number, payments.ListPaymentsByAmount: usd, payments.CountByAmount: usd, payments.ListPaymentsByOtherAmount: other, payments.CountByOtherAmount: other,
 		} {
 			plan := explained(t, s, text)
 			for _, index := range indexes {
@@ -54,7 +55,9 @@ func explained(t *testing.T, s *Store, text string) string {
 	args := []any{"shp_1", false, "", "", payments.LastID, "", "", "", 50, 50, 0, 0, int64(2550)}
 	switch {
 	case strings.Contains(text, "{email p.doc}"):
-		args = append(args[:12], "ana@example.com", int64(0), int64(0), "", "")
+		args = append(args[:12], "ana@example.com", int64(0), int64(0), "", "", "")
+	case strings.Contains(text, "{tail p.doc}"):
+		args = append(args[:12], "%4725", int64(0), int64(0), "", "", "4725")
 	case strings.Contains(text, "{asked p.doc}"):
 		args = append(args, "BRL", `"minor":2550,"currency":"BRL"`)
 	}

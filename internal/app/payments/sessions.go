@@ -47,6 +47,7 @@ type NewSession struct {
 	MerchantID  string
 	ShopID      string
 	Strict      *bool // header Sandbox-Strict; nil: the setting of the merchant's sandbox
+	Link        bool  // a payment link: the team sees it in a list, and may close it
 	Idempotency base.Idempotency
 }
 
@@ -76,7 +77,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 		}
 	}
 	s, token, err = ss.openSession(ctx, by, pay.Session{
-		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL,
+		Scope: scope, Strict: strict, Asked: n.Amount, Country: n.Country, Customer: n.Customer, OrderID: n.OrderID, Purchase: n.Purchase, ReturnURL: n.ReturnURL, Link: n.Link,
 	}, n.Idempotency)
 	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
 		s, found, err := ss.earlierSession(ctx, scope, n.Idempotency)

@@ -149,8 +149,8 @@ const (
 	longestEmail       = 254
 )
 
-// makeLink opens a checkout session and shows its address. The page is the answer to the form itself: the address
-// lets whoever has it pay, and stands in no list.
+// makeLink opens a checkout session and shows its address. The page is the answer to the form itself, because the
+// address lets whoever has it pay.
 func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := typed(r, "amount", "amount_currency", "description", "order", "email")
 	err := checkEmail(f.Typed["email"])
@@ -161,7 +161,7 @@ func (s *sales) makeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	n := payments.NewSession{
 		Customer: pay.Customer{Email: f.Typed["email"]}, OrderID: f.Typed["order"],
-		Purchase: pay.Purchase{Description: f.Typed["description"]}, Idempotency: onceOf("POST /payments/link", f),
+		Purchase: pay.Purchase{Description: f.Typed["description"]}, Link: true, Idempotency: onceOf("POST /payments/link", f),
 	}
 	if err == nil {
 		n.Amount, err = s.price(v, f)

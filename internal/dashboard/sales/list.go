@@ -23,6 +23,7 @@ type listView struct {
 	Names      names
 	Found      string // the key of the text that says how the search was understood
 	Query      string // what was searched
+	Other      string // the end of a document that the search may also mean; "" for none
 	Wrong      string // the key of the text about a filter that cannot be read
 	Filtered   bool
 	Currencies []money.Currency
@@ -49,6 +50,13 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, fou
 			*end.into = day.AddDate(0, 0, end.more)
 		}
 	}
+	if text := value("document"); text != "" {
+		end, ok := pay.DocumentEnd(text)
+		if !ok {
+			wrong = "wrong_document"
+		}
+		f.Document = end
+	}
 	if text := value("amount"); text != "" {
 		a, ok := amountOf(v.Language(), text, money.Currency(cmp.Or(value("currency"), string(money.USD))))
 		if !ok {
@@ -62,25 +70,54 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, fou
 	return f, found, wrong, err
 }
 
-// understand adds to a filter what somebody typed into the search box. A number may be an order or an amount: it
-// is an order if the shop has that one.
+// understand adds to a filter what somebody typed into the search box. Only an e-mail is plain. Anything else is an
+// order if the shop has that one, else an amount or the end of a document that it has.
 func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *pay.PaymentFilter) (found string, err error) {
 	if strings.Contains(text, "@") {
 		f.Email = text
 		return "found_email", nil
 	}
+	readings := []reading{{"found_order", pay.PaymentFilter{OrderID: text}}}
 	a, number := amountOf(v.Language(), text, money.USD)
-	if !number || !f.Amount.IsZero() {
-		f.OrderID = text
-		return "found_order", nil
+	if number = number && f.Amount.IsZero(); number {
+		readings = append(readings, reading{"found_amount", pay.PaymentFilter{Amount: a}})
 	}
-	list, err := s.App.Payments.Few(ctx, v.Scope, pay.PaymentFilter{OrderID: text, Page: pay.Page{Limit: 1}})
-	if len(list) > 0 || err != nil {
-		f.OrderID = text
-		return "found_order", err
+	if end, ok := pay.DocumentEnd(text); ok && f.Document == "" {
+		readings = append(readings, reading{"found_document", pay.PaymentFilter{Document: end}})
 	}
-	f.Amount = a
-	return "found_amount", nil
+	means := readings[0]
+	if number {
+		means = readings[1]
+	}
+	for _, r := range readings {
+		list, err := s.App.Payments.Few(ctx, v.Scope, r.filter(1))
+		if err != nil {
+			return "", err
+		}
+		if len(list) > 0 {
+			means = r
+			break
+		}
+	}
+	f.OrderID = cmp.Or(means.f.OrderID, f.OrderID)
+	f.Document = cmp.Or(means.f.Document, f.Document)
+	if !means.f.Amount.IsZero() {
+		f.Amount = means.f.Amount
+	}
+	return means.found, nil
+}
+
+// reading is one way to understand what was typed.
+type reading struct {
+	found string // the key of the text that says so
+	f     pay.PaymentFilter
+}
+
+// filter selects at most so many payments.
+func (r reading) filter(limit int) pay.PaymentFilter {
+	f := r.f
+	f.Limit = limit
+	return f
 }
 
 func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -95,6 +132,9 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	f, found, wrong, err := s.asked(r, v)
 	if err != nil {
 		return err
+	}
+	if end, ok := pay.DocumentEnd(view.Query); ok && found == "found_amount" {
+		view.Other = end
 	}
 	if view.Found, view.Wrong = found, wrong; wrong != "" {
 		return s.room.ShowStatus(w, r, v, http.StatusBadRequest, "list", view)

@@ -31,6 +31,9 @@ func busy(t *testing.T, o harness.Client) {
 		}
 		o.Create(t, fmt.Sprintf(`{"amount":1%d.25,"paymentMethodId":"sbx_card","userEmail":"ana%d@example.com"}`, i, i))
 	}
+	for range 2 {
+		newLink(t, o.Staff(t, people.Support), "30", "Two tickets")
+	}
 	card := o.Create(t, harness.Card)
 	o.Refund(t, card, `{"reason":"requested_by_customer"}`)
 }

@@ -125,6 +125,54 @@ func TestPaymentsListAndFile(t *testing.T) {
 	})
 }
 
+// The end of the customer's document finds payments, with or without its punctuation. An order and an amount that the
+// shop has come first. The list does not show the document, and another shop finds nothing.
+func TestPaymentsAreFoundByTheEndOfADocument(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		buy := func(document, more string) string {
+			return o.Create(t, fmt.Sprintf(`{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":%q%s}`, document, more))
+		}
+		one := buy("529.982.247-25", `,"userEmail":"ana@example.com"`)
+		buy("11144477735", "")
+		buy("11144477735", `,"merchantOrderId":"8821"`)
+		for typed, want := range map[string]string{
+			"4725": "/payments/" + one, "247-25": "/payments/" + one, "529.982.247-25": "/payments/" + one, "52998224725": "/payments/" + one, "7735": "/payments?q=7735", "8821": "",
+		} {
+			a := u.Ask(t, http.MethodGet, "/search?q="+url.QueryEscape(typed), nil)
+			if got := a.Header.Get("Location"); want != "" && got != u.At(want) || want == "" && got == u.At("/payments/"+one) {
+				t.Errorf("%s leads to %d %s, want %s", typed, a.Status, got, want)
+			}
+		}
+		list := u.Page(t, "/payments?q=7735")
+		if n := strings.Count(list, "<tr>") - 1; n != 2 {
+			t.Errorf("the list has %d payments, want 2", n)
+		}
+		says(t, "the list", text(list), "Payments of customers whose document ends with 7735")
+		if strings.Contains(list, "11144477735") {
+			t.Error("the list shows the whole document")
+		}
+		o.Create(t, `{"amount":4725,"paymentMethodId":"sbx_card"}`)
+		both := u.Page(t, "/payments?q=4725")
+		says(t, "the list of an amount", text(both), "4,725.00", "Search for a document that ends with 4725")
+		if page := u.Page(t, "/payments?document=4725"); strings.Count(page, "<tr>")-1 != 1 || !strings.Contains(page, one) {
+			t.Error("the link to the document's payments leads to others")
+		}
+		if file := u.Ask(t, http.MethodGet, "/payments/export?document=7735&status=pending", nil); strings.Count(file.Body, "\n") != 3 {
+			t.Errorf("the file has %d lines:\n%s", strings.Count(file.Body, "\n"), file.Body)
+		}
+		for _, short := range []string{"725", "47'25", "%25%25%25%25"} {
+			if a := u.Ask(t, http.MethodGet, "/payments?document="+short, nil); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "at least the last 4") {
+				t.Errorf("%s gets %d: %s", short, a.Status, a.Text())
+			}
+		}
+		if page := s.NewShop(t).Staff(t, people.Owner).Page(t, "/payments?document=4725"); !strings.Contains(page, "No payment matches") {
+			t.Error("another shop finds the payment")
+		}
+	})
+}
+
 // A search leads straight to what was typed.
 func TestSearchLeadsToTheObject(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
@@ -376,9 +424,12 @@ func TestSalesPagesForEverybody(t *testing.T) {
 	o.Simulate(t, full, "paid").Want(t, http.StatusOK)
 	o.Refund(t, full, `{"amount":37.7,"reason":"duplicate"}`).Want(t, http.StatusOK)
 	disputed, _ := o.Dispute(t, true)
+	newLink(t, u, "1200.50", "Mesa de centro de roble, 120 × 60 cm")
+	chosen := newLink(t, u, "35", "Two tickets")
+	choose(t, o, chosen, "sbx_card").Want(t, http.StatusCreated)
 	pages := map[string]string{
 		"home": "/", "payments": "/payments", "filtered": "/payments?q=25.5&method=card", "nothing": "/payments?q=nobody@example.com", "payment": "/payments/" + full, "disputed": "/payments/" + disputed,
-		"refund": "/payments/" + full + "/refund", "test": "/payments/test", "link": "/payments/link", "search": "/search?q=nothing",
+		"refund": "/payments/" + full + "/refund", "test": "/payments/test", "link": "/payments/link", "links": "/payments/links", "search": "/search?q=nothing",
 	}
 	shoot := os.Getenv("ARTIFACTS") != ""
 	for name, path := range pages {

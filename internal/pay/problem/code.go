@@ -123,7 +123,7 @@ var table = map[Code]Shown{
 	ShopNotFound:                    {404, KindInvalidRequest, "There is no such shop."},
 	MerchantNotFound:                {404, KindInvalidRequest, "There is no such merchant."},
 	TransactionNotFound:             {404, KindInvalidRequest, "There is no such transaction, or it is another merchant's."},
-	CheckoutSessionNotFound:         {404, KindInvalidRequest, "The session's token is unknown, or older than 24 hours."},
+	CheckoutSessionNotFound:         {404, KindInvalidRequest, "The session's token is unknown, older than 24 hours, or its payment link was closed."},
 	CheckoutSessionAlreadyCompleted: {409, KindConflict, "The session has created its transaction, which details.existingTxId names: send the shopper there."},
 	SettlementNotFound:              {404, KindInvalidRequest, "There is no such settlement, or it is another merchant's."},
 	ClaimNotFound:                   {404, KindInvalidRequest, "There is no such claim, or it is another merchant's."},

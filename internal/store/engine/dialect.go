@@ -24,6 +24,10 @@ import (
 //	{email doc}                 the e-mail in the document of a payment, in lower case, as JSON writes it; no JSON is read,
 //	                            so that a document which nobody can read stops nothing
 //	{emailed doc}               it has one
+//	{document doc}              the shopper's document in the document of a payment, in lower case and without punctuation;
+//	                            no JSON is read here either
+//	{documented doc}            it has one
+//	{tail doc}                  the last four characters of that
 //	{asked doc}                 what the shop asked for in the document of a payment, as JSON writes it without its braces;
 //	                            no JSON is read here either
 //	{other asked doc}           it has that, and it is not what the shopper pays
@@ -157,6 +161,7 @@ func (d Dialect) documents(text string) string {
 	} else {
 		text = emailOf.ReplaceAllString(text, fmt.Sprintf(`lower(substr($1, %[1]d, instr(substr($1, %[1]d), '"') - 1))`, len(beforeEmail)+1))
 	}
+	text = d.shopperDocuments(text)
 	has, asked := "strpos(${1}doc, '%[1]s') > 0", "split_part(split_part(${1}doc, '%[1]s', 2), '}', 1)"
 	if d == SQLite {
 		from := "instr(${1}doc, '%[1]s') + %[2]d"
@@ -166,6 +171,24 @@ func (d Dialect) documents(text string) string {
 	text = otherAsked.ReplaceAllString(text, fmt.Sprintf(has+" AND "+asked+" <> "+pays, beforeAsked, len(beforeAsked)))
 	text = askedOf.ReplaceAllString(text, fmt.Sprintf(asked, beforeAsked, len(beforeAsked)))
 	return text
+}
+
+// shopperDocuments expands the macros that read the shopper's document.
+func (d Dialect) shopperDocuments(text string) string {
+	tail, has, number := "right(%s, 4)", "strpos($1, '%s') > 0", "split_part(split_part($1, '%s', 2), '\"', 1)"
+	if d == SQLite {
+		tail, has, number = "substr(%s, -4)", "instr($1, '%s') > 0", "substr($1, %[2]s, instr(substr($1, %[2]s), '\"') - 1)"
+		number = fmt.Sprintf(number, "", fmt.Sprintf("instr($1, '%s') + %d", beforeDocument, len(beforeDocument)))
+	} else {
+		number = fmt.Sprintf(number, beforeDocument)
+	}
+	bare := "lower(" + number + ")"
+	for _, mark := range []string{".", "-", "/", " "} {
+		bare = "replace(" + bare + ", '" + mark + "', '')"
+	}
+	text = documentTail.ReplaceAllString(text, fmt.Sprintf(tail, bare))
+	text = documentOf.ReplaceAllString(text, bare)
+	return documented.ReplaceAllString(text, fmt.Sprintf(has, beforeDocument))
 }
 
 var (
@@ -181,11 +204,14 @@ var (
 	given      = regexp.MustCompile(`\{given (\S+)\}`)
 	lostOf     = regexp.MustCompile(`\{lost (\S+)\}`)
 
-	textMacro  = regexp.MustCompile(`\{(email|emailed|asked|other asked) ([\w.]+)\}`)
-	emailOf    = regexp.MustCompile(`<<email (\S+)>>`)
-	emailed    = regexp.MustCompile(`<<emailed (\S+)>>`)
-	askedOf    = regexp.MustCompile(`<<asked ([\w.]*)doc>>`)
-	otherAsked = regexp.MustCompile(`<<other asked ([\w.]*)doc>>`)
+	textMacro    = regexp.MustCompile(`\{(email|emailed|document|documented|tail|asked|other asked) ([\w.]+)\}`)
+	emailOf      = regexp.MustCompile(`<<email (\S+)>>`)
+	emailed      = regexp.MustCompile(`<<emailed (\S+)>>`)
+	documentOf   = regexp.MustCompile(`<<document (\S+)>>`)
+	documented   = regexp.MustCompile(`<<documented (\S+)>>`)
+	documentTail = regexp.MustCompile(`<<tail (\S+)>>`)
+	askedOf      = regexp.MustCompile(`<<asked ([\w.]*)doc>>`)
+	otherAsked   = regexp.MustCompile(`<<other asked ([\w.]*)doc>>`)
 
 	among = regexp.MustCompile(`\{among (\S+) (\w+)\}`)
 
@@ -200,6 +226,9 @@ var (
 
 // beforeEmail is the start of a payment's document with an e-mail.
 const beforeEmail = `{"buyer":{"email":"`
+
+// beforeDocument precedes the shopper's document in a payment's document, and occurs nowhere else, like beforeAsked.
+const beforeDocument = `"document":"`
 
 // beforeAsked precedes the shop's requested amount in a document and occurs nowhere else: a quote inside a
 // text has a backslash in front, and no document has user-chosen names.

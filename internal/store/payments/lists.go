@@ -82,13 +82,16 @@ var listPayments = engine.Statement(func() string {
 // nothing else is read.
 var listPaymentsOfKind = engine.Statement(paged(ofKinds("", "TRUE"), "LIMIT $10 OFFSET $11"))
 
-// Payments of an e-mail or an amount are read in the same way, by indexes with it in front of the kind.
+// Payments of an e-mail, a document or an amount are read in the same way, by indexes with it in front of the kind.
 // They are counted likewise, but only up to a limit: every shopper may pay the same amount.
 //
 // An amount not in USD is what the shopper pays or what the shop asked for. If both are the same, the
 // payment is only in the index of the first.
 var (
-	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND", "{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14))
+	byEmail = ofKinds("{emailed p.doc} AND {email p.doc} = $13 AND "+sameAmount("p.", 14)+" AND "+sameDocument("p.", 18)+" AND",
+		"{emailed doc} AND {email doc} = $13 AND "+sameAmount("", 14)+" AND "+sameDocument("", 18))
+	byDocument = ofKinds("{documented p.doc} AND {tail p.doc} = $18 AND "+sameDocument("p.", 13)+" AND "+sameAmount("p.", 14)+" AND",
+		"{documented doc} AND {tail doc} = $18 AND "+sameDocument("", 13)+" AND "+sameAmount("", 14))
 
 	byAmount      = ofKinds("p.amount = $13 AND", "amount = $13")
 	byLocal       = "p.currency_local <> 'USD' AND p.currency_local = $14 AND p.amount_local = $13 AND"
@@ -97,9 +100,11 @@ var (
 		"\n    UNION ALL" + ofProcessing("(currency_local = $14 AND amount_local = $13 OR {other asked doc} AND {asked doc} = $15)")
 
 	ListPaymentsByEmail       = engine.Statement(paged(byEmail, "LIMIT $10 OFFSET $11"))
+	ListPaymentsByDocument    = engine.Statement(paged(byDocument, "LIMIT $10 OFFSET $11"))
 	ListPaymentsByAmount      = engine.Statement(paged(byAmount, "LIMIT $10 OFFSET $11"))
 	ListPaymentsByOtherAmount = engine.Statement(paged(byOtherAmount, "LIMIT $10 OFFSET $11"))
 	CountByEmail              = engine.Statement(countOf(byEmail))
+	CountByDocument           = engine.Statement(countOf(byDocument))
 	CountByAmount             = engine.Statement(countOf(byAmount))
 	CountByOtherAmount        = engine.Statement(countOf(byOtherAmount))
 )
@@ -108,6 +113,19 @@ var (
 func sameAmount(row string, from int) string {
 	return fmt.Sprintf("($%[2]d = 0 OR %[1]samount = $%[2]d) AND ($%[3]d = 0 OR %[1]scurrency_local = $%[4]d AND %[1]samount_local = $%[3]d OR {other asked %[1]sdoc} AND {asked %[1]sdoc} = $%[5]d)",
 		row, from, from+1, from+2, from+3)
+}
+
+// sameDocument is true if the filter names no document, or the row's ends with it; at is the number of its argument.
+func sameDocument(row string, at int) string {
+	return fmt.Sprintf("($%[2]d = '' OR {document %[1]sdoc} LIKE $%[2]d)", row, at)
+}
+
+// endsWith is the argument of sameDocument: only letters and digits, none of which LIKE reads otherwise.
+func endsWith(end string) string {
+	if end == "" {
+		return ""
+	}
+	return "%" + end
 }
 
 // countOf counts ids up to a limit.
@@ -157,7 +175,7 @@ func matching(columns, where string) string {
 
 var byOrder = `shop = $1 AND live = $2 AND order_id = $3 AND order_id <> '' AND ($4 = '' OR status = $4) AND id >= $5 AND id < $6
   AND ($7 = '' OR rail = $7) AND ($8 = '' OR method = $8) AND ($9 = '' OR country = $9)
-  AND ($10 = '' OR {emailed doc} AND {email doc} = $10) AND ` + sameAmount("", 11)
+  AND ($10 = '' OR {emailed doc} AND {email doc} = $10) AND ` + sameAmount("", 11) + " AND " + sameDocument("", 15)
 
 const (
 	selected = `shop = $1 AND live = $2 AND ($3 = '' OR status = $3) AND ($4 = '' OR rail = $4) AND ($5 = '' OR method = $5) AND ($6 = '' OR country = $6)`
@@ -166,7 +184,7 @@ const (
 )
 
 var (
-	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $15 OFFSET $16")
+	listPaymentsByOrder = engine.Statement("SELECT * FROM (" + matching(PaymentsTable.List, byOrder) + ") AS p ORDER BY id DESC LIMIT $16 OFFSET $17")
 	countByOrder        = engine.Statement("SELECT count(*) FROM (" + matching("id", byOrder) + ") AS p")
 )
 
@@ -202,7 +220,7 @@ func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFi
 	case f.OrderID != "":
 		return base.AtMost(ctx, s.b, f.Limit, listPaymentsByOrder, PaymentsTable.Reader(s.b.Personal), append(ofOrder(scope, f), f.Limit, f.Offset)...)
 	case f.Capped():
-		text, args := s.search(scope, f, [3]string{ListPaymentsByEmail, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
+		text, args := s.search(scope, f, searches{ListPaymentsByEmail, ListPaymentsByDocument, ListPaymentsByAmount, ListPaymentsByOtherAmount}, f.Limit, f.Offset)
 		return base.AtMost(ctx, s.b, f.Limit, text, PaymentsTable.Reader(s.b.Personal), args...)
 	case f.Rail != "" || f.Method != "" || f.Country != "":
 		return base.AtMost(ctx, s.b, f.Limit, listPaymentsOfKind, PaymentsTable.Reader(s.b.Personal), scope.Shop, scope.Live, string(f.Status), from, below,
@@ -215,27 +233,32 @@ func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFi
 // ofOrder returns the arguments of byOrder.
 func ofOrder(scope tenant.Scope, f pay.PaymentFilter) []any {
 	from, below := paymentIDs(f)
-	return append([]any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}, amountArgs(f.Amount)...)
+	args := []any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}
+	return append(append(args, amountArgs(f.Amount)...), endsWith(f.Document))
 }
 
-// search picks from texts the statement for an e-mail, an amount in USD or an amount in another currency,
-// with its arguments.
-func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts [3]string, limit, offset int) (text string, args []any) {
+// searches are the statements for an e-mail, a document, an amount in USD and an amount in another currency.
+type searches struct{ email, document, usd, other string }
+
+// search picks the statement of a filter, with its arguments.
+func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
 	from, below := paymentIDs(f)
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
 	amounts := amountArgs(f.Amount)
 	switch {
 	case f.Email != "":
-		return texts[0], append(append(args, lowered(f.Email)), amounts...)
+		return texts.email, append(append(append(args, lowered(f.Email)), amounts...), endsWith(f.Document))
+	case f.Document != "":
+		return texts.document, append(append(append(args, endsWith(f.Document)), amounts...), f.Document[len(f.Document)-pay.FewestOfDocument:])
 	case f.Amount.Currency == money.USD:
-		return texts[1], append(args, amounts[0])
+		return texts.usd, append(args, amounts[0])
 	}
-	return texts[2], append(args, amounts[1:]...)
+	return texts.other, append(args, amounts[1:]...)
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset. It sums counters. It scans at most
 // half a day at each end of a span that does not begin and end at midnight UTC, the payments of one order,
-// and pay.MostCounted of each kind for an e-mail or an amount.
+// and pay.MostCounted of each kind for an e-mail, a document or an amount.
 func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) (int64, error) {
 	f.After = ""
 	from, below := paymentIDs(f)
@@ -244,7 +267,7 @@ func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentF
 	case f.OrderID != "":
 		return base.One(ctx, s.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
 	case f.Capped():
-		text, args := s.search(scope, f, [3]string{CountByEmail, CountByAmount, CountByOtherAmount}, pay.MostCounted, 0)
+		text, args := s.search(scope, f, searches{CountByEmail, CountByDocument, CountByAmount, CountByOtherAmount}, pay.MostCounted, 0)
 		return base.One(ctx, s.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -38,6 +39,8 @@ var SessionsTable = table.Describe(table.Table[pay.Session]{
 })
 
 type sessionDoc struct {
+	// Link must be first: the index of links reads the beginning of the JSON.
+	Link      bool         `json:"link,omitempty"`
 	Customer  pay.Customer `json:"customer"`
 	IP        string       `json:"ip,omitempty"`
 	ReturnURL string       `json:"returnUrl,omitempty"`
@@ -46,15 +49,17 @@ type sessionDoc struct {
 	After     string       `json:"after,omitempty"`
 	Purchase  *purchaseDoc `json:"purchase,omitempty"`
 	Strict    bool         `json:"strict,omitempty"`
+	Closed    int64        `json:"closed,omitempty"`
 }
 
 func (d *sessionDoc) Of(_ *table.Fields, v *pay.Session) {
-	*d = sessionDoc{v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict}
+	*d = sessionDoc{v.Link, v.Customer, v.IP, v.ReturnURL, v.RateSource, table.Micros(v.RateAt), v.After, purchaseDocOf(v.Purchase), v.Strict, table.Micros(v.Closed)}
 }
 
 func (d *sessionDoc) Into(_ *table.Fields, v *pay.Session) error {
 	v.Customer, v.IP, v.ReturnURL, v.Purchase = d.Customer, d.IP, d.ReturnURL, d.Purchase.purchase()
 	v.RateSource, v.RateAt, v.After, v.Strict = d.RateFrom, table.FromMicros(d.RateAt), d.After, d.Strict
+	v.Link, v.Closed = d.Link, table.FromMicros(d.Closed)
 	return nil
 }
 
@@ -63,6 +68,19 @@ var (
 	selectSessionOf     = engine.Statement(`SELECT ` + SessionsTable.List + ` FROM sessions WHERE payment = $1 AND payment <> ''`)
 	selectSession       = engine.Statement(`SELECT ` + SessionsTable.List + ` FROM sessions WHERE id = $1 AND shop = $2 AND live = $3`)
 )
+
+// SelectLinks is named so that a test reads its plan.
+var SelectLinks = engine.Statement(`
+SELECT ` + SessionsTable.List + ` FROM sessions
+WHERE shop = $1 AND live = $2 AND substr(doc, 1, 13) = '{"link":true,' AND id < $3 ORDER BY id DESC LIMIT $4`)
+
+// lastSession sorts after every session's id.
+const lastSession = pay.SessionPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
+
+// Links reads a shop's payment links, newest first. after is the id before the page, or "".
+func (s *Sessions) Links(ctx context.Context, scope tenant.Scope, after string, limit int) ([]pay.Session, error) {
+	return base.Many(ctx, s.b, SelectLinks, SessionsTable.Scan(s.b.Personal), scope.Shop, scope.Live, cmp.Or(after, lastSession), limit)
+}
 
 // ByHash reads a session by the keyed hash of its token. The token is the credential; the row says whose
 // session it is.

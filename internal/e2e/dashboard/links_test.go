@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+)
+
+// newLink makes a payment link of an amount in US dollars and returns its token.
+func newLink(t *testing.T, u harness.Staff, amount, about string) string {
+	t.Helper()
+	a := u.Ask(t, http.MethodPost, "/payments/link", url.Values{
+		"amount": {amount}, "amount_currency": {"USD"}, "description": {about}, "email": {"ana@example.com"}, "key": {keyOf(t, u.Page(t, "/payments/link"))},
+	})
+	_, rest, found := strings.Cut(a.Body, "<code>"+u.URL+"/checkout/")
+	if !found {
+		t.Fatalf("the link gets %d: %s", a.Status, a.Text())
+	}
+	token, _, _ := strings.Cut(rest, "<")
+	return token
+}
+
+// choose chooses a method with a link, as its customer does.
+func choose(t *testing.T, o harness.Client, token, method string) harness.Reply {
+	t.Helper()
+	return o.Shopper(token).Choose(t, fmt.Sprintf(`{"paymentMethodId":%q,"customer":{"email":"ana@example.com","fullName":"Ana Souza"}}`, method))
+}
+
+var closing = regexp.MustCompile(`action="[^"]*(/payments/links/ses_\w+/close)"`)
+
+// The links that the team made are in a list, with what became of them. An open one can be copied and closed: then
+// nobody can pay with it. Checkouts that the shop's server opens are not in it.
+func TestPaymentLinksAreListedAndClosed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
+		says(t, "an empty list", text(u.Page(t, "/payments/links")), "No payment links yet")
+		o.Session(t, `{"amount":77,`+harness.Ana+`}`)
+		chosen, open := newLink(t, u, "30", "Two tickets"), newLink(t, u, "45.50", "A table")
+		payment := choose(t, o, chosen, "sbx_card").Text(t, "transactionId")
+		list := u.Page(t, "/payments/links")
+		says(t, "the list", text(list), "30.00 USD Completed Two tickets", "45.50 USD Open A table ana@example.com")
+		if strings.Contains(list, "77.00") || !strings.Contains(list, "/payments/"+payment) || !strings.Contains(list, `data-copy="`+s.URL+"/checkout/"+open+`"`) || strings.Contains(list, chosen) {
+			t.Errorf("the list has a checkout of the server, or lacks a payment or an address: %s", text(list))
+		}
+		if page := viewer.Page(t, "/payments/links"); strings.Contains(page, open) || closing.MatchString(page) || !strings.Contains(page, "45.50") {
+			t.Error("a viewer, who may not take payments, gets the address of a link, or may close it")
+		}
+		found := closing.FindAllStringSubmatch(list, -1)
+		if len(found) != 1 {
+			t.Fatalf("%d links can be closed, want the open one", len(found))
+		}
+		for range 2 { // a second click changes nothing
+			u.Do(t, found[0][1])
+		}
+		says(t, "the list", text(u.Page(t, "/payments/links")), "45.50 USD Closed A table")
+		if n := strings.Count(text(o.Staff(t, people.Owner).Page(t, "/audit")), "Closed a payment link"); n != 1 || !audited(t, u, audit.CheckoutClosed) {
+			t.Errorf("the audit log has %d closed links", n)
+		}
+		for _, a := range []harness.Reply{o.Shopper(open).Read(t), choose(t, o, open, "sbx_card")} {
+			if a.Status != http.StatusNotFound {
+				t.Errorf("a closed link can be read or paid: %s", a)
+			}
+		}
+		late := newLink(t, u, "12", "Late")
+		harness.MoveTestClock(t, o, "25h")
+		page := u.Page(t, "/payments/links")
+		says(t, "the list a day later", text(page), "12.00 USD Expired Late")
+		if strings.Contains(page, late) || closing.MatchString(page) {
+			t.Error("a link whose time is over can be copied or closed")
+		}
+		if a := u.Ask(t, http.MethodGet, "/payments/links?cursor=ses_none", nil); a.Status != http.StatusNotFound {
+			t.Errorf("an unknown cursor gets %d", a.Status)
+		}
+	})
+}
+
+// A link with which the customer chose how to pay cannot be closed: the payment can be canceled.
+func TestOnlyOpenLinksAreClosed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		token := newLink(t, u, "30", "")
+		path := closing.FindStringSubmatch(u.Page(t, "/payments/links"))[1]
+		says(t, "the question", text(u.Page(t, path)), "Close this payment link?", "30.00 USD")
+		choose(t, o, token, "sbx_card").Want(t, http.StatusCreated)
+		if a := u.Ask(t, http.MethodPost, path, url.Values{}); a.Status != http.StatusConflict {
+			t.Errorf("a link with a payment is closed: %d %s", a.Status, a.Text())
+		}
+		says(t, "the question", text(u.Page(t, path)), "Only a link that is open can be closed")
+	})
+}
