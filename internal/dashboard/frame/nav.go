@@ -46,6 +46,8 @@ func ConsoleItems() []Item {
 		{"rules", "routing", "routing", ""},
 		{"rates", "rates", "routing", ""},
 		{"reconciliation", "reconciliation", "money", ""},
+		{"check", "check", "money", ""},
+		{"seals", "seals", "money", ""},
 		{"health", "health", "service", ""},
 		{"audit", "audit", "service", ""},
 		{"operators", "operators", "service", ""},
