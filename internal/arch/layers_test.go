@@ -157,5 +157,6 @@ var layers = map[string]layer{
 	"internal/dashboard/console/accounts": {"pay pay/... provider routing admin/shape app app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/rules":    {"money pay pay/... routing routing/... app app/... web dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/rulings":  {"money pay pay/... admin/shape app app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
+	"internal/dashboard/console/payouts":  {"money pay pay/... app app/... dashboard/frame dashboard/console/desk", "what leaves is limited and approved by the use cases of the command line"},
 	"internal/dashboard/console/books":    {"money pay pay/... reconcile app app/... store web dashboard/frame dashboard/console/desk", "rates and reports are read by the use cases that read files at the command line"},
 }

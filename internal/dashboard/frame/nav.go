@@ -46,6 +46,7 @@ func ConsoleItems() []Item {
 		{"rules", "routing", "routing", ""},
 		{"rates", "rates", "routing", ""},
 		{"reconciliation", "reconciliation", "money", ""},
+		{"payouts", "payouts", "money", ""},
 		{"check", "check", "money", ""},
 		{"seals", "seals", "money", ""},
 		{"health", "health", "service", ""},
