@@ -21,6 +21,7 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 	box.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceFile("image/png", "signed.png", []byte("\x89PNG\r\n\x1a\nsigned"))).Want(t, http.StatusCreated)
 	kyc := box.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	op := harness.OperatorUser(t, o)
+	harness.OperatorUser(t, o) // the page of operators has what can be done with another one
 	op.Do(t, consolePath+"payouts/limits", "approvalAbove", "500", "daily", "7000")
 	op.Do(t, consolePath+"payouts/floats", "account", "banco", "way", "in", "amount", "10000", "currency", "MXN", "reference", "ref-1", "note", "from our bank")
 	tab := op.Tab(t, consolePath+"check")
@@ -28,10 +29,11 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 		t.Helper()
 		harness.Must(t, chromedp.Do(tab, steps...))
 	}
-	do(chromedp.Click(`form[action$="/check/start"] button.primary`), chromedp.WaitVisible(`#check .notice.good`))
+	do(chromedp.Click(`form[action$="/check/start"] button.primary`), chromedp.WaitVisible(`#check .notice.good`), chromedp.WaitVisible(`#check .badge.good`))
 	look(t, tab, "console-check")
 	do(chromedp.Navigate(op.URL+consolePath+"payouts/batches"), chromedp.Click(`form[action$="/payouts/batches"] button.primary`), chromedp.WaitVisible(`form[action$="/dissolve"] button`))
 	look(t, tab, "console-batch")
+	crawl(t, op, consolePath+"seals")
 	for name, path := range map[string]string{
 		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "routing/replay",
 		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators",

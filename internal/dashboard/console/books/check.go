@@ -99,26 +99,39 @@ func (b *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err != nil {
 		return err
 	}
-	past, err := b.App.Checks.Past(r.Context(), pastChecks)
-	if err != nil {
+	if view.Past, err = b.past(r.Context()); err != nil {
 		return err
+	}
+	return b.Room.Show(w, r, v, "check", view)
+}
+
+// past lists the last checks of all nodes.
+func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
+	past, err := b.App.Checks.Past(ctx, pastChecks)
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range past {
 		one := pastCheck{At: e.At, What: e.Details["what"], Result: e.Details["result"], Took: e.Details["took"]}
 		one.Broken, _ = strconv.Atoi(e.Details["broken"]) // the service wrote a number
-		if one.By, err = b.who(r.Context(), e.By); err != nil {
-			return err
+		if one.By, err = b.who(ctx, e.By); err != nil {
+			return nil, err
 		}
-		view.Past = append(view.Past, one)
+		list = append(list, one)
 	}
-	return b.Room.Show(w, r, v, "check", view)
+	return list, nil
 }
 
 // checkLive sends how far the check is.
 func (b *room) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return b.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
 		view, err := b.checking(ctx)
-		return view.Mark, func() (string, error) { return b.Room.Block(r, v, "check", "state", view) }, err
+		return view.Mark, func() (string, error) {
+			if view.Past, err = b.past(ctx); err != nil {
+				return "", err
+			}
+			return b.Room.Block(r, v, "check", "state", view)
+		}, err
 	})
 }
 
@@ -140,13 +153,19 @@ func (b *room) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit)
 // sealsView is the page of the seals.
 type sealsView struct {
 	desk.Form
-	Chains   []store.Newest // at most shownChains
+	Chains   []chain // at most shownChains
 	Count    int
 	Blocks   int64
 	Newest   time.Time
 	Waiting  time.Time // since when the oldest row waits to be sealed; zero: none waits
 	Compared int       // heads of a file that were compared; 0: none was
 	Broken   []store.Broken
+}
+
+// chain is a chain of seals with its newest block.
+type chain struct {
+	store.Newest
+	Page bool // its owner is a merchant, and no float
 }
 
 // shownChains is how many chains the page lists; the file of heads has all.
@@ -159,7 +178,7 @@ func (b *room) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
 	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
 		if view.Count++; view.Count <= shownChains {
-			view.Chains = append(view.Chains, n)
+			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, "mer_")})
 		}
 		view.Blocks += n.N
 		if n.At.After(view.Newest) {
