@@ -27,6 +27,7 @@ type serveCmd struct {
 	Metrics   string            `env:"CASCADA_METRICS" placeholder:"ADDR" help:"Address of /metrics, such as 127.0.0.1:9464; none by default (${env})."`
 	Pprof     string            `env:"CASCADA_PPROF" placeholder:"ADDR" help:"Address of /debug/pprof/, such as 127.0.0.1:6060; none by default. Profiles hold parts of the memory (${env})."`
 	Admin     string            `env:"CASCADA_ADMIN" placeholder:"ADDR" help:"Address of the admin API, such as 127.0.0.1:9465; none by default (${env}). cascada operator add creates tokens for it."`
+	Console   string            `env:"CASCADA_CONSOLE" placeholder:"ADDR" help:"Address of the operator's console, such as 127.0.0.1:9466 (${env}). By default it is at the address of the API; with an address of its own it is only there."`
 	PublicURL cli.PublicURL     `env:"CASCADA_PUBLIC_URL" placeholder:"URL" help:"Public URL of the service, such as https://pay.example.com; default http://LISTEN. With https no demo merchant is created (${env})."`
 	Fault     map[string]string `name:"sandbox-fault" placeholder:"PROVIDER=FAULT" help:"Make a simulated provider fail, for tests. Repeat the flag for each: sandbox-1, sandbox-2 or sandbox-3 = decline, error, timeout, slow, unavailable, duplicate, out_of_order, wrong_amount, bad_signature, refund_decline, refund_error, refund_timeout or refund_pending."`
 	CoolDown  time.Duration     `name:"wallet-cool-down" default:"${wallet_cool_down}" env:"CASCADA_WALLET_COOL_DOWN" placeholder:"DURATION" help:"How long a new production wallet cannot receive withdrawals (${env}, default ${default})."`
@@ -73,7 +74,7 @@ func (d days) Validate() error {
 // config returns the configuration that the flags give.
 func (c *serveCmd) config(log *slog.Logger, adapters cli.Registry) daemon.Config {
 	config := c.Config(log)
-	config.Listen, config.Metrics, config.Pprof, config.Admin = c.Listen, c.Metrics, c.Pprof, c.Admin
+	config.Listen, config.Metrics, config.Pprof, config.Admin, config.Console = c.Listen, c.Metrics, c.Pprof, c.Admin, c.Console
 	config.PublicURL, config.Faults, config.WalletCoolDown = strings.TrimSuffix(string(c.PublicURL), "/"), c.Fault, c.CoolDown
 	config.Limits, config.Proxies, config.Connections = c.limits(), c.TrustedProxies, int(c.Conns)
 	config.FX, config.Adapters, config.Routing = c.feedFlags.config(), adapters, c.Routing

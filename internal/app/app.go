@@ -114,6 +114,7 @@ type App struct {
 	Providers      *acquiring.Providers
 	Accounts       *acquiring.Accounts
 	Rules          *acquiring.Rules
+	Rehearsals     *acquiring.Rehearsals
 	Methods        *acquiring.Methods
 	Analytics      *payments.Analytics
 	Cascade        *cascade.Cascade
@@ -143,6 +144,7 @@ type App struct {
 	Company        *people.Company
 	Sandbox        *sandbox.Sandbox
 	Requests       *requests.Log
+	Checks         *Checks
 
 	Config  Config
 	catalog *acquiring.Catalog
@@ -197,6 +199,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	}
 	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base), auth.NewOperators(a.Base)
 	a.Requests = requests.New(a.Now())
+	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
 	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
@@ -246,6 +249,7 @@ func (a *App) load(ctx context.Context) error {
 		StandIns: a.Config.Providers, StandInOrder: a.Config.Sandbox, Adapters: a.Config.Adapters, Client: a.Config.Client, Routing: a.Config.Routing,
 	}, a.catalog)
 	a.Accounts, a.Rules = acquiring.NewAccounts(a.Providers), acquiring.NewRules(a.Providers)
+	a.Rehearsals = acquiring.NewRehearsals(a.Rules)
 	a.Cascade = cascade.NewCascade(a.Base, a.Providers, a.catalog)
 	a.Claims, a.ClaimLists = claims.NewClaims(a.Base, a.Providers, a.Cascade), claims.NewLists(a.Base)
 	a.Methods = acquiring.NewMethods(a.Base, a.Rates, a.Providers, a.catalog)
@@ -286,6 +290,8 @@ func (a *App) load(ctx context.Context) error {
 // loops.
 func (a *App) Close() {
 	a.Links.Drain()
+	a.Checks.Close()
+	a.Rehearsals.Close()
 	a.Cascade.Close()
 	a.Claims.Drain()
 	a.Payouts.Drain()

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"time"
@@ -84,7 +86,28 @@ func (b *Books) OpenProof(content []byte) (*store.Proof, error) { return b.store
 // Heads calls each with the newest block of each chain, as a line of text. Stored outside of the
 // database, it proves later that no chain was cut.
 func (b *Books) Heads(ctx context.Context, each func(head string) error) error {
-	return b.store.Heads(ctx, func(h seal.Head) error { return each(h.String()) })
+	return b.store.Heads(ctx, func(h store.Newest) error { return each(h.String()) })
+}
+
+// CheckHeads proves that the chains continue from the heads in a text, one a line. It returns what is broken.
+//
+// It returns an error if the text contains no head: it would prove nothing.
+func (b *Books) CheckHeads(ctx context.Context, from io.Reader) (broken []store.Broken, heads int, err error) {
+	lines := bufio.NewScanner(from)
+	for ; lines.Scan(); heads++ {
+		cut, err := b.CheckHead(ctx, lines.Text())
+		if err != nil {
+			return broken, heads, err
+		}
+		broken = append(broken, cut...)
+	}
+	if err := lines.Err(); err != nil {
+		return broken, heads, err
+	}
+	if heads == 0 {
+		return nil, 0, errors.New("the file contains no head")
+	}
+	return broken, heads, nil
 }
 
 // CheckHead checks that a chain continues from a stored head.

@@ -87,7 +87,7 @@ var layers = map[string]layer{
 	"internal/payout":                {"money pay pay/...", "a payout provider answers in the core's words and never sees the database"},
 	"internal/payout/simulated":      {"money pay pay/... payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app/base":              {"money pay pay/... id store trace vault view work", "what every use case stands on knows none of them"},
-	"internal/app/acquiring":         {"app/base catalog fx geo id money near pay pay/... payout provider routing routing/replay store", "the providers' side plans a payment's route and knows nothing of what is paid"},
+	"internal/app/acquiring":         {"app/background app/base catalog fx geo id money near pay pay/... payout provider routing routing/replay store", "the providers' side plans a payment's route and knows nothing of what is paid"},
 	"internal/app/auth":              {"app/acquiring app/base id pay pay/... store vault", "who may do what is told by keys, whatever is done"},
 	"internal/app/delivery":          {"app/base id near pay pay/... store trace webhook work", "an endpoint gets events, whatever they tell"},
 	"internal/app/people":            {"app/base app/mails id identity limit pay pay/... store", "who signs in, and in which role, whatever the user then does; few may wait to be hashed"},
@@ -95,6 +95,7 @@ var layers = map[string]layer{
 	"internal/app/verification":      {"app/base pay pay/... store", "who a merchant is has nothing to do with what it sells"},
 	"internal/app/onboarding":        {"app/auth app/base mail pay pay/... store view", "a merchant is made and named, whatever it sells"},
 	"internal/app/privacy":           {"app/auth app/base id pay pay/... store", "what is kept of a person is erased, whatever it was for"},
+	"internal/app/background":        {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":          {"pay/tenant", "what was asked is remembered, whatever it was"},
 	"internal/app/payouts":           {"app/acquiring app/base app/mails destination id ledger money pay pay/... payout provider store view", "a merchant is paid from its balance, whatever filled it"},
 	"internal/app/cascade":           {"app/acquiring app/base pay pay/... provider store view", "a payment goes to providers, whoever asked for it"},
@@ -157,5 +158,6 @@ var layers = map[string]layer{
 	"internal/dashboard/console/accounts": {"pay pay/... provider routing admin/shape app app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/rules":    {"money pay pay/... routing routing/... app app/... web dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/rulings":  {"money pay pay/... admin/shape app app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
+	"internal/dashboard/console/payouts":  {"money pay pay/... app app/... dashboard/frame dashboard/console/desk", "what leaves is limited and approved by the use cases of the command line"},
 	"internal/dashboard/console/books":    {"money pay pay/... reconcile app app/... store web dashboard/frame dashboard/console/desk", "rates and reports are read by the use cases that read files at the command line"},
 }

@@ -20,7 +20,7 @@ import (
 func (c Config) Check() error {
 	problems := []error{c.checkFaults(), c.checkPauses(), c.checkMasterKeys(), app.CheckAddress(c.Database), trace.Config{Endpoint: c.Traces}.Check()}
 	for _, one := range []struct{ what, address string }{
-		{"listen", c.Listen}, {"metrics", c.Metrics}, {"pprof", c.Pprof}, {"admin", c.Admin},
+		{"listen", c.Listen}, {"metrics", c.Metrics}, {"pprof", c.Pprof}, {"admin", c.Admin}, {"console", c.Console},
 	} {
 		if one.address == "" {
 			continue

@@ -45,6 +45,7 @@ type Config struct {
 	Metrics   string // host:port of /metrics; empty for none
 	Pprof     string // host:port of /debug/pprof/; empty for none
 	Admin     string // host:port of the admin API; empty for none
+	Console   string // host:port of the operator's console; empty: it is at Listen
 	Database  string // sqlite:PATH or postgres://…
 	PublicURL string // the service's public address; empty: http://Listen
 	// MasterKey is the master keys, newest last, each 32 bytes in base64, separated by white
@@ -183,7 +184,9 @@ func OpenBooks(ctx context.Context, c Config) (*app.Books, error) {
 type Service struct {
 	URL      string // the public address
 	AdminURL string // the address of the admin API, "" without one
-	App      *app.App
+	// ConsoleURL is the address of the operator's console on its own listener, "" without one.
+	ConsoleURL string
+	App        *app.App
 
 	log          *slog.Logger
 	verification http.Handler
@@ -343,6 +346,9 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 			return err
 		}
 	}
+	if l.console != nil {
+		s.openConsole(c, l.console, staff, gate, eye)
+	}
 	if c.Mail.URL == "" && strings.HasPrefix(c.PublicURL, "https://") {
 		c.Log.Warn("no e-mails are sent, not even when a wallet is added: set --smtp-url and --mail-from")
 	}
@@ -359,7 +365,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 
 // listeners are the service's addresses. They are opened before anything is created, so
 // that a start that finds one in use leaves nothing behind. Unused ones are nil.
-type listeners struct{ api, metrics, pprof, admin net.Listener }
+type listeners struct{ api, metrics, pprof, admin, console net.Listener }
 
 func listen(c Config) (l listeners, err error) {
 	for _, want := range []struct {
@@ -367,7 +373,7 @@ func listen(c Config) (l listeners, err error) {
 		address, what string
 	}{
 		{&l.api, c.Listen, "listen"}, {&l.metrics, c.Metrics, "listen for metrics"}, {&l.pprof, c.Pprof, "listen for profiles"},
-		{&l.admin, c.Admin, "listen for the admin API"},
+		{&l.admin, c.Admin, "listen for the admin API"}, {&l.console, c.Console, "listen for the operator's console"},
 	} {
 		if want.address == "" && want.to != &l.api {
 			continue
@@ -381,7 +387,7 @@ func listen(c Config) (l listeners, err error) {
 
 // close closes those that no server has closed yet.
 func (l listeners) close() (err error) {
-	for _, one := range []net.Listener{l.api, l.metrics, l.pprof, l.admin} {
+	for _, one := range []net.Listener{l.api, l.metrics, l.pprof, l.admin, l.console} {
 		if one == nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console"
 	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/books"
+	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rulings"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
@@ -51,7 +52,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register, payouts.Register} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

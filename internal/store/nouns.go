@@ -49,6 +49,7 @@ type (
 	Postponement   = webhooks.Postponement
 	Quarantined    = due.Quarantined
 	Broken         = check.Broken
+	Newest         = check.Newest
 	Checked        = check.Checked
 	Progress       = check.Progress
 	Proof          = check.Proof

@@ -112,8 +112,8 @@ func sealAll(t *testing.T, s *store.Store) {
 func heads(t *testing.T, s *store.Store) map[string]seal.Head {
 	t.Helper()
 	list := map[string]seal.Head{}
-	must(t, store.ReaderOf(s).Heads(ctx, func(h seal.Head) error {
-		list[seal.Chain(h.Merchant, h.Live)] = h
+	must(t, store.ReaderOf(s).Heads(ctx, func(h check.Newest) error {
+		list[seal.Chain(h.Merchant, h.Live)] = h.Head
 		return nil
 	}))
 	return list

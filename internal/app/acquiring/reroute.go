@@ -25,6 +25,14 @@ type PastRoutes struct {
 	// Accounts are hypothetical changes of provider accounts, by id.
 	Accounts map[string]func(acquirer.Account) (acquirer.Account, error)
 	Examples int
+	// Progress is called after each page of payments. It must not block. nil: it is not called.
+	Progress func(RerouteProgress)
+}
+
+// RerouteProgress is how far a replay is.
+type RerouteProgress struct {
+	Payments int64 // read so far; each is read twice
+	Permille int   // of the time that is read, of a thousand
 }
 
 // Rerouted is the result of a replay.
@@ -74,8 +82,8 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		return done, err
 	}
 
-	survey := replay.NewSurvey()
-	if err = ru.eachPast(ctx, o, o.Since, survey.Add, nil); err != nil {
+	survey, far := replay.NewSurvey(), &distance{o: o}
+	if err = ru.eachPast(ctx, o, far.pass(o.Since), survey.Add, nil); err != nil {
 		return done, err
 	}
 	before := circuitsBefore
@@ -83,7 +91,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 		before = scoresBefore
 	}
 	r := replay.New(c, survey)
-	err = ru.eachPast(ctx, o, o.Since.Add(-before), r.Add, func(p pay.Payment) {
+	err = ru.eachPast(ctx, o, far.pass(o.Since.Add(-before)), r.Add, func(p pay.Payment) {
 		if !p.Times.Created.Before(o.Since) {
 			done.Simulated++
 		}
@@ -95,8 +103,8 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 // eachPast calls each with the payments from a time to the end of the period that went through the
 // operator's accounts, in order of time. skipped, if not nil, is called with those that stand-ins
 // took.
-func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
-	after, before := id.From(pay.PaymentPrefix, from), id.From(pay.PaymentPrefix, o.Until)
+func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, far *distance, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
+	after, before := id.From(pay.PaymentPrefix, far.from), id.From(pay.PaymentPrefix, o.Until)
 	for {
 		page, err := ru.Store.Payments.Between(ctx, o.Live, after, before, replayPage)
 		if err != nil {
@@ -115,10 +123,41 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, from time.Time, eac
 				each(p, rail)
 			}
 		}
+		far.read(page)
 		if len(page) < replayPage {
 			return nil
 		}
 	}
+}
+
+// distance is how far a replay is: it passes over its time twice.
+type distance struct {
+	o    PastRoutes
+	from time.Time // where this pass begins
+	at   RerouteProgress
+	over int // passes that have ended
+}
+
+// pass begins a pass.
+func (d *distance) pass(from time.Time) *distance {
+	if !d.from.IsZero() {
+		d.over++
+	}
+	d.from = from
+	return d
+}
+
+// read tells that a page was read.
+func (d *distance) read(page []pay.Payment) {
+	if d.o.Progress == nil || len(page) == 0 {
+		return
+	}
+	const passes, whole = 2, 1000
+	d.at.Payments += int64(len(page))
+	span := max(d.o.Until.Sub(d.from), 1)
+	share := page[len(page)-1].Times.Created.Sub(d.from) * whole / span
+	d.at.Permille = (d.over*whole + int(min(max(share, 0), whole))) / passes
+	d.o.Progress(d.at)
 }
 
 // played reports whether a payment went to stand-ins.

@@ -45,6 +45,17 @@ func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
 	return to, d.Account.Live, nil
 }
 
+// Accounts lists the accounts whose payouts leave in files, in order.
+func (bf *Batches) Accounts() (list []string) {
+	for id, d := range bf.payouts.providers.Connectors.Load().ByID {
+		if _, ok := d.Payouts.(payout.Filer); ok {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // Make gathers the withdrawals that wait at an account into batches, one for each network and
 // currency, and writes their files. No file is exported yet.
 //

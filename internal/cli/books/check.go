@@ -1,7 +1,6 @@
 package books
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -200,18 +199,12 @@ func checkHeads(ctx context.Context, b *app.Books, path string) (broken []string
 		return nil, err
 	}
 	defer file.Close()
-	heads := 0
-	for lines := bufio.NewScanner(file); lines.Scan(); heads++ {
-		cut, err := b.CheckHead(ctx, lines.Text())
-		if err != nil {
-			return broken, fmt.Errorf("%s: %w", path, err)
-		}
-		for _, b := range cut {
-			broken = append(broken, b.String())
-		}
+	cut, _, err := b.CheckHeads(ctx, file)
+	for _, b := range cut {
+		broken = append(broken, b.String())
 	}
-	if heads == 0 { // an empty file would prove nothing
-		return nil, fmt.Errorf("%s contains no head", path)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return broken, nil
+	return broken, err
 }

@@ -75,6 +75,8 @@ func (a *account) start(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	case len(list) > 0:
 		a.Go(w, r, a.At("/"+list[0].Shop.ID+"/"+string(a.usual(list[0].Role))))
+	case v.User.Operator && v.NoConsole:
+		a.Go(w, r, a.At("/profile"))
 	case v.User.Operator:
 		a.Go(w, r, a.At("/console"))
 	default:

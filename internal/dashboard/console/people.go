@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -58,6 +59,57 @@ func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame
 		return err
 	}
 	return c.Done(w, r, "operators", "invitation_withdrawn")
+}
+
+// another reads which operator a form is about: not the visitor, who has the profile for it, and nobody who is no
+// operator.
+func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
+	list, _, err := c.App.Team.Operators(r.Context())
+	if err != nil {
+		return people.User{}, err
+	}
+	i := slices.IndexFunc(list, func(u people.User) bool { return u.ID == r.FormValue("user") })
+	switch {
+	case i < 0:
+		return people.User{}, problem.New(problem.NotFound, "there is no such operator")
+	case list[i].ID == v.User.ID:
+		return people.User{}, problem.Conflict("self", "this is you: your profile ends your own sign-ins, and another operator removes you")
+	}
+	return list[i], nil
+}
+
+// onOperator does something with another operator, and shows what was wrong on the page.
+func (c *room) onOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit, done string, do func(people.User) error) error {
+	if !c.Confirmed(w, r, v, frame.Base+"/console/operators") { // whoever stole a cookie must not lock the others out
+		return nil
+	}
+	u, err := c.another(r, v)
+	if err == nil {
+		err = do(u)
+	}
+	if err == nil {
+		return c.Done(w, r, "operators", done, "email", u.Email)
+	}
+	var typed desk.Form
+	status, fault := typed.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return c.showOperators(w, r, v, status, operatorsView{Form: typed})
+}
+
+// removeOperator removes a user altogether: the console, every merchant and all sign-ins.
+func (c *room) removeOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.onOperator(w, r, v, "operator_removed", func(u people.User) error { return c.App.Team.Remove(r.Context(), v.Actor(), u.Email) })
+}
+
+func (c *room) signOutOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.onOperator(w, r, v, "operator_signed_out", func(u people.User) error { return c.App.People.SignOut(r.Context(), v.Actor(), u.Email) })
+}
+
+// unlockOperator opens a lock and takes the second factors away, for somebody who lost them.
+func (c *room) unlockOperator(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.onOperator(w, r, v, "operator_unlocked", func(u people.User) error { return c.App.Team.Unlock(r.Context(), v.Actor(), u.Email) })
 }
 
 // entry is a line of the audit log.

@@ -32,7 +32,7 @@ func (r *Room) page(req *http.Request, v *Visit, data any) *Page {
 	}
 	if v != nil {
 		p.lang = spoken(v.Language())
-		p.Frame.Console = v.User.Operator && v.Shop.ID == ""
+		p.Frame.Console = v.User.Operator && v.Shop.ID == "" && !v.NoConsole
 		if r.clock != nil && v.Shop.ID != "" {
 			p.Now = r.clock(v)
 		}

@@ -60,6 +60,7 @@ type Site struct {
 	gate   Gate
 	log    *slog.Logger
 	root   string
+	apart  bool           // the console has a listener of its own
 	shops  *http.ServeMux // pages of a shop
 	rest   *http.ServeMux
 	routes []Route
@@ -184,7 +185,7 @@ func (s *Site) HandleOpen(pattern string, h Handler) {
 
 // stranger is the visit of somebody who is not signed in.
 func (s *Site) stranger(r *http.Request) *Visit {
-	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r)}, Path: r.URL.Path}
+	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r)}, Path: r.URL.Path, NoConsole: s.away(r)}
 }
 
 // page lets users in who are signed in.
@@ -311,6 +312,9 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how .
 
 // ServeHTTP implements http.Handler.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.hidden(w, r) {
+		return
+	}
 	mux := s.rest
 	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, "shp_") {
 		mux = s.shops

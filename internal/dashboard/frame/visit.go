@@ -24,6 +24,8 @@ type Visit struct {
 	Shops    []tenant.Shop   // of the merchant
 	Others   []store.Tenancy // the user's other merchants
 	Path     string          // of the page below its shop: "payments", "webhooks/wh_1"
+	// NoConsole: the operator's console is at another address than this page.
+	NoConsole bool
 }
 
 // From is where the request comes from.

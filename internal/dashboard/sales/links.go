@@ -84,7 +84,7 @@ func (s *sales) closeLink(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err := s.App.Sessions.CloseLink(r.Context(), v.Scope, r.PathValue("id"), v.Actor()); err != nil {
 		return err
 	}
-	frame.Flash(w, "link_closed")
+	s.Flash(w, "link_closed")
 	s.Go(w, r, s.here(v)+"/payments/links")
 	return nil
 }

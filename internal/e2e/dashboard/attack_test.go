@@ -226,6 +226,15 @@ func TestStolenCookieOfAnOperator(t *testing.T) {
 		"/dashboard/console/merchants/" + o.Merchant.ID + "/invite": {"email": {"eve@evil.example"}, "role": {"owner"}},
 		"/dashboard/console/operators/invite":                       {"email": {"eve@evil.example"}},
 		"/dashboard/console/withdrawals/wdr_x/approve":              {"note": {"a good reason"}},
+		"/dashboard/console/operators/remove":                       {"user": {"usr_x"}},
+		"/dashboard/console/operators/sign-out":                     {"user": {"usr_x"}},
+		"/dashboard/console/operators/unlock":                       {"user": {"usr_x"}},
+		"/dashboard/console/payouts/limits":                         {"daily": {"1000000"}},
+		"/dashboard/console/payouts/resume":                         {},
+		"/dashboard/console/payouts/batches/bat_x/approve":          {},
+		"/dashboard/console/payouts/batches/bat_x/file":             {},
+		"/dashboard/console/payouts/answers":                        {},
+		"/dashboard/console/payouts/floats":                         {"amount": {"1000000"}},
 		"/dashboard/console/withdrawals/wdr_x/resolve":              {"note": {"a good reason"}, "outcome": {"returned"}},
 	} {
 		again(t, path, u.Ask(t, http.MethodPost, path, form))

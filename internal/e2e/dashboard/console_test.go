@@ -294,13 +294,36 @@ func TestOperatorChangesTheRouting(t *testing.T) {
 		right := form()
 		right.Set("file", file[1])
 		s.Clock.Advance(time.Minute)
-		if a := work("replay", right); a.Status != http.StatusOK || !strings.Contains(a.Text(), "1 payments were replayed; 1 begin at another account") || !strings.Contains(a.Body, id) {
-			t.Errorf("the replay answers %d: %s", a.Status, a.Text())
+		many := form()
+		many.Set("file", file[1])
+		many.Set("since", "1000")
+		if a := work("replay", many); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "from 1 to 366 days") {
+			t.Errorf("a replay of 1000 days gets %d: %s", a.Status, a.Text())
+		}
+		if page := op.Page(t, "/dashboard/console/routing/replay"); !strings.Contains(page, "Nothing was replayed on this node") {
+			t.Error("the page of a new service has a replay")
+		}
+		if a := op.Ask(t, http.MethodPost, "/dashboard/console/routing/replay/stop", url.Values{}); a.Status != http.StatusConflict {
+			t.Errorf("stopping no replay answers %d", a.Status)
+		}
+		if a := work("replay", right); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/dashboard/console/routing/replay" {
+			t.Fatalf("the replay answers %d: %s", a.Status, a.Text())
+		}
+		var page string
+		harness.Eventually(t, "the replay ends", func() bool {
+			page = op.Page(t, "/dashboard/console/routing/replay")
+			return strings.Contains(page, `value="apply"`)
+		})
+		if text := (harness.Answer{Body: page}).Text(); !strings.Contains(text, "1 payments were replayed; 1 begin at another account") || !strings.Contains(page, id) || !strings.Contains(page, "<progress") {
+			t.Errorf("the replay shows %s", text)
 		}
 		if a := work("apply", right); a.Status != http.StatusSeeOther {
 			t.Fatalf("applying the rules answers %d: %s", a.Status, a.Text())
 		}
 		did(t, op, audit.RoutingApplied, "routing")
+		if page := op.Page(t, "/dashboard/console/routing/replay"); strings.Contains(page, `value="apply"`) {
+			t.Error("a replay against rules that are no longer in force can be applied")
+		}
 		right.Set("file", "order: priority\n")
 		if a := work("apply", right); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "ersion 1 of the rules is in force") {
 			t.Errorf("stale rules get %d: %s", a.Status, a.Text())

@@ -171,5 +171,7 @@ const (
 	LinkWithdrawn       Act = "link.withdrawn"
 	MerchantVisited     Act = "merchant.visited" // an operator looks at the merchant's pages
 
+	BooksChecked Act = "books.checked" // the check of the books ended, or was stopped
+
 	MasterKeyRotated Act = "master_key.rotated" // a new master key is in use; its fingerprint is logged
 )

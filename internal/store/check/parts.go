@@ -254,6 +254,7 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 // meter reports a check's progress.
 type meter struct {
 	tell     func(Progress)
+	found    func() []Broken
 	began    time.Time
 	progress Progress
 	sizes    map[string]int64
@@ -262,7 +263,8 @@ type meter struct {
 
 func (m *meter) report() {
 	if m.tell != nil {
-		m.progress.Took = time.Since(m.began)
+		m.progress.Took, m.progress.Broken = time.Since(m.began), m.found()
+		m.progress.PartDone = m.progress.PartTotal - m.left
 		m.tell(m.progress)
 	}
 }
@@ -270,7 +272,7 @@ func (m *meter) report() {
 // at starts a named part: a table, whose rows count, or a rule.
 func (m *meter) at(name string) {
 	m.progress.Done += m.left
-	m.progress.Part, m.left = name, m.sizes[name]
+	m.progress.Part, m.left, m.progress.PartTotal = name, m.sizes[name], m.sizes[name]
 	delete(m.sizes, name)
 	m.report()
 }

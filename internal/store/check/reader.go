@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/seal"
@@ -99,11 +100,24 @@ func (r *Reader) SealProof(p *Proof) ([]byte, error) { return p.seal(r.key) }
 // OpenProof reads what SealProof wrote.
 func (r *Reader) OpenProof(content []byte) (*Proof, error) { return openProof(r.key, content) }
 
+// Newest is the newest block of a chain: its head, and when it was made. Its number is how many blocks there are.
+type Newest struct {
+	seal.Head
+	At time.Time
+}
+
+func scanNewest(r engine.Row) (n Newest, err error) {
+	var at int64
+	n.Head, err = chain.ScanHead(table.With(r, &at))
+	n.At = table.FromMicros(at)
+	return n, err
+}
+
 // Heads calls each for the newest block of every chain.
-func (r *Reader) Heads(ctx context.Context, each func(seal.Head) error) error {
-	var heads []seal.Head
+func (r *Reader) Heads(ctx context.Context, each func(Newest) error) error {
+	var heads []Newest
 	err := r.read(ctx, func(ask engine.Asking) (err error) {
-		heads, err = collect(ask, selectAllHeads, chain.ScanHead)
+		heads, err = collect(ask, selectAllHeads, scanNewest)
 		return err
 	})
 	for _, head := range heads {

@@ -43,7 +43,7 @@ SELECT ` + chain.BlockColumns + ` FROM blocks WHERE merchant = $1 AND live = $2 
 	selectMarksAfter = engine.Statement(`
 SELECT ` + chain.MarkColumns + ` FROM unsealed WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3`)
 	selectAllHeads = engine.Statement(`
-SELECT b.merchant, b.live, b.n, b.hash FROM blocks AS b
+SELECT b.merchant, b.live, b.n, b.hash, b.at FROM blocks AS b
 JOIN (SELECT merchant, live, max(n) AS n FROM blocks GROUP BY merchant, live) AS m
   ON m.merchant = b.merchant AND m.live = b.live AND m.n = b.n
 ORDER BY b.merchant, b.live`)

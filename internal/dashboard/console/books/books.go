@@ -43,6 +43,13 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/reconciliation", b.comparisons)
 	site.HandleOperator("POST /console/reconciliation", b.compare, frame.Calm(), frame.Files(maxFile, fileWithin))
 	site.HandleOperator("GET /console/health", b.health)
+	site.HandleOperator("GET /console/check", b.check)
+	site.HandleOperator("GET /console/check/live", b.checkLive)
+	site.HandleOperator("POST /console/check/start", b.startCheck)
+	site.HandleOperator("POST /console/check/stop", b.stopCheck)
+	site.HandleOperator("GET /console/seals", b.seals)
+	site.HandleOperator("GET /console/seals/heads.txt", b.heads)
+	site.HandleOperator("POST /console/seals", b.compareHeads, frame.Files(maxFile, fileWithin))
 	return nil
 }
 
@@ -191,13 +198,12 @@ func (b *room) setRate(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 }
 
 type healthView struct {
-	Silent   []silent
-	Mails    int64 // that wait
-	Open     int   // circuits
-	Pools    []pool
-	Engine   string
-	Dead     int64 // deliveries that were given up
-	Commands string
+	Silent []silent
+	Mails  int64 // that wait
+	Open   int   // circuits
+	Pools  []pool
+	Engine string
+	Dead   int64 // deliveries that were given up
 }
 
 type silent struct {
@@ -212,15 +218,9 @@ type pool struct {
 	Waited            time.Duration
 }
 
-// commands check the books. A check reads the whole database with a connection of its own, so it runs beside the
-// service and not inside it.
-const commands = `cascada check --state check.proof --progress
-cascada seal head > heads.txt
-cascada check --heads heads.txt`
-
 // health shows how this node and its database are.
 func (b *room) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	view := healthView{Open: b.App.Providers.OpenCircuits(), Engine: b.App.Engine(), Commands: commands}
+	view := healthView{Open: b.App.Providers.OpenCircuits(), Engine: b.App.Engine()}
 	var err error
 	if view.Mails, err = b.App.Mails.WaitingMails(r.Context()); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // mostDays is how many days a replay may cover here.
-const mostDays = 31
+const mostDays = 366
 
 // examples is how many payments that would begin elsewhere are shown.
 const examples = 10
@@ -22,7 +22,7 @@ const examples = 10
 func (e *editView) period(now time.Time) (acquiring.PastRoutes, error) {
 	days, err := strconv.Atoi(e.Since)
 	if err != nil || days < 1 || days > mostDays {
-		return acquiring.PastRoutes{}, problem.Field(problem.InvalidRequest, "since", "choose from 1 to 31 days")
+		return acquiring.PastRoutes{}, problem.Field(problem.InvalidRequest, "since", "choose from 1 to 366 days")
 	}
 	return acquiring.PastRoutes{Since: now.AddDate(0, 0, -days), Until: now, Live: e.Live != string(tenant.Sandbox), Examples: examples}, nil
 }

@@ -5,12 +5,10 @@ package rules
 import (
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
@@ -18,16 +16,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
-	"github.com/cascadapay/cascada/internal/web"
 )
 
 //go:embed all:templates text
 var files embed.FS
 
-type room struct {
-	*desk.Desk
-	replaying chan struct{} // holds one while a replay runs: it reads many payments
-}
+type room struct{ *desk.Desk }
 
 // Register adds the pages to a site.
 func Register(site *frame.Site) error {
@@ -35,11 +29,14 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	u := &room{d, make(chan struct{}, 1)}
+	u := &room{d}
 	site.HandleOperator("GET /console/routing", u.show)
 	site.HandleOperator("GET /console/routing/edit", u.edit, frame.Beforehand())
 	site.HandleOperator("POST /console/routing/edit", u.work, frame.Calm()) // what applies the rules asks by itself
 	site.HandleOperator("POST /console/routing/reset", u.reset)
+	site.HandleOperator("GET /console/routing/replay", u.replayed)
+	site.HandleOperator("GET /console/routing/replay/live", u.live)
+	site.HandleOperator("POST /console/routing/replay/stop", u.stop)
 	return nil
 }
 
@@ -114,7 +111,6 @@ type editView struct {
 	Checked  bool // the file is right
 	Since    string
 	Live     string
-	Result   *result
 }
 
 // numbered is a line with its place in the form.
@@ -148,6 +144,9 @@ func (u *room) edit(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 		}
 	}
 	view := editView{Version: present.Version, Since: "7", Live: "production"}
+	if last := u.App.Rehearsals.State().Last; r.FormValue("from") == "replay" && last != nil {
+		begin = *last.Result.Asked.Rules
+	}
 	if err := view.fill(begin); err != nil {
 		return err
 	}
@@ -276,7 +275,9 @@ func (u *room) work(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	case "write":
 		err = u.write(r.Context(), &view)
 	case "replay":
-		err = u.replay(w, r, &view)
+		if err = u.replay(r.Context(), v, view); err == nil {
+			return u.Done(w, r, "routing/replay", "replay_started")
+		}
 	case "apply":
 		if err = u.Late(v); err == nil {
 			err = u.apply(r.Context(), v, view)
@@ -351,41 +352,4 @@ func (u *room) apply(ctx context.Context, v *frame.Visit, e editView) error {
 	}
 	_, _, err = u.App.Rules.ApplyOver(ctx, v.Actor(), e.Version, rules)
 	return err
-}
-
-// replayTime bounds a replay, which reads its payments twice.
-const replayTime = time.Minute
-
-var errLong = errors.New("the replay took too long")
-
-// replay runs past payments through the file. One replay runs at a time: it must not take the database from
-// payments.
-func (u *room) replay(w http.ResponseWriter, r *http.Request, e *editView) error {
-	rules, err := u.file(r.Context(), e.File)
-	if err != nil {
-		return err
-	}
-	o, err := e.period(u.App.Now())
-	if err != nil {
-		return err
-	}
-	o.Rules = &rules
-	select {
-	case u.replaying <- struct{}{}:
-		defer func() { <-u.replaying }()
-	default:
-		return problem.New(problem.ConflictState, "another replay is running: wait until it has ended")
-	}
-	web.Allow(w, replayTime+10*time.Second)
-	ctx, cancel := context.WithTimeoutCause(r.Context(), replayTime, errLong)
-	defer cancel()
-	done, err := u.App.Rules.Replay(ctx, o)
-	if err != nil && errors.Is(context.Cause(ctx), errLong) {
-		return problem.Field(problem.InvalidRequest, "since", "there are too many payments for one minute: choose fewer days, or replay at the command line")
-	}
-	if err != nil {
-		return desk.Told(err, "file")
-	}
-	e.Result, e.Checked = newResult(o, done), true
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -22,6 +21,7 @@ type paymentView struct {
 	Notices  []pay.KeptNotice
 	Story    string
 	Unsure   bool
+	Rules    bool // it may be resolved: its end is not known, or a late word can come
 }
 
 // attempt is one try at one account.
@@ -47,7 +47,7 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero()}
+	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero(), Rules: ruled(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}
@@ -63,6 +63,12 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	return u.Room.ShowStatus(w, r, v, status, "payment", view)
+}
+
+// ruled reports whether a payment takes an operator's word: it was tried somewhere, and did not end well.
+func ruled(p pay.Payment) bool {
+	_, tried := p.Attempts.Current()
+	return tried && (p.Status.Open() || p.Status == pay.Failed || p.Status == pay.Expired)
 }
 
 // rulePayment ends a payment whose provider does not tell how it ended.
@@ -90,69 +96,4 @@ func (u *room) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk
 	}
 	_, _, err = u.App.Payments.Rule(r.Context(), v.Actor(), base.Ruled{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
 	return err
-}
-
-type claimView struct {
-	desk.Form
-	pay.Claim
-	Over  bool // it has ended
-	Steps []step
-}
-
-type step struct {
-	Status      pay.ClaimStatus
-	At          time.Time
-	Actor, Note string
-}
-
-func (u *room) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.showClaim(w, r, v, http.StatusOK, desk.Form{})
-}
-
-func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	c, err := u.App.Claims.AnyClaim(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	view := claimView{Form: typed, Claim: c, Over: c.Status.Terminal()}
-	for _, s := range c.Timeline {
-		view.Steps = append(view.Steps, step{s.Status, time.UnixMicro(s.At), s.Actor, s.Note})
-	}
-	return u.Room.ShowStatus(w, r, v, status, "claim", view)
-}
-
-// verbs are the words of a claim's form.
-var verbs = map[string]pay.ClaimVerb{"approved": pay.Approve, "rejected": pay.Reject, "withdrawn": pay.Withdraw}
-
-func (u *room) ruleClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	verb, known := verbs[r.FormValue("outcome")]
-	if !known {
-		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", "choose how the claim ends"))
-	}
-	return u.word(w, r, v, verb)
-}
-
-// askClaim asks the merchant for evidence about an inquiry.
-func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return u.word(w, r, v, pay.AskEvidence)
-}
-
-func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
-	note, err := desk.Note(r)
-	if err == nil {
-		_, err = u.App.Claims.RuleClaimAs(r.Context(), v.Actor(), claims.RuledClaim{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
-	}
-	if err != nil {
-		return u.claimRefused(w, r, v, err)
-	}
-	return u.Done(w, r, "claims/"+r.PathValue("id"), "decided")
-}
-
-func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
-	typed := desk.Typed(r, "outcome", "note")
-	status, fault := refused(&typed, err)
-	if fault != nil {
-		return fault
-	}
-	return u.showClaim(w, r, v, status, typed)
 }

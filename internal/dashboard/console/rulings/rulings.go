@@ -31,6 +31,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/payments/{id}", u.payment)
 	site.HandleOperator("POST /console/payments/{id}/resolve", u.rulePayment)
 	site.HandleOperator("GET /console/claims/{id}", u.claim)
+	site.HandleOperator("GET /console/claims/{id}/evidence/{evidence}", u.evidenceFile)
 	site.HandleOperator("POST /console/claims/{id}/resolve", u.ruleClaim)
 	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim, frame.Calm())
 	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
@@ -119,7 +120,7 @@ type verificationView struct {
 	desk.Form
 	tenant.Verification
 	Open bool
-	Name string // of the merchant
+	Of   tenant.Merchant
 }
 
 func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -135,7 +136,7 @@ func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame
 	if err != nil {
 		return err
 	}
-	return u.Room.ShowStatus(w, r, v, status, "verification", verificationView{typed, read, read.Open(), m.Name})
+	return u.Room.ShowStatus(w, r, v, status, "verification", verificationView{typed, read, read.Open(), m})
 }
 
 // decide verifies a merchant, or rejects what it handed in with a reason that the merchant reads.

@@ -20,7 +20,8 @@ type withdrawalView struct {
 	Amount     money.Amount
 	Fee        money.Amount
 	Net        money.Amount
-	Held       bool // it waits for an approval
+	Held       bool           // it waits for an approval
+	Ends       []frame.Option // how it can end by the operator's word
 	Open       bool
 	Shown      *payouts.ToPay // with its destination, which was asked for
 }
@@ -38,6 +39,19 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	usd := func(cents int64) money.Amount { return money.New(cents, money.USD) }
 	view.Withdrawal, view.Why, view.Amount, view.Fee, view.Net = of, shape.NewPayoutExplanation(e), usd(of.Amount), usd(of.Fee), usd(of.Net())
 	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
+	for _, word := range []struct {
+		word pay.Word
+		text string
+		fits bool
+	}{
+		{pay.WordPaid, "word_arrived", of.Status == pay.WithdrawalProcessing},
+		{pay.WordNotPaid, "word_not_paid", of.Open()},
+		{pay.WordReturned, "word_returned", of.Status == pay.WithdrawalDone},
+	} {
+		if word.fits {
+			view.Ends = append(view.Ends, frame.Option{Value: string(word.word), Label: u.Room.Text(v, word.text)})
+		}
+	}
 	return u.Room.ShowStatus(w, r, v, status, "withdrawal", view)
 }
 

@@ -1,0 +1,231 @@
+package books
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// pastChecks is how many checks the page lists; shownBroken is how many of the broken rules' rows.
+const pastChecks, shownBroken = 20, 200
+
+// checkView is the page of the check of the books on this node: the one that runs, or else the last one.
+type checkView struct {
+	Mark     string // changes with anything that is live
+	Running  bool
+	Stopping bool
+	By       string
+	Began    time.Time
+	Progress app.CheckProgress
+	Percent  int
+	Left     time.Duration // 0: not known
+	Last     bool          // one has ended on this node
+	Ended    time.Time
+	Stopped  bool
+	Failed   string
+	Broken   []store.Broken
+	More     int // broken ones that are not shown
+	Past     []pastCheck
+}
+
+// pastCheck is a check that has ended, by the audit log.
+type pastCheck struct {
+	At     time.Time
+	By     string
+	What   string // everything, seals
+	Result string // ended, stopped, failed
+	Broken int
+	Took   string
+}
+
+// checking is what the check does on this node now.
+func (b *room) checking(ctx context.Context) (checkView, error) {
+	s := b.App.Checks.State()
+	view := checkView{Mark: fmt.Sprint(s.Changes), Running: s.Running, Stopping: s.Stopping}
+	by := s.By
+	switch {
+	case s.Running:
+		now := s.Progress.Now
+		view.Began, view.Progress, view.Broken = s.Began, s.Progress, now.Broken
+		if now.Total > 0 {
+			view.Percent = int(min(now.Done, now.Total) * 100 / now.Total)
+		}
+		if now.Done > 0 && now.Done < now.Total && now.Took > time.Second {
+			view.Left = (now.Took * time.Duration(now.Total-now.Done) / time.Duration(now.Done)).Round(time.Second)
+		}
+	case s.Last != nil:
+		by = s.Last.By
+		view.Last, view.Began, view.Ended, view.Stopped, view.Broken = true, s.Last.Began, s.Last.At, s.Last.Stopped, s.Last.Result.Broken
+		if s.Last.Err != nil {
+			view.Failed = desk.Sentence(s.Last.Err.Error())
+		}
+	default:
+		return view, nil
+	}
+	if view.More = len(view.Broken) - shownBroken; view.More > 0 {
+		view.Broken = view.Broken[:shownBroken]
+	}
+	var err error
+	view.By, err = b.who(ctx, by)
+	return view, err
+}
+
+// who is the name of who did something: a user's e-mail address, or what the audit log has.
+func (b *room) who(ctx context.Context, by audit.Actor) (string, error) {
+	if by.Kind != audit.ByUser {
+		return by.ID, nil
+	}
+	u, err := b.App.Store.Users.Get(ctx, by.ID)
+	if base.Absent(err) || err == nil && u.Email == "" { // a removed user has no name left
+		return by.ID, nil
+	}
+	return u.Email, err
+}
+
+// check is the page of the check. The last results are of all nodes.
+func (b *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := b.checking(r.Context())
+	if err != nil {
+		return err
+	}
+	if view.Past, err = b.past(r.Context()); err != nil {
+		return err
+	}
+	return b.Room.Show(w, r, v, "check", view)
+}
+
+// past lists the last checks of all nodes.
+func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
+	past, err := b.App.Checks.Past(ctx, pastChecks)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range past {
+		one := pastCheck{At: e.At, What: e.Details["what"], Result: e.Details["result"], Took: e.Details["took"]}
+		one.Broken, _ = strconv.Atoi(e.Details["broken"]) // the service wrote a number
+		if one.By, err = b.who(ctx, e.By); err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// checkLive sends how far the check is.
+func (b *room) checkLive(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return b.Stream(w, r, v, func(ctx context.Context) (string, func() (string, error), error) {
+		view, err := b.checking(ctx)
+		return view.Mark, func() (string, error) {
+			if view.Past, err = b.past(ctx); err != nil {
+				return "", err
+			}
+			return b.Room.Block(r, v, "check", "state", view)
+		}, err
+	})
+}
+
+// startCheck starts a check on this node.
+func (b *room) startCheck(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if err := b.App.Checks.Start(v.Actor(), app.CheckOptions{Seals: r.FormValue("only") == "seals"}); err != nil {
+		return err
+	}
+	return b.Done(w, r, "check", "check_started")
+}
+
+func (b *room) stopCheck(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	if !b.App.Checks.Stop() {
+		return problem.New(problem.ConflictState, "no check runs on this node")
+	}
+	return b.Done(w, r, "check", "check_stopping")
+}
+
+// sealsView is the page of the seals.
+type sealsView struct {
+	desk.Form
+	Chains   []chain // at most shownChains
+	Count    int
+	Blocks   int64
+	Newest   time.Time
+	Waiting  time.Time // since when the oldest row waits to be sealed; zero: none waits
+	Compared int       // heads of a file that were compared; 0: none was
+	Broken   []store.Broken
+}
+
+// chain is a chain of seals with its newest block.
+type chain struct {
+	store.Newest
+	Page bool // its owner is a merchant, and no float
+}
+
+// shownChains is how many chains the page lists; the file of heads has all.
+const shownChains = 100
+
+func (b *room) seals(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return b.showSeals(w, r, v, http.StatusOK, sealsView{})
+}
+
+func (b *room) showSeals(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, view sealsView) error {
+	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
+		if view.Count++; view.Count <= shownChains {
+			view.Chains = append(view.Chains, chain{n, strings.HasPrefix(n.Merchant, "mer_")})
+		}
+		view.Blocks += n.N
+		if n.At.After(view.Newest) {
+			view.Newest = n.At
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	due, err := b.App.OldestDue(r.Context())
+	if err != nil {
+		return err
+	}
+	view.Waiting = due["seals"]
+	return b.Room.ShowStatus(w, r, v, status, "seals", view)
+}
+
+// heads is the file of the newest blocks, as cascada seal head prints it.
+func (b *room) heads(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	var file strings.Builder
+	err := b.App.Checks.Heads(r.Context(), func(n store.Newest) error {
+		fmt.Fprintln(&file, n.String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	frame.Foreign(w, "heads-"+b.App.Now().UTC().Format("20060102-150405")+".txt", "text/plain; charset=utf-8", []byte(file.String()), false)
+	return nil
+}
+
+// compareHeads proves that the chains continue from a file of heads, as cascada check --heads does.
+func (b *room) compareHeads(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	_, content, err := file(r, "heads")
+	var view sealsView
+	if err == nil {
+		view.Broken, view.Compared, err = b.App.Checks.CheckHeads(r.Context(), strings.NewReader(string(content)))
+		err = desk.Told(err, "heads")
+	}
+	if err == nil {
+		return b.showSeals(w, r, v, http.StatusOK, view)
+	}
+	view = sealsView{}
+	status, fault := view.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return b.showSeals(w, r, v, status, view)
+}

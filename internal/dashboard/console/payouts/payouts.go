@@ -1,0 +1,197 @@
+// Package payouts is the console's pages of what leaves the service: limits, batches for banks, and the operator's money
+// at payout accounts.
+package payouts
+
+import (
+	"cmp"
+	"embed"
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+//go:embed all:templates text
+var files embed.FS
+
+type room struct{ *desk.Desk }
+
+// Register adds the pages to a site.
+func Register(site *frame.Site) error {
+	d, err := desk.New(site, files)
+	if err != nil {
+		return err
+	}
+	p := &room{d}
+	site.HandleOperator("GET /console/payouts", p.limits)
+	site.HandleOperator("POST /console/payouts/limits", p.setLimits)
+	site.HandleOperator("POST /console/payouts/stop", p.stop)
+	site.HandleOperator("POST /console/payouts/resume", p.resume)
+	site.HandleOperator("GET /console/payouts/batches", p.batches)
+	site.HandleOperator("POST /console/payouts/batches", p.make)
+	site.HandleOperator("GET /console/payouts/batches/{id}", p.batch)
+	site.HandleOperator("POST /console/payouts/batches/{id}/approve", p.approve)
+	site.HandleOperator("POST /console/payouts/batches/{id}/dissolve", p.dissolve)
+	site.HandleOperator("POST /console/payouts/batches/{id}/file", p.export)
+	site.HandleOperator("POST /console/payouts/answers", p.answers, frame.Files(maxAnswer, answerWithin))
+	site.HandleOperator("GET /console/payouts/floats", p.floats)
+	site.HandleOperator("POST /console/payouts/floats", p.topUp)
+	return nil
+}
+
+// page is the path of a page of this room, for a second factor that is asked for on the way to it.
+func page(path string) string { return frame.Base + "/console/payouts" + path }
+
+func usd(cents int64) money.Amount { return money.New(cents, money.USD) }
+
+// limited is a control with its amounts.
+type limited struct {
+	pay.PayoutControl
+	Above, Hour, Day, Least money.Amount
+}
+
+func shown(c pay.PayoutControl) limited {
+	return limited{c, usd(c.ApprovalAbove), usd(c.Hourly), usd(c.Daily), usd(c.Minimum)}
+}
+
+type limitsView struct {
+	desk.Form
+	Rows     []limited
+	Merchant string // whose limits the form changes, "" of all together
+	Of       string // the merchant's name
+	Live     bool
+	Now      limited
+}
+
+// of reads whose limits a page or a form is about.
+func of(r *http.Request) (merchant string, live bool) {
+	return strings.TrimSpace(r.FormValue("merchant")), r.FormValue("environment") != string(tenant.Sandbox)
+}
+
+// here is the page of the limits of a request.
+func here(r *http.Request) string {
+	merchant, live := of(r)
+	return "payouts?environment=" + string(tenant.EnvironmentOf(live)) + "&merchant=" + merchant
+}
+
+func (p *room) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return p.showLimits(w, r, v, http.StatusOK, desk.Form{})
+}
+
+// showLimits shows all limits, and a form for those of one merchant or of all together.
+func (p *room) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	ctx := r.Context()
+	view := limitsView{Form: typed}
+	view.Merchant, view.Live = of(r)
+	if view.Merchant != "" {
+		m, err := p.App.AnyMerchant(ctx, view.Merchant)
+		if err != nil {
+			return err
+		}
+		view.Of = m.Name
+	}
+	list, err := p.App.Payouts.PayoutControls(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		view.Rows = append(view.Rows, shown(c))
+	}
+	now, err := p.App.Payouts.Control(ctx, view.Merchant, view.Live)
+	if err != nil {
+		return err
+	}
+	view.Now = shown(now)
+	if view.Values == nil {
+		view.Values = map[string]string{"days": now.Days}
+		for name, cents := range map[string]int64{"approvalAbove": now.ApprovalAbove, "hourly": now.Hourly, "daily": now.Daily, "minimum": now.Minimum} {
+			if cents > 0 {
+				view.Values[name] = usd(cents).Decimal()
+			}
+		}
+		if now.Automatic {
+			view.Values["automatic"] = "true"
+		}
+	}
+	return p.Room.ShowStatus(w, r, v, status, "limits", view)
+}
+
+// dollars reads an amount of a form. An empty one is no limit.
+func dollars(v *frame.Visit, typed desk.Form, field string) (int64, error) {
+	text := typed.Value(field)
+	if text == "" || text == "0" {
+		return 0, nil
+	}
+	a, ok := frame.Typed(v.Language(), text, money.USD)
+	if !ok {
+		return 0, problem.Field(problem.InvalidRequest, field, "write an amount of US dollars, such as 5000, or nothing for no limit")
+	}
+	return a.Minor, nil
+}
+
+// setLimits changes limits. It leaves a stop as it is: a form that was opened before the stop must not end it.
+func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) { // more may leave (DASH-6)
+		return nil
+	}
+	typed := desk.Typed(r, "approvalAbove", "hourly", "daily", "automatic", "minimum", "days")
+	merchant, live := of(r)
+	var l pay.PayoutLimits
+	var err, wrong error
+	for field, into := range map[string]*int64{"approvalAbove": &l.ApprovalAbove, "hourly": &l.Hourly, "daily": &l.Daily, "minimum": &l.Minimum} {
+		if *into, wrong = dollars(v, typed, field); wrong != nil {
+			err = cmp.Or(err, wrong)
+		}
+	}
+	if err == nil {
+		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(now *pay.PayoutLimits) {
+			now.ApprovalAbove, now.Hourly, now.Daily = l.ApprovalAbove, l.Hourly, l.Daily
+			if merchant != "" {
+				now.Automatic, now.Minimum, now.Days = typed.Value("automatic") != "", l.Minimum, typed.Value("days")
+			}
+		})
+	}
+	return p.limitsDone(w, r, v, typed, err, "limits_saved")
+}
+
+// limitsDone leads on to the limits, or shows what was wrong.
+func (p *room) limitsDone(w http.ResponseWriter, r *http.Request, v *frame.Visit, typed desk.Form, err error, done string) error {
+	if err == nil {
+		return p.Done(w, r, here(r), done)
+	}
+	status, fault := typed.Refused(err)
+	if fault != nil {
+		return fault
+	}
+	return p.showLimits(w, r, v, status, typed)
+}
+
+// stop holds all payouts back, or those of one merchant. It asks for no second factor: it must be quick.
+func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	merchant, live := of(r)
+	reason := strings.TrimSpace(r.FormValue("reason"))
+	var err error
+	const longest = 200
+	if reason == "" || len(reason) > longest {
+		err = problem.Field(problem.InvalidRequest, "reason", "write in a few words why: other operators read it")
+	} else {
+		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = reason })
+	}
+	var typed desk.Form
+	return p.limitsDone(w, r, v, typed, err, "payouts_stopped")
+}
+
+// resume sends payouts again.
+func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) {
+		return nil
+	}
+	merchant, live := of(r)
+	_, err := p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = "" })
+	return p.limitsDone(w, r, v, desk.Form{}, err, "payouts_resumed")
+}

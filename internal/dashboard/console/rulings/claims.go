@@ -1,0 +1,114 @@
+package rulings
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+type claimView struct {
+	desk.Form
+	pay.Claim
+	Ends  []frame.Option // how it can end by the operator's word
+	Asks  bool           // the operator may ask the merchant for evidence
+	Steps []step
+}
+
+type step struct {
+	Status pay.ClaimStatus
+	At     time.Time
+	Text   string
+}
+
+func (u *room) claim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return u.showClaim(w, r, v, http.StatusOK, desk.Form{})
+}
+
+func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	c, err := u.App.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c)}
+	_, err = c.After(pay.AskEvidence)
+	view.Asks = err == nil
+	for _, s := range c.Timeline {
+		by := s.Actor
+		if text := u.Room.Text(v, "party_"+s.Actor); text != "party_"+s.Actor {
+			by = text
+		}
+		if s.Note != "" {
+			by += ": " + s.Note
+		}
+		view.Steps = append(view.Steps, step{s.Status, time.UnixMicro(s.At), by})
+	}
+	return u.Room.ShowStatus(w, r, v, status, "claim", view)
+}
+
+// ends are the ends that a claim can have by the operator's word.
+func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
+	for _, word := range []struct{ outcome, text string }{{"approved", "claim_approve"}, {"rejected", "claim_reject"}, {"withdrawn", "claim_withdraw"}} {
+		verb := verbs[word.outcome]
+		_, err := c.After(verb)
+		stuck := c.Kind == pay.Inquiry && c.Calling() && verb != pay.Withdraw // its refund is under way, and its provider may not tell
+		if err == nil || stuck {
+			list = append(list, frame.Option{Value: word.outcome, Label: u.Room.Text(v, word.text)})
+		}
+	}
+	return list
+}
+
+// verbs are the words of a claim's form.
+var verbs = map[string]pay.ClaimVerb{"approved": pay.Approve, "rejected": pay.Reject, "withdrawn": pay.Withdraw}
+
+func (u *room) ruleClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	verb, known := verbs[r.FormValue("outcome")]
+	if !known {
+		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", "choose how the claim ends"))
+	}
+	return u.word(w, r, v, verb)
+}
+
+// askClaim asks the merchant for evidence about an inquiry.
+func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return u.word(w, r, v, pay.AskEvidence)
+}
+
+func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
+	note, err := desk.Note(r)
+	if err == nil {
+		_, err = u.App.Claims.RuleClaimAs(r.Context(), v.Actor(), claims.RuledClaim{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
+	}
+	if err != nil {
+		return u.claimRefused(w, r, v, err)
+	}
+	return u.Done(w, r, "claims/"+r.PathValue("id"), "decided")
+}
+
+func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
+	typed := desk.Typed(r, "outcome", "note")
+	status, fault := refused(&typed, err)
+	if fault != nil {
+		return fault
+	}
+	return u.showClaim(w, r, v, status, typed)
+}
+
+// evidenceFile serves a file of evidence.
+func (u *room) evidenceFile(w http.ResponseWriter, r *http.Request, _ *frame.Visit) error {
+	c, err := u.App.Claims.AnyClaim(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f, err := u.App.Claims.EvidenceFile(r.Context(), c.Scope, c.ID, r.PathValue("evidence"))
+	if err != nil {
+		return err
+	}
+	frame.Foreign(w, f.Name, f.Type, f.Content, false)
+	return nil
+}

@@ -1,0 +1,216 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+const consolePath = "/dashboard/console/"
+
+var consoleFile = regexp.MustCompile(`href="(/dashboard/console/claims/[^"]*/evidence/[^"]*)"`)
+
+// waits opens the list of a kind of decision, the overview, and the page of the object. It returns the page.
+func waits(t *testing.T, op harness.Staff, kind, id string) string {
+	t.Helper()
+	if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "decisions?kind="+kind) {
+		t.Errorf("the overview does not count the %s", kind)
+	}
+	if page := op.Page(t, consolePath+"decisions?kind="+kind); !strings.Contains(page, id) {
+		t.Errorf("the list of %s does not have %s", kind, id)
+	}
+	return op.Page(t, consolePath+kind+"/"+id)
+}
+
+// refusedForm fails the test unless a form is refused and shown again with what was typed.
+func refusedForm(t *testing.T, op harness.Staff, path string, form url.Values, status int, says string) {
+	t.Helper()
+	if a := op.Ask(t, http.MethodPost, consolePath+path, form); a.Status != status || !strings.Contains(a.Text(), says) || status == http.StatusBadRequest && !strings.Contains(a.Body, form.Get("note")) {
+		t.Errorf("%s with %v gets %d: %s", path, form, a.Status, a.Text())
+	}
+}
+
+// An operator decides disputes whose evidence is in, each in another way. The page has the evidence with its files,
+// and only the ends that such a claim can have.
+func TestOperatorDecidesDisputes(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op := harness.OperatorUser(t, o)
+		picture := "\x89PNG\r\n\x1a\nsigned"
+		for word, want := range map[string]string{"approved": "approved", "rejected": "rejected", "withdrawn": "withdrawn"} {
+			_, claim := o.Dispute(t, true)
+			o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+			o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceFile("image/png", "signed.png", []byte(picture))).Want(t, http.StatusCreated)
+			page := waits(t, op, "claims", claim)
+			for _, has := range []string{"it was signed for", "signed.png", "10.4", `value="withdrawn"`} {
+				if !strings.Contains(page, has) {
+					t.Errorf("the page of the dispute does not have %s", has)
+				}
+			}
+			if strings.Contains(page, "claims/"+claim+"/ask") {
+				t.Error("the page asks for evidence about a dispute, which only the issuer does")
+			}
+			file := consoleFile.FindStringSubmatch(page)
+			if len(file) < 2 {
+				t.Fatalf("the page has no link to the file")
+			}
+			if a := op.Ask(t, http.MethodGet, file[1], nil); a.Status != http.StatusOK || a.Body != picture || a.Header.Get("Content-Type") != "image/png" {
+				t.Errorf("the file of evidence answers %d %s", a.Status, a.Header)
+			}
+			refusedForm(t, op, "claims/"+claim+"/resolve", url.Values{"note": {"the letter"}}, http.StatusBadRequest, "Choose how the claim ends")
+			refusedForm(t, op, "claims/"+claim+"/resolve", url.Values{"outcome": {word}}, http.StatusBadRequest, "in a few words how you know")
+			op.Do(t, consolePath+"claims/"+claim+"/resolve", "outcome", word, "note", "by the letter of the bank")
+			if got := harness.ClaimStatus(t, o, claim); got != want {
+				t.Errorf("ruled %s, the claim is %s", word, got)
+			}
+			did(t, op, audit.ClaimRuled, claim)
+			if page := op.Page(t, consolePath+"claims/"+claim); strings.Contains(page, "/resolve") {
+				t.Error("the page of a claim that has ended still has the form")
+			}
+			refusedForm(t, op, "claims/"+claim+"/resolve", url.Values{"outcome": {word}, "note": {"once more"}}, http.StatusConflict, "no longer be changed")
+		}
+	})
+}
+
+// Late money waits for the operator, who asks the merchant first or decides at once. Nobody can withdraw it, so the
+// page does not offer that.
+func TestOperatorDecidesAboutLateMoney(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op := harness.OperatorUser(t, o)
+		for word, want := range map[string]string{"approved": "approved", "rejected": "rejected"} {
+			payment := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			s.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			s.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
+			claim := o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
+			page := waits(t, op, "claims", claim)
+			if strings.Contains(page, `value="withdrawn"`) || !strings.Contains(page, "claims/"+claim+"/ask") {
+				t.Error("the page of late money offers what cannot happen to it, or not what can")
+			}
+			if word == "rejected" {
+				op.Do(t, consolePath+"claims/"+claim+"/ask", "note", "is this order still wanted?")
+				if got := harness.ClaimStatus(t, o, claim); got != "needs_evidence" {
+					t.Errorf("asked for evidence, the claim is %s", got)
+				}
+				o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+				waits(t, op, "claims", claim)
+			}
+			op.Do(t, consolePath+"claims/"+claim+"/resolve", "outcome", word, "note", "the shopper wrote")
+			if got := harness.ClaimStatus(t, o, claim); got != want {
+				t.Errorf("ruled %s, the claim is %s", word, got)
+			}
+		}
+	})
+}
+
+// A payment whose provider answers nothing waits for the operator, who resolves it either way. A payment whose end
+// is known has no form.
+func TestOperatorResolvesPayments(t *testing.T) {
+	harness.Drilled(t, func(t *testing.T, d *harness.Drill) {
+		for word, want := range map[string]string{"paid": "completed", "not-charged": "failed"} {
+			d.Lines["acme-1"].Fails(harness.Gateway)
+			d.Pay(t, 1, 1)
+			id := d.IDs[len(d.IDs)-1]
+			for range 30 {
+				d.Pass(t, time.Hour)
+			}
+			op := harness.OperatorUser(t, d.Live) // the hours end a sign-in
+			page := waits(t, op, "payments", id)
+			if !strings.Contains(page, "acme-1") || !strings.Contains(page, "/resolve") {
+				t.Error("the page has neither the account nor the form")
+			}
+			refusedForm(t, op, "payments/"+id+"/resolve", url.Values{"note": {"their list"}}, http.StatusBadRequest, "Choose how the payment ended")
+			op.Do(t, consolePath+"payments/"+id+"/resolve", "outcome", word, "note", "it is on their list")
+			if got := d.Live.Status(t, id); got != want {
+				t.Errorf("ruled %s, the payment is %s", word, got)
+			}
+			did(t, op, audit.PaymentRuled, id)
+			if page := op.Page(t, consolePath+"payments/"+id); word == "paid" && strings.Contains(page, "/resolve") {
+				t.Error("the page of a paid payment still has the form")
+			}
+		}
+	})
+}
+
+// A withdrawal whose payout provider answers nothing is with it until the operator says how it ended.
+func TestOperatorResolvesWithdrawals(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		silent := func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+		}
+		b.Behave(silent, silent)
+		for _, words := range [][]string{{"paid", "completed", "returned", "failed"}, {"not-paid", "failed"}} {
+			id := o.Withdraw(t, "100")
+			o.Clock.Advance(pay.WithdrawalHold(true))
+			o.PayOut(t, id, "processing")
+			o.Clock.Advance(time.Hour)
+			op := harness.OperatorUser(t, o) // the hours end a sign-in
+			if page := op.Page(t, consolePath+"decisions?kind=withdrawals"); !strings.Contains(page, id) || !strings.Contains(page, "bank-1") {
+				t.Error("the list does not have the withdrawal with its account")
+			}
+			path := "withdrawals/" + id + "/resolve"
+			refusedForm(t, op, path, url.Values{"note": {"their list"}}, http.StatusBadRequest, "Choose how the withdrawal ended")
+			refusedForm(t, op, path, url.Values{"outcome": {"not-paid"}, "note": {"their list"}, "reference": {"spei-7"}}, http.StatusBadRequest, "only for a payout that arrived")
+			for ; len(words) > 0; words = words[2:] {
+				if page := op.Page(t, consolePath+"withdrawals/"+id); !strings.Contains(page, `value="`+words[0]+`"`) {
+					t.Errorf("the page does not offer %s", words[0])
+				}
+				op.Do(t, consolePath+path, "outcome", words[0], "note", "line 7 of their list")
+				if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != words[1] {
+					t.Errorf("ruled %s, the withdrawal is %s", words[0], r)
+				}
+			}
+			did(t, op, audit.WithdrawalRuled, id)
+			if page := op.Page(t, consolePath+"withdrawals/"+id); strings.Contains(page, "/resolve") {
+				t.Error("the page of a withdrawal that failed still has the form")
+			}
+		}
+		if got := harness.Available(t, o); got != "997" { // the fee of the one that arrived stays
+			t.Errorf("the merchant has %s", got)
+		}
+	})
+}
+
+// An operator verifies a merchant, and rejects what another one handed in with a reason that it reads.
+func TestOperatorDecidesVerifications(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		for word, want := range map[string]string{"verified": "verified", "rejected": "rejected"} {
+			o := s.NewShop(t)
+			op := harness.OperatorUser(t, o)
+			id := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+			address, err := url.Parse(s.App.Verifications.VerificationURL(id))
+			harness.Must(t, err)
+			_, err = s.App.Verifications.HandIn(ctx, id, address.Query().Get("token"))
+			harness.Must(t, err)
+			if page := waits(t, op, "verifications", id); !strings.Contains(page, o.Merchant.Name) || !strings.Contains(page, o.Merchant.Email) {
+				t.Error("the page does not say whom it is about")
+			}
+			path := "verifications/" + id + "/decide"
+			refusedForm(t, op, path, url.Values{}, http.StatusBadRequest, "Choose whether it is verified or rejected")
+			refusedForm(t, op, path, url.Values{"outcome": {"rejected"}, "code": {"other"}}, http.StatusBadRequest, "Tell the merchant what is wrong")
+			op.Do(t, consolePath+path, "outcome", word, "code", "document_expired", "message", "the passport ended in May")
+			r := o.Get(t, "/kyc/"+id).Want(t, http.StatusOK)
+			if r.Text(t, "status") != want {
+				t.Errorf("decided %s, the verification is %s", word, r)
+			}
+			if word == string(tenant.KYCRejected) && r.Text(t, "lastError.message") != "the passport ended in May" {
+				t.Errorf("the merchant does not read why: %s", r)
+			}
+			did(t, op, audit.VerificationMoved, id)
+			if page := op.Page(t, consolePath+"verifications/"+id); strings.Contains(page, "/decide") {
+				t.Error("the page of a decided verification still has the form")
+			}
+			refusedForm(t, op, path, url.Values{"outcome": {"verified"}}, http.StatusConflict, "cannot go from")
+		}
+	})
+}
