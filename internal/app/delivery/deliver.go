@@ -75,15 +75,15 @@ const (
 // outcome is a try with the endpoint's state before it.
 type outcome struct {
 	hook.Try
-	at       time.Time // when it ended; if postponed, until when
-	gone     string    // the address that answered 410
-	failures int       // in a row
-	trace    trace.Ref // the span of the try
+	at       time.Time          // when it ended; if postponed, until when
+	gone     *hook.Subscription // that answered 410, as it was when the request was made; nil: none did
+	failures int                // in a row
+	trace    trace.Ref          // the span of the try
 }
 
 // retries reports whether a delivery's first try failed and another one follows.
 func (o outcome) retries(d hook.Delivery) bool {
-	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == ""
+	return d.Attempts == 0 && o.Error != "" && !o.GiveUp && o.gone == nil
 }
 
 // Pauses of a delivery that waits for an earlier one, which another node sends or which will be
@@ -147,7 +147,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		return outcome{at: until}, postponed
 	}
 	ctx, span := w.delivering(ctx, it, e.sub.URL)
-	result := w.post(ctx, e, d.Live, webhook.Message{
+	result := w.post(ctx, e, d, webhook.Message{
 		URL: e.sub.URL, Secret: e.secret, PreviousSecret: e.previous, Event: string(d.EventType),
 		DeliveryID: sentID(d.ID), EventID: d.Event, Body: it.Payload,
 	})
@@ -159,9 +159,9 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		again, more := webhook.Backoff(max(1, tries), w.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
-	gone := ""
+	var gone *hook.Subscription
 	if result.Gone() {
-		gone = e.sub.URL
+		gone = &e.sub
 	}
 	return outcome{try, w.TimeOf(d.Scope), gone, e.sub.Circuit.Failures, span.Ref()}, tried
 }
@@ -181,11 +181,11 @@ func storedID(id string) string {
 
 // post delivers to our own inbox within the process, whatever the service's address is, and to all
 // other endpoints over the network.
-func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Message) webhook.Result {
+func (w *Webhooks) post(ctx context.Context, e endpoint, d hook.Delivery, m webhook.Message) webhook.Result {
 	if e.sub.Managed {
-		return w.postInbox(ctx, e.sub, m)
+		return w.postInbox(ctx, e, d, m)
 	}
-	return w.Sender.Send(ctx, live, m)
+	return w.Sender.Send(ctx, d.Live, m)
 }
 
 // tried writes the outcome of a try. If the delivery has changed meanwhile, the outcome is dropped,
@@ -193,15 +193,15 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, live bool, m webhook.Me
 // commit. So whoever enables the endpoint again finds no delivery under way that was given up
 // already, and a replay misses nothing (EVT-17).
 func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
-	if t.gone != "" {
+	if t.gone != nil {
 		defer w.Turns.Take(endpointTurn + d.Subscription)()
 	}
 	read := d
 	err := base.Again(func() error {
 		change, try := pay.Change{}, t.Try
-		if t.gone != "" {
+		if t.gone != nil {
 			var err error
-			if change, err = w.goneFrom(ctx, d.Subscription, t.gone); err != nil {
+			if change, err = w.goneFrom(ctx, *t.gone); err != nil {
 				return err
 			}
 			try.GiveUp = try.GiveUp || len(change.Subscriptions) > 0
@@ -212,7 +212,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 		}
 		if changed {
 			change.Deliveries = []hook.Delivery{next}
-		} else if t.gone == "" {
+		} else if t.gone == nil {
 			return nil
 		}
 		err := w.Store.Commit(ctx, change)
@@ -227,21 +227,25 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	if err != nil {
 		w.Quiet.ComesAgain(ctx, "the outcome of a delivery was not written; the delivery is retried later", err, "delivery", d.ID)
 	}
-	if t.gone != "" {
+	if t.gone != nil {
 		w.subs.Forget(d.Subscription)
 		w.deliver.look()
 	}
 }
 
-// goneFrom disables an endpoint whose address answered 410. If it is disabled already, the change
-// keeps it disabled. If it has a new address, nothing changes.
-func (w *Webhooks) goneFrom(ctx context.Context, subscription, address string) (pay.Change, error) {
-	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
-	if err != nil || sub.URL != address {
+// goneFrom disables an endpoint that answered 410. If it is disabled already, the change keeps it
+// disabled. If it was written since the request was made, nothing changes: it may have a new address,
+// or its owner may have enabled it again. The next try asks the endpoint as it is now.
+func (w *Webhooks) goneFrom(ctx context.Context, asked hook.Subscription) (pay.Change, error) {
+	sub, err := w.Store.Subscriptions.Any(ctx, asked.ID)
+	if err != nil || sub.URL != asked.URL {
 		return pay.Change{}, err
 	}
 	if sub.Status != hook.Enabled {
 		return pay.Change{Subscriptions: []hook.Subscription{sub.Unchanged()}}, nil
+	}
+	if sub.Version != asked.Version {
+		return pay.Change{}, nil
 	}
 	return w.disabling(sub, "the endpoint answered 410 Gone"), nil
 }

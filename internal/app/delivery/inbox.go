@@ -31,22 +31,23 @@ var kept = [...]string{
 	"webhook-id", "webhook-timestamp", "webhook-signature",
 }
 
-// postInbox delivers to the managed inbox, signed and checked like a delivery over the network.
-func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webhook.Message) webhook.Result {
+// postInbox delivers to the managed inbox, signed and checked like a delivery over the network. The check knows the
+// secrets that signed, however often they are rotated meanwhile.
+func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d hook.Delivery, m webhook.Message) webhook.Result {
 	began := w.Now()
-	slug := sub.URL[strings.LastIndexByte(sub.URL, '/')+1:]
-	err := w.Receive(ctx, slug, w.Sender.Header(m), m.Body)
+	err := w.keep(ctx, e, d, w.Sender.Header(m), m.Body)
 	result := webhook.Result{StatusCode: http.StatusOK, Duration: w.Now().Sub(began)}
 	if err == nil {
 		return result
 	}
 	result.StatusCode, result.Err = http.StatusServiceUnavailable, webhook.HTTPStatus
-	var shown *problem.Error
-	if errors.As(err, &shown) && shown.Code == problem.InvalidToken {
-		result.StatusCode = http.StatusUnauthorized
-	}
-	w.Quiet.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", sub.ID)
+	w.Quiet.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", e.sub.ID)
 	return result
+}
+
+// unsigned refuses a delivery that is not signed for the inbox.
+func unsigned(cause error) error {
+	return &problem.Error{Code: problem.InvalidToken, Message: "the delivery's signature is missing or wrong", Cause: cause}
 }
 
 // Receive accepts a delivery to a shop's managed inbox. The delivery names the subscription whose
@@ -56,14 +57,13 @@ func (w *Webhooks) postInbox(ctx context.Context, sub hook.Subscription, m webho
 // Errors: invalid_token unless it is signed for this inbox, invalid_request if the body is not
 // JSON.
 func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header, body []byte) error {
-	unsigned := problem.New(problem.InvalidToken, "the delivery's signature is missing or wrong")
 	sent := header.Get(webhook.DeliveryHeader)
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
-		return unsigned
+		return unsigned(nil)
 	}
 	d, err := w.Store.Deliveries.Any(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
-		return unsigned
+		return unsigned(nil)
 	}
 	if err != nil {
 		return err
@@ -77,15 +77,22 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 		return err
 	}
 	if !e.sub.Managed || e.sub.Status == hook.Deleted || shop.Slug != slug {
-		return unsigned
+		return unsigned(nil)
 	}
+	return w.keep(ctx, e, d, header, body)
+}
+
+// keep checks a delivery to a managed inbox, and adds it to the inbox.
+//
+// Errors: invalid_token, invalid_request.
+func (w *Webhooks) keep(ctx context.Context, e endpoint, d hook.Delivery, header http.Header, body []byte) error {
 	signature := header.Get(webhook.SignatureHeader)
-	err = webhook.Verify(signature, body, e.secret, w.Now(), webhook.Tolerance)
+	err := webhook.Verify(signature, body, e.secret, w.Now(), webhook.Tolerance)
 	if err != nil && e.previous != "" { // it was signed before the rotation
 		err = webhook.Verify(signature, body, e.previous, w.Now(), webhook.Tolerance)
 	}
 	if err != nil {
-		return &problem.Error{Code: unsigned.Code, Message: unsigned.Message, Cause: err}
+		return unsigned(err)
 	}
 	if !json.Valid(body) || !base.Storable(string(body)) {
 		return problem.New(problem.InvalidRequest, "the delivery is not JSON")

@@ -278,7 +278,8 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 			t.Errorf("the second run encrypts %d texts with the error %v, want none", n, err)
 		}
 		s.End(t)
-		if exec, closeDB := s.Exec(t); strings.HasPrefix(database, "sqlite:") {
+		if strings.HasPrefix(database, "sqlite:") {
+			exec, closeDB := s.Exec(t)
 			exec("VACUUM")
 			closeDB()
 			noWordInFiles(t, s)

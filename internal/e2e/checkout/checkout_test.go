@@ -112,15 +112,14 @@ func TestEveryEndingCanBePlayedAtTheBank(t *testing.T) {
 			}
 		}
 		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_pse"}`)
-		for form, want := range map[string]int{"action=rob": 400, "": 400, "action=pay": 303} {
-			if form == "action=pay" {
-				continue
-			}
-			if status, _, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, form); status != want {
-				t.Errorf("the form %q returns %d, want %d", form, status, want)
+		for _, c := range []struct {
+			form, after string
+			want        int
+		}{{"action=rob", "pending", 400}, {"", "pending", 400}, {"action=pay", "completed", 303}} {
+			if status, _, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, c.form); status != c.want || o.Status(t, id) != c.after {
+				t.Errorf("the form %q returns %d and the payment is %s, want %d and %s", c.form, status, o.Status(t, id), c.want, c.after)
 			}
 		}
-		s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay")
 		if status, page, _ := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=decline"); status != http.StatusSeeOther || o.Status(t, id) != "completed" {
 			t.Errorf("to decline a paid payment returns %d and the payment is %s, want 303 and completed: %s", status, o.Status(t, id), page)
 		}

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -39,10 +41,12 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	}
 	got, readErr := a.Claims.Get(ctx, scope, r.ID)
 	harness.Must(t, readErr)
-	told, readErr := a.Notices.Notifications(ctx, payment, 10)
-	harness.Must(t, readErr)
-	if sum, _, calls := b.Total(); got.Status.Pays() && sum == 0 {
-		t.Errorf("the operator's word (%v) won against the provider's: the claim is %s, but the bank paid %d after %d calls; %d notifications", err, got.Status, sum, calls, len(told))
+	var refused *problem.Error
+	if !errors.As(err, &refused) || refused.Code != problem.ConflictState || got.Status != pay.ClaimPending {
+		t.Errorf("the operator's word gets %v and the claim is %s, want conflict_state and pending", err, got.Status)
+	}
+	if sum, _, calls := b.Total(); sum != 0 || calls < 2 {
+		t.Errorf("the bank paid %d after %d calls, want nothing after more than one", sum, calls)
 	}
 }
 
@@ -73,10 +77,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		}
 		clock.Advance(time.Second)
 		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
-		if err != nil {
-			t.Logf("%d calls: the operator's approval is refused: %v", calls, err)
-			continue
-		}
+		harness.Must(t, err)
 		clock.Advance(time.Second)
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
 			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
@@ -96,9 +97,10 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 				waiting++
 			}
 		}
-		if sum, _, _ := b.Total(); got.Status.Pays() && sum == 0 && waiting == 0 {
-			t.Errorf("%d calls: the refund failed at the provider, but the claim is %s, and no notification waits for the operator: %+v", calls, got.Status, told)
+		if got.Status != c.Status || !c.Status.Pays() || waiting != 1 {
+			t.Errorf("%d calls: after the failure at the provider the approved claim is %s, and %d notifications wait for the operator, want 1: %+v", calls, got.Status, waiting, told)
 		}
+		harness.Sound(t, a, log)
 	}
 }
 
@@ -120,20 +122,29 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	first, second := harness.Node(t, database, clock, b, log), harness.Node(t, database, clock, b, log)
 	scope, payment := harness.PaidCard(t, first)
 	var all sync.WaitGroup
-	all.Go(func() { _, _, _ = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
+	var refused error
+	all.Go(func() {
+		_, _, refused = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	})
 	harness.Soon(t, "the call that the test holds to begin", called)
 	clock.Advance(46 * time.Second)
 	_, err := second.Claims.SweepClaims(ctx) // the answer is that the refund was made, without an amount
 	harness.Must(t, err)
 	close(goOn)
 	all.Wait()
+	harness.Must(t, refused)
 	list, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(payment))
 	harness.Must(t, err)
 	told, err := second.Notices.Notifications(ctx, payment, 10)
 	harness.Must(t, err)
-	if sum, _, _ := b.Total(); sum != list[0].Local.Minor && len(told) == 0 {
-		t.Errorf("the bank paid %d, the claim is %s of %s, and no notification waits for the operator", sum, list[0].Status, list[0].Local)
+	sum, _, _ := b.Total()
+	if len(list) != 1 || !list[0].Status.Pays() || list[0].Local.Minor != 20_00 || sum != 25_50 {
+		t.Fatalf("the bank paid %d, want 25.50; the claims are %v, want one that pays 20.00", sum, list)
 	}
+	if len(told) != 1 || told[0].Verdict != pay.Mismatched {
+		t.Errorf("want one notification that waits for the operator, got %+v", told)
+	}
+	harness.Sound(t, second, log)
 }
 
 // Of two requests with one Idempotency-Key at once, the second gets the first one's refund, and not

@@ -19,7 +19,10 @@ type Mistake struct {
 }
 
 // mending matches a message that says what to do: what to send, where to look, or what was meant.
-var mending = regexp.MustCompile(`send |did you mean|must (be|have|name|start)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|at most|ends too early|check |name the shop|lists them`)
+var mending = regexp.MustCompile(`\b(send |did you mean|must (be|have|name|start)|there are |read |use |take (it|away|what|them)|put |leave |get a new|wait |write |look |sets it|the address is|it takes|refund less|withdraw at most|is required:|names the payment|open a new|begins with|ends too early|check |name the shop|lists them)`)
+
+// Mends reports whether a message says how to correct a request.
+func Mends(message string) bool { return mending.MatchString(message) }
 
 // CheckMistake sends a mistake. It fails the test unless the reply is as wanted and says how to
 // correct the request.
@@ -57,7 +60,7 @@ func CheckMistake(t *testing.T, o Client, c Mistake) {
 	if got != c.Want || !strings.Contains(message, c.Mend) {
 		t.Errorf("got  %s: %s\nwant %s: …%s…\nfor %s", got, message, c.Want, c.Mend, r)
 	}
-	if !mending.MatchString(message) {
+	if !Mends(message) {
 		t.Errorf("the message %q does not say how to correct the request", message)
 	}
 }

@@ -104,7 +104,7 @@ func (r Reply) Problem(t *testing.T) string {
 		return strconv.Itoa(r.Status)
 	}
 	parts := []string{strconv.Itoa(r.Status), r.Text(t, "error.code"), r.Text(t, "error.type")}
-	if r.Text(t, "error.message") == "" {
+	if empty(Decode(t, r.Body), "error.message") {
 		parts = append(parts, "WITHOUT A MESSAGE")
 	}
 	for _, field := range []struct{ name, path string }{
@@ -120,7 +120,7 @@ func (r Reply) Problem(t *testing.T) string {
 		var paths []string
 		for _, i := range issues {
 			issue, _ := i.(map[string]any)
-			if issue["message"] == "" {
+			if empty(issue, "message") {
 				parts = append(parts, "WITHOUT A MESSAGE")
 			}
 			paths = append(paths, fmt.Sprint(issue["path"]))
@@ -136,6 +136,13 @@ func (r Reply) Problem(t *testing.T) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// empty reports whether a value at a dotted path is missing, or is no text, or has no word.
+func empty(v any, path string) bool {
+	at, _ := At(v, path)
+	text, _ := at.(string)
+	return strings.TrimSpace(text) == ""
 }
 
 // At returns the body's value at a dotted path such as data.0.id. It is false if there is none.

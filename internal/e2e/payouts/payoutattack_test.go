@@ -3,6 +3,7 @@ package payouts
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 )
@@ -201,15 +203,17 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 		close(committed)
 		harness.Must(t, <-second)
 		hook.Store(nil)
-		for _, b := range made {
-			_, err = o.App.Batches.Approve(ctx, bruno, b.ID)
-			harness.Must(t, err)
-			if file, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
-				t.Errorf("the wallet was deleted, but the file was exported: %s\n%s", o.Get(t, "/withdrawals/"+id), file)
-			}
+		if len(made) != 1 {
+			t.Fatalf("%d batches were made, want 1", len(made))
 		}
-		if r := o.Get(t, "/withdrawals/"+id); len(made) > 0 && r.Text(t, "status") != "processing" {
+		if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "processing" {
 			t.Errorf("a withdrawal in a batch was given back: %s", r)
+		}
+		_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+		harness.Must(t, err)
+		var refused *problem.Error
+		if file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID); !errors.As(err, &refused) || refused.Code != problem.ConflictState {
+			t.Errorf("the wallet was deleted, and the export gets %v, want conflict_state: %s\n%s", err, o.Get(t, "/withdrawals/"+id), file)
 		}
 	})
 }
@@ -264,10 +268,13 @@ func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 		got := bankTells(t, o.Instance, "bank-1", "bank", n)
 		o.Clock.Advance(10 * time.Minute)
 		o.PayOut(t, id, "completed")
-		if got == http.StatusOK { // then the provider does not send it again
-			list, err := o.App.Notices.Notifications(ctx, id, 10)
-			harness.Must(t, err)
-			t.Errorf("the return got 200 and was lost: the withdrawal is %s, %s USD are available, %d notifications are kept", o.Get(t, "/withdrawals/"+id).Text(t, "status"), harness.Available(t, o), len(list))
+		again := bankTells(t, o.Instance, "bank-1", "bank", n)
+		if got != http.StatusNotFound || again != http.StatusOK { // after a 200 the provider does not send it again
+			t.Errorf("the return is answered %d, and %d after the payout is known, want 404 and 200", got, again)
+		}
+		r := o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
+		if have := harness.Available(t, o); r.Text(t, "failureCode") != "returned" || r.Text(t, "status") != "failed" || have != "997" {
+			t.Errorf("after the return %s of 1000 USD are available, want all but the fee of 3, and a failed withdrawal: %s", have, r)
 		}
 	})
 }

@@ -196,7 +196,12 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		suffix, claim := strings.TrimPrefix(id, pay.PaymentPrefix), strings.TrimPrefix(list[0].ID, pay.ClaimPrefix)
 		readList(t, s, "first", suffix+"-1,,"+claim+"-1,up-refund,refund,54.00,BRL\n")
 		endRecovery(t, s)
-		_, _ = s.App.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
+		s.Clock.Advance(2 * time.Minute) // no call is on its way any more
+		c, err := s.App.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
+		harness.Must(t, err)
+		if c.Status != pay.ClaimApproved {
+			t.Errorf("the operator approved the inquiry, and it is %s", c)
+		}
 		for range 5 {
 			s.Clock.Advance(2 * time.Hour)
 			_, err := s.App.Claims.SweepClaims(ctx)

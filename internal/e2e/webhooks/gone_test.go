@@ -3,6 +3,7 @@ package webhooks
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +88,47 @@ func TestGoneOfTheAddressBeforeIsTriedAtTheNewOne(t *testing.T) {
 		})
 		if status := o.Get(t, h.Path("")).Text(t, "status"); status != "enabled" {
 			t.Errorf("the webhook is %s after a 410 of its old address, want enabled", status)
+		}
+	})
+}
+
+// Two deliveries are on their way to a webhook. The answer 410 to the first one disables it, and its owner enables
+// it again. Then the second one is answered 410. The webhook stays enabled: that answer is older than the owner's
+// decision. The delivery is tried again.
+func TestGoneFromBeforeTheWebhookWasEnabledDoesNotDisableIt(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		endpoint := s.Receive(t)
+		h := o.Hook(t, endpoint.URL, `"payment.completed"`)
+		first, second := make(chan struct{}), make(chan struct{})
+		early, late := sync.OnceFunc(func() { close(first) }), sync.OnceFunc(func() { close(second) })
+		t.Cleanup(early)
+		t.Cleanup(late)
+		answer := func(after chan struct{}) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) { <-after; w.WriteHeader(http.StatusGone) }
+		}
+		endpoint.Answers(answer(first))
+		o.Create(t, harness.Card)
+		endpoint.Await(t, 1)
+		endpoint.Answers(answer(second))
+		o.Create(t, harness.Card)
+		event := endpoint.Await(t, 2)[1].Text("id")
+		early()
+		harness.Eventually(t, "the webhook is disabled", func() bool { return o.Get(t, h.Path("")).Text(t, "status") == "disabled" })
+		o.Call(t, http.MethodPatch, h.Path(""), `{"status":"enabled"}`, harness.AsJSON).Want(t, http.StatusOK)
+		endpoint.Answers(harness.Respond(http.StatusNoContent))
+		late()
+		tried := ""
+		harness.Eventually(t, "the second answer is written", func() bool {
+			tried = h.Log(t, "?status=failed").String() + h.Log(t, "?status=dead_letter").String()
+			return strings.Count(tried, `"attempts":1`) == 2
+		})
+		if status := o.Get(t, h.Path("")).Text(t, "status"); status != "enabled" {
+			t.Fatalf("the webhook is %s after a 410 from before it was enabled: %s", status, tried)
+		}
+		s.Clock.Advance(15 * time.Second)
+		if got := endpoint.Await(t, 3)[2].Text("id"); got != event {
+			t.Errorf("the third call is about %s, want %s again", got, event)
 		}
 	})
 }

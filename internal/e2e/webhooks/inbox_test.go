@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +171,42 @@ func TestInboxTakesARotatedSecret(t *testing.T) {
 		if !strings.Contains(signature, ",v0=") || next == h.Secret {
 			t.Errorf("the signature after a rotation is %s, want one by each of two different secrets", signature)
 		}
+	})
+}
+
+// The secret is rotated twice while a delivery is between its signing and the inbox. The inbox checks the delivery
+// with the secret that signed it.
+func TestInboxChecksWithTheSecretThatSigned(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		clock := &harness.Clock{}
+		var between atomic.Pointer[func()]
+		s := harness.StartWith(t, database, clock, func(c *daemon.Config) {
+			c.Now = func() time.Time {
+				if harness.CalledBy(".(*Sender).Header") { // the delivery is being signed
+					if do := between.Swap(nil); do != nil {
+						(*do)()
+					}
+				}
+				return clock.Now()
+			}
+		})
+		o := s.NewShop(t)
+		h := harness.Inbox(t, o, `"*"`)
+		rotated := make(chan struct{})
+		rotate := func() {
+			defer close(rotated)
+			for range 2 {
+				o.Post(t, h.Path("/rotate-secret"), "").Want(t, http.StatusOK)
+			}
+		}
+		between.Store(&rotate)
+		o.Create(t, harness.Card)
+		harness.Soon(t, "the two rotations", rotated)
+		if attempts := h.Last(t, "delivered").Text(t, "attempts"); attempts != "1" {
+			t.Errorf("the inbox has the delivery after %s attempts, want 1", attempts)
+		}
+		awaitInbox(t, h, 1)
 	})
 }
 

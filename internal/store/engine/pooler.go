@@ -32,6 +32,10 @@ var ErrPooler = errors.New("the address of the database leads to a pooler in tra
 // probe is a setting that nobody else uses.
 const probe = "cascada.probe"
 
+// probes is how often two connections are compared. While others use a pooler, it may give a connection its earlier
+// session again by chance.
+const probes = 10
+
 // protocolViolation is the code for a message that the connection does not allow.
 const protocolViolation = "08P01"
 
@@ -46,10 +50,7 @@ func (db *Postgres) refusePooler(ctx context.Context) error {
 	}
 	defer first.Release()
 	var backend uint32
-	ask := func(conn *pgx.Conn, text string, into any) error {
-		return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into)
-	}
-	if err := ask(first.Conn(), "SELECT pg_backend_pid()", &backend); err != nil {
+	if err := ask(ctx, first.Conn(), "SELECT pg_backend_pid()", &backend); err != nil {
 		return Down(err)
 	}
 	if backend == first.Conn().PgConn().PID() {
@@ -60,8 +61,25 @@ func (db *Postgres) refusePooler(ctx context.Context) error {
 		return err
 	}
 	defer second.Release()
+	for range probes {
+		if err := probed(ctx, first.Conn(), second.Conn()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask reads one value.
+func ask(ctx context.Context, conn *pgx.Conn, text string, into any) error {
+	return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into)
+}
+
+// probed checks once whether two connections share a session.
+//
+// Errors: ErrPooler.
+func probed(ctx context.Context, first, second *pgx.Conn) error {
 	var of [2]string
-	if err := ask(first.Conn(), "SELECT set_config('"+probe+"', 'first', false)", &of[0]); err != nil {
+	if err := ask(ctx, first, "SELECT set_config('"+probe+"', 'first', false)", &of[0]); err != nil {
 		return Down(err)
 	}
 	// In its transaction the second connection has a session to itself: the first one's, if that is free.
@@ -73,8 +91,8 @@ func (db *Postgres) refusePooler(ctx context.Context) error {
 		return Down(err)
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // it changed nothing
-	for i, conn := range []*pgx.Conn{second.Conn(), first.Conn()} {
-		if err := ask(conn, "SELECT coalesce(current_setting('"+probe+"', true), '')", &of[i]); err != nil {
+	for i, conn := range []*pgx.Conn{second, first} {
+		if err := ask(ctx, conn, "SELECT coalesce(current_setting('"+probe+"', true), '')", &of[i]); err != nil {
 			return Down(err)
 		}
 	}
