@@ -89,3 +89,18 @@ func TestPasswordsAreNotGuessedFromTheirUser(t *testing.T) {
 		}
 	})
 }
+
+// An operator ends all sign-ins of a user, in every browser.
+func TestOperatorSignsAUserOut(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		u := s.NewShop(t).Staff(t, people.Owner)
+		other := u
+		other.Cookie, _ = signIn(t, u, harness.StaffPassword)
+		harness.Must(t, s.App.People.SignOut(ctx, audit.Actor{Kind: audit.ByOperator, ID: "test"}, u.User.Email))
+		for _, browser := range []harness.Staff{u, other} {
+			if a := browser.Ask(t, http.MethodGet, "/dashboard/profile", nil); a.Status != http.StatusSeeOther {
+				t.Errorf("after the operator ended the sign-ins one gets %d", a.Status)
+			}
+		}
+	})
+}
