@@ -31,7 +31,7 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 	}
 	var fresh people.User
 	if known.ID == "" {
-		if fresh, err = ls.newUser(ctx, from, l.Email, n); err != nil {
+		if fresh, err = ls.newUser(ctx, from, l, n); err != nil {
 			return Entered{}, err
 		}
 	}
@@ -68,20 +68,29 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 }
 
 // newUser checks what a new user says, and hashes the password.
-func (ls *Links) newUser(ctx context.Context, from From, email string, n NewUser) (people.User, error) {
+func (ls *Links) newUser(ctx context.Context, from From, l people.Link, n NewUser) (people.User, error) {
 	name, err := people.ParseName(n.Name)
-	if err == nil {
-		err = people.CheckPassword(n.Password, email)
-	}
 	if err != nil {
 		return people.User{}, err
 	}
-	hash, err := ls.people.hashing.hash(ctx, from, email, n.Password)
+	about := []string{l.Email, name}
+	if l.Merchant != "" {
+		m, err := ls.AnyMerchant(ctx, l.Merchant)
+		if err != nil {
+			return people.User{}, err
+		}
+		about = append(about, m.Name)
+	}
+	err = people.CheckPassword(n.Password, about...)
+	if err != nil {
+		return people.User{}, err
+	}
+	hash, err := ls.people.hashing.hash(ctx, from, l.Email, n.Password)
 	if err != nil {
 		return people.User{}, err
 	}
 	now := ls.Now()
-	return people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
+	return people.User{ID: ls.NewID(people.UserPrefix, now), Version: 1, Email: l.Email, Name: name, Language: n.Language, Password: hash, CreatedAt: now}, nil
 }
 
 // join adds to a change that a user gets the role of an invitation.

@@ -390,7 +390,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	if err != nil || l.Kind != people.PasswordReset {
 		return Entered{}, orNoLink(err)
 	}
-	if err := people.CheckPassword(password, u.Email); err != nil {
+	if err := ls.people.checkPassword(ctx, u, password); err != nil {
 		return Entered{}, err
 	}
 	hash, err := ls.people.hashing.hash(ctx, from, u.Email, password)

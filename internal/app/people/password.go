@@ -22,7 +22,7 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	if err := pl.same(ctx, from, u, old); err != nil {
 		return err
 	}
-	if err := people.CheckPassword(password, u.Email); err != nil {
+	if err := pl.checkPassword(ctx, u, password); err != nil {
 		return err
 	}
 	hash, err := pl.hashing.hash(ctx, from, u.Email, password)
@@ -43,6 +43,21 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		}
 		return pl.Store.Commit(ctx, change)
 	})
+}
+
+// checkPassword refuses a new password that is easy to guess, also by who knows the user and the user's merchants.
+//
+// Errors: invalid_request.
+func (pl *People) checkPassword(ctx context.Context, u people.User, password string) error {
+	list, err := pl.Tenancies(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	about := []string{u.Email, u.Name}
+	for _, t := range list {
+		about = append(about, t.Merchant.Name)
+	}
+	return people.CheckPassword(password, about...)
 }
 
 // same checks the present password of a user who is signed in: a cookie alone changes no credential (DASH-6). Wrong ones

@@ -73,6 +73,10 @@ const (
 // Act names what was done: object.verb.
 type Act string
 
+// Shared lists the objects whose acts concern both environments. They are written with production, and a sandbox's
+// readers see them too.
+func Shared() []string { return []string{"link", "merchant", "shop", "user"} }
+
 // The acts of the audit log.
 const (
 	MerchantCreated Act = "merchant.created"

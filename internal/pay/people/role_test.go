@@ -62,9 +62,11 @@ func TestNobodyGivesMoreThanTheyHave(t *testing.T) {
 func TestPasswordsThatAreEasyToGuessAreRefused(t *testing.T) {
 	for password, good := range map[string]bool{
 		"correct horse battery": true, "password123": false, "1234567890": false, "Qwertyuiop": false, "cascada2026!": false, "ñandúñandú": true, "short": false, "aaaaaaaaaaaaaa": false, "abababababab": false, "ana.perez@shop.example": false, "ana.perez1": false,
+		"Tienda-Azul-2026": false, "tiendaazul99": false, "perez@shop.example": false, "Cascada Pay 26": false, "tienda azul de los gatos": true,
+		"butterfly123": false, "!Liverpool1": false, "1qaz2wsx3edc4rfv": false, "basketball": false, "christopher1": false, "horse-christopher-lamp": true,
 		strings.Repeat("long password ", 20): false,
 	} {
-		if err := people.CheckPassword(password, "ana.perez@shop.example"); (err == nil) != good {
+		if err := people.CheckPassword(password, "ana.perez@shop.example", "Ana Pérez", "Tienda Azul"); (err == nil) != good {
 			t.Errorf("%q: %v", password, err)
 		}
 	}

@@ -75,43 +75,6 @@ func ParseName(text string) (string, error) {
 	return text, nil
 }
 
-// The length of a password, in characters. The longest bounds the work of hashing it.
-const (
-	LeastPassword = 10
-	MostPassword  = 200
-)
-
-// common are words that passwords are most often made of, with or without digits around them.
-var common = []string{
-	"", "password", "passwort", "contraseña", "contrasena", "senha", "qwerty", "qwertyuiop", "asdfghjkl", "letmein", "welcome", "bienvenido", "bemvindo",
-	"admin", "administrator", "administrador", "iloveyou", "teamo", "teamomucho", "cascada", "cascadapay", "dashboard", "q1w2e3r4t5", "1q2w3e4r5t", "1qaz2wsx3edc",
-	"abcdefghij", "abcdefghijk", "changeme", "trustno", "superman", "princess", "princesa", "football", "futbol", "baseball", "sunshine", "monkey", "dragon",
-}
-
-// CheckPassword returns an error for a password that is too easy to guess (DASH-1): too short, too long,
-// one character repeated, or the user's own e-mail address.
-//
-// Errors: invalid_request.
-func CheckPassword(password, email string) error {
-	n := len([]rune(password))
-	refuse := func(why string) error { return problem.Field(problem.InvalidRequest, "password", why) }
-	user, _, _ := strings.Cut(email, "@")
-	lower := strings.ToLower(password)
-	switch {
-	case n < LeastPassword:
-		return refuse("the password is too short: use at least 10 characters; four words are easy to remember and hard to guess")
-	case n > MostPassword:
-		return refuse("the password is too long: use at most 200 characters")
-	case len(slices.Compact(slices.Sorted(slices.Values([]rune(password))))) < 4:
-		return refuse("the password repeats a few characters: use more different ones")
-	case slices.Contains(common, strings.Trim(lower, "0123456789!.@#$*")) || slices.Contains(common, lower):
-		return refuse("this is one of the passwords that are tried first: choose another one")
-	case lower == email || len(user) > 3 && strings.HasPrefix(lower, user) && len(lower) < len(user)+4:
-		return refuse("the password is your e-mail address: choose another one")
-	}
-	return nil
-}
-
 // Active reports whether the user may sign in.
 func (u User) Active() bool { return u.RemovedAt.IsZero() }
 

@@ -161,7 +161,7 @@ var listNewest = engine.Statement(func() string {
 	}
 	parts = append(parts, `
     SELECT id FROM (SELECT id FROM audit
-      WHERE merchant = $1 AND NOT $2 AND live AND substr(act, 1, 5) IN ('link.', 'merch', 'shop.', 'user.')
+      WHERE merchant = $1 AND NOT $2 AND live AND substr(act, 1, 5) IN (`+sharedActs()+`)
         AND ($3 = '' OR actor_kind = $3) AND ($4 = '' OR actor = $4) AND id || '' >= $5 AND id || '' < $6
       ORDER BY id || '' DESC LIMIT $7) AS of_both`)
 	return `WITH page AS (
@@ -170,6 +170,15 @@ var listNewest = engine.Statement(func() string {
 SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip)
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id WHERE e.id {in SELECT id FROM page} ORDER BY e.id DESC`
 }())
+
+// sharedActs are the beginnings of the acts that concern both environments, as the index audit_both has them.
+func sharedActs() string {
+	var list []string
+	for _, object := range audit.Shared() {
+		list = append(list, "'"+(object + ".")[:5]+"'")
+	}
+	return strings.Join(list, ", ")
+}
 
 // lastAudit sorts after every entry's id.
 const lastAudit = audit.AuditPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
