@@ -149,6 +149,13 @@ func TestEverySentenceOfTheFrameIsUsed(t *testing.T) {
 			}
 		}
 	}
+	for _, q := range append(Quicks(), ConsoleQuicks()...) {
+		key := "do_" + q.Key
+		if all["en"][key] == "" {
+			t.Errorf("the palette has no text %q", key)
+		}
+		used.WriteString(`"` + key + `"`)
+	}
 	for key := range all["en"] {
 		name := strings.TrimPrefix(key, "js_")
 		family := regexp.MustCompile(`^(nav|group|status|time|problem|role)_`).MatchString(key)

@@ -183,22 +183,39 @@ func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time
 	return list, err
 }
 
-// listDeliveries reads newest first. There is one index, by status and event; each kind yields its newest
-// rows, and the newest of all are kept, so that a rare kind is found without reading the others.
-var listDeliveries = engine.Statement(func() string {
+// Deliveries are read newest first. All of an endpoint are read by time. Those of a status or a type are read by the index of
+// both: each kind yields its newest rows, and the newest of all are kept, so that a rare kind is found without reading the
+// others. Each statement has only the kinds that it needs: PostgreSQL plans every one of them each time.
+var (
+	// ListDeliveries reads deliveries of all kinds.
+	ListDeliveries = engine.Statement(`SELECT ` + DeliveriesTable.List + ` FROM deliveries
+WHERE subscription = $1 AND shop = $2 AND live = $3 AND created_at >= $4 AND created_at < $5 AND (created_at < $6 OR id < $7)
+ORDER BY created_at DESC, id DESC LIMIT $8 OFFSET $9`)
+
+	listDeliveriesOfStatus = engine.Statement(newestOfKinds(deliveryKinds("type", hook.EventTypes()), "status = $11"))
+	listDeliveriesOfType   = engine.Statement(newestOfKinds(deliveryKinds("status", hook.DeliveryStatuses()), "type = $11 AND ($12 = '' OR status = $12)"))
+)
+
+// deliveryKinds are conditions, one for each value of a column.
+func deliveryKinds[T ~string](column string, values []T) (list []string) {
+	for _, value := range values {
+		list = append(list, column+" = '"+string(value)+"'")
+	}
+	return list
+}
+
+// newestOfKinds reads the newest of some kinds of deliveries that also fit a condition.
+func newestOfKinds(kinds []string, also string) string {
 	var parts []string
-	for _, status := range hook.DeliveryStatuses() {
-		for _, kind := range hook.EventTypes() {
-			parts = append(parts, fmt.Sprintf(`
+	for i, kind := range kinds {
+		parts = append(parts, fmt.Sprintf(`
   SELECT * FROM (SELECT %s FROM deliveries
-    WHERE subscription = $1 AND status = '%[2]s' AND type = '%[3]s' AND shop = $2 AND live = $3
-      AND ($4 = '' OR $4 = '%[2]s') AND ($5 = '' OR $5 = '%[3]s') AND created_at >= $6 AND created_at < $7 AND (created_at < $11 OR id < $12)
-    ORDER BY created_at DESC, id DESC LIMIT $8) AS kind%[4]d`, DeliveriesTable.List, status, kind, len(parts)))
-		}
+    WHERE subscription = $1 AND %s AND %s AND shop = $2 AND live = $3 AND created_at >= $4 AND created_at < $5 AND (created_at < $6 OR id < $7)
+    ORDER BY created_at DESC, id DESC LIMIT $10) AS kind%d`, DeliveriesTable.List, kind, also, i))
 	}
 	return "SELECT " + DeliveriesTable.List + " FROM (" + strings.Join(parts, "\n  UNION ALL") + `
-) AS d ORDER BY created_at DESC, id DESC LIMIT $9 OFFSET $10`
-}())
+) AS d ORDER BY created_at DESC, id DESC LIMIT $8 OFFSET $9`
+}
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
@@ -209,8 +226,15 @@ func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription 
 		at = table.Micros(after.CreatedAt)
 		to = min(to, at+1)
 	}
-	return base.Many(ctx, s.b, listDeliveries, DeliveriesTable.Scan(s.b.Personal), subscription, scope.Shop, scope.Live, string(f.Status), string(f.Type), from, to,
-		f.Limit+f.Offset, f.Limit, f.Offset, at, after.ID)
+	args := []any{subscription, scope.Shop, scope.Live, from, to, at, after.ID, f.Limit, f.Offset}
+	scan := DeliveriesTable.Scan(s.b.Personal)
+	switch {
+	case f.Type != "":
+		return base.Many(ctx, s.b, listDeliveriesOfType, scan, append(args, f.Limit+f.Offset, string(f.Type), string(f.Status))...)
+	case f.Status != "":
+		return base.Many(ctx, s.b, listDeliveriesOfStatus, scan, append(args, f.Limit+f.Offset, string(f.Status))...)
+	}
+	return base.Many(ctx, s.b, ListDeliveries, scan, args...)
 }
 
 // kinds lists all events, so that a count by status can use the index.
