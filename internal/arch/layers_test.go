@@ -137,6 +137,7 @@ var layers = map[string]layer{
 	"internal/e2e/access":            {"", "a room of tests only"},
 	"internal/e2e/checkout":          {"", "a room of tests only"},
 	"internal/e2e/claims":            {"", "a room of tests only"},
+	"internal/e2e/console":           {"", "a room of tests only"},
 	"internal/e2e/dashboard":         {"", "a room of tests only"},
 	"internal/e2e/docs":              {"", "a room of tests only"},
 	"internal/e2e/harness":           {"app app/... daemon dbtest id ledger money pay pay/... payout provider provider/providertest provider/sandbox reconcile store vault webhook", "what the rooms share starts a whole service and plays everybody around it"},

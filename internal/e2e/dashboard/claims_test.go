@@ -220,11 +220,11 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	photo := filepath.Join(t.TempDir(), "delivered.png")
 	harness.Must(t, os.WriteFile(photo, []byte(pngFile), 0o600))
 	tab := u.Tab(t, "/disputes")
-	look(t, tab, "disputes")
+	harness.Look(t, tab, "disputes")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main td[data-label="Amount"] a`), chromedp.WaitVisible(`.steps`)))
-	look(t, tab, "dispute")
+	harness.Look(t, tab, "dispute")
 	harness.Must(t, chromedp.Do(tab, chromedp.Click(`main .actions .primary`), chromedp.WaitVisible(`#f-text`)))
-	look(t, tab, "answer")
+	harness.Look(t, tab, "answer")
 	harness.Must(t, chromedp.Do(tab,
 		chromedp.SendKeys(`#f-text`, "The customer signed for it.\nSee the photo."), chromedp.SetUploadFiles(`#f-file_delivery_proof`, []string{photo}),
 		chromedp.Click(`main form .primary`), chromedp.WaitVisible(`main img.preview`)))
@@ -239,9 +239,9 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 	if err != nil || width != 1 {
 		t.Errorf("the picture is not shown: %d (%v)", width, err)
 	}
-	look(t, tab, "answered")
+	harness.Look(t, tab, "answered")
 	for path, name := range map[string]string{"/disputes?tab=ended": "disputes-empty", "/disputes/" + claim + "/accept": "accept", "/refunds": "refunds", "/refunds/" + refund: "refund", "/refunds?payment=x": "refunds-none"} {
 		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
-		look(t, tab, name)
+		harness.Look(t, tab, name)
 	}
 }

@@ -81,7 +81,7 @@ func TestOperatorRemovesAnother(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		owner, op, other := o.Staff(t, people.Owner), harness.OperatorUser(t, o), harness.OperatorUser(t, o)
-		path := consolePath + "operators"
+		path := "/dashboard/console/operators"
 		page := op.Page(t, path)
 		if strings.Count(page, `name="user" value="`+other.User.ID+`"`) != 3 || strings.Contains(page, `name="user" value="`+op.User.ID+`"`) {
 			t.Error("the page does not offer the three acts on the other operator alone")
@@ -112,7 +112,7 @@ func TestOperatorRemovesAnother(t *testing.T) {
 			t.Errorf("the removed operator gets %d", a.Status)
 		}
 		for _, act := range []audit.Act{audit.UserRemoved, audit.UserFactorRemoved} {
-			did(t, op, act, other.User.ID)
+			op.Did(t, act, other.User.ID)
 		}
 		if page := op.Page(t, path); strings.Contains(page, other.User.Email) {
 			t.Error("the page still lists the removed operator")

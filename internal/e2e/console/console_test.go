@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"fmt"
@@ -34,19 +34,6 @@ func secretless(t *testing.T, what string, a harness.Answer) {
 }
 
 var versionField = regexp.MustCompile(`name="version" value="(\d+)"`)
-
-// did fails the test unless the audit log has an act of this user on an object.
-func did(t *testing.T, op harness.Staff, act audit.Act, object string) {
-	t.Helper()
-	list, err := op.App.AuditLog(ctx, audit.Filter{Object: object, Act: act}, 10)
-	harness.Must(t, err)
-	for _, e := range list {
-		if e.By.Kind == audit.ByUser && e.By.ID == op.User.ID && e.By.IP == "127.0.0.1" && strings.HasPrefix(e.By.Request, "req_") {
-			return
-		}
-	}
-	t.Errorf("the audit log has no %s of %s by the operator: %v", act, object, list)
-}
 
 // An operator opens an account, checks and changes it, replaces its credentials and removes it. No page shows a
 // credential, and an edit of a version that is not the present one is refused.
@@ -111,7 +98,7 @@ func TestOperatorKeepsAProviderAccount(t *testing.T) {
 		op.Do(t, "/dashboard/console/accounts/plain-1/remove", "confirm", "plain-1")
 		ask(http.MethodGet, "accounts/plain-1", nil)
 		for _, act := range []audit.Act{audit.ProviderAdded, audit.ProviderChanged, audit.ProviderRotated, audit.ProviderDisabled, audit.ProviderEnabled, audit.ProviderRemoved} {
-			did(t, op, act, "plain-1")
+			op.Did(t, act, "plain-1")
 		}
 		if a := ask(http.MethodGet, "audit?object=plain-1", nil); !strings.Contains(a.Body, op.User.Email) || !strings.Contains(a.Body, "provider.rotated") {
 			t.Errorf("the audit log's page has %s", a.Text())
@@ -148,7 +135,7 @@ func TestOperatorClosesANotice(t *testing.T) {
 		if a := op.Ask(t, http.MethodPost, "/dashboard/console/notices/close", url.Values{"id": {open[0].ID}, "note": {"again"}}); a.Status != http.StatusBadRequest {
 			t.Errorf("closing it twice answers %d", a.Status)
 		}
-		did(t, op, audit.NotificationClosed, open[0].ID)
+		op.Did(t, audit.NotificationClosed, open[0].ID)
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Nothing needs a decision") {
 			t.Error("the overview still shows the notification")
 		}
@@ -184,7 +171,7 @@ func TestOperatorApprovesAWithdrawal(t *testing.T) {
 			t.Errorf("approving it without a note answers %d", a.Status)
 		}
 		op.Do(t, path+"/approve", "note", "the merchant called")
-		did(t, op, audit.WithdrawalApproved, id)
+		op.Did(t, audit.WithdrawalApproved, id)
 		o.PayOut(t, id, "completed")
 	})
 }
@@ -202,7 +189,7 @@ func TestOperatorVisitsAMerchant(t *testing.T) {
 		if to != "/dashboard/"+o.Shop.ID+"/sandbox" {
 			t.Errorf("the visit leads to %s", to)
 		}
-		did(t, op, audit.MerchantVisited, o.Merchant.ID)
+		op.Did(t, audit.MerchantVisited, o.Merchant.ID)
 		if page := op.Page(t, path); !strings.Contains(page, "End the visit") {
 			t.Error("the merchant's page does not say that it is visited")
 		}
@@ -240,7 +227,7 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		op.Do(t, path+"/terms", "refundFees", "returned")
 		op.Do(t, path+"/email", "address", "new@bodega.example")
 		for _, act := range []audit.Act{audit.MerchantCreated, audit.MerchantTermed, audit.MerchantMoved} {
-			did(t, op, act, id)
+			op.Did(t, act, id)
 		}
 		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, "new@bodega.example") {
 			t.Error("the page does not show what was changed")
@@ -320,7 +307,7 @@ func TestOperatorChangesTheRouting(t *testing.T) {
 		if a := work("apply", right); a.Status != http.StatusSeeOther {
 			t.Fatalf("applying the rules answers %d: %s", a.Status, a.Text())
 		}
-		did(t, op, audit.RoutingApplied, "routing")
+		op.Did(t, audit.RoutingApplied, "routing")
 		if page := op.Page(t, "/dashboard/console/routing/replay"); strings.Contains(page, `value="apply"`) {
 			t.Error("a replay against rules that are no longer in force can be applied")
 		}
@@ -333,6 +320,6 @@ func TestOperatorChangesTheRouting(t *testing.T) {
 			t.Error("the next payment does not go to bank-2")
 		}
 		op.Do(t, "/dashboard/console/routing/reset")
-		did(t, op, audit.RoutingReset, "routing")
+		op.Did(t, audit.RoutingReset, "routing")
 	})
 }

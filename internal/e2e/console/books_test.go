@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func TestOperatorSetsRates(t *testing.T) {
 		if got := harness.RateInUse(t, s, money.BRL); got.Rate.Decimal() != "5.42" {
 			t.Errorf("the rate is %s", got.Rate.Decimal())
 		}
-		did(t, op, audit.RateSet, "BRL")
+		op.Did(t, audit.RateSet, "BRL")
 		if page := op.Page(t, path); !strings.Contains(page, "data-chart") || !strings.Contains(page, "desk") {
 			t.Error("the page has no history")
 		}
@@ -102,7 +102,7 @@ func TestOperatorComparesAReport(t *testing.T) {
 		if status, body := uploadFile(t, op, "reconciliation", "report", u.Report(), days...); status != http.StatusOK || !strings.Contains(body, "The report and the books agree") {
 			t.Errorf("the right report gets %d: %s", status, harness.Answer{Body: body}.Text())
 		}
-		did(t, op, audit.ProviderReconciled, "bank-1")
+		op.Did(t, audit.ProviderReconciled, "bank-1")
 		wrong := strings.Replace(u.Report(), ",54,", ",53,", 1)
 		if status, body := uploadFile(t, op, "reconciliation", "report", wrong, append(days, "dry", "true")...); status != http.StatusOK || !strings.Contains(body, "1 differences") || !strings.Contains(body, id) {
 			t.Errorf("another amount gets %d: %s", status, harness.Answer{Body: body}.Text())

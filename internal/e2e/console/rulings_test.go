@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"net/http"
@@ -72,7 +72,7 @@ func TestOperatorDecidesDisputes(t *testing.T) {
 			if got := harness.ClaimStatus(t, o, claim); got != want {
 				t.Errorf("ruled %s, the claim is %s", word, got)
 			}
-			did(t, op, audit.ClaimRuled, claim)
+			op.Did(t, audit.ClaimRuled, claim)
 			if page := op.Page(t, consolePath+"claims/"+claim); strings.Contains(page, "/resolve") {
 				t.Error("the page of a claim that has ended still has the form")
 			}
@@ -133,7 +133,7 @@ func TestOperatorResolvesPayments(t *testing.T) {
 			if got := d.Live.Status(t, id); got != want {
 				t.Errorf("ruled %s, the payment is %s", word, got)
 			}
-			did(t, op, audit.PaymentRuled, id)
+			op.Did(t, audit.PaymentRuled, id)
 			if page := op.Page(t, consolePath+"payments/"+id); word == "paid" && strings.Contains(page, "/resolve") {
 				t.Error("the page of a paid payment still has the form")
 			}
@@ -170,7 +170,7 @@ func TestOperatorResolvesWithdrawals(t *testing.T) {
 					t.Errorf("ruled %s, the withdrawal is %s", words[0], r)
 				}
 			}
-			did(t, op, audit.WithdrawalRuled, id)
+			op.Did(t, audit.WithdrawalRuled, id)
 			if page := op.Page(t, consolePath+"withdrawals/"+id); strings.Contains(page, "/resolve") {
 				t.Error("the page of a withdrawal that failed still has the form")
 			}
@@ -206,7 +206,7 @@ func TestOperatorDecidesVerifications(t *testing.T) {
 			if word == string(tenant.KYCRejected) && r.Text(t, "lastError.message") != "the passport ended in May" {
 				t.Errorf("the merchant does not read why: %s", r)
 			}
-			did(t, op, audit.VerificationMoved, id)
+			op.Did(t, audit.VerificationMoved, id)
 			if page := op.Page(t, consolePath+"verifications/"+id); strings.Contains(page, "/decide") {
 				t.Error("the page of a decided verification still has the form")
 			}

@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"net/http"
@@ -27,7 +27,7 @@ func TestOperatorChecksTheBooks(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		op := harness.OperatorUser(t, o)
-		busy(t, o)
+		traded(t, o)
 		if page := op.Page(t, consolePath+"check"); !strings.Contains(page, "No check was made here yet") {
 			t.Error("the page of a new service lists a check")
 		}
@@ -37,7 +37,7 @@ func TestOperatorChecksTheBooks(t *testing.T) {
 		if page := checked(t, op, ""); !strings.Contains(page, "Every rule holds") || !strings.Contains(page, op.User.Email) {
 			t.Errorf("the check of sound books shows %s", harness.Answer{Body: page}.Text())
 		}
-		did(t, op, audit.BooksChecked, "books")
+		op.Did(t, audit.BooksChecked, "books")
 		if a := op.Ask(t, http.MethodGet, consolePath+"check/live?seen=", nil); a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 			t.Errorf("the live part answers %d %s", a.Status, a.Header)
 		}
@@ -61,7 +61,7 @@ func TestOperatorVerifiesTheSeals(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		op := harness.OperatorUser(t, o)
-		busy(t, o)
+		traded(t, o)
 		harness.Eventually(t, "the merchant's rows are sealed", func() bool {
 			return strings.Contains(op.Page(t, consolePath+"seals"), "merchants/"+o.Merchant.ID)
 		})
@@ -87,4 +87,17 @@ func TestOperatorVerifiesTheSeals(t *testing.T) {
 			}
 		}
 	})
+}
+
+// traded makes a shop in which payments ended in every way.
+func traded(t *testing.T, o harness.Client) {
+	t.Helper()
+	for _, ending := range []string{"paid", "failed", "expired"} {
+		id := o.Create(t, `{"amount":25.5,"paymentMethodId":"sbx_cash"}`)
+		o.Simulate(t, id, ending).Want(t, http.StatusOK)
+	}
+	for range 4 {
+		o.Create(t, harness.Card)
+	}
+	o.Refund(t, o.Create(t, harness.Card), `{"reason":"requested_by_customer"}`)
 }

@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"net/http"
@@ -96,9 +96,9 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 			t.Errorf("after the answer the withdrawals are %s", got)
 		}
 		batch := path[strings.LastIndex(path, "/")+1:]
-		did(t, first, audit.BatchCreated, batch)
-		did(t, second, audit.BatchAgreed, batch)
-		did(t, second, audit.BatchTaken, batch)
+		first.Did(t, audit.BatchCreated, batch)
+		second.Did(t, audit.BatchAgreed, batch)
+		second.Did(t, audit.BatchTaken, batch)
 		waitsForAFile(t, o, "23")
 		path = second.Do(t, consolePath+"payouts/batches", "account", "banco")
 		second.Do(t, path+"/dissolve")
@@ -151,7 +151,7 @@ func TestOperatorLimitsPayouts(t *testing.T) {
 		if got := control(o.Merchant.ID).Stopped; got != "" {
 			t.Errorf("payouts are still stopped: %s", got)
 		}
-		did(t, op, audit.PayoutsLimited, pay.PayoutControlID(o.Merchant.ID, true))
+		op.Did(t, audit.PayoutsLimited, pay.PayoutControlID(o.Merchant.ID, true))
 		if a := op.Ask(t, http.MethodGet, consolePath+"payouts?merchant=mer_x", nil); a.Status != http.StatusNotFound {
 			t.Errorf("limits of an unknown merchant answer %d", a.Status)
 		}
@@ -204,6 +204,6 @@ func TestOperatorKeepsAFloat(t *testing.T) {
 		if page := op.Page(t, consolePath+"payouts/floats"); !strings.Contains(page, "bank-1") || !strings.Contains(page, "the bank does not tell") {
 			t.Error("the page does not have the float")
 		}
-		did(t, op, audit.FloatEntered, "bank-1")
+		op.Did(t, audit.FloatEntered, "bank-1")
 	})
 }

@@ -1,4 +1,4 @@
-package dashboard
+package console
 
 import (
 	"net/http"
@@ -30,15 +30,14 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 		harness.Must(t, chromedp.Do(tab, steps...))
 	}
 	do(chromedp.Click(`form[action$="/check/start"] button.primary`), chromedp.WaitVisible(`#check .notice.good`), chromedp.WaitVisible(`#check .badge.good`))
-	look(t, tab, "console-check")
+	harness.Look(t, tab, "console-check")
 	do(chromedp.Navigate(op.URL+consolePath+"payouts/batches"), chromedp.Click(`form[action$="/payouts/batches"] button.primary`), chromedp.WaitVisible(`form[action$="/dissolve"] button`))
-	look(t, tab, "console-batch")
-	crawl(t, op, consolePath+"seals")
+	harness.Look(t, tab, "console-batch")
 	for name, path := range map[string]string{
 		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "routing/replay",
 		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators",
 	} {
 		do(chromedp.Navigate(op.URL+consolePath+path), chromedp.WaitVisible("main h1"))
-		look(t, tab, name)
+		harness.Look(t, tab, name)
 	}
 }

@@ -1,0 +1,2 @@
+// Package console proves the operator's console: what operators decide, check and change in it.
+package console
