@@ -184,3 +184,16 @@ func (u Staff) Tab(t *testing.T, path string) context.Context {
 	Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
 	return tab
 }
+
+// Did fails the test unless the audit log has an act of this user on an object.
+func (u Staff) Did(t *testing.T, act audit.Act, object string) {
+	t.Helper()
+	list, err := u.App.AuditLog(ctx, audit.Filter{Object: object, Act: act}, 10)
+	Must(t, err)
+	for _, e := range list {
+		if e.By.Kind == audit.ByUser && e.By.ID == u.User.ID && e.By.IP == "127.0.0.1" && strings.HasPrefix(e.By.Request, "req_") {
+			return
+		}
+	}
+	t.Errorf("the audit log has no %s of %s by the operator: %v", act, object, list)
+}
