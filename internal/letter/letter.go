@@ -1,4 +1,4 @@
-// Package letter writes the e-mails to merchants, in their language. It only formats
+// Package letter writes the e-mails to merchants, users and shoppers, in their language. It only formats
 // values: it sends nothing and does not choose the recipient.
 package letter
 
@@ -92,6 +92,36 @@ func (d *Writer) Link(n pay.LinkNotice) Letter {
 		text.WriteString(values.Replace(texts[key]) + "\n")
 	}
 	return Letter{Subject: values.Replace(texts[kind+"_subject"]), Text: text.String()}
+}
+
+// Receipt is the letter with the receipt of a payment.
+func (d *Writer) Receipt(n pay.ReceiptNotice) Letter {
+	texts, known := d.texts[n.Language]
+	if !known {
+		texts = d.texts[tenant.English]
+	}
+	values := strings.NewReplacer("{shop}", plain(n.Shop), "{paid}", n.Paid.String(), "{back}", n.Back.String(), "{at}", moment(n.PaidAt),
+		"{payment}", n.Payment, "{order}", plain(n.Order), "{description}", plain(n.Description))
+	keys := []string{"receipt_what", "", "receipt_paid"}
+	if n.Back.IsPositive() {
+		keys = append(keys, "receipt_back")
+	}
+	keys = append(keys, "receipt_at")
+	if n.Order != "" {
+		keys = append(keys, "receipt_order")
+	}
+	if n.Description != "" {
+		keys = append(keys, "receipt_description")
+	}
+	keys = append(keys, "receipt_payment", "")
+	if n.Test {
+		keys = append(keys, "receipt_test", "")
+	}
+	var text strings.Builder
+	for _, key := range append(keys, "receipt_ask", "", "wallet_automatic") {
+		text.WriteString(values.Replace(texts[key]) + "\n")
+	}
+	return Letter{Subject: values.Replace(texts["receipt_subject"]), Text: text.String()}
 }
 
 // maxValue bounds a value in a letter, in characters.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/letter"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -64,6 +65,8 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		}
 		n.Key, n.User = "", "ana@acme.example"
 		whole += desk(t).NewWallet(n).Text
+		r := desk(t).Receipt(pay.ReceiptNotice{Language: language, Shop: "Acme", Payment: "TXN-1", Order: "A-1", Description: "Two\ntickets", Paid: money.New(2550, money.USD), Back: money.New(50, money.USD), PaidAt: notice.AddedAt, Test: true})
+		whole += "\n" + r.Subject + "\n" + r.Text
 		for key, sentence := range of {
 			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
 			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {

@@ -1,10 +1,14 @@
 package pay
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -28,13 +32,13 @@ const MailLife = 48 * time.Hour
 // mailPauses are the pauses between tries; the last one repeats.
 var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 
-// Mail is an e-mail to a merchant about a new wallet, or to a user with a one-time link. It is written in
+// Mail is an e-mail to a merchant about a new wallet, to a user with a one-time link, or to a shopper with a receipt. It is written in
 // one Change with what it is about, and sent at least once; a second copy does no harm.
 type Mail struct {
 	ID string // mail_…, with the suffix of the wallet's id
 	tenant.Scope
 	Version   int64
-	Object    string // id of the wallet or the link
+	Object    string // id of the wallet, the link or the payment
 	Status    MailStatus
 	Tries     int
 	DueAt     time.Time // next try; while leased, the end of the lease; zero once it has ended
@@ -42,6 +46,7 @@ type Mail struct {
 	UpdatedAt time.Time
 	About     WalletNotice // of a wallet; empty once it has ended
 	Link      LinkNotice   // of a link; empty once it has ended
+	Receipt   ReceiptNotice
 }
 
 // LinkNotice is the content of an e-mail with a one-time link.
@@ -56,10 +61,7 @@ type LinkNotice struct {
 
 // To is the address that the e-mail goes to.
 func (m Mail) To() string {
-	if m.Link.To != "" {
-		return m.Link.To
-	}
-	return m.About.To
+	return cmp.Or(m.Link.To, m.Receipt.To, m.About.To)
 }
 
 // LinkMail returns the e-mail with a one-time link.
@@ -67,6 +69,48 @@ func LinkMail(l people.Link, n LinkNotice) Mail {
 	return Mail{
 		ID: MailPrefix + strings.TrimPrefix(l.ID, people.LinkPrefix), Scope: tenant.Scope{Merchant: l.Merchant, Live: true}, Version: 1, Object: l.ID,
 		Status: MailWaiting, DueAt: l.CreatedAt, CreatedAt: l.CreatedAt, UpdatedAt: l.CreatedAt, Link: n,
+	}
+}
+
+// ReceiptNotice is the content of an e-mail with the receipt of a payment.
+type ReceiptNotice struct {
+	To          string
+	Language    tenant.Language
+	Shop        string // name
+	Payment     string // id
+	Order       string // or ""
+	Description string // or ""
+	Paid        money.Amount
+	Back        money.Amount // what was given back since; zero for nothing
+	PaidAt      time.Time
+	Test        bool // a payment of the sandbox
+}
+
+// CheckReceipt returns an error if there is no receipt of the payment for its shopper.
+//
+// Errors: conflict_state if it was not paid, invalid_request if its shopper has no e-mail address.
+func CheckReceipt(p Payment) error {
+	switch {
+	case p.Times.Completed.IsZero():
+		return &problem.Error{Code: problem.ConflictState, Message: "only a payment that was paid has a receipt", Details: problem.Details{From: string(p.Status), Action: "receipt"}}
+	case p.Buyer.Email == "":
+		return problem.Field(problem.InvalidRequest, "email", "the payment has no e-mail address to send a receipt to")
+	}
+	return nil
+}
+
+// ReceiptMail returns the e-mail with the receipt of a payment that passes CheckReceipt, to an address.
+func ReceiptMail(p Payment, id, to string, shop tenant.Shop, language tenant.Language, now time.Time) Mail {
+	if l := tenant.Language(p.Page.Lang); slices.Contains(tenant.Languages(), l) {
+		language = l
+	}
+	return Mail{
+		ID: id, Scope: tenant.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, Version: 1,
+		Object: p.ID, Status: MailWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now,
+		Receipt: ReceiptNotice{
+			To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.OrderID, Description: p.Purchase.Description,
+			Paid: p.Price.Local, Back: money.New(p.Refunds.Local, p.Price.Local.Currency), PaidAt: p.Times.Completed, Test: !p.Live,
+		},
 	}
 }
 
@@ -130,5 +174,6 @@ func (m Mail) over(s MailStatus, now time.Time) (Mail, Change) {
 	m.Version++
 	m.Tries++
 	m.Status, m.DueAt, m.UpdatedAt, m.About, m.Link = s, time.Time{}, now, WalletNotice{}, LinkNotice{}
+	m.Receipt = ReceiptNotice{}
 	return m, Change{Mails: []Mail{m}}
 }

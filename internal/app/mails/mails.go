@@ -1,4 +1,4 @@
-// Package mails sends e-mails to merchants and to users of the dashboard. Each e-mail is a row, and is tried until a server
+// Package mails sends e-mails to merchants, to users of the dashboard, and receipts to shoppers. Each e-mail is a row, and is tried until a server
 // accepts it.
 package mails
 
@@ -96,7 +96,7 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	if err != nil {
 		return err
 	}
-	told, err := ms.Store.Mails.Count(ctx, w.Merchant, w.CreatedAt.Add(-24*time.Hour))
+	told, err := ms.Store.Mails.Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}
@@ -159,8 +159,11 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	text := ms.letters.NewWallet(m.About)
-	if m.Link.To != "" {
+	switch {
+	case m.Link.To != "":
 		text = ms.letters.Link(m.Link)
+	case m.Receipt.To != "":
+		text = ms.letters.Receipt(m.Receipt)
 	}
 	sent := ms.mailer.Send(ctx, mail.Message{ID: m.ID, To: m.To(), Subject: text.Subject, Text: text.Text, At: m.CreatedAt})
 	var failure *mail.Failure
@@ -197,7 +200,7 @@ func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, o
 	case MailRetried:
 		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself, or make a new link", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself, make a new link, or send the receipt again", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)
 	return nil

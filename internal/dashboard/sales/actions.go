@@ -120,6 +120,26 @@ func (s *sales) cancel(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return nil
 }
 
+func (s *sales) receiptForm(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	view, err := s.paymentOf(r, v)
+	if err != nil {
+		return err
+	}
+	return s.room.Show(w, r, v, "receipt", view)
+}
+
+// receipt sends the payment's receipt to its customer.
+func (s *sales) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	id := r.PathValue("id")
+	to, err := s.App.Mails.SendReceipt(r.Context(), v.Scope, id, v.User.Email, v.Actor())
+	if err != nil {
+		return err
+	}
+	frame.Flash(w, "receipt_sent", "email", to)
+	s.back(w, r, v, id)
+	return nil
+}
+
 func (s *sales) simulate(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	p, _, err := s.App.Sandbox.Simulate(r.Context(), v.Scope, r.PathValue("id"), sandbox.Action(clean(r.FormValue("action"))), view.Cause{RequestID: v.RequestID})
 	if err != nil {

@@ -29,6 +29,8 @@ type paymentView struct {
 	Page     string // where the shopper pays, or paid; "" for none
 	Plays    []sandbox.Action
 	Cancel   bool
+	Receipt  bool // it has one, which can be sent
+	Mails    bool // the service sends e-mails
 	Operator bool
 	Form     form // of the refund
 }
@@ -40,7 +42,8 @@ func (s *sales) paymentOf(r *http.Request, v *frame.Visit) (paymentView, error) 
 		return paymentView{}, err
 	}
 	n := s.names(v)
-	return paymentView{row: row{p, n}, Left: p.Refundable(), Cancel: p.CheckCancel() == nil && !p.Canceling(), Operator: operator(v)}, nil
+	return paymentView{row: row{p, n}, Left: p.Refundable(), Cancel: p.CheckCancel() == nil && !p.Canceling(), Operator: operator(v),
+		Receipt: pay.CheckReceipt(p) == nil, Mails: s.App.Mails.Sends()}, nil
 }
 
 func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

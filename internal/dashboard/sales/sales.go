@@ -43,6 +43,8 @@ func Register(site *frame.Site) error {
 	site.Handle("GET /payments/{id}", tenant.RightRead, s.payment)
 	site.Handle("GET /payments/{id}/refund", tenant.RightRefunds, s.refundForm)
 	site.Handle("POST /payments/{id}/refund", tenant.RightRefunds, s.refund)
+	site.Handle("GET /payments/{id}/receipt", tenant.RightPayments, s.receiptForm)
+	site.Handle("POST /payments/{id}/receipt", tenant.RightPayments, s.receipt)
 	site.Handle("GET /payments/{id}/cancel", tenant.RightPayments, s.cancelForm)
 	site.Handle("POST /payments/{id}/cancel", tenant.RightPayments, s.cancel)
 	site.Handle("POST /payments/{id}/simulate", tenant.RightSandbox, s.simulate)

@@ -429,7 +429,7 @@ func TestSalesPagesForEverybody(t *testing.T) {
 	choose(t, o, chosen, "sbx_card").Want(t, http.StatusCreated)
 	pages := map[string]string{
 		"home": "/", "payments": "/payments", "filtered": "/payments?q=25.5&method=card", "nothing": "/payments?q=nobody@example.com", "payment": "/payments/" + full, "disputed": "/payments/" + disputed,
-		"refund": "/payments/" + full + "/refund", "test": "/payments/test", "link": "/payments/link", "links": "/payments/links", "search": "/search?q=nothing",
+		"refund": "/payments/" + full + "/refund", "receipt": "/payments/" + full + "/receipt", "test": "/payments/test", "link": "/payments/link", "links": "/payments/links", "search": "/search?q=nothing",
 	}
 	shoot := os.Getenv("ARTIFACTS") != ""
 	for name, path := range pages {

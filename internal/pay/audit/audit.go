@@ -131,6 +131,7 @@ const (
 
 	PaymentCreated  Act = "payment.created"  // by a person; what programs do is not noted
 	PaymentCanceled Act = "payment.canceled" // by a person
+	ReceiptSent     Act = "receipt.sent"     // by a person, to the shopper
 	CheckoutOpened  Act = "checkout.opened"  // by a person: a payment link
 	CheckoutClosed  Act = "checkout.closed"  // by a person: a payment link
 	PaymentRuled    Act = "payment.ruled"    // the operator resolved it

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -36,7 +37,7 @@ var MailsTable = table.Describe(table.Table[pay.Mail]{
 })
 
 var (
-	countMails   = engine.Statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2`)
+	countMails   = engine.Statement(`SELECT count(*) FROM mails WHERE merchant = $1 AND created_at > $2 AND substr(object, 1, length($3)) = $3`)
 	waitingMails = engine.Statement(`SELECT count(*) FROM mails WHERE due_at > 0`)
 )
 
@@ -57,6 +58,21 @@ type noticeDoc struct {
 	Link        string          `json:"link,omitempty"` // of an e-mail with a link
 	Shop        string          `json:"shop,omitempty"` // "" and no user: written before the dashboard
 	User        string          `json:"user,omitempty"`
+	Receipt     string          `json:"receipt,omitempty"` // of an e-mail with a receipt
+}
+
+type receiptDoc struct {
+	To          string          `json:"to"`
+	Language    tenant.Language `json:"language"`
+	Shop        string          `json:"shop"`
+	Payment     string          `json:"payment"`
+	Order       string          `json:"order,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Currency    money.Currency  `json:"currency"`
+	Paid        int64           `json:"paid"`
+	Back        int64           `json:"back,omitempty"`
+	PaidAt      int64           `json:"paidAt"`
+	Test        bool            `json:"test,omitempty"`
 }
 
 type linkDoc struct {
@@ -68,9 +84,10 @@ type linkDoc struct {
 	EndsAt   int64           `json:"endsAt"`
 }
 
-// writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted: whoever has it is let in.
+// writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is
+// let in, and so is a receipt, which names a shopper.
 func writeMail(p table.Personal, m *pay.Mail) string {
-	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) {
+	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) && m.Receipt == (pay.ReceiptNotice{}) {
 		return "{}"
 	}
 	n := m.About
@@ -81,6 +98,10 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 	if l := m.Link; l != (pay.LinkNotice{}) {
 		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
 		d.Link = p.Seal(table.MailLink.About(m.ID), []byte(text))
+	}
+	if r := m.Receipt; r != (pay.ReceiptNotice{}) {
+		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
+		d.Receipt = p.Seal(table.MailLink.About(m.ID), []byte(text))
 	}
 	return table.Encode(d)
 }
@@ -94,7 +115,10 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
 		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
-	m.Link = pay.LinkNotice{}
+	m.Link, m.Receipt = pay.LinkNotice{}, pay.ReceiptNotice{}
+	if d.Receipt != "" {
+		return readReceipt(p, d.Receipt, m)
+	}
 	if d.Link == "" {
 		return nil
 	}
@@ -110,14 +134,30 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	return nil
 }
 
+func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
+	plain, err := p.Open(table.MailLink.About(m.ID), sealed)
+	if err != nil {
+		return err
+	}
+	var r receiptDoc
+	if err := json.Unmarshal(plain, &r); err != nil {
+		return err
+	}
+	m.Receipt = pay.ReceiptNotice{
+		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
+		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test,
+	}
+	return nil
+}
+
 // Lease leases due e-mails; nobody else gets them before until.
 func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
 	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// Count counts a merchant's e-mails since a time.
-func (s *Mails) Count(ctx context.Context, merchant string, since time.Time) (int64, error) {
-	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since))
+// Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.
+func (s *Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
+	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since), of)
 }
 
 // Waiting counts the e-mails that are not finished.

@@ -1,0 +1,72 @@
+package mails
+
+import (
+	"context"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+const (
+	// receiptsADay is the most receipts of one payment in a day, so that nobody floods a shopper.
+	receiptsADay = 3
+	// merchantReceiptsADay is the most of a merchant: other e-mails must not wait behind them.
+	merchantReceiptsADay = 200
+	// secondClick is for how long the same receipt is not sent again.
+	secondClick = time.Minute
+)
+
+// SendReceipt sends the receipt of a payment to its shopper and returns the address. In the sandbox it goes to tester,
+// who asks for it: addresses of test payments may be anybody's.
+//
+// Errors: transaction_not_found; those of CheckReceipt; service_unavailable if the service sends no e-mails;
+// rate_limited.
+func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, tester string, by audit.Actor) (to string, err error) {
+	missing := problem.New(problem.TransactionNotFound, "there is no such payment")
+	if !base.Storable(payment) {
+		return "", missing
+	}
+	p, err := ms.Store.Payments.Get(ctx, scope, payment)
+	if err != nil {
+		return "", base.OrRefuse(err, missing)
+	}
+	if err := pay.CheckReceipt(p); err != nil {
+		return "", err
+	}
+	if ms.mailer == nil {
+		return "", problem.New(problem.ServiceUnavailable, "this service sends no e-mails: its operator has set no mail server")
+	}
+	now := ms.Now()
+	if to = p.Buyer.Email; !p.Live {
+		to = tester
+	}
+	if before, err := ms.Store.Mails.Count(ctx, p.Merchant, p.ID, now.Add(-secondClick)); err != nil || before > 0 {
+		return to, err
+	}
+	for of, most := range map[string]int64{p.ID: receiptsADay, pay.PaymentPrefix: merchantReceiptsADay} {
+		sent, err := ms.Store.Mails.Count(ctx, p.Merchant, of, now.Add(-24*time.Hour))
+		if err != nil {
+			return "", err
+		}
+		if sent >= most {
+			return "", problem.New(problem.RateLimited, "enough receipts were sent for today: try again tomorrow")
+		}
+	}
+	shop, err := ms.Store.Merchants.Shop(ctx, p.Shop)
+	if err != nil {
+		return "", err
+	}
+	merchant, err := ms.Store.Merchants.Get(ctx, p.Merchant)
+	if err != nil {
+		return "", err
+	}
+	change := pay.Change{
+		Mails: []pay.Mail{pay.ReceiptMail(p, ms.NewID(pay.MailPrefix, now), to, shop, merchant.Language, now)},
+		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
+	}
+	return to, ms.Store.Commit(ctx, change)
+}

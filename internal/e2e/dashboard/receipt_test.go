@@ -1,0 +1,111 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// An agent sends a customer the receipt: in the customer's language, with the shop's name, at most three times a day,
+// and a second click sends no second one. In the sandbox it goes to the agent, because addresses of test payments may
+// be anybody's. The audit log has it. A payment that was not paid has no receipt.
+func TestReceiptIsSentFromThePage(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Adapters = []provider.Adapter{providertest.Plain()}
+			c.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		})
+		s.Rate(t, "BRL 5.4", "MXN 18.35")
+		taken := func(n int) mailtest.Mail { // the newest of so many receipts; invitations are sent too
+			t.Helper()
+			var receipts []mailtest.Mail
+			harness.Eventually(t, fmt.Sprintf("%d receipts are sent", n), func() bool {
+				_, err := s.App.Mails.SendMails(ctx)
+				harness.Must(t, err)
+				receipts = slices.DeleteFunc(slices.Clone(in.Taken()), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.Subject, "Your receipt") })
+				return len(receipts) == n
+			})
+			return receipts[n-1]
+		}
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		id := o.Create(t, order(7, "ana@example.com"))
+		says(t, "the page", text(u.Page(t, "/payments/"+id)), "Send the receipt")
+		says(t, "the question", text(u.Page(t, "/payments/"+id+"/receipt")), "it goes to you, at "+u.User.Email)
+		if strings.HasPrefix(database, "sqlite") {
+			for name, path := range map[string]string{"receipt": "/receipt", "payment-receipt": ""} {
+				tab := u.Tab(t, "/payments/"+id+path)
+				harness.Accessible(t, tab, name)
+				harness.Shoot(t, tab, "sales-"+name)
+			}
+		}
+		for range 2 {
+			u.Do(t, "/payments/"+id+"/receipt")
+		}
+		m := taken(1)
+		if m.To != u.User.Email || m.Subject != "Your receipt from "+o.Shop.Name {
+			t.Errorf("the receipt of a test goes to %s: %s", m.To, m.Subject)
+		}
+		says(t, "the receipt", m.Text, "You paid: 25.50 USD", "Order: A-7", "Payment: "+id, "This is a test. No money moved.")
+		page := o.Staff(t, people.Owner).Page(t, "/audit")
+		if n := strings.Count(text(page), "Sent a receipt"); n != 1 {
+			t.Errorf("the audit log has %d receipts, want 1", n)
+		}
+		for n := range 2 {
+			s.Clock.Advance(2 * time.Minute)
+			u.Do(t, "/payments/"+id+"/receipt")
+			taken(2 + n)
+		}
+		s.Clock.Advance(2 * time.Minute)
+		if a := u.Ask(t, http.MethodPost, "/payments/"+id+"/receipt", url.Values{}); a.Status != http.StatusTooManyRequests {
+			t.Errorf("a fourth receipt in a day gets %d: %s", a.Status, a.Text())
+		}
+		for payment, want := range map[string]int{o.Create(t, harness.PaidByShopper): http.StatusConflict, o.Create(t, order(8, "")): http.StatusBadRequest, "TXN-none": http.StatusNotFound} {
+			if a := u.Ask(t, http.MethodPost, "/payments/"+payment+"/receipt", url.Values{}); a.Status != want {
+				t.Errorf("the receipt of %s gets %d, want %d: %s", payment, a.Status, want, a.Text())
+			}
+		}
+		if page := u.Page(t, "/payments/"+o.Create(t, harness.PaidByShopper)); strings.Contains(page, "/receipt\"") {
+			t.Error("a payment that waits offers a receipt")
+		}
+		up := providertest.NewUpstream(t, "key-1")
+		s.OpenAccount(t, "first", up)
+		live := o.Production().Create(t, strings.Replace(o.PixOrder(t), "{", `{"userEmail":"joao@example.com",`, 1))
+		s.TellUpstream(t, up, live, 1, "paid", "first-hush").Want(t, http.StatusOK)
+		u.Live = true
+		says(t, "the question in production", text(u.Page(t, "/payments/"+live+"/receipt")), "It goes to joao@example.com")
+		u.Do(t, "/payments/"+live+"/receipt")
+		m = taken(4)
+		if m.To != "joao@example.com" || strings.Contains(m.Text, "test") {
+			t.Errorf("the receipt goes to %s:\n%s", m.To, m.Text)
+		}
+	})
+}
+
+// A service without a mail server says so, in place of the button.
+func TestReceiptNeedsAMailServer(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		id := o.Create(t, order(1, "ana@example.com"))
+		says(t, "the page", text(u.Page(t, "/payments/"+id)), "This service sends no e-mails")
+		if a := u.Ask(t, http.MethodPost, "/payments/"+id+"/receipt", url.Values{}); a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Text(), "sends no e-mails") {
+			t.Errorf("a receipt gets %d: %s", a.Status, a.Text())
+		}
+	})
+}
