@@ -135,7 +135,7 @@ func (s *sales) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	if err != nil {
 		return err
 	}
-	frame.Flash(w, "receipt_sent", "email", to)
+	s.Flash(w, "receipt_sent", "email", to)
 	s.back(w, r, v, id)
 	return nil
 }
