@@ -68,11 +68,14 @@ type Quick struct {
 func Quicks() []Quick {
 	return []Quick{
 		{"link", "payments/link", "payments", tenant.RightPayments, false},
+		{"links", "payments/links", "payments", tenant.RightRead, false},
 		{"test", "payments/test", "payments", tenant.RightPayments, true},
 		{"reserve", "balance/reserve", "balance", tenant.RightRead, false},
 		{"withdraw", "withdrawals/new", "withdrawals", tenant.RightWithdrawals, false},
 		{"wallets", "wallets", "withdrawals", tenant.RightRead, false},
 		{"wallet", "wallets/new", "withdrawals", tenant.RightWithdrawals, false},
+		{"funnel", "analytics/checkouts", "analytics", tenant.RightRead, false},
+		{"waits", "analytics/waits", "analytics", tenant.RightRead, false},
 		{"key", "keys/new", "keys", tenant.RightKeys, false},
 		{"webhook", "webhooks/new", "webhooks", tenant.RightWebhooks, false},
 		{"follow", "events/live", "events", tenant.RightRead, false},

@@ -38,7 +38,8 @@ func (h *hand) sees(what string) {
 	soon, cancel := context.WithTimeout(h.tab, harness.Patience/2)
 	defer cancel()
 	if err := chromedp.Do(soon, chromedp.WaitVisible(what)); err != nil {
-		h.t.Fatalf("after %d clicks and %d fields %s does not appear: %v", h.clicks, h.fields, what, err)
+		page, _ := chromedp.Run(h.tab, chromedp.Evaluate[string](`location.pathname + ": " + document.getElementById('main').innerText`))
+		h.t.Fatalf("after %d clicks and %d fields %s does not appear: %v: %s", h.clicks, h.fields, what, err, page)
 	}
 }
 
@@ -155,7 +156,7 @@ var tasks = []task{
 		o := s.NewShop(t)
 		o.Create(t, harness.Card)
 		h := begin(t, o.Staff(t, people.Support), "/")
-		h.click(`a[href$="/payments/link"]`, `#f-amount`)
+		h.click(`main a[href$="/payments/link"]`, `#f-amount`)
 		h.write(`#f-amount`, "25", `main form .primary`)
 		h.click(`main form .primary`, `[data-copy]`)
 		h.click(`main [data-copy]`, `.toast`)
@@ -211,15 +212,15 @@ var tasks = []task{
 		u := o.Staff(t, people.Finance)
 		h := begin(t, u, "/")
 		h.goes("settlements", `main td a[href$="`+settlement+`"]`)
-		h.click(`main td a[href$="`+settlement+`"]`, `a[href$="receipt.pdf"]`)
-		h.saves(u, `a[href$="receipt.pdf"]`)
+		h.click(`main td a[href$="`+settlement+`"]`, `main a[href$="receipt.pdf"]`)
+		h.saves(u, `main a[href$="receipt.pdf"]`)
 		return h
 	}},
 	{"finance", "see when the reserve comes back", func(t *testing.T, s *harness.Instance) *hand {
 		o, _ := month(t, s)
 		h := begin(t, o.Staff(t, people.Finance), "/")
-		h.goes("balance", `a[href$="/balance/reserve"]`)
-		h.click(`a[href$="/balance/reserve"]`, `td[data-label="Released on"]`)
+		h.goes("balance", `main a[href$="/balance/reserve"]`)
+		h.click(`main a[href$="/balance/reserve"]`, `td[data-label="Released on"]`)
 		return h
 	}},
 	{"finance", "withdraw money", func(t *testing.T, s *harness.Instance) *hand {
@@ -239,7 +240,7 @@ var tasks = []task{
 	{"developer", "make a test payment", func(t *testing.T, s *harness.Instance) *hand {
 		o := s.NewShop(t)
 		h := begin(t, o.Staff(t, people.Developer), "/")
-		h.click(`a[href$="/payments/test"]`, `main form .primary`)
+		h.click(`main a[href$="/payments/test"]`, `main form .primary`)
 		h.click(`main form .primary`, done)
 		return h
 	}},

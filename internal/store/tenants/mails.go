@@ -117,7 +117,9 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	}
 	m.Link, m.Receipt = pay.LinkNotice{}, pay.ReceiptNotice{}
 	if d.Receipt != "" {
-		return readReceipt(p, d.Receipt, m)
+		if err := readReceipt(p, d.Receipt, m); err != nil {
+			return err
+		}
 	}
 	if d.Link == "" {
 		return nil
