@@ -27,6 +27,8 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console", c.overview)
 	site.HandleOperator("GET /console/search", c.search)
 	site.HandleOperator("GET /console/merchants", c.merchants)
+	site.HandleOperator("GET /console/merchants.csv", c.merchantsFile)
+	site.HandleOperator("GET /console/audit.csv", c.auditFile)
 	site.HandleOperator("GET /console/merchants/new", c.newMerchant, frame.Beforehand())
 	site.HandleOperator("POST /console/merchants", c.createMerchant)
 	site.HandleOperator("GET /console/merchants/{id}", c.merchant)

@@ -128,9 +128,7 @@ type auditView struct {
 
 // audit shows the acts at all merchants, newest first.
 func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := c.App.AuditLog(r.Context(), audit.Filter{
-		Merchant: r.FormValue("merchant"), Object: r.FormValue("object"), Act: audit.Act(r.FormValue("act")), Before: r.FormValue("cursor"),
-	}, pageRows+1)
+	list, err := c.App.AuditLog(r.Context(), auditFilter(r), pageRows+1)
 	if err != nil {
 		return err
 	}
@@ -141,19 +139,28 @@ func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	}
 	names := map[string]string{}
 	for _, e := range list {
-		one := entry{Entry: e, Who: e.By.ID}
-		if e.By.Kind == audit.ByUser {
-			if one.Who, err = c.name(r, names, e.By.ID); err != nil {
-				return err
-			}
+		one, err := c.entry(r, names, e)
+		if err != nil {
+			return err
 		}
-		for name, value := range e.Details {
-			one.Details = append(one.Details, detail{name, value})
-		}
-		slices.SortFunc(one.Details, func(x, y detail) int { return cmp.Compare(x.Name, y.Name) })
 		view.Rows = append(view.Rows, one)
 	}
 	return c.Room.Show(w, r, v, "audit", view)
+}
+
+// entry is an entry as it is shown: with the user's address, and its details by name.
+func (c *room) entry(r *http.Request, names map[string]string, e audit.Entry) (one entry, err error) {
+	one = entry{Entry: e, Who: e.By.ID}
+	if e.By.Kind == audit.ByUser {
+		if one.Who, err = c.name(r, names, e.By.ID); err != nil {
+			return one, err
+		}
+	}
+	for name, value := range e.Details {
+		one.Details = append(one.Details, detail{name, value})
+	}
+	slices.SortFunc(one.Details, func(x, y detail) int { return cmp.Compare(x.Name, y.Name) })
+	return one, nil
 }
 
 // name is a user's e-mail address. A removed user has none left, and is shown by the id.

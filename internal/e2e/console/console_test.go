@@ -323,3 +323,24 @@ func TestOperatorChangesTheRouting(t *testing.T) {
 		op.Did(t, audit.RoutingReset, "routing")
 	})
 }
+
+// Merchants and the audit log are files too.
+func TestConsoleExportsItsLists(t *testing.T) {
+	harness.Plainly(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op := harness.OperatorUser(t, o)
+		op.Do(t, consolePath+"merchants/"+o.Merchant.ID+"/visit")
+		for path, want := range map[string]string{
+			"merchants.csv?q=" + o.Merchant.Name: o.Merchant.ID + "," + o.Merchant.Name + ",",
+			"audit.csv?object=" + op.User.ID:     "," + op.User.ID + ",",
+		} {
+			file := op.Ask(t, http.MethodGet, consolePath+path, nil)
+			if file.Status != http.StatusOK || !strings.HasPrefix(file.Header.Get("Content-Type"), "text/csv") || !strings.Contains(file.Body, want) {
+				t.Errorf("%s is %d %s, want %q in it", path, file.Status, file.Body, want)
+			}
+		}
+		if page := op.Page(t, consolePath+"merchants"); !strings.Contains(page, "merchants.csv") {
+			t.Error("the list of merchants does not lead to its file")
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+)
+
+// merchantsFile is the list of merchants as a file.
+func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	file, err := c.NewCSV(w, r, v, "merchants", "id", c.Room.Text(v, "merchant"), c.Room.Text(v, "email"), c.Room.Text(v, "tier"), c.Room.Text(v, "since"))
+	if err != nil {
+		return err
+	}
+	for after := ""; ; {
+		list, err := c.App.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, filePage)
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if err := file.Row(m.ID, m.Name, m.Email, c.Room.Text(v, "tier_"+string(m.Tier)), m.CreatedAt); err != nil {
+				return err
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		after = list[len(list)-1].ID
+	}
+}
+
+// filePage is how many rows of a file are read at a time.
+const filePage = 500
+
+// auditFile is the audit log as a file, newest first.
+func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	file, err := c.NewCSV(w, r, v, "audit", "id", c.Room.Text(v, "time"), c.Room.Text(v, "act"), c.Room.Text(v, "object"), c.Room.Text(v, "merchant"), c.Room.Text(v, "who"), "IP", c.Room.Text(v, "details"))
+	if err != nil {
+		return err
+	}
+	f, names := auditFilter(r), map[string]string{}
+	for f.Before = ""; ; {
+		list, err := c.App.AuditLog(r.Context(), f, filePage)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			one, err := c.entry(r, names, e)
+			if err != nil {
+				return err
+			}
+			var details []string
+			for _, d := range one.Details {
+				details = append(details, d.Name+"="+d.Value)
+			}
+			who := one.Who
+			if who == "" {
+				who = string(e.By.Kind)
+			}
+			if err := file.Row(e.ID, e.At, string(e.Act), e.Object, e.Merchant, who, e.By.IP, strings.Join(details, " ")); err != nil {
+				return err
+			}
+		}
+		if len(list) < filePage {
+			return file.End()
+		}
+		f.Before = list[len(list)-1].ID
+	}
+}
+
+// auditFilter is what the query selects of the audit log.
+func auditFilter(r *http.Request) audit.Filter {
+	return audit.Filter{Merchant: r.FormValue("merchant"), Object: r.FormValue("object"), Act: audit.Act(r.FormValue("act")), Before: r.FormValue("cursor")}
+}
