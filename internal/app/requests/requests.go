@@ -15,9 +15,9 @@ import (
 
 const (
 	// Kept is the number of requests that are kept of a merchant in an environment.
-	Kept = 1000
+	Kept = 250
 	// mostOwners is the number of merchants and environments that are kept; beyond it, the one that has been
-	// silent for longest is forgotten. All together take about 60 MB at most.
+	// silent for longest is forgotten. All together take about 15 MB at most: what lives long costs every payment, because the collector looks at it.
 	mostOwners = 250
 	// longestText is the number of bytes that are kept of an error's text.
 	longestText = 400

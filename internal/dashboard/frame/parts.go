@@ -15,14 +15,15 @@ import (
 // ours are the scripts of the layouts, which are files.
 var ours = regexp.MustCompile(`<script defer src="\{\{asset "[a-z.-]+"\}\}"></script>`)
 
-// parse reads layouts and parts.
+// parse reads layouts and parts. Each page has a copy of the layouts, and all share the parts: a hundred copies of them
+// would be most of what the garbage collector looks at.
 func (f *Frame) parse() error {
 	base, err := template.New("frame").Funcs(f.functions()).ParseFS(templateFiles, "templates/*.html")
 	if err != nil {
 		return err
 	}
-	f.base, f.known = base, map[string]map[string]bool{}
-	if f.parts, err = base.Clone(); err != nil {
+	f.parts, f.known = base, map[string]map[string]bool{}
+	if f.base, err = template.New("layouts").Funcs(f.functions()).ParseFS(templateFiles, "templates/layout.html"); err != nil {
 		return err
 	}
 	for _, t := range base.Templates() {

@@ -120,6 +120,19 @@ func (r *Room) read(files fs.FS, names []string) (*page, error) {
 	if !p.blocks["content"] {
 		return nil, fmt.Errorf("it does not define the block content")
 	}
+	for _, t := range p.template.Templates() {
+		if t.Tree == nil {
+			continue
+		}
+		nodes(t.Tree.Root, func(n parse.Node) {
+			if call, ok := n.(*parse.TemplateNode); ok && p.template.Lookup(call.Name) == nil {
+				err = fmt.Errorf("%s calls the template %q, which a page cannot see: parts are called with {{part}}", t.Name(), call.Name)
+			}
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
