@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/template/parse"
 	"time"
 
@@ -34,8 +35,11 @@ func (r *Room) TimedBy(s *Site) *Room {
 
 // page is a template with its layout.
 type page struct {
-	template *template.Template
-	blocks   map[string]bool // that its file defines
+	template *template.Template // of a page that is only read; the one that is shown comes from again
+	// again reads the page when it is first shown. All are read at the start, to find their mistakes, and not kept:
+	// together they would be most of what the garbage collector looks at while the service takes payments.
+	again  func() (*template.Template, error)
+	blocks map[string]bool // that its file defines
 }
 
 // Room reads the pages of a room. files has templates/<page>.html, which define the blocks that
@@ -76,10 +80,19 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 		if slices.Contains(shared, name) {
 			continue
 		}
-		p, err := r.read(files, append([]string{name}, shared...))
+		all := append([]string{name}, shared...)
+		p, err := r.read(files, all)
 		if err != nil {
 			return nil, fmt.Errorf("dashboard page %s: %w", name, err)
 		}
+		p.template = nil
+		p.again = sync.OnceValues(func() (*template.Template, error) {
+			shown, err := r.read(files, all)
+			if err != nil {
+				return nil, fmt.Errorf("dashboard page %s: %w", name, err)
+			}
+			return shown.template, nil
+		})
 		r.pages[strings.TrimSuffix(path.Base(name), ".html")] = p
 	}
 	return r, nil
@@ -306,7 +319,11 @@ func (p *Page) write(w http.ResponseWriter, status int, found *page, block strin
 
 // render runs a template. A part that is left open would break what follows.
 func (p *Page) render(b *bytes.Buffer, found *page, block string) error {
-	if err := found.template.ExecuteTemplate(b, block, p); err != nil {
+	shown, err := found.again()
+	if err != nil {
+		return err
+	}
+	if err := shown.ExecuteTemplate(b, block, p); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	if open := *p.open; len(open) > 0 {
