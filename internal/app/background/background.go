@@ -4,6 +4,8 @@ package background
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -69,7 +71,7 @@ func (j *Job[P, R]) Start(by audit.Actor, first P, do func(ctx context.Context, 
 func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.Context, tell func(P)) (R, error), after func(Ended[R])) {
 	defer close(j.ended)
 	defer j.stop()
-	end.Result, end.Err = do(ctx, j.tell)
+	end.Result, end.Err = safely(ctx, do, j.tell)
 	if ctx.Err() != nil && end.Err != nil {
 		end.Stopped, end.Err = true, nil
 	}
@@ -81,6 +83,17 @@ func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.
 	defer j.mu.Unlock()
 	j.state.Running, j.state.Stopping, j.state.Last = false, false, &end
 	j.state.Changes++
+}
+
+// safely makes a panic of the work its error: a mistake in what an operator looks at must not end a node that takes
+// payments.
+func safely[P, R any](ctx context.Context, do func(ctx context.Context, tell func(P)) (R, error), tell func(P)) (result R, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", reason, debug.Stack())
+		}
+	}()
+	return do(ctx, tell)
 }
 
 func (j *Job[P, R]) tell(at P) {

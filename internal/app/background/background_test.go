@@ -3,6 +3,7 @@ package background_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,21 @@ func TestStoppedIsNotFailed(t *testing.T) {
 		t.Errorf("failed, it ended as %+v", e)
 	}
 	j.Close()
+}
+
+// Work that panics has failed, and the next work can start.
+func TestPanicOfTheWorkIsItsError(t *testing.T) {
+	j := newJob()
+	over := make(chan background.Ended[string], 1)
+	after := func(e background.Ended[string]) { over <- e }
+	if err := j.Start(ana, 1, func(context.Context, func(int)) (string, error) { panic("no rows") }, after); err != nil {
+		t.Fatal(err)
+	}
+	if e := <-over; e.Err == nil || !strings.Contains(e.Err.Error(), "no rows") || e.Stopped {
+		t.Errorf("it ended as %+v", e)
+	}
+	j.Close()
+	if s := j.State(); s.Running || s.Last == nil || s.Last.Err == nil {
+		t.Errorf("after it the state is %+v", s)
+	}
 }

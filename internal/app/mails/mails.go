@@ -158,6 +158,16 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 		_, change := m.Refused(ms.Now())
 		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
 	}
+	if m.Receipt.To != "" {
+		p, err := ms.Store.Payments.Any(ctx, m.Receipt.Payment)
+		if err != nil {
+			return err
+		}
+		if !p.Erased.IsZero() {
+			_, change := m.Refused(ms.Now())
+			return ms.notedMail(ctx, m, change, MailFailed, errors.New("the shopper's data was erased"))
+		}
+	}
 	text := ms.letters.NewWallet(m.About)
 	switch {
 	case m.Link.To != "":

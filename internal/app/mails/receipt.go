@@ -40,6 +40,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if ms.mailer == nil {
 		return "", problem.New(problem.ServiceUnavailable, "this service sends no e-mails: its operator has set no mail server")
 	}
+	defer ms.Turns.Take("receipts of " + p.Merchant)() // two clicks at once are counted one after the other
 	now := ms.Now()
 	if to = p.Buyer.Email; !p.Live {
 		to = tester

@@ -262,7 +262,8 @@ func (o *Outcomes) count(of analytics.Outcome, t analytics.Total) {
 	}
 }
 
-func (o Outcomes) plus(s pay.Status, n int64) Outcomes {
+// counting adds payments with a status.
+func (o Outcomes) counting(s pay.Status, n int64) Outcomes {
 	switch s {
 	case pay.Completed, pay.Refunded, pay.Chargeback:
 		o.Paid += n

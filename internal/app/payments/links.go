@@ -85,7 +85,7 @@ func (ss *Sessions) Link(ctx context.Context, scope tenant.Scope, id string) (Li
 // Errors: checkout_session_not_found once its time is over, checkout_session_already_completed once a method was
 // chosen: then the payment can be canceled.
 func (ss *Sessions) CloseLink(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) error {
-	for {
+	return base.Again(func() error { // the shopper opened the page or chose a method meanwhile
 		link, err := ss.Link(ctx, scope, id)
 		if err != nil {
 			return err
@@ -95,9 +95,6 @@ func (ss *Sessions) CloseLink(ctx context.Context, scope tenant.Scope, id string
 			return err
 		}
 		change.Audit = ss.Audited(by, scope, audit.CheckoutClosed, id, nil)
-		// Stale: the shopper opened the page or chose a method meanwhile.
-		if err := ss.Commit(ctx, change, view.Cause{RequestID: by.Request}); !errors.Is(err, store.ErrStale) {
-			return err
-		}
-	}
+		return ss.Commit(ctx, change, view.Cause{RequestID: by.Request})
+	})
 }

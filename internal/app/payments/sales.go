@@ -31,9 +31,9 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 		return s, err
 	}
 	for _, c := range days {
-		s.Week = s.Week.plus(c.Status, c.N)
+		s.Week = s.Week.counting(c.Status, c.N)
 		if c.Day.Equal(day) {
-			s.Today = s.Today.plus(c.Status, c.N)
+			s.Today = s.Today.counting(c.Status, c.N)
 		}
 	}
 	totals, err := in.Store.Rollups.Days(ctx, scope.Shop, scope.Live, day, day.AddDate(0, 0, 1))

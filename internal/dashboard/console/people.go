@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -150,28 +149,13 @@ func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 
 // entry is an entry as it is shown: with the user's address, and its details by name.
 func (c *room) entry(r *http.Request, names map[string]string, e audit.Entry) (one entry, err error) {
-	one = entry{Entry: e, Who: e.By.ID}
-	if e.By.Kind == audit.ByUser {
-		if one.Who, err = c.name(r, names, e.By.ID); err != nil {
-			return one, err
-		}
+	one = entry{Entry: e}
+	if one.Who, err = c.Who(r.Context(), names, e.By.ID); err != nil {
+		return one, err
 	}
 	for name, value := range e.Details {
 		one.Details = append(one.Details, detail{name, value})
 	}
 	slices.SortFunc(one.Details, func(x, y detail) int { return cmp.Compare(x.Name, y.Name) })
 	return one, nil
-}
-
-// name is a user's e-mail address. A removed user has none left, and is shown by the id.
-func (c *room) name(r *http.Request, known map[string]string, id string) (string, error) {
-	if name, read := known[id]; read {
-		return name, nil
-	}
-	u, err := c.App.Store.Users.Get(r.Context(), id)
-	if err != nil && !base.Absent(err) {
-		return "", err
-	}
-	known[id] = cmp.Or(u.Email, id)
-	return known[id], nil
 }

@@ -6,13 +6,16 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -93,6 +96,51 @@ func TestReceiptIsSentFromThePage(t *testing.T) {
 		m = taken(4)
 		if m.To != "joao@example.com" || strings.Contains(m.Text, "test") {
 			t.Errorf("the receipt goes to %s:\n%s", m.To, m.Text)
+		}
+	})
+}
+
+// A receipt that still waits when its shopper's data is erased is not sent, and clicks at the same time send one.
+func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		})
+		s.Rate(t, "MXN 18.35")
+		defer s.Log.Mute() // the e-mail is given up
+		in.Refuses(func(string) error { return mailtest.Reply(451, "later") })
+		o := s.NewShop(t)
+		id := o.Create(t, order(1, "ana@example.com"))
+		by := audit.Actor{Kind: audit.ByUser, ID: o.Staff(t, people.Support).User.ID}
+		var clicks sync.WaitGroup
+		for range 4 {
+			clicks.Go(func() {
+				_, err := s.App.Mails.SendReceipt(ctx, harness.SandboxScope(o), id, "agent@acme.example", by)
+				harness.Must(t, err)
+			})
+		}
+		clicks.Wait()
+		if n, err := s.App.Store.Mails.Count(ctx, o.Merchant.ID, id, time.Time{}); err != nil || n != 1 {
+			t.Errorf("four clicks make %d receipts (%v)", n, err)
+		}
+		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Payment: id}, false)
+		harness.Must(t, err)
+		in.Refuses(func(string) error { return nil })
+		s.Clock.Advance(time.Hour)
+		harness.Eventually(t, "no e-mail waits", func() bool {
+			_, err := s.App.Mails.SendMails(ctx)
+			harness.Must(t, err)
+			n, err := s.App.Store.Mails.Waiting(ctx)
+			harness.Must(t, err)
+			return n == 0
+		})
+		for _, m := range in.Taken() {
+			if strings.HasPrefix(m.Subject, "Your receipt") {
+				t.Errorf("the receipt was sent: %s", m.Text)
+			}
 		}
 	})
 }

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -77,20 +75,8 @@ func (b *room) checking(ctx context.Context) (checkView, error) {
 		view.Broken = view.Broken[:shownBroken]
 	}
 	var err error
-	view.By, err = b.who(ctx, by)
+	view.By, err = b.Who(ctx, map[string]string{}, by.ID)
 	return view, err
-}
-
-// who is the name of who did something: a user's e-mail address, or what the audit log has.
-func (b *room) who(ctx context.Context, by audit.Actor) (string, error) {
-	if by.Kind != audit.ByUser {
-		return by.ID, nil
-	}
-	u, err := b.App.Store.Users.Get(ctx, by.ID)
-	if base.Absent(err) || err == nil && u.Email == "" { // a removed user has no name left
-		return by.ID, nil
-	}
-	return u.Email, err
 }
 
 // check is the page of the check. The last results are of all nodes.
@@ -111,10 +97,11 @@ func (b *room) past(ctx context.Context) (list []pastCheck, err error) {
 	if err != nil {
 		return nil, err
 	}
+	names := map[string]string{}
 	for _, e := range past {
 		one := pastCheck{At: e.At, What: e.Details["what"], Result: e.Details["result"], Took: e.Details["took"]}
 		one.Broken, _ = strconv.Atoi(e.Details["broken"]) // the service wrote a number
-		if one.By, err = b.who(ctx, e.By); err != nil {
+		if one.By, err = b.Who(ctx, names, e.By.ID); err != nil {
 			return nil, err
 		}
 		list = append(list, one)

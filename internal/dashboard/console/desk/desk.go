@@ -3,6 +3,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -133,4 +136,18 @@ func Note(r *http.Request) (string, error) {
 		return note, problem.Field(problem.InvalidRequest, "note", "write in a few words how you know: the audit log keeps it")
 	}
 	return note, nil
+}
+
+// Who is the name of who did something: a user's e-mail address. Others, and a removed user, who has no address left, are
+// named by their id. known has the names that were read before.
+func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (string, error) {
+	if name, read := known[id]; read || !strings.HasPrefix(id, people.UserPrefix) {
+		return cmp.Or(name, id), nil
+	}
+	u, err := d.App.Store.Users.Get(ctx, id)
+	if err != nil && !base.Absent(err) {
+		return "", err
+	}
+	known[id] = cmp.Or(u.Email, id)
+	return known[id], nil
 }

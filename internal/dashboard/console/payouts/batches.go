@@ -36,27 +36,10 @@ type row struct {
 	By, Approver string
 }
 
-// who is the name of an operator: a user's e-mail address, or what the batch has.
-func (p *room) who(ctx context.Context, known map[string]string, id string) (string, error) {
-	if name, read := known[id]; read || id == "" {
-		return name, nil
-	}
-	u, err := p.App.Store.Users.Get(ctx, id)
-	switch {
-	case base.Absent(err) || err == nil && u.Email == "": // an operator of the command line, or a removed user
-		known[id] = id
-	case err != nil:
-		return "", err
-	default:
-		known[id] = u.Email
-	}
-	return known[id], nil
-}
-
 func (p *room) named(ctx context.Context, known map[string]string, b pay.Batch) (one row, err error) {
 	one.Batch = b
-	if one.By, err = p.who(ctx, known, b.MadeBy); err == nil {
-		one.Approver, err = p.who(ctx, known, b.ApprovedBy)
+	if one.By, err = p.Who(ctx, known, b.MadeBy); err == nil {
+		one.Approver, err = p.Who(ctx, known, b.ApprovedBy)
 	}
 	return one, err
 }
