@@ -155,7 +155,7 @@ var layers = map[string]layer{
 	"cmd/cascada":                    {"cli cli/... pay pay/... reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":          {"money pay pay/... admin/shape app app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},
-	"internal/dashboard/console/desk":     {"pay pay/... dashboard/frame store", "the console's rooms show an error in a form in the same way"},
+	"internal/dashboard/console/desk":     {"app/base pay pay/... dashboard/frame store", "the console's rooms show an error in a form in the same way"},
 	"internal/dashboard/console/accounts": {"pay pay/... provider routing admin/shape app app/... dashboard/frame dashboard/console/desk", "an account's form is what its adapter asks for, and its terms are written as the admin API writes them"},
 	"internal/dashboard/console/rules":    {"money pay pay/... routing routing/... app app/... web dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/rulings":  {"money pay pay/... admin/shape app app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
