@@ -53,6 +53,8 @@ func TestListsReadTheirQueriesAlike(t *testing.T) {
 		o.Post(t, "/sandbox/clock", `{"advance":"4d"}`).Want(t, http.StatusOK)
 		harness.Eventually(t, "the merchant has a settlement", func() bool { return o.Get(t, "/settlements").Text(t, "pagination.total") != "0" })
 		harness.Eventually(t, "the inbox has a delivery", func() bool { return o.Get(t, inbox.Path("/inbox")).Text(t, "pagination.total") != "0" })
+		// Totals are compared with one another: first the last event has to be there, that of the settlement's PDF.
+		harness.Eventually(t, "two events of the payment and two of the settlement are there", func() bool { return o.Get(t, "/events").Text(t, "pagination.total") == "4" })
 		own := harness.RowIDs(t, o.Get(t, "/shops"))[0]
 		settlement := harness.RowIDs(t, o.Get(t, "/settlements"))[0]
 		paths := map[string]string{
