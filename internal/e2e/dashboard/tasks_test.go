@@ -78,10 +78,12 @@ func (h *hand) find(text, then string) {
 	h.write(`#search`, text+"\n", then)
 }
 
-// goes opens a page by the navigation.
+// goes opens a page by the navigation. The page before may have what the next one has too, such as a button.
 func (h *hand) goes(page, then string) {
 	h.t.Helper()
-	h.click(`[data-nav="`+page+`"]`, then)
+	link := `[data-nav="` + page + `"]`
+	h.click(link, link+`[aria-current="page"]`)
+	h.sees(then)
 }
 
 // saves clicks a link to a file, and checks that the file is there.
