@@ -57,7 +57,7 @@ func counted(t *testing.T, s *store.Store) map[string]analytics.Total {
 	for i := range list {
 		list[i].Stored = ""
 		if f, ends := analytics.OfPayment(&list[i]); ends {
-			sums.Add(f)
+			sums.Add(f.Class, analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
 		}
 	}
 	all := map[string]analytics.Total{}

@@ -2,10 +2,8 @@ package analytics
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Outcome is how a payment ended, or an attempt at a provider.
@@ -34,25 +32,9 @@ func Steps() []Step { return []Step{Opened, Visited, Chosen, Bought} }
 
 // Fact is what is counted of a payment that ended, or of a checkout's step.
 type Fact struct {
-	tenant.Scope
-	At      time.Time // when the payment or the session was created
-	Outcome Outcome   // "" of a checkout's step
-	Step    Step      // "" of a payment that is none of a session, or was not paid
-
-	Method  string
-	Country string // ISO 3166 alpha-3
-	Rail    string
-	Amount  int64         // USD cents
-	Fees    int64         // what the merchant pays for a paid payment, in USD cents
-	Answer  string        // why it was not paid: the issuer's reason, or an error code of the API
-	Waited  time.Duration // from its creation to its payment; 0 on a rail that answers at once
-	Tries   []Try
-}
-
-// Try is an attempt at a provider account.
-type Try struct {
-	Account string  `json:"account"`
-	Outcome Outcome `json:"outcome"`
+	Class
+	Amount int64 // USD cents; 0 of a step
+	Fees   int64 // what the merchant pays for a paid payment, in USD cents
 }
 
 // OfPayment returns the fact of a payment that ends with this value. It returns false for any other value.
@@ -60,10 +42,9 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	if p.Status.Open() || p.Stored != "" && !p.Stored.Open() {
 		return f, false
 	}
-	f = Fact{
-		Scope: p.Scope, At: p.Times.Created, Method: p.Way.Method, Country: p.Way.Country, Rail: p.Way.RailID,
-		Amount: p.Price.Amount.Minor, Outcome: Paid,
-	}
+	f.Class = classAt(p.Scope, p.Times.Created)
+	f.Outcome, f.Method, f.Country, f.Rail = Paid, p.Way.Method, p.Way.Country, p.Way.RailID
+	f.Amount, f.Band = p.Price.Amount.Minor, band(p.Price.Amount.Minor)
 	switch p.Status {
 	case pay.Failed:
 		f.Outcome = Declined
@@ -73,7 +54,7 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	if f.Outcome == Paid {
 		f.Fees = p.Terms.Fees.Total()
 		if !p.Way.Sync {
-			f.Waited = max(p.Times.Completed.Sub(p.Times.Created), time.Microsecond) // the least that is stored
+			f.Wait = waitClass(p.Times.Completed.Sub(p.Times.Created))
 		}
 		if p.Page.Selected {
 			f.Step = Bought
@@ -81,8 +62,11 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	} else if p.Failure != nil {
 		f.Answer = cmp.Or(p.Failure.Decline, p.Failure.Code)
 	}
-	for _, a := range p.Attempts {
-		f.Tries = append(f.Tries, Try{a.Provider, outcomeOf(a, f.Outcome, a.Order == len(p.Attempts))})
+	if len(p.Attempts) > 0 {
+		f.Tries = make([]Try, len(p.Attempts))
+		for i, a := range p.Attempts {
+			f.Tries[i] = Try{a.Provider, outcomeOf(a, f.Outcome, a.Order == len(p.Attempts))}
+		}
 	}
 	return f, true
 }
@@ -105,5 +89,7 @@ func OfSession(s *pay.Session) (Fact, bool) {
 	if s.Reached == "" || s.After != "" {
 		return Fact{}, false
 	}
-	return Fact{Scope: s.Scope, At: s.CreatedAt, Step: Step(s.Reached), Country: s.Country}, true
+	f := Fact{Class: classAt(s.Scope, s.CreatedAt)}
+	f.Step, f.Country = Step(s.Reached), s.Country
+	return f, true
 }

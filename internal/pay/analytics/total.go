@@ -103,34 +103,34 @@ func (t Total) Plus(o Total) Total { return Total{t.N + o.N, t.Amount + o.Amount
 // Totals are totals by what they count.
 type Totals map[Key]Total
 
-// Add counts a fact along every dimension, for its shop and for all shops.
-func (ts Totals) Add(f Fact) {
-	for _, shop := range []string{f.Shop, Everyone} {
-		key := Key{Shop: shop, Live: f.Live, Day: f.At.Unix() / (24 * 60 * 60)}
-		if f.Step != "" {
-			ts.add(key, ByStep, string(f.Step), Total{N: 1, Amount: f.Amount})
+// Add counts payments or checkouts of a class along every dimension, for their shop and for all shops.
+func (ts Totals) Add(c Class, sum Total) {
+	attempts := Total{N: sum.N, Amount: sum.Amount}
+	for _, shop := range []string{c.Shop, Everyone} {
+		key := Key{Shop: shop, Live: c.Live, Day: c.Hour / 24}
+		if c.Step != "" {
+			ts.add(key, ByStep, string(c.Step), attempts)
 		}
-		if f.Outcome == "" {
+		if c.Outcome == "" {
 			continue
 		}
-		key.Outcome = f.Outcome
-		one := Total{1, f.Amount, f.Fees}
-		ts.add(key, ByAll, "", one)
-		ts.add(key, ByMethod, f.Method, one)
-		ts.add(key, ByCountry, f.Country, one)
-		ts.add(key, ByRail, f.Rail, one)
-		ts.add(key, ByBand, band(f.Amount), one)
-		ts.add(key, ByHour, fmt.Sprintf("%02d", f.At.UTC().Hour()), one)
-		ts.add(key, ByTries, strconv.Itoa(min(len(f.Tries), mostTries)), one)
-		if f.Outcome != Paid {
-			ts.add(key, ByAnswer, f.Answer, one)
+		key.Outcome = c.Outcome
+		ts.add(key, ByAll, "", sum)
+		ts.add(key, ByMethod, c.Method, sum)
+		ts.add(key, ByCountry, c.Country, sum)
+		ts.add(key, ByRail, c.Rail, sum)
+		ts.add(key, ByBand, c.Band, sum)
+		ts.add(key, ByHour, fmt.Sprintf("%02d", c.Hour%24), sum)
+		ts.add(key, ByTries, strconv.Itoa(min(len(c.Tries), mostTries)), sum)
+		if c.Outcome != Paid {
+			ts.add(key, ByAnswer, c.Answer, sum)
 		}
-		if f.Waited > 0 {
-			ts.add(key, ByWait, f.Method+"/"+waitClass(f.Waited), one)
+		if c.Wait != "" {
+			ts.add(key, ByWait, c.Method+"/"+c.Wait, sum)
 		}
-		for _, t := range f.Tries {
+		for _, t := range c.Tries {
 			key.Outcome = t.Outcome
-			ts.add(key, ByAccount, t.Account, Total{N: 1, Amount: f.Amount})
+			ts.add(key, ByAccount, t.Account, attempts)
 		}
 	}
 }

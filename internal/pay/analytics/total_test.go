@@ -1,6 +1,8 @@
 package analytics
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,7 +95,7 @@ func TestFactIsCountedAlongEachDimension(t *testing.T) {
 	} {
 		f, _ := OfPayment(ended(test.status))
 		got := Totals{}
-		got.Add(f)
+		got.Add(f.Class, Total{1, f.Amount, f.Fees})
 		for _, shop := range []string{"shp_a", Everyone} {
 			for k, want := range test.want {
 				k.Shop, k.Live, k.Day = shop, true, created.Unix()/86400
@@ -159,4 +161,27 @@ func TestCheckoutIsCountedAtEachStep(t *testing.T) {
 	again := pay.Session{After: "TXN-1", Asked: money.New(3000, money.USD), Rate: rate}
 	_, change, _ = again.Open(created)
 	want(change)
+}
+
+// A class is read as it was written, whatever stands in it.
+func TestClassIsReadAsWritten(t *testing.T) {
+	odd := []string{"", "-", "do_not_honor", "two words", "a,b:c", `"\` + "\n\r\t", "100%", "+", "ção é", "\x00"}
+	for _, a := range odd {
+		for _, b := range odd {
+			want := Class{Shop: a, Live: a == b, Hour: 495630, Outcome: Declined, Method: b, Country: a, Rail: b, Band: a, Wait: b, Answer: a, Tries: []Try{{a, Declined}, {b, Expired}}}
+			text := string(want.AppendText(nil))
+			if strings.ContainsAny(text, "\"\\\n\t") {
+				t.Errorf("a statement cannot read %q", text)
+			}
+			got, err := ParseClass(text)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%q is read as %+v (%v), want %+v", text, got, err, want)
+			}
+		}
+	}
+	for _, bad := range []string{"", "paid 1 x shp_a - - - - - - -", "paid 1 5 shp_a - - - - - -", "paid 1 5 %zz - - - - - - -"} {
+		if c, err := ParseClass(bad); err == nil {
+			t.Errorf("%q is read as %+v", bad, c)
+		}
+	}
 }

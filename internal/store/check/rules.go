@@ -81,8 +81,8 @@ FULL JOIN (
   SELECT shop, live, day, outcome, sum(n) AS n FROM (
     SELECT shop, live, day, outcome, n FROM rollups WHERE dimension = 'all' AND shop <> ''
     UNION ALL
-    SELECT {json j.value shop}, coalesce({json j.value live} || '', '') = '1', CAST({json j.value at} AS BIGINT) / 86400000000, {json j.value outcome}, 1
-    FROM facts AS f, {each f.doc} AS j WHERE {json j.value outcome} IS NOT NULL) AS counted
+    SELECT {word line 6}, {word line 4} = '1', CAST({word line 5} AS BIGINT) / 24, {word line 3}, 1
+    FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-') AS counted
   GROUP BY shop, live, day, outcome
 ) AS r ON c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.outcome = r.outcome
 WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},

@@ -16,6 +16,8 @@ import (
 //	{json doc key}              the text of a key of a JSON column
 //	{put doc key}x{end}         a JSON column with one key set to the JSON in the text x
 //	{each doc}                  the keys and values of a JSON column as rows
+//	{lines t doc}               a table t with the column value, for each line of a text
+//	{word t 3}                  a line's word with this number, from 0 on; the text has no quotes and no backslashes
 //	{ids SELECT id …}           a table ids with the column value, for each row on the left
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
 //	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
@@ -105,6 +107,8 @@ func (d Dialect) SQL(text string) string {
 		text = jsonKey.ReplaceAllString(text, "($1::json ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "CAST(jsonb_set($1::jsonb, '{$2}', CAST($3 AS jsonb)) AS TEXT)")
 		text = jsonEach.ReplaceAllString(text, "json_each_text($1::json)")
+		text = linesOf.ReplaceAllString(text, "LATERAL unnest(string_to_array($2, chr(10))) AS $1(value)")
+		text = wordOf.ReplaceAllString(text, "(string_to_array($1.value, ' '))[1 + $2]")
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
@@ -116,6 +120,8 @@ func (d Dialect) SQL(text string) string {
 		text = jsonKey.ReplaceAllString(text, "($1 ->> '$2')")
 		text = jsonPut.ReplaceAllString(text, "json_set($1, '$$.$2', json($3))")
 		text = jsonEach.ReplaceAllString(text, "json_each($1)")
+		text = linesOf.ReplaceAllString(text, `json_each('["' || replace($2, char(10), '","') || '"]') AS $1`)
+		text = wordOf.ReplaceAllString(text, `(('["' || replace($1.value, ' ', '","') || '"]') ->> $2)`)
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
@@ -195,6 +201,8 @@ var (
 	jsonKey  = regexp.MustCompile(`\{json (\S+) (\w+)\}`)
 	jsonPut  = regexp.MustCompile(`(?s)\{put (\S+) (\w+)\}(.+?)\{end\}`)
 	jsonEach = regexp.MustCompile(`\{each (\S+)\}`)
+	linesOf  = regexp.MustCompile(`\{lines (\w+) (\S+)\}`)
+	wordOf   = regexp.MustCompile(`\{word (\w+) (\d+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
 	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 

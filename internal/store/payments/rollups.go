@@ -3,78 +3,58 @@ package payments
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Rollups are the totals of analytics (docs/decisions/analytics.md). A commit writes its facts in one row, which
 // nobody waits for. AddUp moves them into the totals.
 type Rollups struct{ b *base.Base }
 
-// factDoc is a fact as stored, below the id of its payment, or of its session with the step.
-type factDoc struct {
-	Shop    string            `json:"shop"`
-	Live    int64             `json:"live,omitempty"` // 1 in production; a number reads alike in both engines' SQL
-	At      int64             `json:"at"`             // microseconds UTC
-	Outcome analytics.Outcome `json:"outcome,omitempty"`
-	Step    analytics.Step    `json:"step,omitempty"`
-	Method  string            `json:"method,omitempty"`
-	Country string            `json:"country,omitempty"`
-	Rail    string            `json:"rail,omitempty"`
-	Amount  int64             `json:"amount,omitempty"`
-	Fees    int64             `json:"fees,omitempty"`
-	Answer  string            `json:"answer,omitempty"`
-	Waited  int64             `json:"waited,omitempty"` // microseconds
-	Tries   []analytics.Try   `json:"tries,omitempty"`
-}
-
-func (d factDoc) fact() analytics.Fact {
-	return analytics.Fact{
-		Scope: tenant.Scope{Shop: d.Shop, Live: d.Live == 1}, At: table.FromMicros(d.At), Outcome: d.Outcome, Step: d.Step, Method: d.Method, Country: d.Country, Rail: d.Rail,
-		Amount: d.Amount, Fees: d.Fees, Answer: d.Answer, Waited: time.Duration(d.Waited) * time.Microsecond, Tries: d.Tries,
-	}
-}
-
-func factDocOf(f analytics.Fact) factDoc {
-	return factDoc{
-		Shop: f.Shop, Live: int64(engine.Bit(f.Live)), At: table.Micros(f.At), Outcome: f.Outcome, Step: f.Step, Method: f.Method, Country: f.Country, Rail: f.Rail,
-		Amount: f.Amount, Fees: f.Fees, Answer: f.Answer, Waited: f.Waited.Microseconds(), Tries: f.Tries,
-	}
-}
-
 // InsertFacts is the statement for the arguments of Facts.
 var InsertFacts = engine.Statement(`INSERT INTO facts (at, id, doc) SELECT {now}, $1, $2 WHERE {unless lost}`)
 
 // Facts returns the arguments of InsertFacts for what a commit writes. It returns nil if there is nothing to count.
+// A fact is a line: the id of its payment, or of its session with the step, then its amount, fees and class.
 func Facts(payments []*pay.Payment, sessions []*pay.Session) []any {
-	docs := map[string]factDoc{}
+	var first string
+	var lines []byte
+	add := func(id string, f analytics.Fact) {
+		if first == "" || id < first {
+			first = id
+		}
+		if len(lines) > 0 {
+			lines = append(lines, '\n')
+		}
+		lines = strconv.AppendInt(append(append(lines, id...), ' '), f.Amount, 10)
+		lines = strconv.AppendInt(append(lines, ' '), f.Fees, 10)
+		lines = f.AppendText(append(lines, ' '))
+	}
 	for _, p := range payments {
 		if f, ends := analytics.OfPayment(p); ends {
-			docs[p.ID] = factDocOf(f)
+			add(p.ID, f)
 		}
 	}
 	for _, s := range sessions {
 		if f, reaches := analytics.OfSession(s); reaches {
-			docs[s.ID+" "+string(f.Step)] = factDocOf(f)
+			add(s.ID+"/"+string(f.Step), f)
 		}
 	}
-	if len(docs) == 0 {
+	if first == "" {
 		return nil
 	}
 	// A payment ends once, and a session reaches a step once: so one of their facts names the row.
-	return []any{slices.Min(slices.Collect(maps.Keys(docs))), table.Encode(docs)}
+	return []any{first, string(lines)}
 }
 
 // factRow is a row of facts.
@@ -140,7 +120,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("add up facts: %w", err)
 	}
-	step := added{totals: analytics.Totals{}, known: map[string]bool{}, next: at.next}
+	step := newAdded(at.next)
 	counted := false
 	if at.next != "" {
 		// The payments first, then the facts: one that ends between the two is among the facts alone.
@@ -157,7 +137,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	}
 	if counted && len(rows) == factRows {
 		// More facts may wait than were read, some of them of the page's payments. First those.
-		step, counted = added{totals: analytics.Totals{}, known: map[string]bool{}, next: at.next}, false
+		step, counted = newAdded(at.next), false
 	}
 	if len(rows) == 0 && !counted {
 		return false, nil
@@ -180,9 +160,43 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 
 // added is what one step adds.
 type added struct {
-	totals analytics.Totals
-	known  map[string]bool // payments from before that this step counted
-	next   string          // of the backfill, after the step
+	classes map[string]*classTotal // by the class's text: most payments of a step are of few classes
+	known   map[string]bool        // payments from before that this step counted
+	next    string                 // of the backfill, after the step
+}
+
+type classTotal struct {
+	analytics.Class
+	analytics.Total
+}
+
+func newAdded(next string) added {
+	return added{classes: map[string]*classTotal{}, known: map[string]bool{}, next: next}
+}
+
+// of returns the total of a class.
+func (s *added) of(class string) (*classTotal, error) {
+	if t, known := s.classes[class]; known {
+		return t, nil
+	}
+	c, err := analytics.ParseClass(class)
+	if err != nil {
+		return nil, err
+	}
+	t := &classTotal{Class: c}
+	s.classes[class] = t
+	return t, nil
+}
+
+// totals adds everything up along each dimension.
+func (s *added) totals() analytics.Totals {
+	totals := analytics.Totals{}
+	for _, t := range s.classes {
+		if t.N > 0 {
+			totals.Add(t.Class, t.Total)
+		}
+	}
+	return totals
 }
 
 // countPage counts the newest payments from before.
@@ -207,7 +221,11 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 		p := &ended[i]
 		p.Stored = "" // its status is the end that its fact tells, or came after it
 		if f, ends := analytics.OfPayment(p); ends {
-			into.totals.Add(f)
+			t, err := into.of(string(f.AppendText(nil)))
+			if err != nil {
+				return false, err
+			}
+			t.Total = t.Plus(analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
 			into.known[p.ID] = true
 		}
 	}
@@ -217,21 +235,51 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 
 // take counts facts, except of payments that the backfill counts. It returns the rows that it could read.
 func (s *added) take(b *base.Base, rows []factRow) (read []factRow) {
+	var facts []factLine
 	for _, row := range rows {
-		var docs map[string]factDoc
-		if err := json.Unmarshal([]byte(row.doc), &docs); err != nil {
+		var err error
+		if facts, err = s.read(facts[:0], row.doc); err != nil {
 			b.Log.Error("facts that cannot be read are missing in analytics", "facts", row.id, "error", err)
 			continue
 		}
 		read = append(read, row)
-		for id, d := range docs {
-			if payment := d.Outcome != ""; payment && (id < s.next || s.known[id]) {
+		for _, f := range facts {
+			if payment := f.of.Outcome != ""; payment && (f.id < s.next || s.known[f.id]) {
 				continue
 			}
-			s.totals.Add(d.fact())
+			f.of.Total = f.of.Plus(f.one)
 		}
 	}
 	return read
+}
+
+// factLine is a fact as read.
+type factLine struct {
+	id  string
+	one analytics.Total
+	of  *classTotal
+}
+
+// read appends the facts of a row.
+func (s *added) read(facts []factLine, doc string) ([]factLine, error) {
+	for line := range strings.SplitSeq(doc, "\n") {
+		id, rest, _ := strings.Cut(line, " ")
+		amount, rest, _ := strings.Cut(rest, " ")
+		fees, class, _ := strings.Cut(rest, " ")
+		f := factLine{id: id, one: analytics.Total{N: 1}}
+		var err error
+		if f.one.Amount, err = strconv.ParseInt(amount, 10, 64); err != nil {
+			return nil, fmt.Errorf("amount of %q: %w", line, err)
+		}
+		if f.one.Fees, err = strconv.ParseInt(fees, 10, 64); err != nil {
+			return nil, fmt.Errorf("fees of %q: %w", line, err)
+		}
+		if f.of, err = s.of(class); err != nil {
+			return nil, err
+		}
+		facts = append(facts, f)
+	}
+	return facts, nil
 }
 
 func (r *Rollups) write(ctx context.Context, at backfill, s added, rows []factRow) error {
@@ -244,13 +292,13 @@ func (r *Rollups) write(ctx context.Context, at backfill, s added, rows []factRo
 		}
 		steps = append(steps, engine.Step{Text: r.b.Text(takeFacts), Args: taken.Args(), Want: len(rows)})
 	}
-	if len(s.totals) > 0 {
-		totals := engine.NewRows(d, rollupColumns, len(s.totals))
-		for _, k := range slices.SortedFunc(maps.Keys(s.totals), compareKeys) {
-			t := s.totals[k]
+	if sums := s.totals(); len(sums) > 0 {
+		totals := engine.NewRows(d, rollupColumns, len(sums))
+		for _, k := range slices.SortedFunc(maps.Keys(sums), compareKeys) {
+			t := sums[k]
 			totals.Text(k.Shop).Flag(k.Live).Text(string(k.Dimension)).Number(k.Day).Text(k.Value, string(k.Outcome)).Number(t.N, t.Amount, t.Fees).Next()
 		}
-		steps = append(steps, engine.Step{Text: r.b.Text(addRollups), Args: totals.Args(), Want: len(s.totals)})
+		steps = append(steps, engine.Step{Text: r.b.Text(addRollups), Args: totals.Args(), Want: len(sums)})
 	}
 	return base.ApplySlowly(ctx, r.b.DB, steps)
 }
@@ -325,23 +373,11 @@ UNION ALL SELECT '', '', FALSE, 0, 0, 0, doc FROM (SELECT doc FROM facts ORDER B
 // freshFacts is how many rows of facts a page reads that are not added up yet.
 const freshFacts = 20
 
-// addDoc counts the facts of a row.
-func addDoc(b *base.Base, into analytics.Totals, doc string) {
-	var docs map[string]factDoc
-	if err := json.Unmarshal([]byte(doc), &docs); err != nil {
-		b.Log.Error("facts that cannot be read are missing in analytics", "error", err)
-		return
-	}
-	for _, d := range docs {
-		into.Add(d.fact())
-	}
-}
-
 // Days returns the totals of each day, which may come twice, from the first one on and before the last one. Days are UTC. The shop
 // analytics.Everyone has the totals of all.
 func (r *Rollups) Days(ctx context.Context, shop string, live bool, from, to time.Time) ([]DayTotal, error) {
 	first, last := from.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros
-	fresh := analytics.Totals{}
+	fresh := newAdded("")
 	var list []DayTotal
 	err := r.b.Query(ctx, selectDayTotals, []any{shop, live, first, last, freshFacts}, func(row engine.Row) error {
 		var t DayTotal
@@ -351,14 +387,14 @@ func (r *Rollups) Days(ctx context.Context, shop string, live bool, from, to tim
 			return err
 		}
 		if doc != "" {
-			addDoc(r.b, fresh, doc)
+			fresh.take(r.b, []factRow{{doc: doc}})
 			return nil
 		}
 		t.Day = dayAt(day)
 		list = append(list, t)
 		return nil
 	})
-	for k, t := range fresh {
+	for k, t := range fresh.totals() {
 		if k.Shop == shop && k.Live == live && k.Dimension == analytics.ByAll && k.Day >= first && k.Day < last {
 			list = append(list, DayTotal{dayAt(k.Day), k.Outcome, t})
 		}
@@ -372,7 +408,7 @@ func dayAt(day int64) time.Time { return time.UnixMicro(day * base.DayMicros).UT
 // days before the middle and the others. A value may come twice: add them up.
 func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytics.Dimension, from, middle, to time.Time) ([]ValueTotal, error) {
 	first, mid, last := from.UnixMicro()/base.DayMicros, middle.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros
-	fresh := analytics.Totals{}
+	fresh := newAdded("")
 	var list []ValueTotal
 	err := r.b.Query(ctx, selectValueTotals, []any{shop, live, string(d), first, mid, last, freshFacts}, func(row engine.Row) error {
 		var t ValueTotal
@@ -381,13 +417,13 @@ func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytic
 			return err
 		}
 		if doc != "" {
-			addDoc(r.b, fresh, doc)
+			fresh.take(r.b, []factRow{{doc: doc}})
 			return nil
 		}
 		list = append(list, t)
 		return nil
 	})
-	for k, t := range fresh {
+	for k, t := range fresh.totals() {
 		if k.Shop == shop && k.Live == live && k.Dimension == d && k.Day >= first && k.Day < last {
 			list = append(list, ValueTotal{k.Value, k.Outcome, k.Day < mid, t})
 		}

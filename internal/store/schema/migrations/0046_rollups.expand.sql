@@ -2,7 +2,7 @@
 CREATE TABLE facts (
   at BIGINT NOT NULL, -- the database's clock
   id TEXT NOT NULL,
-  doc TEXT NOT NULL, -- {"payment's id": {fact}, …}
+  doc TEXT NOT NULL, -- a line for each: the payment's id, amount, fees, class
   PRIMARY KEY (at, id)
 );
 CREATE TABLE rollups (

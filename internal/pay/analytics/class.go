@@ -1,0 +1,113 @@
+package analytics
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Class is all that is counted of a payment but its money. Payments of a class are added up together.
+type Class struct {
+	Shop    string
+	Live    bool
+	Hour    int64   // of its creation, since 1970, UTC
+	Outcome Outcome // "" of a checkout's step
+	Step    Step    // "" of a payment that is none of a session, or was not paid
+	Method  string
+	Country string // ISO 3166 alpha-3
+	Rail    string
+	Band    string // of its amount, see Bands
+	Wait    string // the WaitClass of a paid voucher or transfer; "" on a rail that answers at once
+	Answer  string // why it was not paid: the issuer's reason, or an error code of the API
+	Tries   []Try
+}
+
+// Try is an attempt at a provider account.
+type Try struct {
+	Account string
+	Outcome Outcome
+}
+
+func classAt(scope tenant.Scope, created time.Time) Class {
+	return Class{Shop: scope.Shop, Live: scope.Live, Hour: created.Unix() / 3600}
+}
+
+// nothing is an empty word.
+const nothing = "-"
+
+// word escapes a value, so that it has no space, quote, comma or colon.
+func word(value string) string {
+	switch value {
+	case "":
+		return nothing
+	case nothing:
+		return "%2D"
+	}
+	return url.QueryEscape(value)
+}
+
+// value is what word escaped.
+func value(word string) (string, error) {
+	if word == nothing {
+		return "", nil
+	}
+	return url.QueryUnescape(word)
+}
+
+// AppendText appends the class as it is stored: words in one line. ParseClass reads them. Statements read the first four:
+// the outcome, 1 in production, the hour, and the shop.
+func (c Class) AppendText(b []byte) []byte {
+	live := "0"
+	if c.Live {
+		live = "1"
+	}
+	b = append(append(append(b, word(string(c.Outcome))...), ' '), live...)
+	b = strconv.AppendInt(append(b, ' '), c.Hour, 10)
+	for _, value := range []string{c.Shop, string(c.Step), c.Method, c.Country, c.Rail, c.Band, c.Wait, c.Answer} {
+		b = append(append(b, ' '), word(value)...)
+	}
+	between := byte(' ')
+	for _, t := range c.Tries {
+		b = append(append(b, between), word(string(t.Outcome))...)
+		b = append(append(b, ':'), word(t.Account)...)
+		between = ','
+	}
+	return b
+}
+
+// ParseClass reads what AppendText wrote.
+func ParseClass(text string) (c Class, err error) {
+	words := strings.Split(text, " ")
+	if len(words) < 11 || len(words) > 12 {
+		return c, fmt.Errorf("analytics: %q has %d words, want 11 or 12", text, len(words))
+	}
+	var outcome, step string
+	for i, into := range []*string{0: &outcome, 3: &c.Shop, 4: &step, 5: &c.Method, 6: &c.Country, 7: &c.Rail, 8: &c.Band, 9: &c.Wait, 10: &c.Answer} {
+		if into == nil {
+			continue
+		}
+		if *into, err = value(words[i]); err != nil {
+			return c, fmt.Errorf("analytics: %q: %w", text, err)
+		}
+	}
+	c.Outcome, c.Step, c.Live = Outcome(outcome), Step(step), words[1] == "1"
+	if c.Hour, err = strconv.ParseInt(words[2], 10, 64); err != nil {
+		return c, fmt.Errorf("analytics: %q: %w", text, err)
+	}
+	if len(words) == 11 {
+		return c, nil
+	}
+	for try := range strings.SplitSeq(words[11], ",") {
+		outcome, account, _ := strings.Cut(try, ":")
+		t := Try{Outcome: Outcome(outcome)}
+		if t.Account, err = value(account); err != nil {
+			return c, fmt.Errorf("analytics: %q: %w", text, err)
+		}
+		c.Tries = append(c.Tries, t)
+	}
+	return c, nil
+}
