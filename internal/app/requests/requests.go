@@ -17,8 +17,10 @@ const (
 	// Kept is the number of requests that are kept of a merchant in an environment.
 	Kept = 250
 	// mostOwners is the number of merchants and environments that are kept; beyond it, the one that has been
-	// silent for longest is forgotten. All together take about 15 MB at most: what lives long costs every payment, because the collector looks at it.
+	// silent for longest is forgotten.
 	mostOwners = 250
+	// mostSources is the number of sources that a ring knows at a time.
+	mostSources = 100
 	// longestText is the number of bytes that are kept of an error's text.
 	longestText = 400
 )
@@ -73,9 +75,55 @@ type owner struct {
 // ring has the last entries; next is the place of the next one once it is full. last is the number of the
 // newest among all requests.
 type ring struct {
-	entries []Entry
+	entries []kept
+	sources map[source]*source
 	next    int
 	last    int64
+}
+
+// kept is an Entry in memory. It is small, and what many requests share is there once: the collector looks at all that
+// lives long, so each byte and pointer here costs every payment.
+type kept struct {
+	id, object string
+	at         int64 // microseconds
+	took       time.Duration
+	status     int
+	from       *source
+	failure    *failure // nil: it was answered well
+}
+
+type source struct{ shop, method, route, key, preview string }
+
+type failure struct {
+	code, message, param string
+	fields               []string
+}
+
+func (r *ring) keep(e Entry) kept {
+	k := kept{id: e.ID, object: e.Object, at: e.At.UnixMicro(), took: e.Took, status: e.Status}
+	from := source{e.Shop, e.Method, e.Route, e.Key, e.Preview}
+	if k.from = r.sources[from]; k.from == nil {
+		if r.sources == nil || len(r.sources) >= mostSources {
+			r.sources = map[source]*source{} // entries keep theirs
+		}
+		fresh := from // only what stays is on the heap
+		k.from, r.sources[from] = &fresh, &fresh
+	}
+	if e.Failed() {
+		k.failure = &failure{e.Code, e.Message, e.Param, e.Fields}
+	}
+	return k
+}
+
+func (k kept) entry() Entry {
+	e := Entry{
+		ID: k.id, Shop: k.from.shop, At: time.UnixMicro(k.at).UTC(), Took: k.took, Method: k.from.method, Route: k.from.route, Object: k.object,
+		Status: k.status, Key: k.from.key, Preview: k.from.preview,
+	}
+	if f := k.failure; f != nil {
+		e.Code, e.Message, e.Param, e.Fields = f.code, f.message, f.param, f.fields
+	}
+	return e
 }
 
 // New returns an empty log.
@@ -88,8 +136,6 @@ func (l *Log) Since() time.Time { return l.since }
 func (l *Log) Add(merchant string, live bool, e Entry) {
 	if e.Failed() {
 		e.Message = Harmless(e.Message)
-	} else {
-		e.Code, e.Message, e.Param, e.Fields = "", "", "", nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,10 +150,10 @@ func (l *Log) Add(merchant string, live bool, e Entry) {
 	l.n++
 	mine.last = l.n
 	if len(mine.entries) < Kept {
-		mine.entries = append(mine.entries, e)
+		mine.entries = append(mine.entries, mine.keep(e))
 		return
 	}
-	mine.entries[mine.next] = e
+	mine.entries[mine.next] = mine.keep(e)
 	mine.next = (mine.next + 1) % Kept
 }
 
@@ -159,8 +205,8 @@ func (l *Log) all(scope tenant.Scope) (list []Entry) {
 	}
 	for i := range mine.entries {
 		n := len(mine.entries)
-		if e := mine.entries[(mine.next-1-i+2*n)%n]; e.Shop == "" || e.Shop == scope.Shop {
-			list = append(list, e)
+		if k := mine.entries[(mine.next-1-i+2*n)%n]; k.from.shop == "" || k.from.shop == scope.Shop {
+			list = append(list, k.entry())
 		}
 	}
 	return list

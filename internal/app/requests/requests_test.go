@@ -2,6 +2,7 @@ package requests
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -86,4 +87,27 @@ func BenchmarkAdd(b *testing.B) {
 			l.Add("mer_1", false, Entry{ID: "req_1", Status: 200, Method: "GET", Route: "/api/v1/payments"})
 		}
 	})
+}
+
+// An entry is read as it was added, in UTC; a good one has no error. Entries of a source outlive what is known of it.
+func TestRequestIsReadAsAdded(t *testing.T) {
+	l := New(noon)
+	scope := tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}
+	var want []Entry
+	for i := range mostSources + 20 {
+		e := Entry{
+			ID: fmt.Sprint("req_", i), Shop: "shp_1", At: noon.Add(time.Duration(i) * time.Microsecond), Took: time.Duration(i), Method: "POST",
+			Route: "/api/v1/payments/{id}/refund", Object: "TXN-1", Status: 400, Key: fmt.Sprint("key_", i), Preview: "sk_…1234",
+			Code: "validation_error", Message: "amount is missing", Param: "amount", Fields: []string{"amount"},
+		}
+		l.Add("mer_1", true, e)
+		want = append([]Entry{e}, want...)
+	}
+	if got, _ := l.List(scope, Filter{Limit: Kept}); !reflect.DeepEqual(got, want) {
+		t.Errorf("the requests are %+v, want %+v", got, want)
+	}
+	l.Add("mer_1", true, Entry{ID: "req_good", Shop: "shp_1", Status: 200, Message: "stale", Fields: []string{"stale"}})
+	if e, _ := l.Get(scope, "req_good"); e.Message != "" || e.Fields != nil {
+		t.Errorf("a good request has an error: %+v", e)
+	}
 }
