@@ -38,6 +38,7 @@ type Frame struct {
 	assets  map[string]*asset
 	build   string // changes with any asset: a page of another build is loaded whole
 	own     *Room  // the frame's own pages
+	rooms   []*Room
 	sayings *sayings
 	secure  bool // the public URL is https; NewSite sets it
 	items   []item
