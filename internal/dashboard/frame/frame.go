@@ -53,18 +53,20 @@ func New(c Config) (*Frame, error) {
 	c.Root = strings.TrimSuffix(c.Root, "/")
 	f := &Frame{Config: c, all: map[string]texts{}}
 	var err error
-	if f.texts, err = readTexts(textFiles); err != nil {
+	if f.texts, err = textsOf(textFiles); err != nil {
 		return nil, err
 	}
-	if f.sayings, err = readSayings(errorsFile); err != nil {
+	if f.sayings, err = ownSayings(); err != nil {
 		return nil, err
 	}
 	for lang, t := range f.texts {
 		f.all[lang] = t.clone()
 	}
-	if f.assets, f.build, err = readAssets(); err != nil {
+	own, err := readAssets()
+	if err != nil {
 		return nil, err
 	}
+	f.assets, f.build = own.files, own.build
 	if err := f.parse(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type page struct {
 // returns an error for a text that a language lacks. What is wrong in the pages, Check finds.
 // Items are added to the navigation of all pages.
 func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
-	own, err := readTexts(files)
+	own, err := textsOf(files)
 	if err != nil {
 		return nil, err
 	}
