@@ -21,8 +21,14 @@ HALF := -p $(shell expr '(' 1 + $$(nproc) ')' / 2) -parallel $(shell expr 2 '*' 
 # In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
 # finds nothing, and takes five to ten times as long.
 LONELY := ./internal/simulation ./internal/arch
+# These rooms look at pages: a browser and a server take turns. They run with the detector in make race. make test runs
+# those of their tests with it in which several look or click at the same time, and the one that opens every page.
+PAGE_ROOMS := checkout|console|dashboard|docs
+PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
+ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
+AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
 # The two that last longest begin first.
-RACED = ./cmd/cascada ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store)|cmd/cascada)$$')
+RACED = ./cmd/cascada ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$')
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -47,12 +53,15 @@ test: tools lint build ## install what tests need, lint, and run everything, wit
 
 # These two run at a time in make test, the second beside the tests of cmd/cascada, which wait for processes
 # most of their time. End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the
-# store the code is the same, and the store's own tests have the detector on both (make race has all).
+# store the code is the same, and the store's own tests have the detector on both (make race has all). Rooms of pages
+# run on both databases without it.
 .PHONY: raced plain
 raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
+	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
 plain:
-	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(HALF) -timeout 15m ./internal/e2e/...
+	$(ALIKE) $(TEST) $(HALF) -timeout 15m $(PAGES)
+	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(HALF) -timeout 15m $(ROOMS)
 
 .PHONY: worlds
 worlds: ## simulate bad days (docs/TESTING.md), and check the sources against the rules of the architecture
@@ -69,9 +78,11 @@ race: ## run the end-to-end tests on both databases with the detector, and the r
 
 .PHONY: cost
 cost: export COST := $(CURDIR)/bin/cost
-cost: ## run the tests with the detector, and list what each package costs in seconds of processor: bin/cost
+cost: ## run the tests as make test does, and list what each package costs in seconds of processor: bin/cost
 	@mkdir -p bin && rm -f $(COST)
-	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
+	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
+	PART=pages $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(PAGES)
+	PART=postgres $(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ROOMS)
 	@sort -rn $(COST)
 
 .PHONY: fuzz

@@ -193,3 +193,21 @@ func TestEveryAttackNamesTestsThatExist(t *testing.T) {
 		t.Errorf("%s has %d attacks, want at least 60", securityTable, len(attacks))
 	}
 }
+
+// make test runs some tests by their names: under another name, a test would silently be left out.
+func TestEveryTestThatMakeRunsExists(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^AT_ONCE := (.+)$`).FindSubmatch(text)
+	if list == nil {
+		t.Fatal("the Makefile lists no tests in AT_ONCE")
+	}
+	declared := testsDeclared(t)
+	for name := range strings.SplitSeq(string(list[1]), "|") {
+		if !declared[name] {
+			t.Errorf("the Makefile names %s, and there is no such test", name)
+		}
+	}
+}

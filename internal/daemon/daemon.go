@@ -93,6 +93,7 @@ type Config struct {
 	StuckAfter time.Duration
 	Routing    string           // the order of accounts (routing.Order); empty: priority
 	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
+	HashMemory uint32           // of a password's hash, in KiB, for tests; 0: what is safe
 
 	meter  base.Meter    // only for a service
 	tracer *trace.Tracer // only for a service; nil: no traces
@@ -156,7 +157,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 	return app.Open(ctx, c.Database, app.Config{
 		Config: base.Config{
 			Log: c.Log, Vault: secrets, Now: c.Now, NewID: new(id.Maker).New, CheckoutURL: c.PublicURL, Operator: c.Operator,
-			Meter: c.meter, Tracer: c.tracer,
+			Meter: c.meter, Tracer: c.tracer, HashMemory: c.HashMemory,
 		},
 		Schema: schema, Migrations: c.Migrations,
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,

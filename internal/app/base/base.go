@@ -26,6 +26,8 @@ type Config struct {
 	// Operator is the person who runs this process, as user@host, for the audit log; "" if the
 	// process is a server.
 	Operator string
+	// HashMemory is the memory that hashing a password takes, in KiB; 0 means what a service takes. Tests take less.
+	HashMemory uint32
 	// Look is how often the database is checked for what other processes wrote; 0 means one second.
 	Look time.Duration
 	// Meter gets the durations; Tracer makes spans. nil turns either off.

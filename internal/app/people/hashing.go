@@ -21,19 +21,25 @@ const (
 	mostHashing = 128
 )
 
-// cost is what hashing a password takes: 19 MiB and two passes, the least that OWASP recommends.
-var cost = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+// hashMemory is what hashing a password takes, in KiB: with two passes the least that OWASP recommends.
+const hashMemory = 19 * 1024
 
 // hashing hashes passwords, a few at a time: payments come first. It is safe for use by many goroutines.
 type hashing struct {
 	places *limit.Places
 	turns  *semaphore.Weighted
+	cost   *argon2id.Params
 	decoy  func() (string, error) // a hash that no password has
 }
 
-func newHashing() *hashing {
+// newHashing returns a hashing that takes so much memory, in KiB; 0 means hashMemory.
+func newHashing(memory uint32) *hashing {
+	if memory == 0 {
+		memory = hashMemory
+	}
+	cost := &argon2id.Params{Memory: memory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	return &hashing{
-		limit.NewPlaces(mostHashing), semaphore.NewWeighted(hashers(runtime.GOMAXPROCS(0))),
+		limit.NewPlaces(mostHashing), semaphore.NewWeighted(hashers(runtime.GOMAXPROCS(0))), cost,
 		sync.OnceValues(func() (string, error) { return argon2id.CreateHash(id.Secret(""), cost) }),
 	}
 }
@@ -69,7 +75,7 @@ func (h *hashing) hash(ctx context.Context, from From, account, password string)
 		return "", err
 	}
 	defer end()
-	return argon2id.CreateHash(password, cost)
+	return argon2id.CreateHash(password, h.cost)
 }
 
 // matches reports whether a password of an account has the hash. It takes the same time without a hash: nobody learns

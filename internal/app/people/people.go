@@ -35,7 +35,7 @@ type People struct {
 }
 
 // NewPeople returns the users of a service.
-func NewPeople(b *base.Base) *People { return &People{Base: b, hashing: newHashing()} }
+func NewPeople(b *base.Base) *People { return &People{Base: b, hashing: newHashing(b.HashMemory)} }
 
 // From is where a request of a browser comes from.
 type From struct {

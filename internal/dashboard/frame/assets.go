@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,10 +30,16 @@ var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// readAssets reads all assets, by their names without directories. build changes with any of them.
-func readAssets() (all map[string]*asset, build string, err error) {
+// assets are all assets, by their names without directories. build changes with any of them.
+type assets struct {
+	files map[string]*asset
+	build string
+}
+
+// readAssets reads and compresses the assets. It does so once in a process: nobody changes them.
+var readAssets = sync.OnceValues(func() (assets, error) {
 	all, together := map[string]*asset{}, sha256.New()
-	err = fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
 		kind, served := kinds[path.Ext(name)]
 		if err != nil || d.IsDir() || !served {
 			return err
@@ -61,8 +68,8 @@ func readAssets() (all map[string]*asset, build string, err error) {
 		all[path.Base(name)] = a
 		return nil
 	})
-	return all, hex.EncodeToString(together.Sum(nil)[:6]), err
-}
+	return assets{all, hex.EncodeToString(together.Sum(nil)[:6])}, err
+})
 
 // Assets registers the assets. Their names change with their contents, so that browsers keep them forever.
 func (f *Frame) Assets(mux *http.ServeMux) {

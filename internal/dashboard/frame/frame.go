@@ -38,6 +38,7 @@ type Frame struct {
 	assets  map[string]*asset
 	build   string // changes with any asset: a page of another build is loaded whole
 	own     *Room  // the frame's own pages
+	rooms   []*Room
 	sayings *sayings
 	secure  bool // the public URL is https; NewSite sets it
 	items   []item
@@ -52,18 +53,20 @@ func New(c Config) (*Frame, error) {
 	c.Root = strings.TrimSuffix(c.Root, "/")
 	f := &Frame{Config: c, all: map[string]texts{}}
 	var err error
-	if f.texts, err = readTexts(textFiles); err != nil {
+	if f.texts, err = textsOf(textFiles); err != nil {
 		return nil, err
 	}
-	if f.sayings, err = readSayings(errorsFile); err != nil {
+	if f.sayings, err = ownSayings(); err != nil {
 		return nil, err
 	}
 	for lang, t := range f.texts {
 		f.all[lang] = t.clone()
 	}
-	if f.assets, f.build, err = readAssets(); err != nil {
+	own, err := readAssets()
+	if err != nil {
 		return nil, err
 	}
+	f.assets, f.build = own.files, own.build
 	if err := f.parse(); err != nil {
 		return nil, err
 	}

@@ -99,8 +99,8 @@ func TestEveryPartRendersInEveryLanguage(t *testing.T) {
 	}
 }
 
-// What a room gets wrong is an error when the program starts.
-func TestRoomsWithMistakesDoNotStart(t *testing.T) {
+// What a room gets wrong is found before anybody sees a page.
+func TestMistakesOfRoomsAreFound(t *testing.T) {
 	texts := func(en, es, pt string) fstest.MapFS {
 		return fstest.MapFS{"text/en.json": {Data: []byte(en)}, "text/es.json": {Data: []byte(es)}, "text/pt.json": {Data: []byte(pt)}}
 	}
@@ -122,7 +122,11 @@ func TestRoomsWithMistakesDoNotStart(t *testing.T) {
 		`the block content`:                         {"templates/x.html": {Data: []byte(`{{define "title"}}x{{end}}`)}},
 	} {
 		f, _ := start(t)
-		if _, err := f.Room(files); err == nil || !strings.Contains(err.Error(), want) {
+		r, err := f.Room(files)
+		if err == nil {
+			err = r.Check()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -30,16 +30,17 @@ func (f *Frame) Problem(w http.ResponseWriter, r *http.Request, v *Visit, err er
 	if t.Kind == "fault" {
 		f.Log.ErrorContext(r.Context(), "a page of the dashboard failed", "route", r.Pattern, "error", err)
 	}
-	page := f.own.pages["problem"]
 	p := f.own.page(r, v, nil)
 	t.Message = f.said(p.lang, t.Message)
 	p.Data = t
-	var failed error
-	if Partial(r) {
+	page, failed := f.own.find("problem", "notice")
+	switch {
+	case failed != nil:
+	case Partial(r):
 		w.Header().Set("HX-Retarget", "#notices")
 		w.Header().Set("HX-Reswap", "innerHTML show:#notices:top")
 		failed = p.write(w, t.Status, page, "notice")
-	} else {
+	default:
 		p.layout(w, r, page)
 		failed = p.write(w, t.Status, page, p.Frame.Name)
 	}

@@ -8,11 +8,9 @@ import (
 	"maps"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"text/template/parse"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -22,7 +20,11 @@ import (
 type Room struct {
 	frame *Frame
 	texts map[string]texts // the frame's and the room's, by language
-	pages map[string]*page
+	files fs.FS
+	names map[string][]string // the files of each page, by its name
+	// pages read each page when it is first shown. Most services never show most pages, and those that are kept
+	// would be most of what the garbage collector looks at while the service takes payments.
+	pages map[string]func() (*page, error)
 	clock func(*Visit) time.Time // by which ages are told; nil: the frame's
 }
 
@@ -35,24 +37,20 @@ func (r *Room) TimedBy(s *Site) *Room {
 
 // page is a template with its layout.
 type page struct {
-	template *template.Template // of a page that is only read; the one that is shown comes from again
-	// again reads the page when it is first shown. All are read at the start, to find their mistakes, and not kept:
-	// together they would be most of what the garbage collector looks at while the service takes payments.
-	again  func() (*template.Template, error)
-	blocks map[string]bool // that its file defines
+	template *template.Template
+	blocks   map[string]bool // that its files define
 }
 
-// Room reads the pages of a room. files has templates/<page>.html, which define the blocks that
-// templates/parts.html of this package lists; templates/_<name>.html, whose templates all pages of the room
-// have; and text/<language>.json. It returns an error for a text that a language lacks or that a page asks
-// for in vain, and for what the browser would refuse to run: scripts, styles and handlers inside a page.
+// Room makes a room of its files: templates/<page>.html, which define the blocks that templates/parts.html of this
+// package lists; templates/_<name>.html, whose templates all pages of the room have; and text/<language>.json. It
+// returns an error for a text that a language lacks. What is wrong in the pages, Check finds.
 // Items are added to the navigation of all pages.
 func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
-	own, err := readTexts(files)
+	own, err := textsOf(files)
 	if err != nil {
 		return nil, err
 	}
-	r := &Room{frame: f, texts: map[string]texts{}, pages: map[string]*page{}}
+	r := &Room{frame: f, files: files, texts: map[string]texts{}, names: map[string][]string{}, pages: map[string]func() (*page, error){}}
 	for lang, t := range own {
 		all := f.texts[lang].clone()
 		for key, sentence := range t {
@@ -76,41 +74,28 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 		return nil, err
 	}
 	shared := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(path.Base(name), "_") })
-	for _, name := range names {
-		if slices.Contains(shared, name) {
+	for _, file := range names {
+		if slices.Contains(shared, file) {
 			continue
 		}
-		all := append([]string{name}, shared...)
-		p, err := r.read(files, all)
-		if err != nil {
-			return nil, fmt.Errorf("dashboard page %s: %w", name, err)
-		}
-		p.template = nil
-		p.again = sync.OnceValues(func() (*template.Template, error) {
-			shown, err := r.read(files, all)
-			if err != nil {
-				return nil, fmt.Errorf("dashboard page %s: %w", name, err)
-			}
-			return shown.template, nil
-		})
-		r.pages[strings.TrimSuffix(path.Base(name), ".html")] = p
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		r.names[name] = append([]string{file}, shared...)
+		r.pages[name] = sync.OnceValues(func() (*page, error) { return r.read(name) })
 	}
+	f.rooms = append(f.rooms, r)
 	return r, nil
 }
 
 // read parses the files of a page.
-func (r *Room) read(files fs.FS, names []string) (*page, error) {
+func (r *Room) read(name string) (*page, error) {
 	own := template.New("").Funcs(r.frame.functions())
-	for _, name := range names {
-		body, err := fs.ReadFile(files, name)
+	for _, file := range r.names[name] {
+		body, err := fs.ReadFile(r.files, file)
 		if err != nil {
 			return nil, err
 		}
-		if found := Forbidden(string(body)); found != "" {
-			return nil, fmt.Errorf("%s has %q, which the content security policy forbids", name, found)
-		}
-		if _, err := own.New(name).Parse(string(body)); err != nil {
-			return nil, err
+		if _, err := own.New(file).Parse(string(body)); err != nil {
+			return nil, fmt.Errorf("dashboard page %s: %w", name, err)
 		}
 	}
 	p := &page{blocks: map[string]bool{}}
@@ -123,95 +108,28 @@ func (r *Room) read(files fs.FS, names []string) (*page, error) {
 			continue
 		}
 		p.blocks[t.Name()] = true
-		if err := r.check(t.Tree); err != nil {
-			return nil, err
-		}
 		if _, err := p.template.AddParseTree(t.Name(), t.Tree); err != nil {
 			return nil, err
 		}
 	}
 	if !p.blocks["content"] {
-		return nil, fmt.Errorf("it does not define the block content")
-	}
-	for _, t := range p.template.Templates() {
-		if t.Tree == nil {
-			continue
-		}
-		nodes(t.Tree.Root, func(n parse.Node) {
-			if call, ok := n.(*parse.TemplateNode); ok && p.template.Lookup(call.Name) == nil {
-				err = fmt.Errorf("%s calls the template %q, which a page cannot see: parts are called with {{part}}", t.Name(), call.Name)
-			}
-		})
-	}
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("dashboard page %s does not define the block content", name)
 	}
 	return p, nil
 }
 
-// check looks for texts that do not exist, and for parts and their arguments.
-func (r *Room) check(tree *parse.Tree) error {
-	var wrong error
-	walk(tree.Root, func(command *parse.CommandNode) {
-		name := called(command.Args[0])
-		literal := func(i int) (string, bool) {
-			if i >= len(command.Args) {
-				return "", false
-			}
-			s, ok := command.Args[i].(*parse.StringNode)
-			if !ok {
-				return "", false
-			}
-			return s.Text, true
-		}
-		switch name {
-		case "T":
-			if key, ok := literal(1); ok {
-				if _, known := r.texts[languages[0]][key]; !known {
-					wrong = fmt.Errorf("it asks for the text %q, which does not exist", key)
-				}
-			}
-		case "part":
-			part, ok := literal(2)
-			if !ok {
-				return
-			}
-			for i := 3; i < len(command.Args); i += 2 {
-				if arg, ok := literal(i); ok {
-					if err := r.frame.takes(part, arg); err != nil {
-						wrong = err
-					}
-				}
-			}
-			if err := r.frame.takes(part, ""); err != nil {
-				wrong = err
-			}
-		}
-	})
-	return wrong
-}
-
-// called is the name of the function or method that a command calls.
-func called(n parse.Node) string {
-	switch n := n.(type) {
-	case *parse.IdentifierNode:
-		return n.Ident
-	case *parse.FieldNode:
-		return n.Ident[len(n.Ident)-1]
-	case *parse.VariableNode:
-		return n.Ident[len(n.Ident)-1]
-	case *parse.ChainNode:
-		return n.Field[len(n.Field)-1]
+// find returns a page that has a block; "" stands for any.
+func (r *Room) find(name, block string) (*page, error) {
+	read, known := r.pages[name]
+	if !known {
+		return nil, fmt.Errorf("dashboard: there is no page %q", name)
 	}
-	return ""
+	p, err := read()
+	if err == nil && block != "" && !p.blocks[block] {
+		err = fmt.Errorf("dashboard: the page %q has no block %q", name, block)
+	}
+	return p, err
 }
-
-// forbidden is what the policy of pages does not let run.
-var forbidden = regexp.MustCompile(`(?i)<script|<style|\sstyle\s*=|[\s"']on[a-z]+\s*=|javascript:|hx-on|["']js:|hx-trigger="[^"]*\[`)
-
-// Forbidden returns what in a template the browser would refuse to run or that needs eval: a script, a style
-// or a handler inside a page; "" if there is nothing.
-func Forbidden(text string) string { return strings.TrimSpace(forbidden.FindString(text)) }
 
 // Show writes a page.
 func (r *Room) Show(w http.ResponseWriter, req *http.Request, v *Visit, name string, data any) error {
@@ -220,9 +138,9 @@ func (r *Room) Show(w http.ResponseWriter, req *http.Request, v *Visit, name str
 
 // ShowStatus writes a page with a status. v is nil for a page of nobody, such as the one to sign in.
 func (r *Room) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, status int, name string, data any) error {
-	found, known := r.pages[name]
-	if !known {
-		return fmt.Errorf("dashboard: there is no page %q", name)
+	found, err := r.find(name, "")
+	if err != nil {
+		return err
 	}
 	p := r.page(req, v, data)
 	p.layout(w, req, found)
@@ -231,9 +149,9 @@ func (r *Room) ShowStatus(w http.ResponseWriter, req *http.Request, v *Visit, st
 
 // Fragment writes one block of a page, if htmx asks for a part of a page; else it writes the page.
 func (r *Room) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name, block string, data any) error {
-	found, known := r.pages[name]
-	if !known || !found.blocks[block] {
-		return fmt.Errorf("dashboard: there is no page %q with a block %q", name, block)
+	found, err := r.find(name, block)
+	if err != nil {
+		return err
 	}
 	if !Partial(req) {
 		return r.Show(w, req, v, name, data)
@@ -243,12 +161,12 @@ func (r *Room) Fragment(w http.ResponseWriter, req *http.Request, v *Visit, name
 
 // Block is the HTML of one block of a page, for a message of a stream of events.
 func (r *Room) Block(req *http.Request, v *Visit, name, block string, data any) (string, error) {
-	found, known := r.pages[name]
-	if !known || !found.blocks[block] {
-		return "", fmt.Errorf("dashboard: there is no page %q with a block %q", name, block)
+	found, err := r.find(name, block)
+	if err != nil {
+		return "", err
 	}
 	var b bytes.Buffer
-	err := r.page(req, v, data).render(&b, found, block)
+	err = r.page(req, v, data).render(&b, found, block)
 	return b.String(), err
 }
 
@@ -319,11 +237,7 @@ func (p *Page) write(w http.ResponseWriter, status int, found *page, block strin
 
 // render runs a template. A part that is left open would break what follows.
 func (p *Page) render(b *bytes.Buffer, found *page, block string) error {
-	shown, err := found.again()
-	if err != nil {
-		return err
-	}
-	if err := shown.ExecuteTemplate(b, block, p); err != nil {
+	if err := found.template.ExecuteTemplate(b, block, p); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}
 	if open := *p.open; len(open) > 0 {

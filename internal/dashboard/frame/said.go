@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,7 +32,10 @@ type sayings struct {
 	open  []*saying // those with values, the longest first: a short one fits more
 }
 
-// readSayings reads errors.json.
+// ownSayings are those of errors.json. It is read once in a process.
+var ownSayings = sync.OnceValues(func() (*sayings, error) { return readSayings(errorsFile) })
+
+// readSayings reads a file such as errors.json.
 func readSayings(body []byte) (*sayings, error) {
 	var file map[string]map[string]string
 	if err := json.Unmarshal(body, &file); err != nil {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -29,6 +30,19 @@ func (t texts) clone() texts { return maps.Clone(t) }
 var languages = []string{"en", "es", "pt"}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.Spanish, language.Portuguese})
+
+// embedded are the texts of each embed.FS, once read. They are a part of the program, and nobody changes them.
+var embedded sync.Map
+
+// textsOf is readTexts, which reads what is embedded once in a process.
+func textsOf(files fs.FS) (map[string]texts, error) {
+	own, ok := files.(embed.FS)
+	if !ok {
+		return readTexts(files)
+	}
+	read, _ := embedded.LoadOrStore(own, sync.OnceValues(func() (map[string]texts, error) { return readTexts(own) }))
+	return read.(func() (map[string]texts, error))()
+}
 
 // readTexts reads text/<language>.json of all languages. All have the same keys, with the same places for
 // values.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/api/gate"
 	users "github.com/cascadapay/cascada/internal/app/people"
+	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dashboard"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -24,7 +25,7 @@ import (
 // others sign in meanwhile.
 func TestPasswordsWaitInABoundedQueue(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	s := harness.StartWith(t, dbtest.SQLite(t), &harness.Clock{}, func(c *daemon.Config) { c.HashMemory = 0 }) // as dear as in a service
 	o := s.NewShop(t)
 	u, target := o.Staff(t, people.Viewer), o.Staff(t, people.Viewer)
 	for name, guess := range map[string]func(i int) (address, email string){

@@ -87,6 +87,9 @@ func Start(t *testing.T, database string, c *Clock) *Instance {
 	return s
 }
 
+// cheapHash is the memory of a password's hash in tests, in KiB. A service's own takes 300 times as much, and as long.
+const cheapHash = 64
+
 // Century is longer than any test moves the clock.
 const Century = 100 * 365 * 24 * time.Hour
 
@@ -112,7 +115,7 @@ func StartWith(t *testing.T, database string, c *Clock, configure func(*daemon.C
 	s := &Instance{Clock: c, Log: &Faults{}, Database: database}
 	config := daemon.Config{
 		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(master),
-		Now: s.Clock.Now, Log: slog.New(s.Log), AllowPrivateWebhooks: true,
+		Now: s.Clock.Now, Log: slog.New(s.Log), AllowPrivateWebhooks: true, HashMemory: cheapHash,
 	}
 	configure(&config)
 	var err error

@@ -1,0 +1,154 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"text/template/parse"
+)
+
+// Check returns an error for each mistake in the pages of all rooms: a text or a part that a page asks for in vain, a
+// template that it cannot see, and what the browser would refuse to run. The pages are part of the program, so a test
+// looks for mistakes, and no service spends its start on it.
+func (f *Frame) Check() error {
+	wrong := f.checkOwn()
+	for _, r := range f.rooms {
+		wrong = errors.Join(wrong, r.Check())
+	}
+	return wrong
+}
+
+// ours are the scripts of the layouts, which are files.
+var ours = regexp.MustCompile(`<script defer src="\{\{asset "[a-z.-]+"\}\}"></script>`)
+
+// checkOwn looks for what the browser would refuse in layouts and parts.
+func (f *Frame) checkOwn() (wrong error) {
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		body, err := templateFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		wrong = errors.Join(wrong, refused(name, ours.ReplaceAllString(string(body), "")))
+	}
+	return wrong
+}
+
+// Check returns an error for each page of the room that has a mistake. See Frame.Check.
+func (r *Room) Check() (wrong error) {
+	for _, name := range r.Pages() {
+		if err := r.checkPage(name); err != nil {
+			wrong = errors.Join(wrong, fmt.Errorf("dashboard page %s: %w", name, err))
+		}
+	}
+	return wrong
+}
+
+func (r *Room) checkPage(name string) error {
+	for _, file := range r.names[name] {
+		body, err := fs.ReadFile(r.files, file)
+		if err != nil {
+			return err
+		}
+		if err := refused(file, string(body)); err != nil {
+			return err
+		}
+	}
+	p, err := r.read(name) // not the one that is shown: showing a template changes it
+	if err != nil {
+		return err
+	}
+	for _, t := range p.template.Templates() {
+		if t.Tree == nil {
+			continue
+		}
+		if p.blocks[t.Name()] {
+			if err := r.checkCalls(t.Tree); err != nil {
+				return err
+			}
+		}
+		nodes(t.Tree.Root, func(n parse.Node) {
+			if call, ok := n.(*parse.TemplateNode); ok && p.template.Lookup(call.Name) == nil {
+				err = fmt.Errorf("%s calls the template %q, which a page cannot see: parts are called with {{part}}", t.Name(), call.Name)
+			}
+		})
+	}
+	return err
+}
+
+// checkCalls looks for texts that do not exist, and for parts and their arguments.
+func (r *Room) checkCalls(tree *parse.Tree) error {
+	var wrong error
+	walk(tree.Root, func(command *parse.CommandNode) {
+		name := called(command.Args[0])
+		literal := func(i int) (string, bool) {
+			if i >= len(command.Args) {
+				return "", false
+			}
+			s, ok := command.Args[i].(*parse.StringNode)
+			if !ok {
+				return "", false
+			}
+			return s.Text, true
+		}
+		switch name {
+		case "T":
+			if key, ok := literal(1); ok {
+				if _, known := r.texts[languages[0]][key]; !known {
+					wrong = fmt.Errorf("it asks for the text %q, which does not exist", key)
+				}
+			}
+		case "part":
+			part, ok := literal(2)
+			if !ok {
+				return
+			}
+			for i := 3; i < len(command.Args); i += 2 {
+				if arg, ok := literal(i); ok {
+					if err := r.frame.takes(part, arg); err != nil {
+						wrong = err
+					}
+				}
+			}
+			if err := r.frame.takes(part, ""); err != nil {
+				wrong = err
+			}
+		}
+	})
+	return wrong
+}
+
+// called is the name of the function or method that a command calls.
+func called(n parse.Node) string {
+	switch n := n.(type) {
+	case *parse.IdentifierNode:
+		return n.Ident
+	case *parse.FieldNode:
+		return n.Ident[len(n.Ident)-1]
+	case *parse.VariableNode:
+		return n.Ident[len(n.Ident)-1]
+	case *parse.ChainNode:
+		return n.Field[len(n.Field)-1]
+	}
+	return ""
+}
+
+// forbidden is what the policy of pages does not let run.
+var forbidden = regexp.MustCompile(`(?i)<script|<style|\sstyle\s*=|[\s"']on[a-z]+\s*=|javascript:|hx-on|["']js:|hx-trigger="[^"]*\[`)
+
+// Forbidden returns what in a template the browser would refuse to run or that needs eval: a script, a style
+// or a handler inside a page; "" if there is nothing.
+func Forbidden(text string) string { return strings.TrimSpace(forbidden.FindString(text)) }
+
+// refused returns an error for a file that Forbidden finds something in.
+func refused(name, text string) error {
+	if found := Forbidden(text); found != "" {
+		return fmt.Errorf("%s has %q, which the content security policy forbids", name, found)
+	}
+	return nil
+}
