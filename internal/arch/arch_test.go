@@ -51,7 +51,7 @@ var dependencies = map[string]string{
 	"go.yaml.in/yaml":                       "internal/routing/rulefile internal/settingsfile",
 	"github.com/agnivade/levenshtein":       "internal/settingsfile internal/near",
 	"github.com/coreos/go-systemd":          "cmd/cascada",
-	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth",
+	"github.com/hashicorp/golang-lru":       "internal/app/base internal/app/auth internal/dashboard/frame",
 	"golang.org/x/crypto":                   "cmd/cascada internal/destination",
 	"golang.org/x/sync":                     "internal/store internal/app internal/app/delivery internal/app/people internal/api internal/daemon internal/identity",
 	"golang.org/x/text":                     "internal/checkout internal/bankfile internal/dashboard/frame",

@@ -99,7 +99,7 @@ func (r *Room) checkCalls(tree *parse.Tree) error {
 		switch name {
 		case "T":
 			if key, ok := literal(1); ok {
-				if _, known := r.texts[languages[0]][key]; !known {
+				if _, known := r.text(languages[0], key); !known {
 					wrong = fmt.Errorf("it asks for the text %q, which does not exist", key)
 				}
 			}

@@ -58,7 +58,7 @@ func (p *Page) say(m *flash) *flash {
 	if m == nil {
 		return nil
 	}
-	sentence, known := p.room.texts[p.lang][m.Key]
+	sentence, known := p.room.text(p.lang, m.Key)
 	if !known {
 		sentence, known = p.room.frame.all[p.lang][m.Key]
 	}

@@ -6,8 +6,11 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 //go:embed templates/*.html
@@ -39,6 +42,7 @@ type Frame struct {
 	build   string // changes with any asset: a page of another build is loaded whole
 	own     *Room  // the frame's own pages
 	rooms   []*Room
+	shown   *lru.Cache[pageKey, *page] // the pages that were shown last
 	sayings *sayings
 	secure  bool // the public URL is https; NewSite sets it
 	items   []item
@@ -53,6 +57,9 @@ func New(c Config) (*Frame, error) {
 	c.Root = strings.TrimSuffix(c.Root, "/")
 	f := &Frame{Config: c, all: map[string]texts{}}
 	var err error
+	if f.shown, err = lru.New[pageKey, *page](mostShown); err != nil {
+		return nil, err
+	}
 	if f.texts, err = textsOf(textFiles); err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func New(c Config) (*Frame, error) {
 		return nil, err
 	}
 	for lang, t := range f.texts {
-		f.all[lang] = t.clone()
+		f.all[lang] = maps.Clone(t)
 	}
 	own, err := readAssets()
 	if err != nil {
@@ -76,10 +83,10 @@ func New(c Config) (*Frame, error) {
 	if c.Console == nil {
 		c.Console = ConsoleItems()
 	}
-	if f.items, err = f.label(c.Items, f.texts); err != nil {
+	if f.items, err = f.label(c.Items, f.text); err != nil {
 		return nil, err
 	}
-	if f.console, err = f.label(c.Console, f.texts); err != nil {
+	if f.console, err = f.label(c.Console, f.text); err != nil {
 		return nil, err
 	}
 	files, err := fs.Sub(ownFiles, "own")

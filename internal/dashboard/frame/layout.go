@@ -92,9 +92,11 @@ var languageNames = map[string]string{"en": "English", "es": "Español", "pt": "
 // words are the sentences that the script says, in JSON.
 func (p *Page) words() string {
 	said := map[string]string{}
-	for key, sentence := range p.room.texts[p.lang] {
-		if name, found := strings.CutPrefix(key, "js_"); found {
-			said[name] = sentence
+	for _, texts := range []texts{p.room.frame.texts[p.lang], p.room.texts[p.lang]} {
+		for key, sentence := range texts {
+			if name, found := strings.CutPrefix(key, "js_"); found {
+				said[name] = sentence
+			}
 		}
 	}
 	text, _ := json.Marshal(said) // strings can always be written

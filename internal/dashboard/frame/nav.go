@@ -105,7 +105,8 @@ func (p *Page) more(groups []NavGroup) (list []Choice) {
 		for _, link := range group.Links {
 			for _, q := range quicks {
 				if q.Icon == link.Key && (q.Right == "" || p.Visit.May(q.Right)) && !(q.SandboxOnly && p.Visit.Live) {
-					list = append(list, Choice{Label: p.room.texts[p.lang]["do_"+q.Key], Detail: link.Label, URL: p.Link(q.Path), Icon: q.Icon})
+					do, _ := p.room.text(p.lang, "do_"+q.Key)
+					list = append(list, Choice{Label: do, Detail: link.Label, URL: p.Link(q.Path), Icon: q.Icon})
 				}
 			}
 		}
@@ -120,13 +121,13 @@ type item struct {
 }
 
 // label finds the words of items.
-func (f *Frame) label(items []Item, all map[string]texts) ([]item, error) {
+func (f *Frame) label(items []Item, text func(lang, key string) (string, bool)) ([]item, error) {
 	var list []item
 	for _, i := range items {
 		words := item{i, map[string]string{}, map[string]string{}}
 		for _, lang := range languages {
-			label, known := all[lang]["nav_"+i.Key]
-			group, grouped := all[lang]["group_"+i.Group]
+			label, known := text(lang, "nav_"+i.Key)
+			group, grouped := text(lang, "group_"+i.Group)
 			if !known || i.Group != "" && !grouped {
 				return nil, fmt.Errorf("dashboard: the item %q needs texts nav_%s and group_%s in %s", i.Key, i.Key, i.Group, lang)
 			}

@@ -53,7 +53,7 @@ func (p *Page) Lang() string { return p.lang }
 
 // T is a sentence of the texts, with each {name} replaced by its value: {{.T "paid_on" "day" (.Date .Paid)}}.
 func (p *Page) T(key string, args ...any) template.HTML {
-	sentence, known := p.room.texts[p.lang][key]
+	sentence, known := p.room.text(p.lang, key)
 	if !known {
 		sentence = key
 	}
@@ -62,7 +62,7 @@ func (p *Page) T(key string, args ...any) template.HTML {
 
 // Has reports whether there is a text.
 func (p *Page) Has(key string) bool {
-	_, known := p.room.texts[p.lang][key]
+	_, known := p.room.text(p.lang, key)
 	return known
 }
 

@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -19,12 +18,9 @@ import (
 // Room is the pages of one part of the dashboard, with their texts.
 type Room struct {
 	frame *Frame
-	texts map[string]texts // the frame's and the room's, by language
+	texts map[string]texts // the room's, by language
 	files fs.FS
-	names map[string][]string // the files of each page, by its name
-	// pages read each page when it is first shown. Most services never show most pages, and those that are kept
-	// would be most of what the garbage collector looks at while the service takes payments.
-	pages map[string]func() (*page, error)
+	names map[string][]string    // the files of each page, by its name
 	clock func(*Visit) time.Time // by which ages are told; nil: the frame's
 }
 
@@ -50,21 +46,18 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Room{frame: f, files: files, texts: map[string]texts{}, names: map[string][]string{}, pages: map[string]func() (*page, error){}}
+	r := &Room{frame: f, files: files, texts: own, names: map[string][]string{}}
 	for lang, t := range own {
-		all := f.texts[lang].clone()
 		for key, sentence := range t {
-			if _, taken := all[key]; taken {
+			if _, taken := f.texts[lang][key]; taken {
 				return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
 			}
-			all[key] = sentence
 			if _, taken := f.all[lang][key]; !taken {
 				f.all[lang][key] = sentence
 			}
 		}
-		r.texts[lang] = all
 	}
-	more, err := f.label(items, r.texts)
+	more, err := f.label(items, r.text)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +73,6 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 		}
 		name := strings.TrimSuffix(path.Base(file), ".html")
 		r.names[name] = append([]string{file}, shared...)
-		r.pages[name] = sync.OnceValues(func() (*page, error) { return r.read(name) })
 	}
 	f.rooms = append(f.rooms, r)
 	return r, nil
@@ -118,17 +110,41 @@ func (r *Room) read(name string) (*page, error) {
 	return p, nil
 }
 
+// text is a sentence of the room or of the frame.
+func (r *Room) text(lang, key string) (sentence string, known bool) {
+	if sentence, known = r.texts[lang][key]; !known {
+		return r.frame.text(lang, key)
+	}
+	return sentence, known
+}
+
+// mostShown is how many pages are kept once they are read. All pages together would be half of what the garbage
+// collector looks at while the service takes payments; to read a page takes some milliseconds.
+const mostShown = 24
+
+// pageKey names a page among all rooms.
+type pageKey struct {
+	room *Room
+	page string
+}
+
 // find returns a page that has a block; "" stands for any.
 func (r *Room) find(name, block string) (*page, error) {
-	read, known := r.pages[name]
-	if !known {
-		return nil, fmt.Errorf("dashboard: there is no page %q", name)
+	p, kept := r.frame.shown.Get(pageKey{r, name})
+	if !kept {
+		if _, known := r.names[name]; !known {
+			return nil, fmt.Errorf("dashboard: there is no page %q", name)
+		}
+		var err error
+		if p, err = r.read(name); err != nil {
+			return nil, err
+		}
+		r.frame.shown.Add(pageKey{r, name}, p)
 	}
-	p, err := read()
-	if err == nil && block != "" && !p.blocks[block] {
-		err = fmt.Errorf("dashboard: the page %q has no block %q", name, block)
+	if block != "" && !p.blocks[block] {
+		return nil, fmt.Errorf("dashboard: the page %q has no block %q", name, block)
 	}
-	return p, err
+	return p, nil
 }
 
 // Show writes a page.
@@ -181,7 +197,7 @@ func (r *Room) Text(v *Visit, key string, args ...any) string {
 	for i := 0; i+1 < len(args); i += 2 {
 		pairs = append(pairs, "{"+fmt.Sprint(args[i])+"}", fmt.Sprint(args[i+1]))
 	}
-	sentence, known := r.texts[lang][key]
+	sentence, known := r.text(lang, key)
 	if !known {
 		sentence = key
 	}
@@ -189,7 +205,7 @@ func (r *Room) Text(v *Visit, key string, args ...any) string {
 }
 
 // Pages lists the names of the room's pages, for tests.
-func (r *Room) Pages() []string { return slices.Sorted(maps.Keys(r.pages)) }
+func (r *Room) Pages() []string { return slices.Sorted(maps.Keys(r.names)) }
 
 // Partial reports whether htmx asks for a part of a page. A link that htmx follows asks for a whole one.
 func Partial(r *http.Request) bool {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,7 +23,11 @@ var textFiles embed.FS
 // texts are sentences in one language, by key.
 type texts map[string]string
 
-func (t texts) clone() texts { return maps.Clone(t) }
+// text is a sentence of the frame.
+func (f *Frame) text(lang, key string) (sentence string, known bool) {
+	sentence, known = f.texts[lang][key]
+	return sentence, known
+}
 
 // languages are the languages of the pages, the fallback first.
 var languages = []string{"en", "es", "pt"}
