@@ -181,3 +181,31 @@ func TestUnfinishedCountIsTold(t *testing.T) {
 		}
 	})
 }
+
+// A total that is wrong along one dimension alone, or in an amount alone, is found and mended.
+func TestEachWrongTotalIsFound(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Create(t, harness.Card)
+		o.Create(t, `{"amount":10,"paymentMethodId":"sbx_pse"}`, "Sandbox-Simulate: failed")
+		addUp(t, s)
+		every := []analytics.Dimension{
+			analytics.ByAll, analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries,
+		}
+		want := totals(t, o, every...)
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		for _, d := range every {
+			for _, change := range []string{"n = n + 1", "amount = amount + 7", "fees = fees - 1"} {
+				exec("UPDATE rollups SET " + change + " WHERE dimension = '" + string(d) + "'")
+				if broken, err := s.App.Check(ctx); err != nil || len(broken) == 0 {
+					t.Errorf("the check does not find %s of %s (%v)", change, d, err)
+				}
+				if mended, err := s.App.Store.RepairCounters(ctx); err != nil || len(mended) == 0 {
+					t.Errorf("the repair of %s of %s mends %v (%v)", change, d, mended, err)
+				}
+				same(t, change+" of "+string(d)+", mended", totals(t, o, every...), want)
+			}
+		}
+	})
+}
