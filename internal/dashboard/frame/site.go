@@ -216,8 +216,20 @@ func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error
 	if base.Absent(err) || errors.Is(err, store.ErrNotFound) {
 		err = problem.New(problem.NotFound, "there is no such page")
 	}
-	s.Problem(w, r, v, err)
+	s.failed(w, r, v, err)
 	return nil
+}
+
+// failed shows an error as a page. A reply that has begun, such as a file, is cut off: nobody takes a part for all.
+func (s *Site) failed(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
+	if !web.Begun(w) {
+		s.Problem(w, r, v, err)
+		return
+	}
+	if r.Context().Err() == nil {
+		s.log.ErrorContext(r.Context(), "a file of the dashboard broke off", "route", r.Pattern, "error", err)
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // ask sends a browser to a page that asks who it is. It comes back to the page it wanted.
@@ -305,7 +317,7 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how .
 			return
 		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
-			s.Problem(w, r, nil, err)
+			s.failed(w, r, nil, err)
 		}
 	}), s.log, func(w http.ResponseWriter, r *http.Request) { s.Problem(w, r, nil, errors.New("panic")) })
 }
