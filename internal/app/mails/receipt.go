@@ -65,8 +65,12 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if err != nil {
 		return "", err
 	}
+	claims, err := ms.Store.Claims.Of(ctx, []string{p.ID})
+	if err != nil {
+		return "", err
+	}
 	change := pay.Change{
-		Mails: []pay.Mail{pay.ReceiptMail(p, ms.NewID(pay.MailPrefix, now), to, shop, merchant.Language, now)},
+		Mails: []pay.Mail{pay.ReceiptMail(p, claims, ms.NewID(pay.MailPrefix, now), to, shop, merchant.Language, now)},
 		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
 	}
 	return to, ms.Store.Commit(ctx, change)

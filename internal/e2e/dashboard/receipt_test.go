@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // An agent sends a customer the receipt: in the customer's language, with the shop's name, at most three times a day,
@@ -145,6 +146,60 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 				t.Errorf("the receipt was sent: %s", m.Text)
 			}
 		}
+	})
+}
+
+// A receipt says what the shopper has again: not what is only on its way back, and what a lost dispute took too.
+func TestReceiptSaysWhatCameBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		})
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		receipt := func(payment string) string { // the newest of a payment
+			t.Helper()
+			u.Do(t, "/payments/"+payment+"/receipt")
+			defer s.Clock.Advance(2 * time.Minute)
+			text := ""
+			harness.Eventually(t, "the receipt is sent", func() bool {
+				_, err := s.App.Mails.SendMails(ctx)
+				harness.Must(t, err)
+				n, err := s.App.Store.Mails.Waiting(ctx)
+				harness.Must(t, err)
+				for _, m := range in.Taken() {
+					if strings.Contains(m.Text, payment) {
+						text = m.Text
+					}
+				}
+				return n == 0 && text != ""
+			})
+			return text
+		}
+		refunded := o.Create(t, order(1, "ana@example.com"))
+		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		o.Refund(t, refunded, `{"amount":5}`).Want(t, http.StatusOK)
+		if text := receipt(refunded); strings.Contains(text, "got back") {
+			t.Errorf("the refund is under way, and the receipt says\n%s", text)
+		}
+		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		harness.Eventually(t, "the refund is approved", func() bool {
+			s.Clock.Advance(time.Hour)
+			_, err := s.App.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+			return o.Claims(t, refunded) == "approved"
+		})
+		says(t, "the receipt", receipt(refunded), "You paid: 25.50 USD", "You got back: 5.00 USD")
+		disputed := o.Create(t, order(2, "ana@example.com"))
+		o.Notify(t, "sandbox-1", harness.Note(disputed, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+		if text := receipt(disputed); strings.Contains(text, "got back") {
+			t.Errorf("the dispute is open, and the receipt says\n%s", text)
+		}
+		harness.RuleClaim(t, o, disputed, "lost")
+		says(t, "the receipt", receipt(disputed), "You got back: 25.50 USD")
 	})
 }
 
