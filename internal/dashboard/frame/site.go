@@ -282,7 +282,7 @@ func (s *Site) Next(r *http.Request) string {
 
 // enter completes a visit with the shop of its page.
 //
-// Errors: not_found if the user has no role there.
+// Errors: not_found if the user has no role there, and is no operator who visits it from the console.
 func (s *Site) enter(r *http.Request, v *Visit) error {
 	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
 	environment := tenant.Environment(r.PathValue("environment"))
@@ -292,6 +292,9 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == tenant.Production)
 	if err != nil {
 		return base.OrRefuse(err, missing)
+	}
+	if place.Role == "" && s.away(r) { // an operator's visit goes on where the console is, and nowhere else
+		return missing
 	}
 	web.Owned(r.Context(), place.Merchant.ID)
 	v.Scope, v.Rights, v.Role = place.Scope, place.Rights, place.Role
