@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,14 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -200,6 +207,47 @@ func TestReceiptSaysWhatCameBack(t *testing.T) {
 		}
 		harness.RuleClaim(t, o, disputed, "lost")
 		says(t, "the receipt", receipt(disputed), "You got back: 25.50 USD")
+	})
+}
+
+// Two agents click at the same time, at two nodes: the shopper gets one receipt.
+func TestClicksAtTwoNodesSendOneReceipt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		sender, err := mail.NewSender(mail.Config{URL: "smtp://127.0.0.1:1", From: "no-reply@pay.example.com"})
+		harness.Must(t, err)
+		clock, log := &harness.Clock{}, &harness.Faults{}
+		click := func(a *app.App, scope tenant.Scope, payment string) {
+			t.Helper()
+			_, err := a.Mails.SendReceipt(ctx, scope, payment, "agent@acme.example", audit.Actor{Kind: audit.ByUser, ID: "usr_1"})
+			harness.Must(t, err)
+		}
+		node := func(meanwhile func()) *app.App {
+			return harness.NodeOf(t, database, clock, log, func(c *app.Config) {
+				c.Mailer, c.Providers, c.Sandbox = sender, map[string]provider.Provider{"sandbox-1": sandbox.New("sandbox-1", nil)}, []string{"sandbox-1"}
+				c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+					if len(change.Mails) > 0 {
+						meanwhile()
+					}
+					return commit()
+				}
+			})
+		}
+		var scope tenant.Scope
+		var payment string
+		second := node(func() {})
+		first := node(func() { click(second, scope, payment) })
+		who := harness.Acme(t, first)
+		p, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card", Buyer: pay.Buyer{Email: "ana@example.com"}})
+		harness.Must(t, err)
+		scope, payment = p.Scope, p.ID
+		for n := range int64(2) {
+			click(first, scope, payment)
+			if got, err := first.Store.Mails.Count(ctx, scope.Merchant, payment, time.Time{}); err != nil || got != n+1 {
+				t.Fatalf("after click %d at two nodes there are %d receipts (%v)", n+1, got, err)
+			}
+			clock.Advance(2 * time.Minute)
+		}
+		harness.Sound(t, first, log)
 	})
 }
 
