@@ -209,3 +209,30 @@ func TestEachWrongTotalIsFound(t *testing.T) {
 		}
 	})
 }
+
+// A payment is open until its end is known: those that wait for the shopper, and those that no provider has answered.
+func TestAnalyticsCountEveryOpenPayment(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		waits := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		unknown := o.Create(t, `{"amount":10.96,"paymentMethodId":"sbx_card"}`)
+		if got := o.Status(t, waits) + " " + o.Status(t, unknown); got != "pending processing" {
+			t.Fatalf("the payments are %s", got)
+		}
+		day := s.Clock.Now().UTC().Truncate(24 * time.Hour)
+		for _, by := range []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail} {
+			a, err := s.App.Analytics.Analyse(ctx, harness.SandboxScope(o), day, day.AddDate(0, 0, 1), by)
+			harness.Must(t, err)
+			if a.Now.Open != 2 || a.Days[0].Open != 2 || len(a.Parts) != 2 || a.Parts[0].Now.Open != 1 || a.Parts[1].Now.Open != 1 {
+				t.Errorf("by %s two open payments are %+v, of the day %+v, apart %+v", by, a.Now, a.Days[0], a.Parts)
+			}
+		}
+		other := s.NewShop(t)
+		if a, err := s.App.Analytics.Analyse(ctx, harness.SandboxScope(other), day, day.AddDate(0, 0, 1), analytics.ByMethod); err != nil || a.Now.All() != 0 {
+			t.Errorf("another shop has %+v (%v)", a.Now, err)
+		}
+		if a, err := s.App.Analytics.Analyse(ctx, harness.SandboxScope(o), day.AddDate(0, 0, 1), day.AddDate(0, 0, 2), analytics.ByMethod); err != nil || a.Now.All() != 0 || a.Before.Open != 2 {
+			t.Errorf("the next day has %+v, before it %+v (%v)", a.Now, a.Before, err)
+		}
+	})
+}
