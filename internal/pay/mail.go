@@ -81,7 +81,7 @@ type ReceiptNotice struct {
 	Order       string // or ""
 	Description string // or ""
 	Paid        money.Amount
-	Back        money.Amount // what was given back since; zero for nothing
+	Back        money.Amount // what the shopper has again; zero for nothing
 	PaidAt      time.Time
 	Test        bool // a payment of the sandbox
 }
@@ -99,8 +99,9 @@ func CheckReceipt(p Payment) error {
 	return nil
 }
 
-// ReceiptMail returns the e-mail with the receipt of a payment that passes CheckReceipt, to an address.
-func ReceiptMail(p Payment, id, to string, shop tenant.Shop, language tenant.Language, now time.Time) Mail {
+// ReceiptMail returns the e-mail with the receipt of a payment that passes CheckReceipt, to an address. claims are all of
+// the payment.
+func ReceiptMail(p Payment, claims []Claim, id, to string, shop tenant.Shop, language tenant.Language, now time.Time) Mail {
 	if l := tenant.Language(p.Page.Lang); slices.Contains(tenant.Languages(), l) {
 		language = l
 	}
@@ -109,9 +110,22 @@ func ReceiptMail(p Payment, id, to string, shop tenant.Shop, language tenant.Lan
 		Object: p.ID, Status: MailWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now,
 		Receipt: ReceiptNotice{
 			To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.OrderID, Description: p.Purchase.Description,
-			Paid: p.Price.Local, Back: money.New(p.Refunds.Local, p.Price.Local.Currency), PaidAt: p.Times.Completed, Test: !p.Live,
+			Paid: p.Price.Local, Back: p.gotBack(claims), PaidAt: p.Times.Completed, Test: !p.Live,
 		},
 	}
+}
+
+// gotBack is what the shopper has of the payment again: by refunds that the provider confirmed, and by disputes that the
+// merchant lost. A refund that is under way may still fail, so it does not count.
+func (p Payment) gotBack(claims []Claim) money.Amount {
+	back := money.New(0, p.Price.Local.Currency)
+	for _, c := range claims {
+		lost := c.Kind == ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == c.ID && t.Attempt == 0 })
+		if (c.Kind == UserDispute || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
+			back.Minor += c.Local.Minor
+		}
+	}
+	return back
 }
 
 // WalletNotice is the content of an e-mail about a new wallet. It has no text that the thief of a

@@ -90,7 +90,7 @@ type PaymentTerms struct {
 // PaymentPage is what the shopper sees of the payment, and where.
 type PaymentPage struct {
 	Hosted    bool
-	Selected  bool // the shopper chose the method, in a checkout session
+	Selected  bool // of a checkout in which the shopper chose the method, at the first try or a later one
 	ReturnURL string
 	Lang      string // language that the shopper chose for our pages, or ""
 	FormURL   string // where the shopper pays; empty until a provider accepts the payment
@@ -174,7 +174,7 @@ type Order struct {
 	Buyer      Buyer
 	Purchase   Purchase
 	Hosted     bool
-	Selected   bool // the shopper chose the method, in a checkout session
+	Selected   bool // as PaymentPage has it
 	ReturnURL  string
 	Lang       string // language that the shopper chose for our pages, or ""
 	Terms      tenant.Terms

@@ -53,6 +53,20 @@ func (t *tracker) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
+// Begun reports whether a reply below Recover has begun: it can no longer become another one.
+func Begun(w http.ResponseWriter) bool {
+	for {
+		switch known := w.(type) {
+		case *tracker:
+			return known.begun
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = known.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
 // Unwrap implements http.ResponseController.
 func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 

@@ -2,6 +2,8 @@ package mails
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -9,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 const (
@@ -40,7 +43,6 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if ms.mailer == nil {
 		return "", problem.New(problem.ServiceUnavailable, "this service sends no e-mails: its operator has set no mail server")
 	}
-	defer ms.Turns.Take("receipts of " + p.Merchant)() // two clicks at once are counted one after the other
 	now := ms.Now()
 	if to = p.Buyer.Email; !p.Live {
 		to = tester
@@ -57,6 +59,10 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 			return "", problem.New(problem.RateLimited, "enough receipts were sent for today: try again tomorrow")
 		}
 	}
+	nth, err := ms.Store.Mails.Count(ctx, p.Merchant, p.ID, time.Time{})
+	if err != nil {
+		return "", err
+	}
 	shop, err := ms.Store.Merchants.Shop(ctx, p.Shop)
 	if err != nil {
 		return "", err
@@ -65,9 +71,20 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if err != nil {
 		return "", err
 	}
-	change := pay.Change{
-		Mails: []pay.Mail{pay.ReceiptMail(p, ms.NewID(pay.MailPrefix, now), to, shop, merchant.Language, now)},
-		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
+	claims, err := ms.Store.Claims.Of(ctx, []string{p.ID})
+	if err != nil {
+		return "", err
 	}
-	return to, ms.Store.Commit(ctx, change)
+	id := ms.NewID(pay.MailPrefix, now)
+	// Clicks at once, on any nodes, count the same receipts: one of them sends the next one.
+	next := base.Idempotency{Route: "receipt", Key: fmt.Sprintf("%s/%d", p.ID, nth), Hash: p.ID}
+	err = ms.Store.Commit(ctx, pay.Change{
+		Mails: []pay.Mail{pay.ReceiptMail(p, claims, id, to, shop, merchant.Language, now)},
+		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
+		Once:  next.Guard(p.Scope, id, now),
+	})
+	if errors.Is(err, store.ErrDuplicate) {
+		return to, nil
+	}
+	return to, err
 }

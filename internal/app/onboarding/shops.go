@@ -10,6 +10,7 @@ import (
 	"image"
 	_ "image/jpeg" // a logo may be one
 	_ "image/png"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,23 +51,35 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 const mostShops = 50
 
 // OpenShop adds a shop to a merchant, without keys: whoever opens it on a page makes those that are needed, and no key
-// exists that nobody has seen. by is who opens it, for the audit log.
+// exists that nobody has seen. by is who opens it, for the audit log. A second click opens no second shop, which nobody
+// could remove again: the merchant has at most one shop of a name here. The merchant is written too, so that of two at
+// once one must decide again.
 //
 // Errors: invalid_request for the name, conflict_state if the merchant has many shops.
 func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, name string) (tenant.Shop, error) {
-	have, err := ob.Store.Merchants.Shops(ctx, merchant)
-	if err != nil {
-		return tenant.Shop{}, err
-	}
-	if len(have) >= mostShops {
-		return tenant.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
-	}
 	named, err := tenant.Shop{}.Rename(name)
 	if err != nil {
 		return tenant.Shop{}, err
 	}
-	shop, change := ob.newShop(by, merchant, named.Name, ob.Now())
-	return shop, ob.Store.Commit(ctx, change)
+	return base.Decide(func() (tenant.Shop, error) {
+		m, err := ob.Store.Merchants.Get(ctx, merchant)
+		if err != nil {
+			return tenant.Shop{}, err
+		}
+		have, err := ob.Store.Merchants.Shops(ctx, merchant)
+		if err != nil {
+			return tenant.Shop{}, err
+		}
+		if len(have) >= mostShops {
+			return tenant.Shop{}, problem.Conflict("many_shops", fmt.Sprintf("the merchant has %d shops: whoever runs the service can open more", len(have)))
+		}
+		if slices.ContainsFunc(have, func(s tenant.Shop) bool { return strings.EqualFold(s.Name, named.Name) }) {
+			return tenant.Shop{}, problem.Field(problem.InvalidRequest, "name", "the merchant has a shop of this name: open that one, or choose another name")
+		}
+		shop, change := ob.newShop(by, merchant, named.Name, ob.Now())
+		change.Merchants = []tenant.Merchant{m.Next()}
+		return shop, ob.Store.Commit(ctx, change)
+	})
 }
 
 // readable returns an error for a name with characters that could mislead shoppers.

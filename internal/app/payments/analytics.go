@@ -83,7 +83,7 @@ func (an *Analytics) Analyse(ctx context.Context, scope tenant.Scope, from, to t
 	if err != nil {
 		return a, err
 	}
-	// Totals know what ended. Those that are still open are in the counters of lists.
+	// Totals know what ended. Those that are still open are in the counters of lists, or in flight.
 	first, _, _, _ := span(from, to)
 	counts, err := an.Store.Payments.Kinds(ctx, scope, first, a.To)
 	if err != nil {

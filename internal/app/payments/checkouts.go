@@ -36,6 +36,9 @@ func (an *Analytics) Funnel(ctx context.Context, scope tenant.Scope, from, to ti
 		f.Steps = append(f.Steps, FunnelStep{Step: step})
 	}
 	list, err := an.Store.Rollups.Values(ctx, scope.Shop, scope.Live, analytics.ByStep, first, begin, end)
+	if err != nil {
+		return f, err
+	}
 	for _, t := range list {
 		i := slices.Index(analytics.Steps(), analytics.Step(t.Value))
 		switch {
@@ -46,6 +49,7 @@ func (an *Analytics) Funnel(ctx context.Context, scope tenant.Scope, from, to ti
 			f.Steps[i].Now += t.N
 		}
 	}
+	f.Partial, err = an.partial(ctx)
 	return f, err
 }
 

@@ -87,15 +87,15 @@ func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
-	for after, begun := "", false; ; begun = true {
+	for after := ""; ; {
 		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, filePage)
 		if err != nil {
-			return broken(begun, err)
+			return err
 		}
 		for _, d := range list {
 			err := file.Row(d.ID, d.CreatedAt, say(stateOf(d).Text), d.DueBy, d.Payment, d.OrderID, d.Local, string(d.Local.Currency), d.Dollars(), money.New(d.Fee, money.USD), d.Reason, d.Network, d.Resolved)
 			if err != nil {
-				panic(http.ErrAbortHandler)
+				return err
 			}
 		}
 		if len(list) < filePage {

@@ -82,16 +82,19 @@ func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if err != nil {
 		return err
 	}
-	for begun := false; ; begun = true {
+	for {
 		list, _, err := c.App.ClaimLists.Refunds(r.Context(), v.Scope, f)
-		shown, other := c.rowsOf(r, v, list)
-		if err != nil || other != nil {
-			return broken(begun, err, other)
+		if err != nil {
+			return err
+		}
+		shown, err := c.rowsOf(r, v, list)
+		if err != nil {
+			return err
 		}
 		for _, row := range shown {
 			err := file.Row(row.ID, row.CreatedAt, say(row.State.Text), row.Payment, row.OrderID, row.Local, string(row.Local.Currency), row.Dollars(), row.Reason, by(say, row.By), row.Resolved)
 			if err != nil {
-				panic(http.ErrAbortHandler)
+				return err
 			}
 		}
 		if len(list) < filePage {
@@ -99,19 +102,6 @@ func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		}
 		f.After = list[len(list)-1].ID
 	}
-}
-
-// broken is an error of a file: once it has begun, its end is missing, so that nobody takes a part for all.
-func broken(begun bool, errs ...error) error {
-	if begun {
-		panic(http.ErrAbortHandler)
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // by is who opened a refund, as text.

@@ -82,12 +82,12 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 	for n := 0; n < mostRows; {
 		log, err := d.App.Webhooks.DeliveryPage(r.Context(), v.Scope, r.PathValue("id"), f)
 		if err != nil {
-			return broken(n, err)
+			return err
 		}
 		list, next := cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
 		for _, one := range list {
 			if err := file.Row(one.ID, one.Event, one.EventType, one.Status, one.Attempts, one.CreatedAt, one.LastAt, one.LastCode, one.LastError, one.LastMs); err != nil {
-				return broken(n, err)
+				return err
 			}
 		}
 		if n += len(list); next == "" {
@@ -96,14 +96,6 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 		f.After = next
 	}
 	return file.End()
-}
-
-// broken is the error of a file of which some rows were sent: the browser sees that it is not whole.
-func broken(sent int, err error) error {
-	if sent > 0 {
-		panic(http.ErrAbortHandler)
-	}
-	return err
 }
 
 // attempt is one try of a delivery.

@@ -140,12 +140,12 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 	for n := 0; n < mostRows; {
 		list, err := d.App.Events.Page(r.Context(), v.Scope, f)
 		if err != nil {
-			return broken(n, err)
+			return err
 		}
 		list, next := cut(list, func(e pay.ToldEvent) string { return e.ID })
 		for _, e := range list {
 			if err := file.Row(e.ID, e.Type, objectOf(e.Payload), e.At); err != nil {
-				return broken(n, err)
+				return err
 			}
 		}
 		if n += len(list); next == "" {

@@ -21,7 +21,7 @@ const (
 )
 
 // CSV writes a file of rows, as long as it may be. Nothing is sent before the first row, so that an error
-// until then can be shown as a page. After it, panic with http.ErrAbortHandler: the browser then sees that
+// until then is shown as a page. After it, an error that the handler returns cuts the file off: the browser sees that
 // the file is not whole.
 type CSV struct {
 	w      http.ResponseWriter

@@ -216,8 +216,20 @@ func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error
 	if base.Absent(err) || errors.Is(err, store.ErrNotFound) {
 		err = problem.New(problem.NotFound, "there is no such page")
 	}
-	s.Problem(w, r, v, err)
+	s.failed(w, r, v, err)
 	return nil
+}
+
+// failed shows an error as a page. A reply that has begun, such as a file, is cut off: nobody takes a part for all.
+func (s *Site) failed(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
+	if !web.Begun(w) {
+		s.Problem(w, r, v, err)
+		return
+	}
+	if r.Context().Err() == nil {
+		s.log.ErrorContext(r.Context(), "a file of the dashboard broke off", "route", r.Pattern, "error", err)
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // ask sends a browser to a page that asks who it is. It comes back to the page it wanted.
@@ -270,7 +282,7 @@ func (s *Site) Next(r *http.Request) string {
 
 // enter completes a visit with the shop of its page.
 //
-// Errors: not_found if the user has no role there.
+// Errors: not_found if the user has no role there, and is no operator who visits it from the console.
 func (s *Site) enter(r *http.Request, v *Visit) error {
 	missing := problem.New(problem.NotFound, "there is no such page, or your account does not reach it")
 	environment := tenant.Environment(r.PathValue("environment"))
@@ -280,6 +292,9 @@ func (s *Site) enter(r *http.Request, v *Visit) error {
 	place, err := s.App.People.Enters(r.Context(), v.User, v.SignIn, r.PathValue("shop"), environment == tenant.Production)
 	if err != nil {
 		return base.OrRefuse(err, missing)
+	}
+	if place.Role == "" && s.away(r) { // an operator's visit goes on where the console is, and nowhere else
+		return missing
 	}
 	web.Owned(r.Context(), place.Merchant.ID)
 	v.Scope, v.Rights, v.Role = place.Scope, place.Rights, place.Role
@@ -305,7 +320,7 @@ func (s *Site) guard(serve func(http.ResponseWriter, *http.Request) error, how .
 			return
 		}
 		if err := serve(w, r); err != nil && r.Context().Err() == nil {
-			s.Problem(w, r, nil, err)
+			s.failed(w, r, nil, err)
 		}
 	}), s.log, func(w http.ResponseWriter, r *http.Request) { s.Problem(w, r, nil, errors.New("panic")) })
 }

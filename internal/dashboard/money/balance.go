@@ -134,9 +134,7 @@ func (m *room) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	begun := false
 	err = m.App.Settlements.EachMovement(r.Context(), v.Scope, f, func(one pay.Movement, running bool) error {
-		begun = true
 		var after any
 		if running {
 			after = usd(one.BalanceAfter)
@@ -144,7 +142,7 @@ func (m *room) balanceFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return file.Row(one.ID, one.At, say("moved_"+string(one.Type)), say("bucket_"+string(one.Bucket)), usd(one.Amount), after, one.Payment, one.Claim, one.Settlement, one.Withdrawal)
 	})
 	if err != nil {
-		return broken(begun, err)
+		return err
 	}
 	return file.End()
 }

@@ -137,14 +137,6 @@ func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole
 	return nil, shown.Message, nil
 }
 
-// broken is an error of a file: once it has begun, its end is missing, so that nobody takes a part for all.
-func broken(begun bool, err error) error {
-	if begun {
-		panic(http.ErrAbortHandler)
-	}
-	return err
-}
-
 // percent is a share in basis points, as people write it.
 func percent(bps int64) string {
 	whole, rest := strconv.FormatInt(bps/100, 10), bps%100

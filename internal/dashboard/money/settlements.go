@@ -60,16 +60,16 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	for begun := false; ; begun = true {
+	for {
 		list, _, err := m.App.Settlements.List(r.Context(), v.Scope, f)
 		if err != nil {
-			return broken(begun, err)
+			return err
 		}
 		for _, s := range list {
 			err := file.Row(s.ID, say("settlement_"+string(s.Status)), s.PeriodStart, s.PeriodEnd, s.Lines, usd(s.Gross), usd(s.Fees().Total()), usd(s.Refunds), usd(s.Chargebacks),
 				usd(s.ChargebackFees), usd(s.Held), usd(s.Released), usd(s.Adjustments), usd(s.Net), s.ClosedAt, s.PaidAt)
 			if err != nil {
-				panic(http.ErrAbortHandler)
+				return err
 			}
 		}
 		if len(list) < filePage {
@@ -186,8 +186,5 @@ func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err == nil {
 		err = report.Close()
 	}
-	if err != nil {
-		panic(http.ErrAbortHandler) // the file has begun: nobody takes a part for all
-	}
-	return nil
+	return err
 }

@@ -119,16 +119,16 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	for begun := false; ; begun = true {
+	for {
 		list, _, err := m.App.Payouts.Withdrawals(r.Context(), v.Scope, f)
 		if err != nil {
-			return broken(begun, err)
+			return err
 		}
 		for _, one := range list {
 			row := withdrawalRow{one, byID[one.Wallet]}
 			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, one.FailedAt, one.FailureCode)
 			if err != nil {
-				panic(http.ErrAbortHandler)
+				return err
 			}
 		}
 		if len(list) < filePage {

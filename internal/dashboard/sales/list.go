@@ -187,13 +187,10 @@ func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		f.After = page[len(page)-1].ID
 		page, err = s.App.Payments.ListFrom(r.Context(), v.Scope, f)
 	}
-	if err == nil {
-		err = file.End()
+	if err != nil {
+		return err
 	}
-	if err != nil { // the browser has to see that the file is not whole
-		panic(http.ErrAbortHandler)
-	}
-	return nil
+	return file.End()
 }
 
 // file begins a file of payments.

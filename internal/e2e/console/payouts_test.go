@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,21 @@ func TestOperatorLimitsPayouts(t *testing.T) {
 		op.Do(t, consolePath+"payouts/limits", "approvalAbove", "500", "hourly", "1,000.50", "daily", "7000")
 		if got := control(""); got != (pay.PayoutLimits{ApprovalAbove: 500_00, Hourly: 1_000_50, Daily: 7_000_00}) {
 			t.Errorf("the limits are %+v", got)
+		}
+		// Two operators have the form open. Whoever saves second does not bring the limits of before back.
+		seen := regexp.MustCompile(`name="seen" value="([^"]*)"`)
+		opened := seen.FindStringSubmatch(op.Page(t, consolePath+"payouts"))
+		if opened == nil || opened[1] == "" {
+			t.Fatalf("the form does not say which limits it was made from: %q", opened)
+		}
+		op.Do(t, consolePath+"payouts/limits", "seen", opened[1], "approvalAbove", "500", "hourly", "1,000.50", "daily", "70")
+		late := op.Ask(t, http.MethodPost, consolePath+"payouts/limits", url.Values{"seen": {opened[1]}, "approvalAbove": {"600"}, "hourly": {"1,000.50"}, "daily": {"7000"}})
+		if late.Status != http.StatusConflict || !strings.Contains(late.Text(), "omebody has changed these limits") || !strings.Contains(late.Body, `value="600"`) || control("").Daily != 70_00 {
+			t.Errorf("a form of other limits gets %d, and the limit is %d: %s", late.Status, control("").Daily, late.Text())
+		}
+		op.Do(t, consolePath+"payouts/limits", "seen", seen.FindStringSubmatch(late.Body)[1], "approvalAbove", "600", "hourly", "1,000.50", "daily", "7000")
+		if got := control(""); got.ApprovalAbove != 600_00 || got.Daily != 7_000_00 {
+			t.Errorf("saved again, the limits are %+v", got)
 		}
 		of := []string{"merchant", o.Merchant.ID, "environment", "production"}
 		if a := op.Ask(t, http.MethodPost, consolePath+"payouts/limits", url.Values{"merchant": {o.Merchant.ID}, "days": {"someday"}}); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `value="someday"`) {

@@ -167,7 +167,7 @@ var calm = map[string]string{
 	"/console/merchants/{id}/visit": "reads, and the merchant's audit log has it", "/console/visit/end": "ends that",
 	"/console/accounts/{id}/check": "asks the provider, and changes nothing", "/console/accounts/{id}/disable": "stops charges, and must be quick",
 	"/console/reconciliation": "compares, and moves nothing", "/console/routing/edit": "reads and tries rules; applying them asks in the form",
-	"/console/claims/{id}/ask": "asks the merchant for evidence",
+	"/console/claims/{id}/ask": "asks the merchant for evidence", "/console/payouts/stop": "holds payouts back, and must be quick",
 }
 
 // Every action of the console asks an operator for a second factor from the last ten minutes, unless there is a reason

@@ -64,6 +64,20 @@ func TestConsoleHasAnAddressOfItsOwn(t *testing.T) {
 	if a := at(op, own, http.MethodPost, "/dashboard/console/merchants/"+o.Merchant.ID+"/visit", url.Values{}); a.Status != http.StatusSeeOther || at(op, own, http.MethodGet, a.Header.Get("Location"), nil).Status != http.StatusOK {
 		t.Errorf("a visit at the console's address answers %d %s", a.Status, a.Header.Get("Location"))
 	}
+	// The visit goes on at the console's address alone: at the public one the sign-in of an operator is worth no more than
+	// that of anybody without a role.
+	viewer := o.Staff(t, people.Viewer)
+	for _, path := range []string{"", "/payments", "/payments/export", "/live"} {
+		if a := at(op, s.URL, http.MethodGet, viewer.Home()+path, nil); a.Status != http.StatusNotFound {
+			t.Errorf("at the public address the visit of %q answers %d", path, a.Status)
+		}
+	}
+	if a := at(op, own, http.MethodGet, viewer.Home(), nil); a.Status != http.StatusOK {
+		t.Errorf("at the console's address the visit answers %d", a.Status)
+	}
+	if a := at(viewer, s.URL, http.MethodGet, viewer.Home(), nil); a.Status != http.StatusOK {
+		t.Errorf("at the public address somebody of the team gets %d", a.Status)
+	}
 	if a := at(op, s.URL, http.MethodGet, "/dashboard", nil); a.Header.Get("Location") != "/dashboard/profile" {
 		t.Errorf("at the public address an operator is led to %q", a.Header.Get("Location"))
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,16 +11,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/mails"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // An agent sends a customer the receipt: in the customer's language, with the shop's name, at most three times a day,
@@ -145,6 +153,101 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 				t.Errorf("the receipt was sent: %s", m.Text)
 			}
 		}
+	})
+}
+
+// A receipt says what the shopper has again: not what is only on its way back, and what a lost dispute took too.
+func TestReceiptSaysWhatCameBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			c.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		})
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		receipt := func(payment string) string { // the newest of a payment
+			t.Helper()
+			u.Do(t, "/payments/"+payment+"/receipt")
+			defer s.Clock.Advance(2 * time.Minute)
+			text := ""
+			harness.Eventually(t, "the receipt is sent", func() bool {
+				_, err := s.App.Mails.SendMails(ctx)
+				harness.Must(t, err)
+				n, err := s.App.Store.Mails.Waiting(ctx)
+				harness.Must(t, err)
+				for _, m := range in.Taken() {
+					if strings.Contains(m.Text, payment) {
+						text = m.Text
+					}
+				}
+				return n == 0 && text != ""
+			})
+			return text
+		}
+		refunded := o.Create(t, order(1, "ana@example.com"))
+		s.Upstream(t, sandbox.RefundSlow, sandbox.NoFault, sandbox.NoFault)
+		o.Refund(t, refunded, `{"amount":5}`).Want(t, http.StatusOK)
+		if text := receipt(refunded); strings.Contains(text, "got back") {
+			t.Errorf("the refund is under way, and the receipt says\n%s", text)
+		}
+		s.Upstream(t, sandbox.NoFault, sandbox.NoFault, sandbox.NoFault)
+		harness.Eventually(t, "the refund is approved", func() bool {
+			s.Clock.Advance(time.Hour)
+			_, err := s.App.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+			return o.Claims(t, refunded) == "approved"
+		})
+		says(t, "the receipt", receipt(refunded), "You paid: 25.50 USD", "You got back: 5.00 USD")
+		disputed := o.Create(t, order(2, "ana@example.com"))
+		o.Notify(t, "sandbox-1", harness.Note(disputed, `"status":"disputed","reason":"fraudulent"`)).Want(t, http.StatusOK)
+		if text := receipt(disputed); strings.Contains(text, "got back") {
+			t.Errorf("the dispute is open, and the receipt says\n%s", text)
+		}
+		harness.RuleClaim(t, o, disputed, "lost")
+		says(t, "the receipt", receipt(disputed), "You got back: 25.50 USD")
+	})
+}
+
+// Two agents click at the same time, at two nodes: the shopper gets one receipt.
+func TestClicksAtTwoNodesSendOneReceipt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		sender, err := mail.NewSender(mail.Config{URL: "smtp://127.0.0.1:1", From: "no-reply@pay.example.com"})
+		harness.Must(t, err)
+		clock, log := &harness.Clock{}, &harness.Faults{}
+		click := func(a *app.App, scope tenant.Scope, payment string) {
+			t.Helper()
+			_, err := a.Mails.SendReceipt(ctx, scope, payment, "agent@acme.example", audit.Actor{Kind: audit.ByUser, ID: "usr_1"})
+			harness.Must(t, err)
+		}
+		node := func(meanwhile func()) *app.App {
+			return harness.NodeOf(t, database, clock, log, func(c *app.Config) {
+				c.Mailer, c.Providers, c.Sandbox = sender, map[string]provider.Provider{"sandbox-1": sandbox.New("sandbox-1", nil)}, []string{"sandbox-1"}
+				c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
+					if len(change.Mails) > 0 {
+						meanwhile()
+					}
+					return commit()
+				}
+			})
+		}
+		var scope tenant.Scope
+		var payment string
+		second := node(func() {})
+		first := node(func() { click(second, scope, payment) })
+		who := harness.Acme(t, first)
+		p, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card", Buyer: pay.Buyer{Email: "ana@example.com"}})
+		harness.Must(t, err)
+		scope, payment = p.Scope, p.ID
+		for n := range int64(2) {
+			click(first, scope, payment)
+			if got, err := first.Store.Mails.Count(ctx, scope.Merchant, payment, time.Time{}); err != nil || got != n+1 {
+				t.Fatalf("after click %d at two nodes there are %d receipts (%v)", n+1, got, err)
+			}
+			clock.Advance(2 * time.Minute)
+		}
+		harness.Sound(t, first, log)
 	})
 }
 

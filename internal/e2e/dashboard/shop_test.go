@@ -466,29 +466,3 @@ func TestPreviewFollowsTheForm(t *testing.T) {
 func principal(u harness.Staff) base.Principal {
 	return base.Principal{Scope: tenant.Scope{Merchant: u.Merchant.ID, Shop: u.Shop.ID, Live: u.Live}, User: u.User.ID}
 }
-
-// An admin opens another shop. It has no keys, which the page then makes; the team of the merchant is its team.
-func TestAnotherShopIsOpened(t *testing.T) {
-	harness.Each(t, func(t *testing.T, s *harness.Instance) {
-		shop := s.NewShop(t)
-		admin, developer := shop.Staff(t, people.Admin), shop.Staff(t, people.Developer)
-		a := admin.Ask(t, http.MethodPost, "/shop/new", url.Values{"name": {"Acme  Norte"}})
-		to := regexp.MustCompile(`^/dashboard/(shp_[A-Z0-9a-z]+)/sandbox/keys$`).FindStringSubmatch(a.Header.Get("Location"))
-		if a.Status != http.StatusSeeOther || to == nil {
-			t.Fatalf("opening a shop gets %d %s: %s", a.Status, a.Header.Get("Location"), a.Text())
-		}
-		if keys := admin.Ask(t, http.MethodGet, to[0], nil); keys.Status != http.StatusOK || !strings.Contains(keys.Text(), "No keys yet") || !strings.Contains(keys.Body, "Acme Norte") {
-			t.Errorf("the keys of the new shop: %d %s", keys.Status, keys.Text())
-		}
-		developer.Shop.ID = to[1]
-		if made := developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"secret"}}); !strings.HasPrefix(shown(t, made), "sk_test_") {
-			t.Errorf("a developer of the team makes no key: %s", made.Text())
-		}
-		if log := admin.Ask(t, http.MethodGet, "/audit", nil); !strings.Contains(log.Text(), "Acme Norte") {
-			t.Errorf("the audit log does not have the shop: %s", log.Text())
-		}
-		if a := admin.Ask(t, http.MethodPost, "/shop/new", url.Values{"name": {"  "}}); a.Status != http.StatusBadRequest || !strings.Contains(a.Body, `id="f-name-error"`) {
-			t.Errorf("a shop without a name gets %d: %s", a.Status, a.Text())
-		}
-	})
-}

@@ -71,10 +71,11 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	return f, true
 }
 
-// outcomeOf is how an attempt of a payment ended. The last one ended as the payment did.
+// outcomeOf is how an attempt of a payment ended. The last one ended as the payment did: money that comes later
+// approves the attempt, and the payment stays unpaid.
 func outcomeOf(a pay.Attempt, payment Outcome, last bool) Outcome {
 	switch {
-	case a.Status == pay.Approved:
+	case a.Status == pay.Approved && payment == Paid:
 		return Paid
 	case last && payment != Paid:
 		return payment

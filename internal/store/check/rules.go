@@ -93,6 +93,20 @@ FROM (SELECT * FROM rollups WHERE shop = '') AS a FULL JOIN (
   GROUP BY live, dimension, day, value, outcome
 ) AS s ON a.live = s.live AND a.dimension = s.dimension AND a.day = s.day AND a.value = s.value AND a.outcome = s.outcome
 WHERE coalesce(a.n, 0) <> coalesce(s.n, 0) OR coalesce(a.amount, 0) <> coalesce(s.amount, 0) OR coalesce(a.fees, 0) <> coalesce(s.fees, 0)`},
+	{"analytics along each dimension add up to those of all payments", `
+SELECT coalesce(a.shop, d.shop) || ' ' || coalesce(a.dimension, d.dimension) || ' day ' || coalesce(a.day, d.day) || ' ' || coalesce(a.outcome, d.outcome),
+  coalesce(a.n, 0) || ' payments of ' || coalesce(a.amount, 0) || ' and fees of ' || coalesce(a.fees, 0) || ' of all, '
+  || coalesce(d.n, 0) || ' of ' || coalesce(d.amount, 0) || ' and fees of ' || coalesce(d.fees, 0) || ' apart'
+FROM (
+  SELECT r.shop, r.live, r.day, r.outcome, r.n, r.amount, r.fees, name.dimension FROM rollups AS r CROSS JOIN (
+    SELECT 'method' AS dimension UNION ALL SELECT 'country' UNION ALL SELECT 'rail' UNION ALL SELECT 'band' UNION ALL SELECT 'hour'
+    UNION ALL SELECT 'tries' UNION ALL SELECT 'answer') AS name
+  WHERE r.dimension = 'all' AND (name.dimension <> 'answer' OR r.outcome <> 'paid')) AS a
+FULL JOIN (
+  SELECT shop, live, day, outcome, dimension, sum(n) AS n, sum(amount) AS amount, sum(fees) AS fees FROM rollups
+  WHERE dimension IN ('method', 'country', 'rail', 'band', 'hour', 'tries', 'answer') GROUP BY shop, live, day, outcome, dimension
+) AS d ON a.shop = d.shop AND a.live = d.live AND a.day = d.day AND a.outcome = d.outcome AND a.dimension = d.dimension
+WHERE coalesce(a.n, 0) <> coalesce(d.n, 0) OR coalesce(a.amount, 0) <> coalesce(d.amount, 0) OR coalesce(a.fees, 0) <> coalesce(d.fees, 0)`},
 })
 
 // RollupTexts are the statements that find wrong totals of analytics: what, and how it is wrong.

@@ -5,6 +5,7 @@ package payouts
 import (
 	"cmp"
 	"embed"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -30,7 +31,7 @@ func Register(site *frame.Site) error {
 	p := &room{d}
 	site.HandleOperator("GET /console/payouts", p.limits)
 	site.HandleOperator("POST /console/payouts/limits", p.setLimits)
-	site.HandleOperator("POST /console/payouts/stop", p.stop)
+	site.HandleOperator("POST /console/payouts/stop", p.stop, frame.Calm())
 	site.HandleOperator("POST /console/payouts/resume", p.resume)
 	site.HandleOperator("GET /console/payouts/batches", p.batches)
 	site.HandleOperator("POST /console/payouts/batches", p.make)
@@ -66,6 +67,18 @@ type limitsView struct {
 	Of       string // the merchant's name
 	Live     bool
 	Now      limited
+}
+
+// Seen marks the limits that the form was made from.
+func (v limitsView) Seen() string { return mark(v.Now.PayoutLimits) }
+
+// mark is other text for other limits, "" for none. A stop is none of them.
+func mark(l pay.PayoutLimits) string {
+	l.Stopped = ""
+	if l == (pay.PayoutLimits{}) {
+		return ""
+	}
+	return fmt.Sprint(l)
 }
 
 // of reads whose limits a page or a form is about.
@@ -134,7 +147,8 @@ func dollars(v *frame.Visit, typed desk.Form, field string) (int64, error) {
 	return a.Minor, nil
 }
 
-// setLimits changes limits. It leaves a stop as it is: a form that was opened before the stop must not end it.
+// setLimits changes limits, if nobody has changed them since the form was opened: it would bring the old ones back. It
+// leaves a stop as it is: a form that was opened before the stop must not end it.
 func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) { // more may leave (DASH-6)
 		return nil
@@ -149,12 +163,19 @@ func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		}
 	}
 	if err == nil {
+		changed := false
 		_, err = p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(now *pay.PayoutLimits) {
+			if changed = mark(*now) != r.FormValue("seen"); changed {
+				return
+			}
 			now.ApprovalAbove, now.Hourly, now.Daily = l.ApprovalAbove, l.Hourly, l.Daily
 			if merchant != "" {
 				now.Automatic, now.Minimum, now.Days = typed.Value("automatic") != "", l.Minimum, typed.Value("days")
 			}
 		})
+		if changed && err == nil {
+			err = problem.Conflict("changed", "somebody has changed these limits since you opened the form: the list below has them; save yours again to replace them")
+		}
 	}
 	return p.limitsDone(w, r, v, typed, err, "limits_saved")
 }
