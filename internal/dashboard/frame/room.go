@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
 	"maps"
@@ -317,11 +318,21 @@ func (p *Page) write(w http.ResponseWriter, status int, found *page, block strin
 	return nil
 }
 
-// render runs a template. A part that is left open would break what follows.
+// tags are those of an amount in a title.
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// render runs a template. A window's title is text alone, so that it is made of the page's title first. A part that is left open would break what follows.
 func (p *Page) render(b *bytes.Buffer, found *page, block string) error {
 	shown, err := found.again()
 	if err != nil {
 		return err
+	}
+	if block == p.Frame.Name && found.blocks["title"] {
+		if err := shown.ExecuteTemplate(b, "title", p); err != nil {
+			return fmt.Errorf("dashboard: %w", err)
+		}
+		p.Frame.Title = html.UnescapeString(tags.ReplaceAllString(b.String(), ""))
+		b.Reset()
 	}
 	if err := shown.ExecuteTemplate(b, block, p); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
