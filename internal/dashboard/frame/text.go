@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"golang.org/x/text/language"
 )
@@ -76,6 +77,25 @@ func places(sentence string) []string {
 		}
 		found, sentence = append(found, name), rest
 	}
+}
+
+// Method is the usual name of a method, such as pix, as plain text.
+func (p *Page) Method(name string) string {
+	if text, known := p.room.texts[p.lang]["method_"+name]; known {
+		return text
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// Country is the name of a country, as plain text; code is ISO 3166, alpha-3.
+func (p *Page) Country(code string) string {
+	if text, known := p.room.texts[p.lang]["country_"+code]; known {
+		return text
+	}
+	if c, known := geo.Parse(code); known {
+		return c.Name
+	}
+	return code
 }
 
 // languageOf is the language that a browser asks for, for pages of nobody.
