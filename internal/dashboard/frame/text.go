@@ -127,6 +127,8 @@ func shown(lang string, value any) template.HTML {
 		return v
 	case money.Amount:
 		return moneyHTML(lang, v)
+	case money.Rate:
+		return template.HTML(rateText(lang, v)) //nolint:gosec // digits
 	case time.Time:
 		return timeHTML(lang, v)
 	case int:

@@ -177,6 +177,16 @@ func (p paymentView) Net() money.Amount {
 	return money.New(p.Price.Amount.Minor-p.Terms.Fees.Total()-p.Terms.Reserve, money.USD)
 }
 
+// Folded is how many moments the page folds away.
+func (p paymentView) Folded() (n int) {
+	for _, m := range p.Moments {
+		if m.Quiet() {
+			n++
+		}
+	}
+	return n
+}
+
 // taken is what refunds and disputes took of a payment.
 type taken struct {
 	Name   string // key of its text
