@@ -61,6 +61,12 @@ type days struct {
 	Span           int // 0 if the days were chosen
 }
 
+// Before is the first of the days that these days are compared with: as many, just before them.
+func (d days) Before() time.Time { return d.From.Add(d.From.Sub(d.To)) }
+
+// DayBefore is the last of them.
+func (d days) DayBefore() time.Time { return d.From.AddDate(0, 0, -1) }
+
 // read reads the query: days=30, or from and to, which is the last day.
 //
 // Errors: invalid_request.
@@ -124,6 +130,11 @@ type view struct {
 // Counts reports whether the parts count payments that are still open too.
 func (v view) Counts() bool {
 	return !v.All && (v.By == totals.ByMethod || v.By == totals.ByCountry || v.By == totals.ByRail)
+}
+
+// Meanings are the numbers that the page explains: keys of texts.
+func (view) Meanings() []string {
+	return []string{"volume", "payments", "approval", "declined", "expired", "open", "average", "cost", "saved", "before"}
 }
 
 // Path is the page's, below the shop's or the console's.

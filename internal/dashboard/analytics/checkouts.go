@@ -65,6 +65,9 @@ type waitsView struct {
 	Classes []totals.WaitClass
 }
 
+// Bounds are the classes with a bound: everything was paid within the last one, which has none.
+func (v waitsView) Bounds() []totals.WaitClass { return v.Classes[:len(v.Classes)-1] }
+
 // Path is the page's, below the shop's.
 func (waitsView) Path() string { return "analytics/waits" }
 

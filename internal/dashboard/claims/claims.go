@@ -118,6 +118,9 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 		if i == 0 {
 			m.Title = "opened_" + string(c.Kind)
 		}
+		if s.Actor == pay.PartySystem { // the title says it in the language of the page
+			m.Note = ""
+		}
 		list = append(list, m)
 	}
 	for _, e := range c.Evidence {

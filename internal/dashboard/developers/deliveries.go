@@ -113,6 +113,7 @@ type deliveryView struct {
 	Payload  string
 	Tries    []attempt // newest first
 	Again    bool      // it can be sent again
+	Over     bool      // it is not tried any more
 }
 
 func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -129,6 +130,7 @@ func (d *developers) delivery(w http.ResponseWriter, r *http.Request, v *frame.V
 		view.Next = time.Time{}
 	}
 	view.Again = s.Status == hook.Enabled && (one.Status == hook.DeadLetter || one.Status == hook.DeliveryFailed)
+	view.Over = one.Status == hook.DeadLetter
 	for i, try := range one.Log() {
 		view.Tries = append(view.Tries, attempt{try, time.UnixMicro(try.At).UTC(), i == len(one.Log())-1})
 	}

@@ -67,6 +67,12 @@ func moneyText(lang string, a money.Amount) string {
 	return decimal(lang, a.Minor, a.Currency.Exponent()) + "\u00a0" + string(a.Currency)
 }
 
+// rateText is a rate with all its decimals.
+func rateText(lang string, r money.Rate) string {
+	_, point := marks(lang)
+	return strings.Replace(r.Decimal(), ".", point, 1)
+}
+
 func moneyHTML(lang string, a money.Amount) template.HTML {
 	number, code, found := strings.Cut(moneyText(lang, a), "\u00a0")
 	if !found {

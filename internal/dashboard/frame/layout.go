@@ -12,6 +12,7 @@ import (
 // Layout is what the layouts show around a page. Rooms do not need it.
 type Layout struct {
 	Name    string // of the layout: full or narrow-layout
+	Title   string // of the window: the page's title as text
 	Console bool   // a page of the operator's console
 	Theme   string // light, dark or "" for the system's
 	Build   string

@@ -78,6 +78,9 @@ func (p *Page) Status(status any) template.HTML {
 // Money writes an amount as the language does, with the currency's code.
 func (p *Page) Money(a money.Amount) template.HTML { return moneyHTML(p.lang, a) }
 
+// Rate writes an exchange rate as the language does.
+func (p *Page) Rate(r money.Rate) string { return rateText(p.lang, r) }
+
 // Number writes a whole number as the language does.
 func (p *Page) Number(n any) (string, error) {
 	i, err := integer(n)

@@ -3,11 +3,13 @@ package frame
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"html/template"
 	"io/fs"
 	"maps"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -251,8 +253,19 @@ func (p *Page) write(w http.ResponseWriter, status int, found *page, block strin
 	return nil
 }
 
-// render runs a template. A part that is left open would break what follows.
+// tags are those of an amount in a title.
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// render runs a template. A window's title is text alone, so it is made of the page's title first. A part that is left
+// open would break what follows.
 func (p *Page) render(b *bytes.Buffer, found *page, block string) error {
+	if block == p.Frame.Name && found.blocks["title"] {
+		if err := found.template.ExecuteTemplate(b, "title", p); err != nil {
+			return fmt.Errorf("dashboard: %w", err)
+		}
+		p.Frame.Title = html.UnescapeString(tags.ReplaceAllString(b.String(), ""))
+		b.Reset()
+	}
 	if err := found.template.ExecuteTemplate(b, block, p); err != nil {
 		return fmt.Errorf("dashboard: %w", err)
 	}

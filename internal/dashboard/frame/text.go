@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"golang.org/x/text/language"
 )
@@ -95,6 +96,25 @@ func places(sentence string) []string {
 	}
 }
 
+// Method is the usual name of a method, such as pix, as plain text.
+func (p *Page) Method(name string) string {
+	if text, known := p.room.texts[p.lang]["method_"+name]; known {
+		return text
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// Country is the name of a country, as plain text; code is ISO 3166, alpha-3.
+func (p *Page) Country(code string) string {
+	if text, known := p.room.texts[p.lang]["country_"+code]; known {
+		return text
+	}
+	if c, known := geo.Parse(code); known {
+		return c.Name
+	}
+	return code
+}
+
 // languageOf is the language that a browser asks for, for pages of nobody.
 func languageOf(r *http.Request) string {
 	if wanted := r.URL.Query().Get("lang"); slices.Contains(languages, wanted) {
@@ -124,6 +144,8 @@ func shown(lang string, value any) template.HTML {
 		return v
 	case money.Amount:
 		return moneyHTML(lang, v)
+	case money.Rate:
+		return template.HTML(rateText(lang, v)) //nolint:gosec // digits
 	case time.Time:
 		return timeHTML(lang, v)
 	case int:

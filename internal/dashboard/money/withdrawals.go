@@ -38,6 +38,11 @@ func (w withdrawalRow) Arrives() money.Amount {
 	return w.Local
 }
 
+// Back reports whether the money is back in the balance: nothing arrived, or it did not stay there.
+func (w withdrawalRow) Back() bool {
+	return w.Status == pay.WithdrawalRefused || w.Status == pay.WithdrawalCanceled
+}
+
 // Token reports whether a token arrives, which is told by its worth.
 func (w withdrawalRow) Token() bool { return w.Local == (money.Amount{}) }
 

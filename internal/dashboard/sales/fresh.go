@@ -43,7 +43,7 @@ func (n newView) Currencies() (list []frame.Option) {
 func (n newView) Rails(p *frame.Page) (list []frame.Option) {
 	for _, r := range n.names.list {
 		if r.Unroutable == "" {
-			list = append(list, frame.Option{Value: r.ID, Label: words(p, "rail_in", "rail", railName(p, r.Name), "country", countryName(p, r.Country))})
+			list = append(list, frame.Option{Value: r.ID, Label: words(p, "rail_in", "rail", railName(p, r.Name), "country", p.Country(r.Country))})
 		}
 	}
 	return list

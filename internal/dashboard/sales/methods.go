@@ -9,7 +9,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
@@ -34,7 +33,7 @@ func (n names) Rail(p *frame.Page, of pay.Payment) template.HTML {
 	if r, known := n.rails[of.Way.RailID]; known {
 		return railName(p, r.Name)
 	}
-	return p.T("rail_other", "name", strings.ReplaceAll(of.Way.Method, "_", " "))
+	return p.T("rail_other", "name", p.Method(of.Way.Method))
 }
 
 func railName(p *frame.Page, name string) template.HTML {
@@ -56,11 +55,7 @@ func (n names) Methods(p *frame.Page) (list []frame.Option) {
 		if slices.ContainsFunc(list, func(o frame.Option) bool { return o.Value == r.Method }) {
 			continue
 		}
-		label := r.Label
-		if key := "method_" + r.Method; p.Has(key) {
-			label = words(p, key)
-		}
-		list = append(list, frame.Option{Value: r.Method, Label: label})
+		list = append(list, frame.Option{Value: r.Method, Label: p.Method(r.Method)})
 	}
 	return list
 }
@@ -76,23 +71,10 @@ func (n names) Countries(p *frame.Page) (list []frame.Option) {
 		if slices.ContainsFunc(list, func(o frame.Option) bool { return o.Value == r.Country }) {
 			continue
 		}
-		list = append(list, frame.Option{Value: r.Country, Label: countryName(p, r.Country)})
+		list = append(list, frame.Option{Value: r.Country, Label: p.Country(r.Country)})
 	}
 	slices.SortFunc(list, func(a, b frame.Option) int { return cmp.Compare(a.Label, b.Label) })
 	return list
-}
-
-// Country is the name of a payment's country.
-func (n names) Country(p *frame.Page, alpha3 string) string { return countryName(p, alpha3) }
-
-func countryName(p *frame.Page, alpha3 string) string {
-	if key := "country_" + alpha3; p.Has(key) {
-		return words(p, key)
-	}
-	if c, known := geo.Parse(alpha3); known {
-		return c.Name
-	}
-	return alpha3
 }
 
 // statusOf is the status that people see: a refund of a part and a cancellation have their own words.

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/view"
@@ -174,6 +175,59 @@ func (p paymentView) Reserve() money.Amount { return money.New(p.Terms.Reserve, 
 // Net is what the merchant gets when the payment is settled.
 func (p paymentView) Net() money.Amount {
 	return money.New(p.Price.Amount.Minor-p.Terms.Fees.Total()-p.Terms.Reserve, money.USD)
+}
+
+// Folded is how many moments the page folds away.
+func (p paymentView) Folded() (n int) {
+	for _, m := range p.Moments {
+		if m.Quiet() {
+			n++
+		}
+	}
+	return n
+}
+
+// taken is what refunds and disputes took of a payment.
+type taken struct {
+	Name   string // key of its text
+	Amount money.Amount
+}
+
+// Taken lists what refunds, disputes and returned fees changed after the payment was booked.
+func (p paymentView) Taken() (list []taken) {
+	sums := map[pay.MovementType]int64{}
+	for _, m := range p.Life.Movements {
+		sums[m.Type] += m.Amount
+	}
+	if p.Pays() {
+		sums[pay.MovedFee] += p.Terms.Fees.Total()
+	}
+	for _, what := range []pay.MovementType{pay.MovedRefund, pay.MovedClaim, pay.MovedChargebackFee, pay.MovedFee, pay.MovedAdjustment} {
+		if cents := sums[what]; cents != 0 {
+			list = append(list, taken{"took_" + string(what), money.New(cents, money.USD)})
+		}
+	}
+	return list
+}
+
+// Kept is what is left of the payment for the merchant, the reserve and what is held included.
+func (p paymentView) Kept() money.Amount {
+	sum := int64(0)
+	for _, m := range p.Life.Movements {
+		sum += m.Amount
+	}
+	return money.New(sum, money.USD)
+}
+
+// Frozen is what of it is held for claims.
+func (p paymentView) Frozen() money.Amount {
+	sum := int64(0)
+	for _, m := range p.Life.Movements {
+		if m.Bucket == ledger.Frozen {
+			sum += m.Amount
+		}
+	}
+	return money.New(sum, money.USD)
 }
 
 // Converted reports whether the shop's currency is not the shopper's, or not US dollars.

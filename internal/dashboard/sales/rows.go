@@ -44,4 +44,4 @@ func (r row) Who() string { return cmp.Or(r.Buyer.Email, r.Buyer.Name) }
 func (r row) Rail(p *frame.Page) template.HTML { return r.names.Rail(p, r.Payment) }
 
 // Land is the name of the method's country.
-func (r row) Land(p *frame.Page) string { return r.names.Country(p, r.Way.Country) }
+func (r row) Land(p *frame.Page) string { return p.Country(r.Way.Country) }

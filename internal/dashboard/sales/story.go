@@ -23,6 +23,9 @@ type moment struct {
 	rank       int // of moments at the same time
 }
 
+// Quiet reports whether a moment only tells that a program was told, and took it: the page folds those away.
+func (m moment) Quiet() bool { return m.rank >= rankEvent && m.Tone == "neutral" }
+
 // said is a sentence in the language of the page.
 type said func(*frame.Page) template.HTML
 

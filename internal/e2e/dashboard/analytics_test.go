@@ -47,14 +47,14 @@ func TestAnalyticsCountHowPaymentsEnded(t *testing.T) {
 		}
 		o.Create(t, harness.Card)
 		counted(t, u, "/analytics?days=30", "Payments 6 before: 1", "Approval rate 75.0%", "before: 100%",
-			"cash 5 2 1 1 1 66.7% – 51.00 USD", "card 1 1 0 0 0 100% 100% 25.50 USD", "Paid volume 76.50 USD before: 25.50 USD", "Average payment 25.50 USD", "Saved by failover 0")
+			"Cash 5 2 1 1 1 66.7% – 51.00 USD", "Card 1 1 0 0 0 100% 100% 25.50 USD", "Paid volume 76.50 USD before: 25.50 USD", "Average payment 25.50 USD", "Saved by failover 0")
 		counted(t, u, "/analytics?days=365", "Each point is a week.", "Payments 7 before: 0")
-		counted(t, u, "/analytics?by=country", "MEX 5 2 1 1 1")
+		counted(t, u, "/analytics?by=country", "Mexico 5 2 1 1 1")
 		counted(t, u, "/analytics?by=band", "from 25 USD 5 3 1 1 75.0% 100%")
 		counted(t, u, "/analytics?by=hour", s.Clock.Now().UTC().Format("15")+":00 5 3 1 1")
 		counted(t, u, "/analytics?by=answer", "Reason Not paid Share Before Missed volume", "Nobody paid in time 1 50.0% 0 25.50 USD")
 		counted(t, u, "/analytics?by=tries", "One account 5 3 1 1 75.0%")
-		counted(t, u, "/analytics/waits", "cash 2 100%")
+		counted(t, u, "/analytics/waits", "Cash 2 100%")
 		day := s.Clock.Now().UTC().Format(time.DateOnly)
 		file := u.Ask(t, http.MethodGet, "/analytics/days.csv?from="+day+"&to="+day, nil)
 		if want := "Day,Payments,Paid,Declined or canceled,Expired,Open,Paid volume (USD),Fees (USD)"; file.Status != http.StatusOK || !strings.Contains(file.Body, want) || !strings.Contains(file.Body, day+",6,3,1,1,1,76.50,") {

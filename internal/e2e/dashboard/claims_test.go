@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/chromedp/chromedp"
 )
 
@@ -244,4 +245,25 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 		harness.Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
 		harness.Look(t, tab, name)
 	}
+}
+
+// A dispute that nobody answered says so in the language of the page alone.
+func TestUnansweredDisputeIsToldInOneLanguage(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		_, claim := o.Dispute(t, true)
+		s.Clock.Advance(9 * 24 * time.Hour)
+		u := o.Staff(t, people.Support)
+		harness.Must(t, s.App.People.Introduce(ctx, u.User.ID, "Ana", tenant.Spanish))
+		harness.Eventually(t, "the dispute is lost", func() bool {
+			_, err := s.App.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+			return harness.ClaimStatus(t, o, claim) == "expired"
+		})
+		page := text(u.Page(t, "/disputes/"+claim))
+		says(t, "the dispute", page, "Venció el plazo sin respuesta", "Automáticamente")
+		if strings.Contains(page, "no evidence came") {
+			t.Errorf("the page speaks English: %s", page)
+		}
+	})
 }

@@ -41,7 +41,6 @@ func busy(t *testing.T, o harness.Client) {
 var (
 	anchors = regexp.MustCompile(`<a [^>]*href="([^"#]*)"`)
 	ids     = regexp.MustCompile(`/(?:(?:[A-Z]{3}|[a-z]{2,4})[-_][A-Za-z0-9]{10,}[-0-9A-Za-z]*|[A-Z]{3}\b)`) // of an object, or a currency
-	files   = regexp.MustCompile(`\.(csv|pdf)$|/export$|/docs|/assets/`)
 )
 
 // kindOf is an address without what belongs to one object.
@@ -69,7 +68,7 @@ func crawl(t *testing.T, u harness.Staff, start string) (found []string) {
 			t.Errorf("the link %s of the page %s gets %d: %s", path, from[path], a.Status, a.Text())
 			continue
 		}
-		if a.Status != http.StatusOK || files.MatchString(bare) {
+		if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") { // a file
 			continue
 		}
 		found = append(found, path)

@@ -237,6 +237,10 @@ func TestBalanceAndSettlementsAreSeen(t *testing.T) {
 				t.Errorf("the balance does not tell %q: %s", want, page)
 			}
 		}
+		// The merchant withdraws by itself: nothing is on its way to it, though a settlement is closed and not paid.
+		if home := u.Ask(t, http.MethodGet, "/", nil).Text(); !strings.Contains(home, "Next settlement") || strings.Contains(home, "On its way") {
+			t.Errorf("the first page says of settlements: %s", home)
+		}
 		if text := other.Ask(t, http.MethodGet, "/balance", nil).Text(); !strings.Contains(text, "Nothing has moved yet") {
 			t.Errorf("an empty balance is %s", text)
 		}

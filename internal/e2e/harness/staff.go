@@ -77,6 +77,9 @@ func (u Staff) At(path string) string {
 // unfilled are keys of texts that a page shows instead of the texts, and holes that nothing filled.
 var unfilled = regexp.MustCompile(`>[a-z]+_[a-z_]+<|\{[a-z]+\}`)
 
+// windowTitle is the title of a page's window, where a browser shows tags as text.
+var windowTitle = regexp.MustCompile(`<title>[^<]*</title>`)
+
 // scriptWords are the texts that the script fills.
 var scriptWords = regexp.MustCompile(`data-words="[^"]*"`)
 
@@ -130,6 +133,9 @@ func (u Staff) Request(t *testing.T, req *http.Request) Answer {
 	policy := res.Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || res.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s %s: the policy is %q, Cache-Control is %q", req.Method, req.URL.Path, policy, res.Header.Get("Cache-Control"))
+	}
+	if found := windowTitle.Find(body); bytes.Contains(found, []byte("&lt;")) {
+		t.Errorf("%s %s shows tags in the title of its window: %s", req.Method, req.URL.Path, found)
 	}
 	if found := unfilled.FindString(scriptWords.ReplaceAllString(string(body), "")); found != "" {
 		t.Errorf("%s %s shows %s instead of a text", req.Method, req.URL.Path, found)

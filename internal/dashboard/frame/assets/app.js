@@ -80,6 +80,7 @@
     const gap = (chart.times[1] - chart.times[0]) || 86400;
     const unit = chart.unit ? '\u00a0' + chart.unit : '';
     const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
+    const whole = [...Array(16).keys()].flatMap((n) => [1, 2, 5].map((step) => step * 10 ** n)); // no half payments
     const bars = chart.kind === 'bars' && uPlot.paths.bars({ size: [.6, 40], radius: .15 });
     const plot = new uPlot({
       width: area.clientWidth, height: height(area), cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } }, padding: [8, 8, 0, 0],
@@ -88,7 +89,7 @@
       legend: { markers: { width: 0, fill: (u, i) => colour(chart.series[i - 1]?.tone) } },
       axes: [
         { ...axis, size: 30, grid: { show: false }, values: (u, splits) => splits.map(tick), space: 64 },
-        { ...axis, size: 58, values: (u, splits) => splits.map((v) => short.format(v) + (chart.unit === '%' ? '%' : '')) },
+        { ...axis, size: 58, ...(!chart.decimals && { incrs: whole }), values: (u, splits) => splits.map((v) => short.format(v) + (chart.unit === '%' ? '%' : '')) },
       ],
       series: [
         { value: (u, s) => s == null ? '–' : moment(s) },
