@@ -44,7 +44,7 @@ func (n NewWithdrawal) mark(scope tenant.Scope) string {
 // Errors: kyc_required in production, wallet_not_found, missing_field if no wallet is named and
 // there is no default, conflict_state for a wallet that cannot be paid to, service_unavailable if
 // no payout provider is configured, amount_below_minimum, balance_insufficient,
-// idempotency_conflict.
+// idempotency_conflict, forbidden if the merchant is paused.
 func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
@@ -58,6 +58,9 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 		if replayed = found; found {
 			made, err := po.Store.Withdrawals.Get(ctx, scope, object)
 			w = made.Created()
+			return err
+		}
+		if err := merchant.MayBegin(scope.Live); err != nil {
 			return err
 		}
 		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
@@ -145,7 +148,7 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 // Errors: those of Withdraw.
 func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
 	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, po.TimeOf(scope))

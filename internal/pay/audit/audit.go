@@ -82,6 +82,8 @@ const (
 	MerchantCreated Act = "merchant.created"
 	MerchantTermed  Act = "merchant.terms_changed"
 	MerchantMoved   Act = "merchant.email_changed"
+	MerchantPaused  Act = "merchant.paused"
+	MerchantResumed Act = "merchant.resumed"
 	ShopCreated     Act = "shop.created"
 	MerchantSpeaks  Act = "merchant.language_changed"
 	ShopRebranded   Act = "shop.rebranded"
