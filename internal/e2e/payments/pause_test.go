@@ -74,6 +74,7 @@ func TestPausedMerchantBeginsNothing(t *testing.T) {
 		o.Session(t, harness.CheckoutBody)
 
 		op.Post(t, path+"/resume", "").Want(t, http.StatusOK)
+		op.Post(t, "/merchants/mer_nobody/resume", "").Refused(t, "404 not_found invalid_request_error")
 		op.Post(t, path+"/resume", "").Want(t, http.StatusOK) // twice changes nothing
 		live.Create(t, order)
 		live.Shopper(token).Choose(t, harness.Choice(pix)).Want(t, http.StatusCreated)
