@@ -46,6 +46,11 @@ type Actor struct {
 	Request string // req_…; "" if there is none
 }
 
+// Rulings lists the acts by which operators decide what waits for a person.
+func Rulings() []Act {
+	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, NotificationClosed, VerificationMoved, PaymentRuled}
+}
+
 // MerchantFilter selects entries of one merchant. Empty fields select everything.
 type MerchantFilter struct {
 	Kind     ActorKind
