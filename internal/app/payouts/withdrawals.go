@@ -60,10 +60,10 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 			w = made.Created()
 			return err
 		}
-		if err := merchant.MayBegin(scope.Live); err != nil {
-			return err
+		var made pay.Withdrawal
+		if err = merchant.MayBegin(scope.Live); err == nil {
+			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		}
-		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		if _, refused := errors.AsType[*problem.Error](err); refused {
 			// The same request may have been first, and be the reason.
 			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
