@@ -49,10 +49,13 @@ await call("changeAccount", { id: account.id }, { version, priority: 5 });
 await call("rotateCredentials", { id: account.id }, { credentials: { zone: "America/Sao_Paulo" } });
 for (const id of ["checkAccount", "disableAccount", "enableAccount", "removeAccount"]) await call(id, { id: account.id });
 
-// A merchant's terms.
+// A merchant's terms, and its pause.
 const merchant = (await shop("GET", "/me")).id;
 await call("getMerchant", { id: merchant });
 await call("changeMerchant", { id: merchant }, { refundFees: "kept" });
+await call("changeMerchant", { id: merchant }, { tier: "premium" });
+await call("pauseMerchant", { id: merchant }, { reason: "We wait for your papers" });
+await call("resumeMerchant", { id: merchant });
 
 // Why a payment went where it went, and what only the operator can end.
 const { transactionId } = await shop("POST", "/payments", { amount: 25.5, paymentMethodId: "sbx_card" });

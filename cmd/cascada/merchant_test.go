@@ -42,3 +42,35 @@ func TestMerchantsTermsAreShownAndChanged(t *testing.T) {
 		u.does(t, "check", "--database", database)
 	})
 }
+
+// A merchant gets another tier, is paused with a reason, and resumed.
+func TestMerchantIsPausedAtTheCommandLine(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		var k keys
+		if err := json.Unmarshal([]byte(u.does(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--json")), &k); err != nil {
+			t.Fatal(err)
+		}
+		merchant := func(verb string, args ...string) string {
+			return u.does(t, append([]string{"merchant", verb, "--database", database, k.Merchant.ID}, args...)...)
+		}
+		if told := merchant("terms", "--tier", "trusted"); !strings.Contains(told, "tier             trusted\n") || !strings.Contains(told, "platform fee     0.7 %\n") {
+			t.Errorf("after a new tier the terms are\n%s", told)
+		}
+		merchant("pause", "--reason", "We wait for your papers")
+		if told := merchant("terms"); !strings.Contains(told, "We wait for your papers\n") {
+			t.Errorf("a paused merchant is\n%s", told)
+		}
+		if _, log, code := u.run(t, "merchant", "pause", "--database", database, k.Merchant.ID); code == 0 || !strings.Contains(log, "--reason") {
+			t.Errorf("a pause without a reason: exit %d, %s", code, log)
+		}
+		merchant("resume")
+		if told := merchant("terms"); strings.Contains(told, "paused") {
+			t.Errorf("after the pause it is\n%s", told)
+		}
+		if log := u.does(t, "audit", "list", "--database", database); !strings.Contains(log, "merchant.paused "+k.Merchant.ID) || !strings.Contains(log, "merchant.resumed "+k.Merchant.ID) {
+			t.Errorf("the audit log has\n%s", log)
+		}
+		u.does(t, "check", "--database", database)
+	})
+}

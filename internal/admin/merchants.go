@@ -5,7 +5,9 @@ import (
 	"net/http"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -25,7 +27,19 @@ type termsIn struct {
 // TermsBody changes the terms of a merchant.
 type TermsBody struct {
 	_          struct{}          `additionalProperties:"false"`
-	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"Of the payments that are made from now on"`
+	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"The fees, the reserve, the delay and the limits of requests follow from it"`
+	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"Of the payments that are made from now on"`
+}
+
+type pauseIn struct {
+	MerchantPath
+	Body PauseBody
+}
+
+// PauseBody pauses a merchant.
+type PauseBody struct {
+	_      struct{} `additionalProperties:"false"`
+	Reason string   `json:"reason" maxLength:"300" example:"We wait for your new bank account" doc:"The merchant's team reads it"`
 }
 
 func (a *API) merchantRoutes() {
@@ -33,7 +47,11 @@ func (a *API) merchantRoutes() {
 	handle(a, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
 		Summary: "Read what was agreed with a merchant", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
 	handle(a, huma.Operation{OperationID: "changeMerchant", Method: http.MethodPatch, Path: "/merchants/{id}", Tags: tags,
-		Summary: "Change what was agreed with a merchant", Description: "Payments that are made already keep the terms that they were made with."}, nil, a.changeMerchant)
+		Summary: "Change what was agreed with a merchant", Description: "Payments that are made already keep the terms that they were made with. What is not given stays."}, nil, a.changeMerchant)
+	handle(a, huma.Operation{OperationID: "pauseMerchant", Method: http.MethodPost, Path: "/merchants/{id}/pause", Tags: tags,
+		Summary: "Let a merchant begin nothing new in production", Description: "New payments, checkouts, links and withdrawals are refused, on every node within 5 seconds. What is under way goes on, and so does the sandbox. Doing it again changes the reason."}, nil, a.pauseMerchant)
+	handle(a, huma.Operation{OperationID: "resumeMerchant", Method: http.MethodPost, Path: "/merchants/{id}/resume", Tags: tags,
+		Summary: "End the pause of a merchant", Description: "Doing it twice changes nothing."}, nil, a.resumeMerchant)
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {
@@ -42,6 +60,19 @@ func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*m
 }
 
 func (a *API) changeMerchant(ctx context.Context, by audit.Actor, in *termsIn) (*merchantOut, error) {
-	m, err := a.App.Onboarding.SetRefundFees(ctx, by, in.ID, in.Body.RefundFees)
+	if in.Body.Tier == "" && in.Body.RefundFees == "" {
+		return nil, problem.New(problem.InvalidRequest, "name what changes: tier or refundFees")
+	}
+	m, err := a.App.Onboarding.Agree(ctx, by, in.ID, onboarding.Agreement{Tier: in.Body.Tier, RefundFees: in.Body.RefundFees})
+	return &merchantOut{shape.NewMerchant(m)}, err
+}
+
+func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*merchantOut, error) {
+	m, err := a.App.Onboarding.Pause(ctx, by, in.ID, in.Body.Reason)
+	return &merchantOut{shape.NewMerchant(m)}, err
+}
+
+func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
+	m, err := a.App.Onboarding.Resume(ctx, by, in.ID)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

@@ -81,6 +81,8 @@ type Config struct {
 	FX           acquiring.FX
 	// Retention is how long personal data is kept.
 	Retention privacy.Retention
+	// Version is that of the program, for people.
+	Version string
 	// LeaseClock replaces the database's clock for the leases of nodes, in tests that move it.
 	LeaseClock func() time.Time
 	// WideFrom is the number of endpoints from which an event's deliveries are made in steps; 0
@@ -222,7 +224,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Store.Around = c.Commits
 	if a.Store.Store, err = store.Open(ctx, address, store.Options{
 		Log: c.Log, Delivered: a.Webhooks.Written, Widened: func() { a.Alarms[base.FanOutsLoop].Set(base.AtOnce) }, Written: func(c *pay.Change) { a.counts.passed(c); a.SetAlarms(c) }, WideFrom: c.WideFrom,
-		Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
+		Version: c.Version, Clock: c.LeaseClock, Name: func(prefix string) string { return c.NewID(prefix, c.Now()) },
 		Shared: c.Shared, Through: c.Through, Schema: c.Schema, Migrations: c.Migrations,
 		Meter: c.Meter.Commits, Tracer: c.Tracer,
 	}); err != nil {
@@ -328,6 +330,22 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // OldestOpen returns, for each kind, since when the oldest open object is open.
 func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	return a.Store.OldestOpen(ctx)
+}
+
+// Machine is what serves the database: processes, leases of nodes, the schema. For the operator.
+func (a *App) Machine(ctx context.Context) (store.Machine, error) { return a.Store.Machine(ctx) }
+
+// WaitsOf returns since when the oldest due row of each loop waits; loops without waiting work are missing.
+func (a *App) WaitsOf(ctx context.Context) (map[string]time.Time, error) {
+	due, err := a.OldestDue(ctx)
+	now, waits := a.Now(), map[string]time.Time{}
+	for kind, at := range due {
+		loop := base.LoopOf(kind)
+		if !at.IsZero() && !at.After(now) && (waits[loop].IsZero() || at.Before(waits[loop])) {
+			waits[loop] = at
+		}
+	}
+	return waits, err
 }
 
 // Quarantine lists rows of due work that cannot be read and were set aside.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,6 +137,25 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 // AuditLog lists the newest acts that a filter lets pass, newest first. It is for the operator.
 func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	return a.Store.Audit.Latest(ctx, f, limit)
+}
+
+// Rulings lists what people decided, newest first, before the entry with an id; "" is the beginning. What the sandbox or a
+// loop did by itself is no decision: with it, a page may have fewer than limit entries though more follow, so next is
+// where the next page begins, "" at the end.
+func (a *App) Rulings(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error) {
+	for _, act := range audit.Rulings() {
+		some, err := a.Store.Audit.Latest(ctx, audit.Filter{Act: act, Before: before}, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, func(x, y audit.Entry) int { return strings.Compare(y.ID, x.ID) })
+	if len(list) >= limit {
+		list = list[:limit]
+		next = list[limit-1].ID
+	}
+	return slices.DeleteFunc(list, func(e audit.Entry) bool { return e.By.Kind != audit.ByUser && e.By.Kind != audit.ByOperator }), next, nil
 }
 
 // MerchantAudit lists what happened at a merchant in the environment of a scope, newest first: in the sandbox also what

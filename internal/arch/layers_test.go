@@ -118,8 +118,8 @@ var layers = map[string]layer{
 	"internal/dashboard/account":     {"pay pay/... app app/... dashboard/frame", "a page asks who somebody is; the use case decides"},
 	"internal/dashboard/analytics":   {"app/payments dashboard/frame money pay/analytics pay/problem pay/tenant", "a page shows what was counted"},
 	"internal/dashboard/shop":        {"money pay pay/... app app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},
-	"internal/dashboard":             {"app dashboard/...", "the rooms know nothing of each other"},
-	"internal/dashboard/sales":       {"app app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document ledger money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
+	"internal/dashboard":             {"app dashboard/... work", "the rooms know nothing of each other"},
+	"internal/dashboard/sales":       {"app app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document geo money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
 	"internal/dashboard/developers":  {"app app/... dashboard/frame pay pay/... store view wire", "the pages of whoever builds on the API: they show what use cases return"},
 	"internal/pay/analytics":         {"pay pay/tenant", "what is counted of a payment follows from the payment, wherever the totals are kept"},
 	"internal/pay/evidence":          {"pay pay/...", "what a file is follows from its bytes, whoever sends it"},
@@ -161,4 +161,5 @@ var layers = map[string]layer{
 	"internal/dashboard/console/rulings":  {"money pay pay/... admin/shape app app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
 	"internal/dashboard/console/payouts":  {"money pay pay/... app app/... dashboard/frame dashboard/console/desk", "what leaves is limited and approved by the use cases of the command line"},
 	"internal/dashboard/console/books":    {"money pay pay/... reconcile app app/... store web dashboard/frame dashboard/console/desk", "rates and reports are read by the use cases that read files at the command line"},
+	"internal/dashboard/console/machine":  {"store work app app/... dashboard/frame dashboard/console/desk", "what runs the service is read: the loops of this node, and what the database knows of the nodes"},
 }

@@ -25,7 +25,7 @@ func (p *Pages) change(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case err == nil && token != "":
 		p.see(w, r, "/checkout/"+token)
-	case err == nil || conflicts(err):
+	case err == nil || conflicts(err) || paused(err):
 		p.see(w, r, "/pay/"+id)
 	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
 		p.see(w, r, "/pay/"+id, "note", noteNotEnded)

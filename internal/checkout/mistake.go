@@ -21,6 +21,7 @@ const (
 	wrongDocument = "document_wrong"
 	notPayable    = "not_now"
 	notTaken      = "problem_bad_text"
+	noneNow       = "no_methods"
 )
 
 // mistakeLife is how long the page of a mistake shows it.

@@ -256,7 +256,7 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 		p.leave(w, r, held)
 		return nil
 	}
-	if conflicts(err) { // its status has changed: its page leads on
+	if conflicts(err) || paused(err) { // its status has changed, or nothing can be tried again: its page leads on
 		p.see(w, r, "/pay/"+r.PathValue("id"))
 		return nil
 	}
@@ -329,7 +329,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Declined = v.T(declineKey(*s.Failure, s.Rail))
 	}
 	v.Back, v.BackHost = back(s.Payment)
-	if s.Retriable() && s.Earlier == "" {
+	if s.Retriable() && s.Earlier == "" && !s.Closed {
 		v.AgainURL = p.along(r, "/pay/"+s.ID+"/again")
 	}
 	return v

@@ -138,7 +138,7 @@ func (v *selectorView) mistaken(m mistake) {
 		v.Problem, v.AtField = v.T(wrongDocument, "document", of.Document), true
 	case m.Kind == notPayable && found && of.Why != "":
 		v.Problem = of.Why
-	case m.Kind == notPayable || m.Kind == notTaken:
+	case m.Kind == notPayable || m.Kind == notTaken || m.Kind == noneNow:
 		v.Problem = v.T(m.Kind)
 	default:
 		v.Problem = v.T(noChoice)
@@ -249,8 +249,18 @@ func (p *Pages) pick(r *http.Request, token, chosen string, typed pay.Buyer) (pa
 		return "", notPayable, nil
 	case problem.MissingField, problem.InvalidRequest:
 		return "", notTaken, nil
+	case problem.Forbidden:
+		if paused(err) {
+			return "", noneNow, nil
+		}
 	}
 	return "", "", err
+}
+
+// paused reports whether a payment is refused because its merchant is paused.
+func paused(err error) bool {
+	refused, ok := errors.AsType[*problem.Error](err)
+	return ok && refused.Details.Reason == tenant.ReasonPaused
 }
 
 // heldBy is the payment that holds money of the order, if that is why another payment is

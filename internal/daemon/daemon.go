@@ -99,6 +99,14 @@ type Config struct {
 	tracer *trace.Tracer // only for a service; nil: no traces
 }
 
+// clock is the clock of the service.
+func (c Config) clock() func() time.Time {
+	if c.Now == nil {
+		return time.Now
+	}
+	return c.Now
+}
+
 // drainTimeout is how long open requests may take after SIGTERM.
 const drainTimeout = 25 * time.Second
 
@@ -163,7 +171,7 @@ func Open(ctx context.Context, c Config) (*app.App, error) {
 		Providers: providers, Sandbox: sandbox.Accounts(), Adapters: c.Adapters, Client: provider.NewClient(), Routing: order,
 		SandboxPayout: simulated.Provider{}, WalletCoolDown: c.WalletCoolDown, Retention: c.Retention,
 		InboxURL: c.PublicURL + "/inbox", AllowPrivate: c.AllowPrivateWebhooks, MaxWebhooks: c.WebhooksPerShop, ProveWebhooks: c.ProveWebhooks,
-		LeaseClock: leases, FX: rates, Mailer: mailer, Identity: company, IdentityName: c.OIDC.Name,
+		Version: c.Version, LeaseClock: leases, FX: rates, Mailer: mailer, Identity: company, IdentityName: c.OIDC.Name,
 		Sender: webhook.NewSender(webhook.Config{AllowPrivate: c.AllowPrivateWebhooks, Now: c.Now}),
 	})
 }
@@ -285,7 +293,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.tracer.Close())
 	}
-	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, tracer: c.tracer, drainDelay: c.DrainDelay, pulse: work.NewPulse()}
+	s := &Service{URL: c.PublicURL, log: c.Log, failed: make(chan error, 4), redis: redis, tracer: c.tracer, drainDelay: c.DrainDelay, pulse: work.NewPulse(c.clock())}
 	s.front.starting = starting(c.Log)
 	bounded := web.Bound(l.api.(*net.TCPListener), c.connections(), c.Proxies)
 	metrics.connected(bounded)
@@ -308,9 +316,7 @@ func start(ctx context.Context, c Config, l listeners) (*Service, error) {
 // wire connects all parts of the service and starts them.
 func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Limits) error {
 	a := s.App
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+	c.Now = c.clock()
 	s.verification = verify.New(a, c.Log)
 	metrics.watch(s.redis)
 	gate := gate.New(limits, c.Proxies, a, c.Log, c.Now)
@@ -333,7 +339,7 @@ func (s *Service) wire(c Config, l listeners, metrics *metrics, limits *gate.Lim
 	if err != nil {
 		return err
 	}
-	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version, Preview: pages.Preview})
+	staff, err := dashboard.New(dashboard.Config{App: a, Gate: gate, Log: c.Log, Now: c.Now, URL: c.PublicURL, Version: c.Version, Preview: pages.Preview, Loops: s.pulse.Done})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console"
 	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/books"
+	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
 	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rulings"
@@ -25,6 +26,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/money"
 	"github.com/cascadapay/cascada/internal/dashboard/sales"
 	"github.com/cascadapay/cascada/internal/dashboard/shop"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Config is what the dashboard needs.
@@ -35,7 +37,8 @@ type Config struct {
 	Now     func() time.Time
 	URL     string // the public URL of the service
 	Version string
-	Preview shop.Preview // shows the checkout with a brand that is not saved
+	Preview shop.Preview       // shows the checkout with a brand that is not saved
+	Loops   func() []work.Done // what the loops of this node did
 }
 
 // New returns the dashboard with all its rooms. Serve it at /dashboard and below.
@@ -52,7 +55,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register, payouts.Register} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

@@ -326,6 +326,7 @@ const (
 	WaitsMinimum Unpayable = "below_minimum"
 	WaitsDay     Unpayable = "payout_day"
 	WaitsWallet  Unpayable = "no_wallet"
+	WaitsPause   Unpayable = tenant.ReasonPaused
 )
 
 // payoutLook is the pause before a settlement whose payout is under way is looked at again.

@@ -24,6 +24,12 @@ func (w *world) staff(chance *rand.Rand) (err error) {
 	if w.office, err = w.open("office", 0); err != nil {
 		return err
 	}
+	pausing := rand.New(rand.NewPCG(w.seed, hash64("pauses")))
+	w.aside.Go(func() {
+		for time.Sleep(time.Duration(pausing.Int64N(int64(w.span)))); !w.healing(); time.Sleep(time.Duration(pausing.Int64N(int64(w.span)))) {
+			w.pause(pausing)
+		}
+	})
 	w.aside.Go(func() {
 		for {
 			time.Sleep(time.Duration(chance.Int64N(int64(w.span+w.longer) / 4)))
@@ -50,6 +56,24 @@ func (w *world) topUp(chance *rand.Rand) {
 	w.turns.turn("the operator tops up " + account)
 	err := w.office.app.Floats.Enter(lane(context.Background(), "office "+account), operator, account, amount, reference, "", false)
 	w.said("float", "", err)
+}
+
+// pause pauses a merchant for some minutes while its clients ask for payments and withdrawals.
+func (w *world) pause(chance *rand.Rand) {
+	shop := w.shops[chance.IntN(len(w.shops))].by.Merchant
+	ctx := lane(context.Background(), "office pauses")
+	w.turns.turn("the operator pauses " + shop)
+	_, err := w.office.app.Onboarding.Pause(ctx, operator, shop, "we wait for papers")
+	w.said("pause", shop, err)
+	time.Sleep(time.Duration(chance.Int64N(int64(3 * time.Minute))))
+	for range tries {
+		w.turns.turn("the operator resumes " + shop)
+		if _, err = w.office.app.Onboarding.Resume(ctx, operator, shop); err == nil {
+			return
+		}
+		time.Sleep(time.Minute)
+	}
+	w.find(operatorWorks, shop, "the pause does not end: %v", err)
 }
 
 var operator = audit.Actor{Kind: audit.ByOperator, ID: "ana"}

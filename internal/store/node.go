@@ -245,6 +245,10 @@ func (s *core) Serve(ctx context.Context) error {
 	if _, err := s.Hold(ctx); err != nil {
 		return err
 	}
+	s.process.Began = time.Now().UTC()
+	if s.now != nil {
+		s.process.Began = s.now()
+	}
 	if !s.b.DB.Alone() {
 		s.group.Go(s.node.keep)
 	}
@@ -258,10 +262,11 @@ func (s *core) Serve(ctx context.Context) error {
 	return nil
 }
 
-// live writes something now and then if nothing else does: a newer program runs no contract migration while
-// this one is heard of.
+// live tells people that this process lives, and writes something now and then if nothing else does: a newer program
+// runs no contract migration while this one is heard of.
 func (s *core) live() {
 	for {
+		s.beat()
 		if at := s.wrote.Load(); at == nil || time.Since(*at) >= schema.AliveEvery {
 			_ = s.Commit(s.life, pay.Change{}) // the outage is reported elsewhere
 		}

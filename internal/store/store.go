@@ -76,6 +76,8 @@ type Options struct {
 	// Clock replaces the database's clock for the leases of nodes; for tests that move it. Nil: the
 	// database's.
 	Clock func() time.Time
+	// Version is that of the program, for people.
+	Version string
 	// SealKey proves that the service wrote a row. A nil key works too, but is no secret.
 	SealKey []byte
 	// Cipher encrypts texts that may name persons; nil leaves them plain.
@@ -123,6 +125,8 @@ type core struct {
 	name func(prefix string) string
 	now  func() time.Time // replaces the database's clock unless nil
 	node node
+
+	process process
 
 	// gate keeps Commit from queueing a change after Close's last batch.
 	gate   sync.RWMutex
@@ -175,6 +179,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 		s.name = id.Secret
 	}
 	s.node.s, s.node.joined = s, make(chan struct{}, 1)
+	s.process = newProcess(s, o.Version)
 	if _, err := s.b.ReadRolledUp(ctx); err != nil {
 		end()
 		db.Close()
@@ -224,7 +229,7 @@ func (s *core) Close() {
 func (s *core) leave() error {
 	ctx, cancel := context.WithTimeout(s.life, claimTimeout)
 	defer cancel()
-	err := s.node.leave(ctx)
+	err := errors.Join(s.node.leave(ctx), s.hush(ctx))
 	for _, c := range append(s.committers, s.prober) {
 		err = errors.Join(err, c.drop(ctx))
 	}

@@ -30,7 +30,7 @@ type Settlement struct {
 	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
 	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out automatically, where that was agreed"`
-	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, or what refused the withdrawal"`
+	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, merchant_paused, or what refused the withdrawal"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
 	PaidAt           *Time                `json:"paidAt" nullable:"true"`

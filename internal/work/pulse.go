@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Pulse reports which loops are stuck. It counts its own looks instead of time, because a
-// process that was paused for an hour finds its loops where it left them.
+// Pulse reports which loops are stuck, and what each did. To find the stuck ones it counts its own looks instead of time,
+// because a process that was paused for an hour finds its loops where it left them.
 type Pulse struct {
+	now   func() time.Time
 	mu    sync.Mutex // guards what follows
 	beats []*beat
 	stuck []string // the result of the last look
@@ -21,20 +22,40 @@ type beat struct {
 	patience int
 	inside   bool // in Do or Next
 	looks    int  // how many looks found it in the same activity
+	done     Done
 }
 
-// NewPulse returns one without loops.
-func NewPulse() *Pulse { return &Pulse{} }
+// Done is what a loop did since the process began.
+type Done struct {
+	Loop    string
+	Every   time.Duration // its longest pause
+	Runs    int64         // that ended
+	Failed  int64         // of these
+	Began   time.Time     // of the run that goes on; zero while it rests
+	Last    time.Time     // when a run ended last; zero before the first
+	Took    time.Duration // of that run
+	Good    time.Time     // when a run ended last without an error
+	Bad     time.Time     // when a run failed last
+	Problem string        // of that run
+}
+
+// Failing reports whether the last run failed.
+func (d Done) Failing() bool { return !d.Bad.IsZero() && d.Bad.After(d.Good) }
+
+// NewPulse returns one without loops. now is the time that Done tells.
+func NewPulse(now func() time.Time) *Pulse { return &Pulse{now: now} }
 
 // Of returns the loop with calls to the pulse.
 func (p *Pulse) Of(l Loop) Loop {
-	b := &beat{name: l.Name, patience: max(l.Patience, 1)}
+	b := &beat{name: l.Name, patience: max(l.Patience, 1), done: Done{Loop: l.Name, Every: l.Every}}
 	p.mu.Lock()
 	p.beats = append(p.beats, b)
 	p.mu.Unlock()
 	do, next := l.Do, l.Next
-	l.Do = func(ctx context.Context) (int, error) {
+	l.Do = func(ctx context.Context) (n int, err error) {
 		defer p.enter(b)()
+		ended := p.run(b)
+		defer func() { ended(ctx, err) }()
 		return do(ctx)
 	}
 	if next != nil {
@@ -56,6 +77,40 @@ func (p *Pulse) enter(b *beat) (leave func()) {
 		defer p.mu.Unlock()
 		b.inside = false
 	}
+}
+
+// run records that a run begins; ended records its end. A run that the end of its loop cut short counts as none.
+func (p *Pulse) run(b *beat) (ended func(context.Context, error)) {
+	began := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.done.Began = began
+	return func(ctx context.Context, err error) {
+		now := p.now()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		d := &b.done
+		d.Began = time.Time{}
+		if ctx.Err() != nil {
+			return
+		}
+		d.Runs, d.Last, d.Took = d.Runs+1, now, now.Sub(began)
+		if err == nil {
+			d.Good = now
+			return
+		}
+		d.Failed, d.Bad, d.Problem = d.Failed+1, now, err.Error()
+	}
+}
+
+// Done returns what each loop did, in the order in which they were added.
+func (p *Pulse) Done() (list []Done) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range p.beats {
+		list = append(list, b.done)
+	}
+	return list
 }
 
 // Feel looks at all loops, and returns those that it found most times in a row in the same

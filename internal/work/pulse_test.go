@@ -12,7 +12,7 @@ import (
 // A loop that does not return from one look is found, one that takes its time is not yet, and one that
 // rests is never.
 func TestPulseFindsLoopsThatDoNotGoOn(t *testing.T) {
-	p := work.NewPulse()
+	p := work.NewPulse(time.Now)
 	free := make(chan struct{})
 	hang := func(context.Context) (int, error) { <-free; return 0, nil }
 	for _, l := range []work.Loop{{Name: "hangs", Do: hang}, {Name: "has patience", Do: hang, Patience: 3}} {

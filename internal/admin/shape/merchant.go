@@ -20,14 +20,21 @@ type Merchant struct {
 	WithdrawalFeeUSD  view.Money `json:"withdrawalFeeUsd"`
 	ChargebackFeeUSD  view.Money `json:"chargebackFeeUsd"`
 	CreatedAt         view.Time  `json:"createdAt"`
+
+	Paused   *string    `json:"paused" nullable:"true" doc:"Why the merchant begins no payment, checkout or withdrawal in production; its team reads it. null: it is not paused"`
+	PausedAt *view.Time `json:"pausedAt" nullable:"true"`
 }
 
 // NewMerchant shows a merchant to operators.
 func NewMerchant(m tenant.Merchant) Merchant {
 	t := m.Terms()
-	return Merchant{
+	told := Merchant{
 		ID: m.ID, Name: m.Name, Tier: m.Tier, RefundFees: t.RefundFees,
 		PlatformFeePct: view.Percent(t.PlatformBps), RollingReservePct: view.Percent(t.ReserveBps), SettlementDelay: fmt.Sprintf("%dh", int(t.Delay.Hours())),
 		WithdrawalFeeUSD: view.USD(t.WithdrawalFee), ChargebackFeeUSD: view.USD(t.ChargebackFee), CreatedAt: view.Time{Time: m.CreatedAt},
 	}
+	if m.Paused != "" {
+		told.Paused, told.PausedAt = &m.Paused, &view.Time{Time: m.PausedAt}
+	}
+	return told
 }

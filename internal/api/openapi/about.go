@@ -228,7 +228,7 @@ var abouts = map[string]about{
 			"While money for the order is held, because a payment came late or with another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
 		codes: []problem.Code{
 			problem.CheckoutSessionAlreadyCompleted, problem.ConflictState, problem.UnsupportedMethod, problem.UnsupportedCountry, problem.AmountOutOfLimits,
-			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted,
+			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted, problem.Forbidden,
 		},
 		body: body(`{"paymentMethodId":"sbx_pix","customer":{"email":"ana@example.com","fullName":"Ana Souza","documentId":"52998224725"}}`),
 	},

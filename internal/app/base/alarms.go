@@ -57,8 +57,8 @@ func newAlarms() alarms {
 	return all
 }
 
-// loopOf is the name of the loop for a kind of due work.
-func loopOf(kind string) string {
+// LoopOf is the name of the loop for a kind of due work.
+func LoopOf(kind string) string {
 	switch kind {
 	case "pending payments", "processing payments", "ended payments":
 		return PaymentsLoop
@@ -159,7 +159,7 @@ func (b *Base) due(ctx context.Context) (map[string]time.Time, error) {
 		case FactsLoop:
 			at = at.Add(factsEvery)
 		}
-		if loop := loopOf(kind); next[loop].IsZero() || at.Before(next[loop]) {
+		if loop := LoopOf(kind); next[loop].IsZero() || at.Before(next[loop]) {
 			next[loop] = at
 		}
 	}

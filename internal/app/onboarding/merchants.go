@@ -104,31 +104,6 @@ func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
 	return tenant.Scope{Merchant: made.Object, Shop: shops[0].ID}, nil
 }
 
-// SetRefundFees changes what happens to the fees when a merchant's payments are refunded. Existing
-// payments keep their term. Running servers use the new one within seconds.
-//
-// Errors: store.ErrNotFound, invalid_request.
-func (ob *Onboarding) SetRefundFees(ctx context.Context, by audit.Actor, id string, term tenant.RefundFees) (m tenant.Merchant, err error) {
-	err = base.Again(func() error {
-		if m, err = ob.AnyMerchant(ctx, id); err != nil || m.RefundFees == term {
-			return err
-		}
-		before := m.RefundFees
-		if m, err = m.KeepFees(term); err != nil {
-			return err
-		}
-		return ob.Store.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{m},
-			Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id,
-				map[string]string{"refundFees": string(term), "before": string(before)}),
-		})
-	})
-	if err != nil {
-		return m, err
-	}
-	return m, ob.forget(ctx, id)
-}
-
 // Check validates a new merchant.
 func (n NewMerchant) Check() error {
 	if n.RefundFees != "" && !slices.Contains(tenant.AllRefundFees(), n.RefundFees) {
@@ -158,52 +133,27 @@ func (ob *Onboarding) SetEmail(ctx context.Context, by audit.Actor, id, address 
 	if err := checkEmail(address); err != nil {
 		return err
 	}
-	err := base.Again(func() error {
-		m, err := ob.AnyMerchant(ctx, id)
-		if err != nil || m.Email == address {
-			return err
+	_, err := ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+		if m.Email == address {
+			return m, nil, nil
 		}
-		return ob.Store.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{m.Move(address)}, Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil),
-		})
+		return m.Move(address), ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantMoved, id, nil), nil
 	})
-	if err != nil {
-		return err
-	}
-	return ob.forget(ctx, id)
+	return err
 }
 
 // SetLanguage changes the language of a merchant's receipts and reports.
 //
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string, language tenant.Language) error {
-	err := base.Again(func() error {
-		m, err := ob.AnyMerchant(ctx, id)
+	_, err := ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+		next, err := m.Speak(language)
 		if err != nil || m.Language == language {
-			return err
+			return m, nil, err
 		}
-		before := m.Language
-		if m, err = m.Speak(language); err != nil {
-			return err
-		}
-		return ob.Store.Commit(ctx, pay.Change{
-			Merchants: []tenant.Merchant{m},
-			Audit: ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantSpeaks, id,
-				map[string]string{"language": string(language), "before": string(before)}),
-		})
+		return next, ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantSpeaks, id,
+			map[string]string{"language": string(language), "before": string(m.Language)}), nil
 	})
-	if err != nil {
-		return err
-	}
-	return ob.forget(ctx, id)
-}
-
-// forget makes a merchant's next requests read it again. Other servers do so within seconds.
-func (ob *Onboarding) forget(ctx context.Context, merchant string) error {
-	shops, err := ob.Store.Merchants.Shops(ctx, merchant)
-	for _, s := range shops {
-		ob.Tenants.Forget(merchant + "/" + s.ID)
-	}
 	return err
 }
 

@@ -121,7 +121,7 @@ func (in *Payments) Create(ctx context.Context, by base.Principal, n NewPayment)
 // yet.
 func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.Scope, n NewPayment, mark string, now time.Time) (pay.Payment, error) {
 	merchant, _, err := in.Tenant(ctx, by)
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Payment{}, err
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)

@@ -40,10 +40,13 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 }
 
 // Changeable reports whether a payment's shopper may call it off to choose another way to pay: it
-// was chosen in a session, waits for the shopper, and its order has not been paid.
+// was chosen in a session, waits for the shopper, its order has not been paid, and the merchant may begin another one.
 func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error) {
 	if p.CheckChange() != nil {
 		return false, nil
+	}
+	if merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope}); err != nil || merchant.MayBegin(p.Live) != nil {
+		return false, err
 	}
 	if _, held, err := ss.holder(ctx, p.After); err != nil || held {
 		return false, err

@@ -56,7 +56,7 @@ type NewSession struct {
 //
 // Errors: unsupported_currency if no rate is known, service_unavailable if no rate can be relied
 // on, amount_invalid, amount_above_maximum; cascade_exhausted and amount_out_of_limits if no
-// shopper could pay it.
+// shopper could pay it; forbidden if the merchant is paused.
 func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession) (s pay.Session, token string, replayed bool, err error) {
 	scope, err := ss.Narrow(ctx, by, n.MerchantID, n.ShopID)
 	if err != nil {
@@ -66,7 +66,7 @@ func (ss *Sessions) Create(ctx context.Context, by base.Principal, n NewSession)
 		return s, ss.SessionToken(s.ID), found, err
 	}
 	merchant, _, err := ss.Tenant(ctx, by)
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return s, "", false, err
 	}
 	strict := merchant.StrictFor(scope.Live, n.Strict)
@@ -179,7 +179,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 		return "", err
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(p.Live)); err != nil {
 		return "", err
 	}
 	next.Strict = merchant.StrictFor(p.Live, nil)
@@ -418,7 +418,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		return pay.Order{}, limit.Untaken(q.Local)
 	}
 	merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: s.Scope})
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(s.Live)); err != nil {
 		return pay.Order{}, err
 	}
 	buyer, purchase, selected := s.Buyer(c.Typed), s.Purchase, true

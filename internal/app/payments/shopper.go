@@ -24,6 +24,8 @@ type Shown struct {
 	// Earlier is the payment of the same order that holds money, so that this one must not be paid;
 	// "" if there is none.
 	Earlier string
+	// Closed: the merchant begins no payment now, so nothing can be tried again.
+	Closed bool
 }
 
 // Shown reads the payment of a link. The link is all that a shopper has, so no credentials are
@@ -42,11 +44,11 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	_, shop, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
+	merchant, shop, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
 	if err != nil {
 		return Shown{}, err
 	}
-	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p)}
+	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p), Closed: merchant.MayBegin(p.Live) != nil}
 	if earlier, held, err := ss.holder(ctx, p.After); err != nil {
 		return Shown{}, err
 	} else if held {

@@ -51,6 +51,8 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		return po.Commit(ctx, s.ByHand(now), view.Cause{})
 	case owed <= fee || owed < control.Minimum:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
+	case merchant.MayBegin(s.Live) != nil:
+		return po.Commit(ctx, s.Unpaid(pay.WaitsPause, now), view.Cause{})
 	case !control.PayoutDay(now):
 		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}

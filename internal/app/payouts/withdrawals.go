@@ -44,7 +44,7 @@ func (n NewWithdrawal) mark(scope tenant.Scope) string {
 // Errors: kyc_required in production, wallet_not_found, missing_field if no wallet is named and
 // there is no default, conflict_state for a wallet that cannot be paid to, service_unavailable if
 // no payout provider is configured, amount_below_minimum, balance_insufficient,
-// idempotency_conflict.
+// idempotency_conflict, forbidden if the merchant is paused.
 func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (w pay.Withdrawal, replayed bool, err error) {
 	merchant, _, err := po.Tenant(ctx, by)
 	if err != nil {
@@ -60,7 +60,10 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 			w = made.Created()
 			return err
 		}
-		made, err := po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
+		var made pay.Withdrawal
+		if err = merchant.MayBegin(scope.Live); err == nil {
+			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
+		}
 		if _, refused := errors.AsType[*problem.Error](err); refused {
 			// The same request may have been first, and be the reason.
 			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
@@ -145,7 +148,7 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 // Errors: those of Withdraw.
 func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWithdrawal) (pay.Withdrawal, error) {
 	merchant, _, err := po.Tenant(ctx, by)
-	if err != nil {
+	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
 	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, po.TimeOf(scope))

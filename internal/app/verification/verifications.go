@@ -150,7 +150,7 @@ func (po *Verifications) move(ctx context.Context, by audit.Actor, v tenant.Veri
 	}
 	return po.Store.Commit(ctx, pay.Change{
 		Verifications: []tenant.Verification{next},
-		Audit:         po.Audited(by, v.Scope, audit.VerificationMoved, v.ID, map[string]string{"from": string(v.Status), "to": string(to)}),
+		Audit:         po.Noted(by, v.Scope, audit.VerificationMoved, v.ID, message, map[string]string{"from": string(v.Status), "to": string(to)}),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"text/tabwriter"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
@@ -19,6 +20,8 @@ type Merchant struct {
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
 	Set    merchantSetCmd    `cmd:"" help:"Change a merchant's e-mail address."`
 	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
+	Pause  merchantPauseCmd  `cmd:"" help:"Let a merchant begin no payment, checkout or withdrawal in production. What is under way goes on."`
+	Resume merchantResumeCmd `cmd:"" help:"End the pause of a merchant."`
 }
 
 type merchantCreateCmd struct {
@@ -135,6 +138,7 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 type merchantTermsCmd struct {
 	cli.DatabaseFlags
 	Merchant   string             `arg:"" help:"Merchant's id, mer_…"`
+	Tier       *tenant.Tier       `enum:"starter,standard,premium,trusted" placeholder:"TIER" help:"starter, standard, premium or trusted: fees, reserve, delay and limits of requests follow from it. Running servers apply it within five seconds."`
 	RefundFees *tenant.RefundFees `enum:"kept,returned" placeholder:"kept|returned" help:"Whether the fees of a refunded payment are kept or returned. Running servers apply it within five seconds."`
 	JSON       bool               `name:"json" help:"Print JSON."`
 }
@@ -146,8 +150,15 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	m, err := a.AnyMerchant(ctx, c.Merchant)
-	if err == nil && c.RefundFees != nil {
-		m, err = a.Onboarding.SetRefundFees(ctx, a.Self(), c.Merchant, *c.RefundFees)
+	var to onboarding.Agreement
+	if c.Tier != nil {
+		to.Tier = *c.Tier
+	}
+	if c.RefundFees != nil {
+		to.RefundFees = *c.RefundFees
+	}
+	if err == nil && to != (onboarding.Agreement{}) {
+		m, err = a.Onboarding.Agree(ctx, a.Self(), c.Merchant, to)
 	}
 	if err != nil {
 		return err
@@ -156,14 +167,49 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m))
 	}
 	told := shape.NewMerchant(m)
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
 		{"rolling reserve", percent(told.RollingReservePct)}, {"settled after", told.SettlementDelay},
 		{"withdrawal fee", told.WithdrawalFeeUSD.String()}, {"dispute fee", told.ChargebackFeeUSD.String()}, {"refund fees", string(m.RefundFees)},
-	} {
+	}
+	if m.Paused != "" {
+		lines = append(lines, [2]string{"paused", m.PausedAt.UTC().Format(time.DateTime) + "  " + m.Paused})
+	}
+	for _, line := range lines {
 		fmt.Fprintf(cli.Stdout, "%-16s %s\n", line[0], line[1])
 	}
 	return nil
+}
+
+type merchantPauseCmd struct {
+	cli.DatabaseFlags
+	Merchant string `arg:"" help:"Merchant's id, mer_…"`
+	Reason   string `required:"" help:"Why; the merchant's team reads it. Running servers obey within five seconds."`
+}
+
+func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, err = a.Onboarding.Pause(ctx, a.Self(), c.Merchant, c.Reason)
+	return err
+}
+
+type merchantResumeCmd struct {
+	cli.DatabaseFlags
+	Merchant string `arg:"" help:"Merchant's id, mer_…"`
+}
+
+func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, err = a.Onboarding.Resume(ctx, a.Self(), c.Merchant)
+	return err
 }
 
 // merchantLine is the shape of merchant list --json.

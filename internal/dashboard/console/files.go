@@ -10,7 +10,7 @@ import (
 
 // merchantsFile is the list of merchants as a file.
 func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	file, err := c.NewCSV(w, r, v, "merchants", "id", c.Room.Text(v, "merchant"), c.Room.Text(v, "email"), c.Room.Text(v, "tier"), c.Room.Text(v, "since"))
+	file, err := c.NewCSV(w, r, v, "merchants", "id", c.Room.Text(v, "merchant"), c.Room.Text(v, "email"), c.Room.Text(v, "tier"), c.Room.Text(v, "since"), c.Room.Text(v, "paused"))
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 			return err
 		}
 		for _, m := range list {
-			if err := file.Row(m.ID, m.Name, m.Email, c.Room.Text(v, "tier_"+string(m.Tier)), m.CreatedAt); err != nil {
+			if err := file.Row(m.ID, m.Name, m.Email, c.Room.Text(v, "tier_"+string(m.Tier)), m.CreatedAt, m.Paused); err != nil {
 				return err
 			}
 		}

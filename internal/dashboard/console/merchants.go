@@ -2,11 +2,13 @@ package console
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
@@ -58,9 +60,12 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 type merchantView struct {
 	desk.Form
 	shape.Merchant
+	Version  int64
 	Email    string
 	Industry string
 	Language tenant.Language
+	Tiers    []frame.Option
+	Seconds  int // until every node obeys
 	Shops    []tenant.Shop
 	Team     []store.Member
 	Invited  []people.Link
@@ -82,11 +87,12 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	if err != nil {
 		return err
 	}
-	view.Merchant, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Email, m.Industry, m.Language
+	view.Merchant, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Version, m.Email, m.Industry, m.Language
+	view.Tiers, view.Seconds = c.tiers(v), int(base.CacheTTL.Seconds())
 	view.Visiting = v.SignIn.Visits == m.ID
-	if view.Values == nil {
-		view.Values = map[string]string{"address": m.Email}
-	}
+	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused}
+	maps.Copy(now, view.Values)
+	view.Values = now
 	if view.Shops, err = c.App.Onboarding.Shops(ctx, id); err != nil {
 		return err
 	}
@@ -104,14 +110,6 @@ func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 		return fault
 	}
 	return c.show(w, r, v, status, r.PathValue("id"), view)
-}
-
-func (c *room) setTerms(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.App.Onboarding.SetRefundFees(r.Context(), v.Actor(), r.PathValue("id"), tenant.RefundFees(r.FormValue("refundFees")))
-	if err != nil {
-		return c.refused(w, r, v, err, desk.Form{})
-	}
-	return c.Done(w, r, "merchants/"+m.ID, "merchant_saved")
 }
 
 func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

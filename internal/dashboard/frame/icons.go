@@ -32,6 +32,7 @@ var icons = map[string]string{
 	"payouts":        "M12 20V9M7.5 13.5L12 9l4.5 4.5M4 4.5h16",
 	"reconciliation": "M12 4v16M6 20h12M5 8h14M5 8l-3 6a3.300 3.300 0 006 0zM19 8l-3 6a3.300 3.300 0 006 0z",
 	"health":         "M3 12h4l2.5-6 4 12L16 12h5",
+	"machine":        "M4 5h16v5H4zM4 14h16v5H4zM8 7.500v.1M8 16.500v.1M12 7.500h5M12 16.500h5",
 	"seals":          "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2.200 2.200L15.500 10",
 	"audit":          "M6 3h12v18H6zM9 8h6M9 12h6M9 16h3",
 	"operators":      "M12 3l7 3v5c0 5-3 8-7 10-4-2-7-5-7-10V6zM9 12l2 2 4-4",

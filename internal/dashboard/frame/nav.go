@@ -51,6 +51,7 @@ func ConsoleItems() []Item {
 		{"check", "check", "money", ""},
 		{"seals", "seals", "money", ""},
 		{"health", "health", "service", ""},
+		{"machine", "machine", "service", ""},
 		{"audit", "audit", "service", ""},
 		{"operators", "operators", "service", ""},
 	}

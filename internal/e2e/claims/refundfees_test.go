@@ -71,7 +71,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		path := "/merchants/" + o.Merchant.ID
 		shown := func(term string) string {
 			return fmt.Sprintf(`{"id":%q,"name":"Acme","tier":"standard","refundFees":%q,"platformFeePct":1.2,"rollingReservePct":5,
-				"settlementDelay":"48h","withdrawalFeeUsd":3,"chargebackFeeUsd":20,"createdAt":"<time>"}`, o.Merchant.ID, term)
+				"settlementDelay":"48h","withdrawalFeeUsd":3,"chargebackFeeUsd":20,"createdAt":"<time>","paused":null,"pausedAt":null}`, o.Merchant.ID, term)
 		}
 		op.Get(t, path).Is(t, http.StatusOK, shown("kept"))
 		kept := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_card"}`)
@@ -81,7 +81,7 @@ func TestRefundFeesAreFixedWhenThePaymentIsMade(t *testing.T) {
 		op.Did(t, audit.MerchantTermed, o.Merchant.ID, changed)
 		op.Patch(t, path, `{"refundFees":"returned"}`).Is(t, http.StatusOK, shown("returned"))
 		op.Patch(t, path, `{"refundFees":"lost"}`).Refused(t, "400 invalid_request invalid_request_error param=refundFees issues=refundFees")
-		op.Patch(t, path, `{}`).Refused(t, "400 missing_field invalid_request_error param=refundFees issues=refundFees missing=refundFees")
+		op.Patch(t, path, `{}`).Refused(t, "400 invalid_request invalid_request_error")
 		op.Get(t, "/merchants/mer_nobody").Refused(t, "404 not_found invalid_request_error")
 		op.Patch(t, "/merchants/mer_nobody", `{"refundFees":"kept"}`).Refused(t, "404 not_found invalid_request_error")
 		if got := o.Get(t, "/me/balance").Text(t, "refundFees"); got != "returned" {

@@ -195,7 +195,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.SetRefundFees(ctx, operator, b.shop.Merchant.ID, tenant.FeesKept)
+				_, err := b.Onboarding.Agree(ctx, operator, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: tenant.FeesKept})
 				return err
 			}
 		},

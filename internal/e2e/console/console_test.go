@@ -13,6 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -224,7 +226,16 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		if a.Status != http.StatusOK || !strings.Contains(a.Body, "/dashboard/link/") {
 			t.Errorf("the invitation answers %d: %s", a.Status, a.Text())
 		}
-		op.Do(t, path+"/terms", "refundFees", "returned")
+		form = url.Values{"version": {versionField.FindStringSubmatch(op.Page(t, path))[1]}, "tier": {"premium"}, "refundFees": {"returned"}}
+		if a := op.Ask(t, http.MethodPost, path+"/terms", form); a.Status != http.StatusSeeOther {
+			t.Errorf("new terms get %d: %s", a.Status, a.Text())
+		}
+		if a := op.Ask(t, http.MethodPost, path+"/terms", form); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "changed meanwhile") {
+			t.Errorf("terms of an older version get %d: %s", a.Status, a.Text())
+		}
+		if m, err := s.App.AnyMerchant(ctx, id); err != nil || m.Tier != tenant.Premium || m.RefundFees != tenant.FeesReturned || m.TrustScore != 750 {
+			t.Errorf("the merchant is %+v (%v)", m, err)
+		}
 		op.Do(t, path+"/email", "address", "new@bodega.example")
 		for _, act := range []audit.Act{audit.MerchantCreated, audit.MerchantTermed, audit.MerchantMoved} {
 			op.Did(t, act, id)
@@ -235,6 +246,46 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		a = op.Ask(t, http.MethodPost, "/dashboard/console/operators/invite", url.Values{"email": {"nora@ops.example"}})
 		if a.Status != http.StatusOK || !strings.Contains(a.Body, "/dashboard/link/") {
 			t.Errorf("the operator's invitation answers %d: %s", a.Status, a.Text())
+		}
+	})
+}
+
+// An operator pauses a merchant with a reason that its team reads on every page, changes it, and ends the pause.
+func TestOperatorPausesAMerchant(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op, owner := harness.OperatorUser(t, o), o.Staff(t, people.Owner)
+		path := "/dashboard/console/merchants/" + o.Merchant.ID
+		for _, wrong := range []string{" ", strings.Repeat("x", tenant.MostReason+1), "two\nlines"} {
+			if a := op.Ask(t, http.MethodPost, path+"/pause", url.Values{"reason": {wrong}}); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "The reason has") {
+				t.Errorf("the reason %q gets %d: %s", wrong, a.Status, a.Text())
+			}
+		}
+		if page := op.Page(t, path); !strings.Contains(page, "within 5 seconds") || strings.Contains(page, `/resume"`) {
+			t.Error("the page does not say when nodes obey, or ends a pause that there is not")
+		}
+		for _, reason := range []string{"papers", "Your papers & contract"} {
+			op.Do(t, path+"/pause", "reason", reason)
+			for _, page := range []string{op.Page(t, path), owner.Page(t, "/payments"), owner.Page(t, "/dashboard/"+o.Shop.ID+"/production/withdrawals")} {
+				if !strings.Contains(page, reason) {
+					t.Errorf("a page does not say why: %s", harness.Answer{Body: page}.Text())
+				}
+			}
+		}
+		if page := op.Page(t, "/dashboard/console/merchants"); !strings.Contains(page, "Paused") {
+			t.Error("the list does not show who is paused")
+		}
+		if file := op.Ask(t, http.MethodGet, "/dashboard/console/merchants.csv", nil); !strings.Contains(file.Body, "Your papers & contract") {
+			t.Errorf("the file is %q", file.Body)
+		}
+		op.Did(t, audit.MerchantPaused, o.Merchant.ID)
+		if page := owner.Page(t, "/audit"); !strings.Contains(page, "Paused the merchant") {
+			t.Error("the merchant's audit log does not have the pause")
+		}
+		op.Do(t, path+"/resume")
+		op.Did(t, audit.MerchantResumed, o.Merchant.ID)
+		if page := owner.Page(t, "/payments"); strings.Contains(page, "Your papers") {
+			t.Error("the strip stays after the pause")
 		}
 	})
 }

@@ -21,6 +21,7 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 	box.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceFile("image/png", "signed.png", []byte("\x89PNG\r\n\x1a\nsigned"))).Want(t, http.StatusCreated)
 	kyc := box.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 	op := harness.OperatorUser(t, o)
+	op.Do(t, consolePath+"merchants/"+o.Merchant.ID+"/pause", "reason", "We wait for your papers")
 	harness.OperatorUser(t, o) // the page of operators has what can be done with another one
 	op.Do(t, consolePath+"payouts/limits", "approvalAbove", "500", "daily", "7000")
 	op.Do(t, consolePath+"payouts/floats", "account", "banco", "way", "in", "amount", "10000", "currency", "MXN", "reference", "ref-1", "note", "from our bank")
@@ -35,7 +36,7 @@ func TestConsoleOfMoneyInABrowser(t *testing.T) {
 	harness.Look(t, tab, "console-batch")
 	for name, path := range map[string]string{
 		"console-batches": "payouts/batches", "console-limits": "payouts", "console-floats": "payouts/floats", "console-seals": "seals", "console-no-replay": "routing/replay",
-		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators",
+		"console-claim": "claims/" + claim, "console-verification": "verifications/" + kyc, "console-operators": "operators", "console-machine": "machine", "console-merchant": "merchants/" + o.Merchant.ID,
 	} {
 		do(chromedp.Navigate(op.URL+consolePath+path), chromedp.WaitVisible("main h1"))
 		harness.Look(t, tab, name)

@@ -1,9 +1,11 @@
 package console
 
 import (
+	"encoding/csv"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +213,63 @@ func TestOperatorDecidesVerifications(t *testing.T) {
 				t.Error("the page of a decided verification still has the form")
 			}
 			refusedForm(t, op, path, url.Values{"outcome": {"verified"}}, http.StatusConflict, "cannot go from")
+		}
+	})
+}
+
+// What people decided is a file: who, when, what, and why. What the sandbox did by itself is not in it.
+func TestDecisionsAreAFile(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
+		op := harness.OperatorUser(t, o)
+		file := func() [][]string {
+			t.Helper()
+			a := op.Ask(t, http.MethodGet, consolePath+"decisions.csv", nil)
+			if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Disposition"), `attachment; filename="decisions`) {
+				t.Fatalf("the file is %d %v", a.Status, a.Header)
+			}
+			rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(a.Body, "\ufeff"))).ReadAll()
+			harness.Must(t, err)
+			return rows[1:]
+		}
+		before := len(file())
+		_, err := o.App.Payouts.LimitPayouts(ctx, o.App.Self(), o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.ApprovalAbove = 100_00 })
+		harness.Must(t, err)
+		withdrawal := o.Withdraw(t, "250")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		harness.Eventually(t, "the withdrawal waits", func() bool {
+			_, err := o.App.Payouts.PayOut(ctx)
+			harness.Must(t, err)
+			return strings.Contains(op.Page(t, consolePath+"decisions"), withdrawal)
+		})
+		op.Do(t, consolePath+"withdrawals/"+withdrawal+"/approve", "note", "the merchant called")
+		box := o.As(o.Sandbox.Secret)
+		kyc := box.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
+		address, err := url.Parse(o.App.Verifications.VerificationURL(kyc))
+		harness.Must(t, err)
+		_, err = o.App.Verifications.HandIn(ctx, kyc, address.Query().Get("token"))
+		harness.Must(t, err)
+		op.Do(t, consolePath+"verifications/"+kyc+"/decide", "outcome", "rejected", "code", "document_expired", "message", "the passport ended in May")
+		paid := box.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+		o.Notify(t, "sandbox-1", harness.Note(paid, `"status":"paid","amount":"183","currency":"MXN"`)).Want(t, http.StatusOK)
+		open, err := o.App.Notices.Notifications(ctx, "", 10)
+		harness.Must(t, err)
+		op.Do(t, consolePath+"notices/close", "id", open[0].ID, "note", "given back at the provider")
+		_, claim := box.Dispute(t, true)
+		box.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		op.Do(t, consolePath+"claims/"+claim+"/resolve", "outcome", "rejected", "note", "the letter of the bank")
+		rows := file()
+		if len(rows) != before+4 {
+			t.Errorf("the file has %d rows, want %d: %v", len(rows), before+4, rows)
+		}
+		for i, want := range [][]string{ // the newest first
+			{"claim.ruled", claim, "reject", "the letter of the bank", "Sandbox"}, {"notification.closed", open[0].ID, "closed", "given back at the provider", "Sandbox"},
+			{"verification.moved", kyc, "rejected", "the passport ended in May", "Sandbox"}, {"withdrawal.approved", withdrawal, "approved", "the merchant called", "Production"},
+		} {
+			row := rows[i]
+			if got := []string{row[3], row[4], row[5], row[6], row[8]}; !slices.Equal(got, want) || row[2] != op.User.Email || row[1] == "" || row[7] != o.Merchant.ID {
+				t.Errorf("row %d is %q, want %q by %s", i+1, row, want, op.User.Email)
+			}
 		}
 	})
 }

@@ -331,6 +331,17 @@ var tasks = []task{
 		h.click(`main form .primary`, done)
 		return h
 	}},
+	{"operator", "pause a merchant", func(t *testing.T, s *harness.Instance) *hand {
+		o := s.NewShop(t)
+		h := begin(t, harness.OperatorUser(t, o), "/dashboard/console")
+		h.find(o.Merchant.ID, `#f-reason`)
+		h.write(`#f-reason`, "We wait for your papers", `form[action$="/pause"] .bad`)
+		h.click(`form[action$="/pause"] .bad`, done)
+		if m, err := s.App.AnyMerchant(ctx, o.Merchant.ID); err != nil || m.Paused != "We wait for your papers" {
+			t.Errorf("the merchant is paused for %q (%v)", m.Paused, err)
+		}
+		return h
+	}},
 }
 
 // is fails the test if a payment has another status.

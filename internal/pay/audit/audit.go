@@ -46,6 +46,11 @@ type Actor struct {
 	Request string // req_…; "" if there is none
 }
 
+// Rulings lists the acts by which operators decide what waits for a person.
+func Rulings() []Act {
+	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, NotificationClosed, VerificationMoved, PaymentRuled}
+}
+
 // MerchantFilter selects entries of one merchant. Empty fields select everything.
 type MerchantFilter struct {
 	Kind     ActorKind
@@ -82,6 +87,8 @@ const (
 	MerchantCreated Act = "merchant.created"
 	MerchantTermed  Act = "merchant.terms_changed"
 	MerchantMoved   Act = "merchant.email_changed"
+	MerchantPaused  Act = "merchant.paused"
+	MerchantResumed Act = "merchant.resumed"
 	ShopCreated     Act = "shop.created"
 	MerchantSpeaks  Act = "merchant.language_changed"
 	ShopRebranded   Act = "shop.rebranded"

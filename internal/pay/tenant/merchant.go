@@ -2,7 +2,9 @@ package tenant
 
 import (
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -19,6 +21,8 @@ type Merchant struct {
 	Language   Language
 	RefundFees RefundFees // for payments from now on
 	Strict     bool       // its sandbox refuses what production refuses
+	Paused     string     // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
+	PausedAt   time.Time  // zero if it is not paused
 	CreatedAt  time.Time
 }
 
@@ -29,17 +33,69 @@ func (m Merchant) Next() Merchant {
 	return m
 }
 
-// KeepFees changes what happens to the fees of refunded payments, for payments that are made from
-// now on.
+// Agree changes the tier, and what happens to the fees of refunded payments, for what is made from now on. Empty ones
+// stay. The score becomes that of a new tier.
 //
-// Errors: invalid_request for an unknown term.
-func (m Merchant) KeepFees(term RefundFees) (Merchant, error) {
-	if !slices.Contains(AllRefundFees(), term) {
+// Errors: invalid_request for an unknown tier or term.
+func (m Merchant) Agree(tier Tier, fees RefundFees) (Merchant, error) {
+	switch {
+	case tier != "" && !slices.Contains(Tiers(), tier):
+		return m, problem.Field(problem.InvalidRequest, "tier", "tier must be starter, standard, premium or trusted")
+	case fees != "" && !slices.Contains(AllRefundFees(), fees):
 		return m, problem.Field(problem.InvalidRequest, "refundFees", "refundFees must be kept or returned")
 	}
 	m.Version++
-	m.RefundFees = term
+	if tier != "" && tier != m.Tier {
+		m.Tier, m.TrustScore = tier, TermsOf(tier).TrustScore
+	}
+	if fees != "" {
+		m.RefundFees = fees
+	}
 	return m, nil
+}
+
+// MostReason is how many characters the reason of a pause has at most.
+const MostReason = 300
+
+// Pause stops the merchant from beginning anything new in production (SVC-17). A merchant that is paused gets the new
+// reason.
+//
+// Errors: invalid_request for no reason, a long one, or one with unreadable characters.
+func (m Merchant) Pause(reason string, now time.Time) (Merchant, error) {
+	switch {
+	case reason == "" || utf8.RuneCountInString(reason) > MostReason:
+		return m, problem.Field(problem.InvalidRequest, "reason", "the reason has 1 to 300 characters: the merchant's team reads it")
+	case strings.ContainsFunc(reason, problem.Unprintable):
+		return m, problem.Field(problem.InvalidRequest, "reason", "the reason has an unreadable character, such as a new line: leave it out")
+	}
+	m.Version++
+	if m.Paused == "" {
+		m.PausedAt = now
+	}
+	m.Paused = reason
+	return m, nil
+}
+
+// Resume ends a pause.
+func (m Merchant) Resume() Merchant {
+	m.Version++
+	m.Paused, m.PausedAt = "", time.Time{}
+	return m
+}
+
+// ReasonPaused is details.reason of what is refused because the merchant is paused.
+const ReasonPaused = "merchant_paused"
+
+// MayBegin returns an error if the merchant may not begin a payment, a checkout or a withdrawal in an environment. The
+// reason of the pause is not in it: shops show errors to shoppers.
+//
+// Errors: forbidden with the reason ReasonPaused.
+func (m Merchant) MayBegin(live bool) error {
+	if !live || m.Paused == "" {
+		return nil
+	}
+	return &problem.Error{Code: problem.Forbidden, Details: problem.Details{Reason: ReasonPaused},
+		Message: "the merchant is paused: no payment, checkout or withdrawal begins in production, and what is under way goes on; the dashboard says why"}
 }
 
 // Rehearse sets whether the merchant's sandbox refuses what production refuses.

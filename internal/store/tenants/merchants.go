@@ -31,6 +31,8 @@ var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 		table.Word(f, "language", &m.Language)
 		table.Word(f, "refund_fees", &m.RefundFees)
 		f.Flag("strict", &m.Strict)
+		f.Text("paused", &m.Paused)
+		f.Time("paused_at", &m.PausedAt)
 		f.Time("created_at!", &m.CreatedAt)
 	},
 })

@@ -28,6 +28,7 @@ func Register(site *frame.Site) error {
 	}
 	u := &room{d}
 	site.HandleOperator("GET /console/decisions", u.decisions)
+	site.HandleOperator("GET /console/decisions.csv", u.decidedFile)
 	site.HandleOperator("GET /console/payments/{id}", u.payment)
 	site.HandleOperator("POST /console/payments/{id}/resolve", u.rulePayment)
 	site.HandleOperator("GET /console/claims/{id}", u.claim)

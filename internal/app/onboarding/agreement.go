@@ -1,0 +1,97 @@
+package onboarding
+
+import (
+	"context"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Agreement is what changes of what was agreed with a merchant. Empty fields stay.
+type Agreement struct {
+	// Version is that of the merchant as it was read; 0: whatever it is.
+	Version    int64
+	Tier       tenant.Tier
+	RefundFees tenant.RefundFees
+}
+
+// Agree changes what was agreed with a merchant, for what is made from now on. Payments that exist keep their terms.
+// Running servers use the new ones within base.CacheTTL.
+//
+// Errors: store.ErrNotFound, invalid_request, conflict_state if the merchant is of another version.
+func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Agreement) (tenant.Merchant, error) {
+	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+		if a.Version != 0 && a.Version != m.Version {
+			return m, nil, problem.Conflict("version", "the merchant was changed meanwhile: read it again")
+		}
+		next, err := m.Agree(a.Tier, a.RefundFees)
+		if err != nil || next.Tier == m.Tier && next.RefundFees == m.RefundFees {
+			return m, nil, err
+		}
+		details := map[string]string{}
+		if next.Tier != m.Tier {
+			details["tier"], details["tierBefore"] = string(next.Tier), string(m.Tier)
+		}
+		if next.RefundFees != m.RefundFees {
+			details["refundFees"], details["before"] = string(next.RefundFees), string(m.RefundFees)
+		}
+		return next, ob.Audited(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantTermed, id, details), nil
+	})
+}
+
+// Pause stops a merchant from beginning payments, checkouts and withdrawals in production (SVC-17). Its team reads the
+// reason. Running servers obey within base.CacheTTL.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason string) (tenant.Merchant, error) {
+	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+		next, err := m.Pause(strings.TrimSpace(reason), ob.Now())
+		if err != nil || next.Paused == m.Paused {
+			return m, nil, err
+		}
+		return next, ob.Noted(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantPaused, id, next.Paused, nil), nil
+	})
+}
+
+// Resume ends a merchant's pause. Running servers know within base.CacheTTL.
+//
+// Errors: store.ErrNotFound.
+func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id string) (tenant.Merchant, error) {
+	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
+		if m.Paused == "" {
+			return m, nil, nil
+		}
+		return m.Resume(), ob.Noted(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantResumed, id, m.Paused, nil), nil
+	})
+}
+
+// change decides about a merchant and writes it, with the entries of the audit log. Nothing is written without entries.
+// This node's next requests read the merchant again; other nodes do so within base.CacheTTL.
+//
+// Errors: store.ErrNotFound, and those of decide.
+func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.Merchant) (tenant.Merchant, []audit.Entry, error)) (tenant.Merchant, error) {
+	done, err := base.Decide(func() (tenant.Merchant, error) {
+		m, err := ob.AnyMerchant(ctx, id)
+		if err != nil {
+			return m, err
+		}
+		next, entries, err := decide(m)
+		if err != nil || len(entries) == 0 {
+			return m, err
+		}
+		return next, ob.Store.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries})
+	})
+	if err != nil {
+		return done, err
+	}
+	shops, err := ob.Store.Merchants.Shops(ctx, id)
+	for _, s := range shops {
+		ob.Tenants.Forget(id + "/" + s.ID)
+	}
+	ob.Tenants.Forget(id + "/") // of credentials of the whole merchant
+	return done, err
+}

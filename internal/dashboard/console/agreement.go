@@ -1,0 +1,56 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
+	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// tiers are the choices of a tier, each with what follows from it.
+func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
+	for _, tier := range tenant.Tiers() {
+		terms := shape.NewMerchant(tenant.Merchant{Tier: tier})
+		list = append(list, frame.Option{Value: string(tier), Label: c.Room.Text(v, "tier_option", "tier", c.Room.Text(v, "tier_"+string(tier)),
+			"fee", terms.PlatformFeePct.Decimal(), "reserve", terms.RollingReservePct.Decimal(), "delay", terms.SettlementDelay)})
+	}
+	return list
+}
+
+// agree changes the tier and the terms of a merchant. The form names the merchant's version, so that two operators do
+// not undo each other's change without knowing.
+func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "tier", "refundFees")
+	version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
+	if err != nil || version == 0 {
+		version = -1 // of no merchant
+	}
+	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
+		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
+	})
+	if err != nil {
+		return c.refused(w, r, v, err, typed)
+	}
+	return c.Done(w, r, "merchants/"+m.ID, "merchant_saved")
+}
+
+func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	typed := desk.Typed(r, "reason")
+	m, err := c.App.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
+	if err != nil {
+		return c.refused(w, r, v, err, typed)
+	}
+	return c.Done(w, r, "merchants/"+m.ID, "merchant_paused", "merchant", m.Name)
+}
+
+func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return c.Done(w, r, "merchants/"+m.ID, "merchant_resumed", "merchant", m.Name)
+}
