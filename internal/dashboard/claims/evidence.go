@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -55,6 +56,14 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return c.lead(w, r, v, "/disputes/"+view.ID)
 	}
 	view.Kinds = kindsFor(view.Reason)
+	if language := tenant.Language(r.FormValue("draft")); language != "" {
+		if !slices.Contains(tenant.Languages(), language) {
+			return problem.Field(problem.InvalidRequest, "draft", "the language is one of en, es and pt")
+		}
+		if view.Text, err = c.App.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
+			return err
+		}
+	}
 	return c.room.Show(w, r, v, "answer", view)
 }
 
@@ -186,6 +195,9 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 			view.Text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(text), "\x00", ""), ""))
 			if utf8.RuneCountInString(view.Text) > evidence.MaxText {
 				wrong("text", "text_too_long")
+			}
+			if evidence.Unfinished(view.Text) {
+				wrong("text", "text_unfinished", "mark", evidence.Fill)
 			}
 		case isFile && taken(kind) && part.FileName() != "":
 			f, key := load(part, &left)

@@ -245,3 +245,59 @@ func TestSupportAnswersInTheBrowser(t *testing.T) {
 		harness.Look(t, tab, name)
 	}
 }
+
+// textOf is what the field of an answer's text has.
+func textOf(a harness.Answer) string {
+	_, rest, _ := strings.Cut(a.Body, `<textarea`)
+	_, rest, _ = strings.Cut(rest, ">")
+	text, _, _ := strings.Cut(rest, "</textarea>")
+	return text
+}
+
+// The form of an answer offers a template for the reason, in the reader's language or another, with what is known of the
+// payment. It is not sent before the places are filled in.
+func TestAnswerBeginsWithATemplate(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
+		create := func(order string) string {
+			return o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ana@example.com","userName":"Ana Pérez","merchantOrderId":"`+order+`","description":"Two tickets"}`)
+		}
+		earlier, payment := create("A-1"), create("A-2")
+		o.Refund(t, payment, `{"amount":25,"reason":"requested_by_customer"}`).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+payment+"&type=chargeback").Text(t, "data.0.id")
+		path := "/disputes/" + claim + "/answer"
+		form := u.Ask(t, http.MethodGet, path, nil)
+		if textOf(form) != "" || strings.Index(form.Body, "?draft=en") > strings.Index(form.Body, "?draft=es") {
+			t.Errorf("the form begins with %q, or offers another language first", textOf(form))
+		}
+		english := u.Ask(t, http.MethodGet, path+"?draft=en", nil)
+		for _, want := range []string{"We contest this dispute. The cardholder", payment, "A-2", "ana@example.com", "Ana Pérez", "Two tickets", "25.00 USD was refunded", "100.00 USD, order A-1, " + earlier, "UTC"} {
+			if !strings.Contains(textOf(english), want) {
+				t.Errorf("the template does not tell %q:\n%s", want, textOf(english))
+			}
+		}
+		for language, want := range map[string]string{"es": "Impugnamos esta disputa", "pt": "Contestamos esta disputa"} {
+			if a := u.Ask(t, http.MethodGet, path+"?draft="+language, nil); !strings.Contains(textOf(a), want) {
+				t.Errorf("the template in %s is:\n%s", language, textOf(a))
+			}
+		}
+		if a := u.Ask(t, http.MethodGet, path+"?draft=xx", nil); a.Status != http.StatusBadRequest {
+			t.Errorf("a template in no language gets %d", a.Status)
+		}
+		if a := viewer.Ask(t, http.MethodGet, path+"?draft=en", url.Values{}); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer gets %d", a.Status)
+		}
+		if a := upload(t, u, path, textOf(english)); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "or remove their lines") || textOf(a) != strings.TrimSpace(textOf(english)) {
+			t.Errorf("a template that is not filled in gets %d: %s", a.Status, a.Text())
+		}
+		done := strings.ReplaceAll(textOf(english), "[…]", "see the attached files")
+		if a := upload(t, u, path, done); a.Status != http.StatusSeeOther {
+			t.Errorf("the answer gets %d: %s", a.Status, a.Text())
+		}
+		if got := o.Get(t, "/claims/"+claim).Text(t, "evidence.0.text"); got != strings.TrimSpace(done) {
+			t.Errorf("the bank gets:\n%s", got)
+		}
+	})
+}
