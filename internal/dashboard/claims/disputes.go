@@ -245,5 +245,11 @@ func (v disputeView) Mark() string { return evidence.Fill }
 // Rows is how tall the field of the text is: a template is read as a whole.
 func (v disputeView) Rows() int { return min(28, max(7, strings.Count(v.Text, "\n")+2)) }
 
+// MostOfFile is how many bytes one file may have.
+func (v disputeView) MostOfFile() int { return pay.MaxEvidenceFile }
+
+// MostTogether is how many bytes all files of an answer may have.
+func (v disputeView) MostTogether() int { return maxAtOnce }
+
 // kindsFor are the kinds of evidence that a form offers: the wanted ones, and one for all else.
 func kindsFor(why evidence.Reason) []string { return append(why.Wanted(), wordsKind) }

@@ -2,7 +2,10 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -19,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -300,4 +304,103 @@ func TestAnswerBeginsWithATemplate(t *testing.T) {
 			t.Errorf("the bank gets:\n%s", got)
 		}
 	})
+}
+
+// In the browser: files are shown before they are sent. A picture is drawn and a PDF opens in a tab of its own; what cannot be
+// sent is said at once; a file is taken away again; a page that calls itself a PDF is refused. What is left is sent.
+func TestFilesAreSeenBeforeTheyAreSent(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u := o.Staff(t, people.Support)
+	_, claim := o.Dispute(t, true)
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		harness.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	const script = "<html><script>opener && (opener.ran = true); document.title = 'ran'</script></html>"
+	tab := u.Tab(t, "/disputes/"+claim+"/answer")
+	is := func(what, expression, want string) {
+		t.Helper()
+		got := ""
+		harness.Eventually(t, what+" is "+want, func() bool {
+			var err error
+			got, err = chromedp.Run(tab, chromedp.Evaluate[string]("String("+expression+")"))
+			harness.Must(t, err)
+			return got == want
+		})
+	}
+	choose := func(field string, paths ...string) {
+		t.Helper()
+		harness.Must(t, chromedp.Do(tab, chromedp.SetUploadFiles("#f-file_"+field, paths)))
+	}
+	const names = `[...document.querySelectorAll('.files-name')].map((e) => e.textContent).join()`
+	is("the script's readiness", `typeof window.cascadaFiles`, "function")
+	var picture bytes.Buffer
+	harness.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 300, 200))))
+	choose("delivery_proof", file("a.png", picture.String()), file("evil.pdf", script), file("b.pdf", "%PDF-1.4\n% "+script+fmt.Sprintf(actingPDF, u.URL)), file("c.svg", "<svg onload='document.title=1'/>"), file("empty.png", ""))
+	is("what is shown", names, "a.png,b.pdf")
+	is("the drawing", `document.querySelector('.files canvas').dataset.drawn`, "yes")
+	is("what is wrong", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`,
+		"evil.pdf is no PDF, PNG, JPEG or text. Save it as one of these. c.svg is no PDF, PNG, JPEG or text. Save it as one of these. empty.png is empty.")
+	is("what the field sends", `[...document.querySelector('#f-file_delivery_proof').files].map((f) => f.name).join()`, "a.png,b.pdf")
+	harness.Look(t, tab, "answer-files")
+	choose("delivery_proof", file("big.pdf", "%PDF-"+strings.Repeat("x", pay.MaxEvidenceFile)))
+	is("what is too large", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`, "big.pdf is larger than 10 MB.")
+	is("what was chosen before", names, "a.png,b.pdf")
+	choose("access_log", file("log.txt", script)) // a text with the ending of one: its name and size are all that is shown
+	is("the text", names, "a.png,b.pdf,log.txt")
+	is("what ran", `document.title.includes('ran') || String(window.ran)`, "undefined")
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.files li:first-child button`)))
+	is("what is left", names, "b.pdf,log.txt")
+	opensAsPDF(t, tab)
+	harness.Must(t, chromedp.Do(tab, chromedp.SendKeys(`#f-text`, "See the files."), chromedp.Click(`main form .primary`), chromedp.WaitVisible(`main .pre`)))
+	for i, want := range []string{"b.pdf", "log.txt"} {
+		if got := o.Get(t, "/claims/"+claim).Text(t, fmt.Sprintf("evidence.%d.file.name", i+1)); got != want {
+			t.Errorf("the bank gets %s, want %s", got, want)
+		}
+	}
+	sent := map[string]bool{}
+	for _, found := range evidenceLink.FindAllString(u.Page(t, "/disputes/"+claim), -1) {
+		sent[found] = true
+	}
+	if len(sent) != 2 {
+		t.Errorf("the files %v were sent, want 2", sent)
+	}
+}
+
+// actingPDF is the rest of a PDF that signs the reader out when it is opened, if its viewer lets it send a form to the address.
+const actingPDF = `
+1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(this.submitForm\(\{cURL: '%s/dashboard/sign-out', cSubmitAs: 'HTML'\}\);)>>>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 144]>>endobj
+trailer<</Root 1 0 R>>`
+
+// opensAsPDF opens the PDF that is shown. It has a page in it and acts when it is opened: the browser takes it for what its
+// type says, and nothing of it runs in the dashboard.
+func opensAsPDF(t *testing.T, tab context.Context) {
+	t.Helper()
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.files a`)))
+	var opened *target.Info
+	harness.Eventually(t, "the PDF has a tab of its own", func() bool {
+		list, err := chromedp.Targets(tab)
+		harness.Must(t, err)
+		for _, one := range list {
+			if strings.HasPrefix(one.URL, "blob:") {
+				opened = one
+			}
+		}
+		return opened != nil
+	})
+	other, end := chromedp.NewContext(tab, chromedp.WithTargetID(opened.TargetID))
+	defer end()
+	kind, err := chromedp.Run(other, chromedp.Evaluate[string](`document.contentType + ' ' + document.title`))
+	if err != nil || strings.TrimSpace(kind) != "application/pdf" {
+		t.Errorf("the PDF is opened as %q (%v)", kind, err)
+	}
+	if ran, err := chromedp.Run(tab, chromedp.Evaluate[string](`String(window.ran)`)); err != nil || ran != "undefined" {
+		t.Errorf("what stands in the PDF ran: %s (%v)", ran, err)
+	}
 }
