@@ -208,3 +208,27 @@ func TestOwnersHearOfKeys(t *testing.T) {
 		heard(t, "who is no owner", come(developer.User.Email))
 	})
 }
+
+// In the browser: the profile shows what happened, in the reader's language, without a mail server.
+func TestProfileTellsWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	owner, u := o.Staff(t, people.Owner), o.Staff(t, people.Finance)
+	enter(t, u, harness.StaffPassword, "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Mobile/15E148 Safari/604.1")
+	harness.Must(t, s.App.Team.SetRole(ctx, audit.Actor{Kind: audit.ByUser, ID: owner.User.ID}, people.Owner, o.Merchant.ID, u.User.ID, people.Owner))
+	tab := u.Tab(t, "/dashboard/profile")
+	harness.Look(t, tab, "profile-news")
+	for language, want := range map[string][]string{
+		"en": {"What happened to your account", "Safari, iPhone", "Acme: Owner"}, "es": {"Qué pasó con tu cuenta", "Rol cambiado", "Acme: Propietario"},
+		"pt": {"O que aconteceu com a sua conta", "Função alterada", "Acme: Proprietário"},
+	} {
+		u.Do(t, "/dashboard/profile", "name", "Ana", "language", language)
+		text := u.Ask(t, http.MethodGet, "/dashboard/profile", nil).Text()
+		for _, want := range append(want, owner.User.Email) {
+			if !strings.Contains(text, want) {
+				t.Errorf("the profile in %s does not say %q: %s", language, want, text)
+			}
+		}
+	}
+}
