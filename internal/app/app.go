@@ -199,7 +199,11 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 		Base: base.New(c.Config), Config: c,
 		counts: newCounts(),
 	}
-	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base), auth.NewOperators(a.Base)
+	var err error
+	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
+		return nil, err
+	}
+	a.Secrets, a.Keys, a.Operators = auth.NewSecrets(a.Base, c.AccessTTL), auth.NewKeys(a.Base, a.Mails), auth.NewOperators(a.Base)
 	a.Requests = requests.New(a.Now())
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
@@ -211,11 +215,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	if err := a.Config.FX.Check(); err != nil {
 		return nil, err
 	}
-	var err error
-	if a.Mails, err = mails.NewMails(a.Base, c.Mailer); err != nil {
-		return nil, err
-	}
-	a.People = people.NewPeople(a.Base)
+	a.People = people.NewPeople(a.Base, a.Mails)
 	a.Factors, a.Links, a.Team = people.NewFactors(a.People), people.NewLinks(a.People, a.Mails), people.NewTeam(a.People)
 	if a.Passkeys, err = people.NewPasskeys(a.People); err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ var layers = map[string]layer{
 	"internal/payout/simulated":      {"money pay pay/... payout", "a simulated payout provider knows no more than a real one"},
 	"internal/app/base":              {"money pay pay/... id store trace vault view work", "what every use case stands on knows none of them"},
 	"internal/app/acquiring":         {"app/background app/base catalog fx geo id money near pay pay/... payout provider routing routing/replay store", "the providers' side plans a payment's route and knows nothing of what is paid"},
-	"internal/app/auth":              {"app/acquiring app/base id pay pay/... store vault", "who may do what is told by keys, whatever is done"},
+	"internal/app/auth":              {"app/acquiring app/base app/mails id pay pay/... store vault", "who may do what is told by keys, whatever is done; owners hear of keys"},
 	"internal/app/delivery":          {"app/base id near pay pay/... store trace webhook work", "an endpoint gets events, whatever they tell"},
 	"internal/app/people":            {"app/base app/mails id identity limit pay pay/... store", "who signs in, and in which role, whatever the user then does; few may wait to be hashed"},
 	"internal/app/mails":             {"app/base letter mail pay pay/... store work", "an e-mail is a row that is sent, whatever it says"},

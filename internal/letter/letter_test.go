@@ -67,6 +67,11 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		whole += desk(t).NewWallet(n).Text
 		r := desk(t).Receipt(pay.ReceiptNotice{Language: language, Shop: "Acme", Payment: "TXN-1", Order: "A-1", Description: "Two\ntickets", Paid: money.New(2550, money.USD), Back: money.New(50, money.USD), PaidAt: notice.AddedAt, Test: true})
 		whole += "\n" + r.Subject + "\n" + r.Text
+		for _, n := range alerts() {
+			n.Language = language
+			l := desk(t).Alert(n)
+			whole += "\n" + l.Subject + "\n" + l.Text
+		}
 		for key, sentence := range of {
 			want := slices.Sorted(slices.Values(hole.FindAllString(texts[tenant.English][key], -1)))
 			if got := slices.Sorted(slices.Values(hole.FindAllString(sentence, -1))); !slices.Equal(got, want) {
@@ -78,6 +83,50 @@ func TestEverySentenceIsInEveryLanguage(t *testing.T) {
 		}
 		if left := hole.FindString(whole); left != "" {
 			t.Errorf("the letter in %s has no value for %s", language, left)
+		}
+	}
+}
+
+// alerts are one of each kind, and of each form that it has.
+func alerts() (list []pay.AlertNotice) {
+	own := people.News{At: notice.AddedAt, Address: "203.0.113.7", Browser: "Firefox, Linux"}
+	for _, what := range people.Whats() {
+		n := own
+		if n.What = what; what.ByOthers() {
+			n.Address, n.Browser, n.By, n.Merchant = "", "", "bea@acme.example", "Acme"
+		}
+		list = append(list, pay.AlertNotice{News: n, User: "ana@acme.example"})
+	}
+	for _, role := range people.Roles() {
+		list = append(list, pay.AlertNotice{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
+	}
+	for _, what := range pay.KeyWhats() {
+		n := own
+		n.What, n.Merchant, n.By, n.Browser = what, "Acme", "bea@acme.example", ""
+		list = append(list,
+			pay.AlertNotice{News: n, Key: "sk_live_…1234", Shop: "shp_1", Until: notice.ActiveAt}, pay.AlertNotice{News: n, Key: "sk_live_…1234"})
+	}
+	return list
+}
+
+// An alert says what happened, to whom, when and from where, and leads to the dashboard.
+func TestLetterTellsOfAnAccount(t *testing.T) {
+	for _, n := range alerts() {
+		l := desk(t).Alert(n)
+		if l.Subject == "" || strings.HasPrefix(l.Text, "\n") {
+			t.Errorf("%s has the subject %q and begins:\n%s", n.News.What, l.Subject, l.Text)
+		}
+		want := []string{"2026-11-21 02:04 UTC", "https://pay.example.com/dashboard", n.User, n.Key, n.News.Merchant, n.News.Address, n.News.Browser, n.News.By}
+		if n.Last {
+			want = append(want, "no more e-mails of this kind today")
+		}
+		for _, want := range want {
+			if !strings.Contains(l.Text, want) {
+				t.Errorf("%s does not tell %q:\n%s", n.News.What, want, l.Text)
+			}
+		}
+		if strings.Contains(l.Text, "{") || strings.Contains(l.Text, "\n\n\n") {
+			t.Errorf("%s has a hole:\n%s", n.News.What, l.Text)
 		}
 	}
 }

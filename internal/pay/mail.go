@@ -32,13 +32,13 @@ const MailLife = 48 * time.Hour
 // mailPauses are the pauses between tries; the last one repeats.
 var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 
-// Mail is an e-mail to a merchant about a new wallet, to a user with a one-time link, or to a shopper with a receipt. It is written in
+// Mail is an e-mail to a merchant about a new wallet, to a user with a one-time link or an alert, or to a shopper with a receipt. It is written in
 // one Change with what it is about, and sent at least once; a second copy does no harm.
 type Mail struct {
 	ID string // mail_…, with the suffix of the wallet's id
 	tenant.Scope
 	Version   int64
-	Object    string // id of the wallet, the link or the payment
+	Object    string // id of the wallet, the link or the payment; of an alert its AlertObject
 	Status    MailStatus
 	Tries     int
 	DueAt     time.Time // next try; while leased, the end of the lease; zero once it has ended
@@ -47,6 +47,7 @@ type Mail struct {
 	About     WalletNotice // of a wallet; empty once it has ended
 	Link      LinkNotice   // of a link; empty once it has ended
 	Receipt   ReceiptNotice
+	Alert     AlertNotice
 }
 
 // LinkNotice is the content of an e-mail with a one-time link.
@@ -61,7 +62,7 @@ type LinkNotice struct {
 
 // To is the address that the e-mail goes to.
 func (m Mail) To() string {
-	return cmp.Or(m.Link.To, m.Receipt.To, m.About.To)
+	return cmp.Or(m.Link.To, m.Receipt.To, m.Alert.To, m.About.To)
 }
 
 // LinkMail returns the e-mail with a one-time link.
@@ -188,6 +189,47 @@ func (m Mail) over(s MailStatus, now time.Time) (Mail, Change) {
 	m.Version++
 	m.Tries++
 	m.Status, m.DueAt, m.UpdatedAt, m.About, m.Link = s, time.Time{}, now, WalletNotice{}, LinkNotice{}
-	m.Receipt = ReceiptNotice{}
+	m.Receipt, m.Alert = ReceiptNotice{}, AlertNotice{}
 	return m, Change{Mails: []Mail{m}}
+}
+
+// AlertPrefix begins the object of an alert.
+const AlertPrefix = "alr_"
+
+// AlertsADay is the most alerts of one kind that somebody gets in a day: guesses of a stranger must not fill a mailbox.
+const AlertsADay = 5
+
+// What the owners of a merchant hear of its production keys (DASH-18).
+const (
+	KeyMade    people.What = "key_made"
+	KeyRolled  people.What = "key_rolled"
+	KeyRevoked people.What = "key_revoked"
+)
+
+// KeyWhats lists what owners hear of keys.
+func KeyWhats() []people.What { return []people.What{KeyMade, KeyRolled, KeyRevoked} }
+
+// AlertNotice is the content of an e-mail about an account or a key. It has no text that whoever caused it could choose
+// freely, and no secret.
+type AlertNotice struct {
+	To       string
+	Language tenant.Language
+	News     people.News
+	User     string    // e-mail address of the account; "" for a key
+	Shop     string    // id, of a key; "" for a key of the whole merchant
+	Key      string    // masked; "" for an account
+	Until    time.Time // when a key that was rolled ends; zero: at once
+	Last     bool      // nobody sends another one of this kind today
+}
+
+// AlertObject is what alerts of a kind to one recipient, a user's or a merchant's id, are counted by.
+func AlertObject(what people.What, to string) string { return AlertPrefix + string(what) + "/" + to }
+
+// AlertMail returns the e-mail with an alert. merchant is "" for one about an account.
+func AlertMail(id, merchant, object string, n AlertNotice) Mail {
+	at := n.News.At
+	return Mail{
+		ID: id, Scope: tenant.Scope{Merchant: merchant, Live: true}, Version: 1, Object: object,
+		Status: MailWaiting, DueAt: at, CreatedAt: at, UpdatedAt: at, Alert: n,
+	}
 }

@@ -36,8 +36,8 @@ var elsewhere = map[string][]string{
 	"settlement_lines": {".OrderID", ".Shop"},
 	"reserves":         {".Shop"},
 	"files":            {".Sealed"},
-	"audit":            {".By.IP", ".Note", ".Salt"},
-	"audit_addresses":  {".Act", ".At", ".By.ID", ".By.Kind", ".By.Request", ".Details", ".Live", ".Merchant", ".Note", ".Object", ".Shop"},
+	"audit":            {".By.Agent", ".By.IP", ".Note", ".Salt"},
+	"audit_addresses":  {".Act", ".At", ".By.Agent", ".By.ID", ".By.Kind", ".By.Request", ".Details", ".Live", ".Merchant", ".Note", ".Object", ".Shop"},
 	"audit_notes":      {".Act", ".At", ".By", ".Details", ".Live", ".Merchant", ".Shop"},
 	"events":           {".Claim", ".Payload", ".Payment", ".Previous", ".Refund", ".Session", ".Settlement", ".Wallet", ".Withdrawal"},
 }

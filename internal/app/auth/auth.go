@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -61,7 +62,9 @@ func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 }
 
 // NewKeys returns the API keys of a service.
-func NewKeys(b *base.Base) *Keys { return &Keys{Base: b, seen: base.NewCache[tenant.Key](b.Now)} }
+func NewKeys(b *base.Base, m *mails.Mails) *Keys {
+	return &Keys{Base: b, mails: m, seen: base.NewCache[tenant.Key](b.Now)}
+}
 
 // NewAccess returns the Access for keys, and for tokens signed by the secrets.
 func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {

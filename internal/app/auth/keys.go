@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -19,7 +20,8 @@ import (
 // Keys has the merchants' API keys. It is safe for use by many goroutines.
 type Keys struct {
 	*base.Base
-	seen *base.Cache[tenant.Key] // by hash and by id
+	mails *mails.Mails            // tells the owners
+	seen  *base.Cache[tenant.Key] // by hash and by id
 }
 
 // NewKey describes a key to be made.
@@ -76,7 +78,11 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 	if err := given(key, may); err != nil {
 		return "", key, err
 	}
-	return raw, key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)})
+	change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}
+	if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: pay.KeyMade, Key: key, By: by}); err != nil {
+		return "", key, err
+	}
+	return raw, key, ks.Store.Commit(ctx, change)
 }
 
 func (n NewKey) check() error {
@@ -165,12 +171,17 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	if !old.EndsAt.IsZero() { // it expires when the old one would have
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
-	if old = old.Replace(key.ID, now.Add(grace)); grace == 0 {
-		old.RevokedAt = now
+	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: now.Add(grace)}
+	if old = old.Replace(key.ID, rolled.Until); grace == 0 {
+		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
-	err = ks.Store.Commit(ctx, pay.Change{
+	change := pay.Change{
 		Keys: []tenant.Key{key, old}, Audit: append(ks.AuditKey(by, audit.KeyCreated, key), ks.AuditKey(by, audit.KeyRevoked, old)...),
-	})
+	}
+	if err := ks.mails.AddKeyAlerts(ctx, &change, rolled); err != nil {
+		return "", key, err
+	}
+	err = ks.Store.Commit(ctx, change)
 	ks.forgetKey(old)
 	return raw, key, err
 }
@@ -231,7 +242,11 @@ func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (tenant.
 			return key, err
 		}
 		key = key.Revoke(ks.Now())
-		return key, ks.Store.Commit(ctx, pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)})
+		change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)}
+		if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: pay.KeyRevoked, Key: key, By: by}); err != nil {
+			return key, err
+		}
+		return key, ks.Store.Commit(ctx, change)
 	})
 	if err == nil {
 		ks.forgetKey(key)

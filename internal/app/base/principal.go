@@ -15,7 +15,7 @@ import (
 // Actor is the principal in the audit log.
 func (p Principal) Actor() audit.Actor {
 	if p.User != "" {
-		return audit.Actor{Kind: audit.ByUser, ID: p.User, IP: p.Address, Request: p.RequestID}
+		return audit.Actor{Kind: audit.ByUser, ID: p.User, IP: p.Address, Request: p.RequestID, Agent: p.Agent}
 	}
 	return audit.Actor{Kind: audit.ByKey, ID: p.KeyID, IP: p.Address, Request: p.RequestID}
 }
@@ -31,6 +31,7 @@ type Principal struct {
 	Rights       []tenant.Right
 	RequestID    string
 	Address      string // the request's address, as far as it is trusted
+	Agent        string // the browser of a user, as it calls itself
 }
 
 // May reports whether the principal's key, or role, has a right.

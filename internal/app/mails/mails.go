@@ -172,6 +172,8 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	switch {
 	case m.Link.To != "":
 		text = ms.letters.Link(m.Link)
+	case m.Alert.To != "":
+		text = ms.letters.Alert(m.Alert)
 	case m.Receipt.To != "":
 		text = ms.letters.Receipt(m.Receipt)
 	}
@@ -210,7 +212,7 @@ func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, o
 	case MailRetried:
 		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
 	case MailFailed:
-		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet yourself, make a new link, or send the receipt again", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
+		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet or key, or the user about the account, yourself; make a new link; or send the receipt again", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
 	}
 	ms.tries[outcome].Add(1)
 	return nil

@@ -162,7 +162,11 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 	if err != nil {
 		return e, false, err
 	}
-	e, err = co.people.begin(ctx, from, u, u.HasFactor(), pay.Change{Users: []people.User{u}, Audit: entries})
+	change := pay.Change{Users: []people.User{u}, Audit: entries}
+	if err := co.people.tell(ctx, &change, u, from.news(people.CompanyLinked)); err != nil {
+		return e, false, err
+	}
+	e, err = co.people.begin(ctx, from, change.Users[0], u.HasFactor(), change)
 	return e, false, err
 }
 

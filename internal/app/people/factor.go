@@ -99,7 +99,14 @@ func (pl *People) Prove(ctx context.Context, from From, token, code string) (Ent
 		if e.User, err = pl.useCode(e.User, code, now); err != nil {
 			return e, err
 		}
-		return pl.proven(ctx, from, e, pay.Change{Users: []people.User{e.User}})
+		change := pay.Change{Users: []people.User{e.User}}
+		if len(e.User.Recovery) < len(u.Recovery) {
+			if err := pl.tell(ctx, &change, e.User, from.news(people.RecoveryUsed)); err != nil {
+				return e, err
+			}
+		}
+		e.User = change.Users[0]
+		return pl.proven(ctx, from, e, change)
 	})
 	if wrong(err) {
 		err = errors.Join(err, pl.failed(ctx, from, u, "code"))
@@ -173,7 +180,7 @@ func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n Ne
 		}
 		codes, hashes := fa.people.newRecovery(u.ID)
 		recovery = codes
-		return fa.people.strengthened(ctx, from, u, u.AddTOTP(n.Secret, at, hashes), s.ID)
+		return fa.people.strengthened(ctx, from, u, u.AddTOTP(n.Secret, at, hashes), s.ID, people.AppAdded)
 	})
 	return recovery, err
 }
@@ -202,7 +209,7 @@ func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (cod
 		}
 		var hashes []string
 		codes, hashes = fa.people.newRecovery(u.ID)
-		return fa.people.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded)
+		return fa.people.changed(ctx, from, u.NewRecovery(hashes), audit.UserFactorAdded, people.RecoveryMade)
 	})
 	return codes, err
 }
@@ -214,13 +221,13 @@ func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 		if err != nil || u.TOTP.Secret == "" {
 			return err
 		}
-		return fa.people.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved)
+		return fa.people.changed(ctx, from, u.DropTOTP(), audit.UserFactorRemoved, people.AppRemoved)
 	})
 }
 
 // strengthened writes a user who got one more second factor. With the first one, every sign-in but the one with the id
 // kept ends: the password alone opened them.
-func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept string) (err error) {
+func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept string, what people.What) (err error) {
 	var over []people.SignIn
 	if !before.HasFactor() {
 		if over, err = pl.SignIns(ctx, u.ID); err != nil {
@@ -237,16 +244,23 @@ func (pl *People) strengthened(ctx context.Context, from From, before, u people.
 		return err
 	}
 	change.Users, change.Audit = []people.User{u}, append(change.Audit, entries...)
+	if err := pl.tell(ctx, &change, u, from.news(what)); err != nil {
+		return err
+	}
 	return pl.Store.Commit(ctx, change)
 }
 
 // changed writes a user who changed the own account.
-func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act) error {
+func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act, what people.What) error {
 	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, act, u.ID)
 	if err != nil {
 		return err
 	}
-	return pl.Store.Commit(ctx, pay.Change{Users: []people.User{u}, Audit: entries})
+	change := pay.Change{Users: []people.User{u}, Audit: entries}
+	if err := pl.tell(ctx, &change, u, from.news(what)); err != nil {
+		return err
+	}
+	return pl.Store.Commit(ctx, change)
 }
 
 // wrong reports whether an error says that a credential is wrong.

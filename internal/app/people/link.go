@@ -426,8 +426,10 @@ func (pl *People) newPassword(ctx context.Context, from From, u people.User, has
 		}
 	}
 	change.Users = []people.User{u.SetPassword(hash)}
-	change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID)
-	return change, err
+	if change.Audit, err = pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserPasswordChanged, u.ID); err != nil {
+		return change, err
+	}
+	return change, pl.tell(ctx, &change, change.Users[0], from.news(people.PasswordSet))
 }
 
 // demoUser is the user of the demo merchant.

@@ -401,7 +401,7 @@ func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, n NewPa
 			return err
 		}
 		recovery = codes
-		return pk.people.strengthened(ctx, from, u, next, s.ID)
+		return pk.people.strengthened(ctx, from, u, next, s.ID, people.PasskeyAdded)
 	})
 	return recovery, err
 }
@@ -442,7 +442,7 @@ func (pk *Passkeys) Drop(ctx context.Context, from From, user, id string) error 
 		if !changed {
 			return nil
 		}
-		return pk.people.changed(ctx, from, next, audit.UserFactorRemoved)
+		return pk.people.changed(ctx, from, next, audit.UserFactorRemoved, people.PasskeyRemoved)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -32,10 +33,13 @@ const (
 type People struct {
 	*base.Base
 	hashing *hashing
+	mails   *mails.Mails // tells the users
 }
 
 // NewPeople returns the users of a service.
-func NewPeople(b *base.Base) *People { return &People{Base: b, hashing: newHashing(b.HashMemory)} }
+func NewPeople(b *base.Base, m *mails.Mails) *People {
+	return &People{Base: b, hashing: newHashing(b.HashMemory), mails: m}
+}
 
 // From is where a request of a browser comes from.
 type From struct {
@@ -53,7 +57,7 @@ func (f From) agent() string {
 
 // User is the actor of what a user does.
 func (f From) User(id string) audit.Actor {
-	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request}
+	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request, Agent: f.Agent}
 }
 
 // system is the actor of what the service does to a request.
@@ -117,7 +121,14 @@ func (pl *People) failed(ctx context.Context, from From, u people.User, what str
 		if err != nil || present.Locked(now) {
 			return err
 		}
-		return pl.Store.Commit(ctx, pay.Change{Users: []people.User{present.Failed(now)}})
+		present = present.Failed(now)
+		change := pay.Change{Users: []people.User{present}}
+		if present.Locked(now) {
+			if err := pl.tell(ctx, &change, present, from.news(people.AccountLocked)); err != nil {
+				return err
+			}
+		}
+		return pl.Store.Commit(ctx, change)
 	})
 }
 
@@ -138,6 +149,10 @@ func (pl *People) write(ctx context.Context, from From, u people.User, s people.
 	token := id.Secret(tokenPrefix)
 	s.ID, s.Version, s.User, s.Hash = pl.NewID(people.SignInPrefix, now), 1, u.ID, pl.Vault.Hash(token)
 	s.Address, s.Agent, s.CreatedAt, s.SeenAt, s.EndsAt = from.Address, from.agent(), now, now, now.Add(people.SignInLife)
+	if err := pl.tellOfSignIn(ctx, &change, from, u, s); err != nil {
+		return Entered{}, err
+	}
+	u = change.Users[0]
 	change.SignIns = append(change.SignIns, s)
 	if !s.Waiting {
 		entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, audit.UserSignedIn, s.ID)
@@ -307,7 +322,16 @@ func (pl *People) EndSignIns(ctx context.Context, by audit.Actor, user, id, exce
 			}
 			return nil
 		}
-		return pl.end(ctx, by, over)
+		change, err := pl.ended(ctx, by, over)
+		if err != nil {
+			return err
+		}
+		if by.ID != user {
+			if err := pl.tellByOthers(ctx, &change, by, user, people.News{What: people.SignedOut}); err != nil {
+				return err
+			}
+		}
+		return pl.Store.Commit(ctx, change)
 	})
 }
 

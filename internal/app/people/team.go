@@ -103,11 +103,11 @@ func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, 
 // roleChange is the change that gives a member another role, or removes it. The merchant is written too: of two
 // owners who remove each other at once, one must decide again.
 func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Membership, role people.Role) (change pay.Change, err error) {
+	merchant, err := tm.AnyMerchant(ctx, m.Merchant)
+	if err != nil {
+		return change, err
+	}
 	if m.Role == people.Owner {
-		merchant, err := tm.AnyMerchant(ctx, m.Merchant)
-		if err != nil {
-			return change, err
-		}
 		owners, err := tm.Store.Memberships.Owners(ctx, m.Merchant)
 		if err != nil {
 			return change, err
@@ -123,7 +123,14 @@ func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Members
 	}
 	change.Memberships = []people.Membership{m.Give(role, tm.Now())}
 	change.Audit = tm.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)
-	return change, nil
+	if by.ID == m.User { // who leaves a role knows of it
+		return change, nil
+	}
+	n := people.News{What: people.RoleChanged, Merchant: merchant.Name, Role: role}
+	if role == "" {
+		n.What = people.RoleEnded
+	}
+	return change, tm.people.tellByOthers(ctx, &change, by, m.User, n)
 }
 
 // Tenancies lists the merchants at which a user has a role, by name.
@@ -228,7 +235,10 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		if err != nil {
 			return err
 		}
-		change.Users = []people.User{present.Remove(tm.Now())}
+		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.AccountRemoved}); err != nil {
+			return err
+		}
+		change.Users = []people.User{present.Remove(tm.Now())} // what it was told goes with the rest
 		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
@@ -251,7 +261,11 @@ func (tm *Team) Unlock(ctx context.Context, by audit.Actor, email string) error 
 		if err != nil {
 			return err
 		}
-		return tm.Store.Commit(ctx, pay.Change{Users: []people.User{present.Unlock()}, Audit: entries})
+		change := pay.Change{Users: []people.User{present.Unlock()}, Audit: entries}
+		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.FactorsRemoved}); err != nil {
+			return err
+		}
+		return tm.Store.Commit(ctx, change)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
 )
 
 // The pages can be read, and every reason, state and kind has its texts.
@@ -20,9 +21,9 @@ func TestTextsAreComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for why, kinds := range wanted {
+	for _, why := range evidence.Reasons() {
 		want = append(want, "says_"+string(why), "tell_"+string(why), "short_"+string(why))
-		for _, kind := range kinds {
+		for _, kind := range why.Wanted() {
 			want = append(want, "why_"+string(why)+"_"+kind)
 		}
 	}
@@ -45,23 +46,5 @@ func TestTextsAreComplete(t *testing.T) {
 		if room.Text(nil, key) == key {
 			t.Errorf("there is no text %q", key)
 		}
-	}
-}
-
-func TestReasonIsFound(t *testing.T) {
-	for _, c := range []struct {
-		network, words string
-		want           reason
-	}{
-		{"10.4", "", fraud}, {"13.1", "", notReceived}, {"12.6.1", "", duplicate}, {"12.5", "", general}, {"4853", "", notAsDescribed}, {"F29", "", fraud}, {"1040", "", general},
-		{"", "fraudulent", fraud}, {"", "Product Not Received", notReceived}, {"", "product_unacceptable", notAsDescribed}, {"", "subscription_canceled", canceled},
-		{"", "credit_not_processed", notCredited}, {"", "duplicate", duplicate}, {"", "", general}, {"99", "who knows", general},
-	} {
-		if got := reasonOf(pay.Claim{Kind: pay.ChargebackClaim, Network: c.network, Reason: c.words}); got != c.want {
-			t.Errorf("%q %q is %s, want %s", c.network, c.words, got, c.want)
-		}
-	}
-	if got := reasonOf(pay.Claim{Kind: pay.Inquiry, Reason: "fraudulent"}); got != late {
-		t.Errorf("an inquiry is %s", got)
 	}
 }

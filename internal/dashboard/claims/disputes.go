@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Deadlines that are nearer than these are shown in the colours of danger and of warning.
@@ -22,7 +25,7 @@ const (
 type disputeRow struct {
 	pay.Claim
 	State  state
-	Reason reason
+	Reason evidence.Reason
 	Due    string // tone of the deadline
 }
 
@@ -45,7 +48,7 @@ func (c *claims) rowOf(claim pay.Claim) disputeRow {
 	case left < soon:
 		tone = "waiting"
 	}
-	return disputeRow{claim, stateOf(claim), reasonOf(claim), tone}
+	return disputeRow{claim, stateOf(claim), evidence.ReasonOf(claim), tone}
 }
 
 // stage is the list that is asked for: the first one is what needs an answer.
@@ -153,6 +156,8 @@ type disputeView struct {
 	Left    int  // pieces that may still be sent
 	Fee     money.Amount
 	Held    money.Amount
+	// Languages are those of templates: the reader's own first. They can check what they sign in it; a bank may want another.
+	Languages []tenant.Language
 	form
 }
 
@@ -169,11 +174,17 @@ func (c *claims) found(w http.ResponseWriter, r *http.Request, v *frame.Visit) (
 		disputeRow: c.rowOf(claim), Left: pay.MaxEvidence - len(claim.Evidence),
 		Fee: money.New(claim.Fee, money.USD), Held: money.New(claim.Frozen, money.USD),
 	}
+	view.Languages = append(view.Languages, v.Language())
+	for _, l := range tenant.Languages() {
+		if l != v.Language() {
+			view.Languages = append(view.Languages, l)
+		}
+	}
 	_, refused := claim.After(pay.Submit)
 	view.Open = refused == nil && view.Left > 0
 	_, refused = claim.After(pay.Accept)
 	view.Accepts = refused == nil
-	for _, kind := range wanted[view.Reason] {
+	for _, kind := range view.Reason.Wanted() {
 		i := item{Kind: kind, Why: "why_" + string(view.Reason) + "_" + kind}
 		for _, e := range claim.Evidence {
 			if e.Kind == kind {
@@ -228,5 +239,17 @@ func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return c.lead(w, r, v, "/disputes/"+view.ID)
 }
 
+// Mark is what a template has where the shop has to write.
+func (v disputeView) Mark() string { return evidence.Fill }
+
+// Rows is how tall the field of the text is: a template is read as a whole.
+func (v disputeView) Rows() int { return min(28, max(7, strings.Count(v.Text, "\n")+2)) }
+
+// MostOfFile is how many bytes one file may have.
+func (v disputeView) MostOfFile() int { return pay.MaxEvidenceFile }
+
+// MostTogether is how many bytes all files of an answer may have.
+func (v disputeView) MostTogether() int { return maxAtOnce }
+
 // kindsFor are the kinds of evidence that a form offers: the wanted ones, and one for all else.
-func kindsFor(why reason) []string { return append(slices.Clone(wanted[why]), wordsKind) }
+func kindsFor(why evidence.Reason) []string { return append(why.Wanted(), wordsKind) }

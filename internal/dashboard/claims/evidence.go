@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 const (
@@ -55,6 +56,14 @@ func (c *claims) answer(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return c.lead(w, r, v, "/disputes/"+view.ID)
 	}
 	view.Kinds = kindsFor(view.Reason)
+	if language := tenant.Language(r.FormValue("draft")); language != "" {
+		if !slices.Contains(tenant.Languages(), language) {
+			return problem.Field(problem.InvalidRequest, "draft", "the language is one of en, es and pt")
+		}
+		if view.Text, err = c.App.ClaimLists.Draft(r.Context(), v.Scope, view.Claim, language); err != nil {
+			return err
+		}
+	}
 	return c.room.Show(w, r, v, "answer", view)
 }
 
@@ -187,6 +196,9 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 			if utf8.RuneCountInString(view.Text) > evidence.MaxText {
 				wrong("text", "text_too_long")
 			}
+			if evidence.Unfinished(view.Text) {
+				wrong("text", "text_unfinished", "mark", evidence.Fill)
+			}
 		case isFile && taken(kind) && part.FileName() != "":
 			f, key := load(part, &left)
 			if f.kind = kind; key != "" {
@@ -202,8 +214,8 @@ func (c *claims) read(r *http.Request, v *frame.Visit, view *disputeView) (files
 // was shown, so it is any kind and not only those that are wanted now.
 func taken(kind string) bool { return slices.Contains(pay.EvidenceKinds(), kind) }
 
-// load reads a file, and says what is wrong with it: the key of a text. left is how many bytes of files may
-// still come.
+// load reads a file, and says what is wrong with it: the key of a text, which begins with js_ if the script says it too.
+// left is how many bytes of files may still come.
 func load(part *multipart.Part, left *int64) (upload, string) {
 	f := upload{name: path.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))}
 	limit := min(int64(pay.MaxEvidenceFile), *left)
@@ -216,21 +228,22 @@ func load(part *multipart.Part, left *int64) (upload, string) {
 	case int64(len(f.content)) > limit:
 		f.content = nil
 		if limit < pay.MaxEvidenceFile {
-			return f, "files_too_large"
+			return f, "js_files_too_large"
 		}
-		return f, "file_too_large"
+		return f, "js_file_too_large"
 	case len(f.content) == 0:
-		return f, "file_empty"
+		return f, "js_file_empty"
 	case !evidence.GoodName(f.name):
 		return f, "file_bad_name"
 	}
 	if f.media = evidence.TypeOf(f.name, f.content); f.media == "" {
-		return f, "file_bad_type"
+		return f, "js_file_bad_type"
 	}
 	return f, ""
 }
 
-// shownInline are the types that a browser shows in a page of its own; others it only saves.
+// shownInline are the types that a browser shows in a page of its own; others it only saves. A viewer of PDFs may give what is
+// in one our origin, whatever the reply's sandbox says (docs/decisions/disputes.md).
 var shownInline = []string{evidence.PNG, evidence.JPEG}
 
 // file serves a file of evidence.

@@ -185,7 +185,7 @@ func (s *Site) HandleOpen(pattern string, h Handler) {
 
 // stranger is the visit of somebody who is not signed in.
 func (s *Site) stranger(r *http.Request) *Visit {
-	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r)}, Path: r.URL.Path, NoConsole: s.away(r)}
+	return &Visit{Principal: base.Principal{RequestID: web.RequestID(r.Context()), Address: s.gate.Peer(r), Agent: r.UserAgent()}, Path: r.URL.Path, NoConsole: s.away(r)}
 }
 
 // page lets users in who are signed in.

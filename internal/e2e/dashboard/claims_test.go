@@ -2,7 +2,10 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
@@ -20,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -266,4 +270,159 @@ func TestUnansweredDisputeIsToldInOneLanguage(t *testing.T) {
 			t.Errorf("the page speaks English: %s", page)
 		}
 	})
+}
+
+// textOf is what the field of an answer's text has.
+func textOf(a harness.Answer) string {
+	_, rest, _ := strings.Cut(a.Body, `<textarea`)
+	_, rest, _ = strings.Cut(rest, ">")
+	text, _, _ := strings.Cut(rest, "</textarea>")
+	return text
+}
+
+// The form of an answer offers a template for the reason, in the reader's language or another, with what is known of the
+// payment. It is not sent before the places are filled in.
+func TestAnswerBeginsWithATemplate(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u, viewer := o.Staff(t, people.Support), o.Staff(t, people.Viewer)
+		create := func(order string) string {
+			return o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ana@example.com","userName":"Ana Pérez","merchantOrderId":"`+order+`","description":"Two tickets"}`)
+		}
+		earlier, payment := create("A-1"), create("A-2")
+		o.Refund(t, payment, `{"amount":25,"reason":"requested_by_customer"}`).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"disputed","reason":"fraudulent","networkReasonCode":"10.4"`)).Want(t, http.StatusOK)
+		claim := o.Get(t, "/claims?transactionId="+payment+"&type=chargeback").Text(t, "data.0.id")
+		path := "/disputes/" + claim + "/answer"
+		form := u.Ask(t, http.MethodGet, path, nil)
+		if textOf(form) != "" || strings.Index(form.Body, "?draft=en") > strings.Index(form.Body, "?draft=es") {
+			t.Errorf("the form begins with %q, or offers another language first", textOf(form))
+		}
+		english := u.Ask(t, http.MethodGet, path+"?draft=en", nil)
+		for _, want := range []string{"We contest this dispute. The cardholder", payment, "A-2", "ana@example.com", "Ana Pérez", "Two tickets", "25.00 USD was refunded", "100.00 USD, order A-1, " + earlier, "UTC"} {
+			if !strings.Contains(textOf(english), want) {
+				t.Errorf("the template does not tell %q:\n%s", want, textOf(english))
+			}
+		}
+		for language, want := range map[string]string{"es": "Impugnamos esta disputa", "pt": "Contestamos esta disputa"} {
+			if a := u.Ask(t, http.MethodGet, path+"?draft="+language, nil); !strings.Contains(textOf(a), want) {
+				t.Errorf("the template in %s is:\n%s", language, textOf(a))
+			}
+		}
+		if a := u.Ask(t, http.MethodGet, path+"?draft=xx", nil); a.Status != http.StatusBadRequest {
+			t.Errorf("a template in no language gets %d", a.Status)
+		}
+		if a := viewer.Ask(t, http.MethodGet, path+"?draft=en", url.Values{}); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer gets %d", a.Status)
+		}
+		if a := upload(t, u, path, textOf(english)); a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), "or remove their lines") || textOf(a) != strings.TrimSpace(textOf(english)) {
+			t.Errorf("a template that is not filled in gets %d: %s", a.Status, a.Text())
+		}
+		done := strings.ReplaceAll(textOf(english), "[…]", "see the attached files")
+		if a := upload(t, u, path, done); a.Status != http.StatusSeeOther {
+			t.Errorf("the answer gets %d: %s", a.Status, a.Text())
+		}
+		if got := o.Get(t, "/claims/"+claim).Text(t, "evidence.0.text"); got != strings.TrimSpace(done) {
+			t.Errorf("the bank gets:\n%s", got)
+		}
+	})
+}
+
+// In the browser: files are shown before they are sent. A picture is drawn and a PDF opens in a tab of its own; what cannot be
+// sent is said at once; a file is taken away again; a page that calls itself a PDF is refused. What is left is sent.
+func TestFilesAreSeenBeforeTheyAreSent(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	u := o.Staff(t, people.Support)
+	_, claim := o.Dispute(t, true)
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		harness.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	const script = "<html><script>opener && (opener.ran = true); document.title = 'ran'</script></html>"
+	tab := u.Tab(t, "/disputes/"+claim+"/answer")
+	is := func(what, expression, want string) {
+		t.Helper()
+		got := ""
+		harness.Eventually(t, what+" is "+want, func() bool {
+			var err error
+			got, err = chromedp.Run(tab, chromedp.Evaluate[string]("String("+expression+")"))
+			harness.Must(t, err)
+			return got == want
+		})
+	}
+	choose := func(field string, paths ...string) {
+		t.Helper()
+		harness.Must(t, chromedp.Do(tab, chromedp.SetUploadFiles("#f-file_"+field, paths)))
+	}
+	const names = `[...document.querySelectorAll('.files-name')].map((e) => e.textContent).join()`
+	is("the script's readiness", `typeof window.cascadaFiles`, "function")
+	var picture bytes.Buffer
+	harness.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 300, 200))))
+	choose("delivery_proof", file("a.png", picture.String()), file("evil.pdf", script), file("b.pdf", "%PDF-1.4\n% "+script+fmt.Sprintf(actingPDF, u.URL)), file("c.svg", "<svg onload='document.title=1'/>"), file("empty.png", ""))
+	is("what is shown", names, "a.png,b.pdf")
+	is("the drawing", `document.querySelector('.files canvas').dataset.drawn`, "yes")
+	is("what is wrong", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`,
+		"evil.pdf is no PDF, PNG, JPEG or text. Save it as one of these. c.svg is no PDF, PNG, JPEG or text. Save it as one of these. empty.png is empty.")
+	is("what the field sends", `[...document.querySelector('#f-file_delivery_proof').files].map((f) => f.name).join()`, "a.png,b.pdf")
+	harness.Look(t, tab, "answer-files")
+	choose("delivery_proof", file("big.pdf", "%PDF-"+strings.Repeat("x", pay.MaxEvidenceFile)))
+	is("what is too large", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`, "big.pdf is larger than 10 MB.")
+	is("what was chosen before", names, "a.png,b.pdf")
+	choose("access_log", file("log.txt", script)) // a text with the ending of one: its name and size are all that is shown
+	is("the text", names, "a.png,b.pdf,log.txt")
+	is("what ran", `document.title.includes('ran') || String(window.ran)`, "undefined")
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.files li:first-child button`)))
+	is("what is left", names, "b.pdf,log.txt")
+	opensAsPDF(t, tab)
+	harness.Must(t, chromedp.Do(tab, chromedp.SendKeys(`#f-text`, "See the files."), chromedp.Click(`main form .primary`), chromedp.WaitVisible(`main .pre`)))
+	for i, want := range []string{"b.pdf", "log.txt"} {
+		if got := o.Get(t, "/claims/"+claim).Text(t, fmt.Sprintf("evidence.%d.file.name", i+1)); got != want {
+			t.Errorf("the bank gets %s, want %s", got, want)
+		}
+	}
+	sent := map[string]bool{}
+	for _, found := range evidenceLink.FindAllString(u.Page(t, "/disputes/"+claim), -1) {
+		sent[found] = true
+	}
+	if len(sent) != 2 {
+		t.Errorf("the files %v were sent, want 2", sent)
+	}
+}
+
+// actingPDF is the rest of a PDF that signs the reader out when it is opened, if its viewer lets it send a form to the address.
+const actingPDF = `
+1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(this.submitForm\(\{cURL: '%s/dashboard/sign-out', cSubmitAs: 'HTML'\}\);)>>>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 144]>>endobj
+trailer<</Root 1 0 R>>`
+
+// opensAsPDF opens the PDF that is shown. It has a page in it and acts when it is opened: the browser takes it for what its
+// type says, and nothing of it runs in the dashboard.
+func opensAsPDF(t *testing.T, tab context.Context) {
+	t.Helper()
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`.files a`)))
+	var opened *target.Info
+	harness.Eventually(t, "the PDF has a tab of its own", func() bool {
+		list, err := chromedp.Targets(tab)
+		harness.Must(t, err)
+		for _, one := range list {
+			if strings.HasPrefix(one.URL, "blob:") {
+				opened = one
+			}
+		}
+		return opened != nil
+	})
+	other, end := chromedp.NewContext(tab, chromedp.WithTargetID(opened.TargetID))
+	defer end()
+	kind, err := chromedp.Run(other, chromedp.Evaluate[string](`document.contentType + ' ' + document.title`))
+	if err != nil || strings.TrimSpace(kind) != "application/pdf" {
+		t.Errorf("the PDF is opened as %q (%v)", kind, err)
+	}
+	if ran, err := chromedp.Run(tab, chromedp.Evaluate[string](`String(window.ran)`)); err != nil || ran != "undefined" {
+		t.Errorf("what stands in the PDF ran: %s (%v)", ran, err)
+	}
 }

@@ -44,6 +44,7 @@ type Actor struct {
 	ID      string // the key's or the user's id, the operator's user@host or name, the provider account's id
 	IP      string // of the request; "" if there is none
 	Request string // req_…; "" if there is none
+	Agent   string // the browser of a user, as it calls itself; the audit log does not keep it
 }
 
 // Rulings lists the acts by which operators decide what waits for a person.

@@ -32,6 +32,7 @@ type User struct {
 	Failures   int       // wrong passwords and codes since the last right one
 	LockedTo   time.Time // until then none is accepted; zero: it is not locked
 	Subject    string    // keyed hash of issuer and subject at the company's identity provider; "": none
+	News       []News    // what happened to the account last, the newest first
 }
 
 // TOTP is an app that shows a code every 30 seconds (RFC 6238).

@@ -61,7 +61,7 @@ SELECT id, status || ' due at ' || due_at || CASE WHEN doc = '{}' THEN ', tellin
 WHERE (status = 'waiting') <> (due_at > 0) OR (status = 'waiting') <> (doc <> '{}')`},
 	{"an e-mail is about a wallet of its merchant", `
 SELECT m.id, m.object FROM mails AS m LEFT JOIN wallets AS w ON w.id = m.object
-WHERE substr(m.object, 1, 4) NOT IN ('lnk_', 'TXN-') AND (w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live)`},
+WHERE substr(m.object, 1, 4) NOT IN ('lnk_', 'TXN-', 'alr_') AND (w.id IS NULL OR w.merchant <> m.merchant OR w.shop <> m.shop OR w.live <> m.live)`},
 	{"a receipt is of a payment of its shop", `
 SELECT m.id, m.object FROM mails AS m LEFT JOIN payments AS p ON p.id = m.object
 WHERE substr(m.object, 1, 4) = 'TXN-' AND (p.id IS NULL OR p.merchant <> m.merchant OR p.shop <> m.shop)`},

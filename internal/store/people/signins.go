@@ -37,6 +37,7 @@ var SignInsTable = table.Describe(table.Table[people.SignIn]{
 var (
 	selectSignInByHash = engine.Statement(`SELECT ` + SignInsTable.List + ` FROM signins WHERE hash = $1`)
 	listSignIns        = engine.Statement(`SELECT ` + SignInsTable.List + ` FROM signins WHERE user_id = $1 AND ended_at = 0 AND ends_at > $2 AND seen_at > $3 ORDER BY id DESC`)
+	rememberedSignIns  = engine.Statement(`SELECT ` + SignInsTable.List + ` FROM signins WHERE user_id = $1 AND NOT waiting ORDER BY id DESC LIMIT $2`)
 	purgeSignIns       = engine.Standalone(`
 DELETE FROM signins WHERE id IN (SELECT id FROM signins WHERE id < $1 ORDER BY id LIMIT $2 {for update})
 RETURNING id`)
@@ -50,6 +51,11 @@ func (s *SignIns) ByHash(ctx context.Context, hash string) (people.SignIn, error
 // Of lists the valid sign-ins of a user, newest first.
 func (s *SignIns) Of(ctx context.Context, user string, now time.Time) ([]people.SignIn, error) {
 	return base.Many(ctx, s.b, listSignIns, SignInsTable.Scan(s.b.Personal), user, table.Micros(now), table.Micros(now.Add(-people.SignInIdle)))
+}
+
+// Remembered lists the last sign-ins of a user that were completed, also ended ones, newest first.
+func (s *SignIns) Remembered(ctx context.Context, user string, limit int) ([]people.SignIn, error) {
+	return base.Many(ctx, s.b, rememberedSignIns, SignInsTable.Scan(s.b.Personal), user, limit)
 }
 
 // Purge deletes at most limit sign-ins with ids below the smallest id of a moment, and returns their number.

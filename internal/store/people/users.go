@@ -44,6 +44,17 @@ type userDoc struct {
 	Failures int             `json:"failures,omitempty"`
 	LockedTo int64           `json:"lockedTo,omitempty"`
 	Answered int64           `json:"challenged,omitempty"`
+	News     []newsDoc       `json:"news,omitempty"`
+}
+
+type newsDoc struct {
+	What     people.What `json:"what"`
+	At       int64       `json:"at"`
+	Address  string      `json:"address,omitempty"`
+	Browser  string      `json:"browser,omitempty"`
+	By       string      `json:"by,omitempty"`
+	Merchant string      `json:"merchant,omitempty"`
+	Role     people.Role `json:"role,omitempty"`
 }
 
 type passkeyDoc struct {
@@ -58,6 +69,9 @@ func writeUser(p table.Personal, u *people.User) string {
 	d := userDoc{Name: u.Name, Language: u.Language, Password: u.Password, Secret: u.TOTP.Secret, Step: u.TOTP.Step, Recovery: u.Recovery, Failures: u.Failures, LockedTo: table.Micros(u.LockedTo), Answered: table.Micros(u.Challenged)}
 	for _, k := range u.Passkeys {
 		d.Passkeys = append(d.Passkeys, passkeyDoc{k.ID, k.Name, k.Credential, table.Micros(k.CreatedAt), table.Micros(k.UsedAt)})
+	}
+	for _, n := range u.News {
+		d.News = append(d.News, newsDoc{n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role})
 	}
 	return p.Seal(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
 }
@@ -75,6 +89,10 @@ func readUser(p table.Personal, text string, u *people.User) error {
 	u.Passkeys, u.Failures, u.LockedTo, u.Challenged = nil, d.Failures, table.FromMicros(d.LockedTo), table.FromMicros(d.Answered)
 	for _, k := range d.Passkeys {
 		u.Passkeys = append(u.Passkeys, people.Passkey{ID: k.ID, Name: k.Name, Credential: k.Credential, CreatedAt: table.FromMicros(k.CreatedAt), UsedAt: table.FromMicros(k.UsedAt)})
+	}
+	u.News = nil
+	for _, n := range d.News {
+		u.News = append(u.News, people.News{What: n.What, At: table.FromMicros(n.At), Address: n.Address, Browser: n.Browser, By: n.By, Merchant: n.Merchant, Role: n.Role})
 	}
 	return nil
 }

@@ -59,6 +59,24 @@ type noticeDoc struct {
 	Shop        string          `json:"shop,omitempty"` // "" and no user: written before the dashboard
 	User        string          `json:"user,omitempty"`
 	Receipt     string          `json:"receipt,omitempty"` // of an e-mail with a receipt
+	Alert       string          `json:"alert,omitempty"`   // of an e-mail with an alert
+}
+
+type alertDoc struct {
+	To       string          `json:"to"`
+	Language tenant.Language `json:"language"`
+	What     people.What     `json:"what"`
+	At       int64           `json:"at"`
+	Address  string          `json:"address,omitempty"`
+	Browser  string          `json:"browser,omitempty"`
+	By       string          `json:"by,omitempty"`
+	Merchant string          `json:"merchant,omitempty"`
+	Role     people.Role     `json:"role,omitempty"`
+	User     string          `json:"user,omitempty"`
+	Shop     string          `json:"shop,omitempty"`
+	Key      string          `json:"key,omitempty"`
+	Until    int64           `json:"until,omitempty"`
+	Last     bool            `json:"last,omitempty"`
 }
 
 type receiptDoc struct {
@@ -85,9 +103,9 @@ type linkDoc struct {
 }
 
 // writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is
-// let in, and so is a receipt, which names a shopper.
+// let in, and so are a receipt and an alert, which name people.
 func writeMail(p table.Personal, m *pay.Mail) string {
-	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) && m.Receipt == (pay.ReceiptNotice{}) {
+	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) && m.Receipt == (pay.ReceiptNotice{}) && m.Alert == (pay.AlertNotice{}) {
 		return "{}"
 	}
 	n := m.About
@@ -103,6 +121,13 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
 		d.Receipt = p.Seal(table.MailLink.About(m.ID), []byte(text))
 	}
+	if a := m.Alert; a != (pay.AlertNotice{}) {
+		n := a.News
+		text := table.Encode(alertDoc{
+			a.To, a.Language, n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role, a.User, a.Shop, a.Key, table.Micros(a.Until), a.Last,
+		})
+		d.Alert = p.Seal(table.MailLink.About(m.ID), []byte(text))
+	}
 	return table.Encode(d)
 }
 
@@ -115,7 +140,12 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
 		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
-	m.Link, m.Receipt = pay.LinkNotice{}, pay.ReceiptNotice{}
+	m.Link, m.Receipt, m.Alert = pay.LinkNotice{}, pay.ReceiptNotice{}, pay.AlertNotice{}
+	if d.Alert != "" {
+		if err := readAlert(p, d.Alert, m); err != nil {
+			return err
+		}
+	}
 	if d.Receipt != "" {
 		if err := readReceipt(p, d.Receipt, m); err != nil {
 			return err
@@ -148,6 +178,22 @@ func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
 	m.Receipt = pay.ReceiptNotice{
 		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
 		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test,
+	}
+	return nil
+}
+
+func readAlert(p table.Personal, sealed string, m *pay.Mail) error {
+	plain, err := p.Open(table.MailLink.About(m.ID), sealed)
+	if err != nil {
+		return err
+	}
+	var a alertDoc
+	if err := json.Unmarshal(plain, &a); err != nil {
+		return err
+	}
+	m.Alert = pay.AlertNotice{
+		To: a.To, Language: a.Language, User: a.User, Shop: a.Shop, Key: a.Key, Until: table.FromMicros(a.Until), Last: a.Last,
+		News: people.News{What: a.What, At: table.FromMicros(a.At), Address: a.Address, Browser: a.Browser, By: a.By, Merchant: a.Merchant, Role: a.Role},
 	}
 	return nil
 }

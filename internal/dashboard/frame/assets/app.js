@@ -292,22 +292,27 @@
     if (ctx.request?.headers?.['HX-History-Restore-Request'] || ctx.request?.anchor) return;
     scrollTo(0, 0);
   });
-  // Passkeys. Their script is loaded when a page has the first form for one.
-  let passkeyScript;
-  const passkeys = async (from) => {
-    const forms = $$('form[data-passkey]:not([data-ready])', from);
-    if (!forms.length) return;
-    forms.forEach((form) => { form.dataset.ready = 'yes'; });
-    await (passkeyScript ||= new Promise((resolve, reject) => {
+  // Passkeys, and files that are about to be sent. Their scripts are loaded when a page has the first of them.
+  const scripts = {};
+  const dressed = async (from, selector, address, dressing) => {
+    const found = $$(selector + ':not([data-ready])', from);
+    if (!found.length) return;
+    found.forEach((e) => { e.dataset.ready = 'yes'; });
+    await (scripts[address] ||= new Promise((resolve, reject) => {
       const script = document.createElement('script');
-      script.src = document.body.dataset.passkeys;
+      script.src = document.body.dataset[address];
       script.onload = resolve;
       script.onerror = reject;
       document.head.append(script);
     }));
-    forms.forEach((form) => window.cascadaPasskey(form, say));
+    found.forEach((e) => window[dressing](e, say));
   };
-  const dress = (from) => { localTimes(from); charts(from); passkeys(from); };
+  const dress = (from) => {
+    localTimes(from);
+    charts(from);
+    dressed(from, 'form[data-passkey]', 'passkeys', 'cascadaPasskey');
+    dressed(from, 'input[data-files]', 'files', 'cascadaFiles');
+  };
   document.addEventListener('htmx:after:process', (e) => dress(e.target.closest ? e.target : document));
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => dress(document)); else dress(document);
 })();

@@ -1,0 +1,67 @@
+package people
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+)
+
+// rememberedSignIns is how many of a user's last sign-ins tell which browsers and networks were used before.
+const rememberedSignIns = 100
+
+// news is something that the user of a request did to the own account.
+func (f From) news(what people.What) people.News {
+	return people.News{What: what, Address: f.Address, Browser: people.BrowserOf(f.Agent)}
+}
+
+// tell adds to a change that a user hears of something (DASH-18): the profile shows it, and an e-mail says it if this node
+// sends e-mails. u is the user as the change writes it, or as it was read if the change does not write the user yet.
+func (pl *People) tell(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
+	n.At = pl.Now()
+	at := slices.IndexFunc(change.Users, func(o people.User) bool { return o.ID == u.ID })
+	if at < 0 {
+		at, change.Users = len(change.Users), append(change.Users, u.Next())
+	}
+	change.Users[at] = change.Users[at].Hear(n)
+	return pl.mails.AddAlert(ctx, change, u, n)
+}
+
+// tellByOthers is tell for what somebody else does to a user: a colleague, who is named, or whoever runs the service.
+func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit.Actor, user string, n people.News) error {
+	u, err := pl.Store.Users.Get(ctx, user)
+	if err != nil {
+		return err
+	}
+	if by.Kind == audit.ByUser {
+		other, err := pl.Store.Users.Get(ctx, by.ID)
+		if err != nil {
+			return err
+		}
+		if !other.Operator {
+			n.By = other.Email
+		}
+	}
+	return pl.tell(ctx, change, u, n)
+}
+
+// tellOfSignIn adds to the change that begins a sign-in that its user hears of it, if its browser or its network is not among
+// those of the sign-ins that are remembered. One that waits for the second factor counts too: somebody has the password.
+// The first sign-in ever is no news.
+func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from From, u people.User, s people.SignIn) error {
+	earlier, err := pl.Store.SignIns.Remembered(ctx, u.ID, rememberedSignIns)
+	if err != nil {
+		return err
+	}
+	first := len(earlier) == 0 && u.CreatedAt.After(s.CreatedAt.Add(-keptFor))
+	if first || people.Familiar(earlier, from.Address, from.Agent) {
+		return nil
+	}
+	what := people.NewSignIn
+	if s.Waiting {
+		what = people.HalfSignIn
+	}
+	return pl.tell(ctx, change, u, from.news(what))
+}

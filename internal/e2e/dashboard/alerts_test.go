@@ -1,0 +1,234 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/mailtest"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/pquerna/otp/totp"
+)
+
+// alerting runs a test on each engine, with a service that sends e-mails. come sends what is due, and returns the
+// subjects of the e-mails to an address since it was asked last, without invitations.
+func alerting(t *testing.T, test func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(to string) []string)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		in := mailtest.Start(t, mailtest.Options{})
+		s := harness.StartWith(t, database, &harness.Clock{}, func(config *daemon.Config) {
+			config.FX = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			config.Mail = daemon.Mail{URL: "smtp://" + in.Address, From: "Cascada <no-reply@pay.example.com>"}
+		})
+		s.Clock.Freeze()
+		read := map[string]int{}
+		test(t, s, in, func(to string) (subjects []string) {
+			t.Helper()
+			harness.Eventually(t, "no e-mail waits", func() bool {
+				_, err := s.App.Mails.SendMails(ctx)
+				harness.Must(t, err)
+				n, err := s.App.Mails.WaitingMails(ctx)
+				harness.Must(t, err)
+				return n == 0
+			})
+			for _, m := range in.Taken() {
+				if m.To == to && !strings.HasPrefix(m.Subject, "You are invited") {
+					subjects = append(subjects, m.Subject)
+				}
+			}
+			slices.Sort(subjects[read[to]:]) // those of one moment have no order
+			subjects, read[to] = subjects[read[to]:], len(subjects)
+			return subjects
+		})
+	})
+}
+
+// heard fails the test unless exactly these e-mails came.
+func heard(t *testing.T, when string, got []string, want ...string) {
+	t.Helper()
+	if slices.Sort(want); !slices.Equal(got, want) {
+		t.Errorf("%s: the e-mails are %q, want %q", when, got, want)
+	}
+}
+
+// enter signs a user in with a browser that calls itself so.
+func enter(t *testing.T, u harness.Staff, password, agent string) (harness.Staff, harness.Answer) {
+	t.Helper()
+	a := stranger(u).Ask(t, http.MethodPost, "/dashboard/sign-in", url.Values{"email": {u.User.Email}, "password": {password}}, "User-Agent: "+agent)
+	u.Cookie = cookieOf(a)
+	return u, a
+}
+
+// A user hears of a sign-in with a new browser, once for each browser, and of a lock, once and not for each guess. The
+// profile shows both.
+func TestUserHearsOfSignIns(t *testing.T) {
+	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0"
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		u := s.NewShop(t).Staff(t, people.Support)
+		heard(t, "the first sign-in", come(u.User.Email))
+		signIn(t, u, harness.StaffPassword)
+		heard(t, "a browser that is known", come(u.User.Email))
+		enter(t, u, harness.StaffPassword, firefox)
+		heard(t, "a new browser", come(u.User.Email), "A new sign-in to your account")
+		mails := in.Taken()
+		for _, want := range []string{u.User.Email, "127.0.0.1", "Firefox, Linux", s.Clock.Now().UTC().Format("2006-01-02 15:04 UTC"), "/dashboard/profile"} {
+			if text := mails[len(mails)-1].Text; !strings.Contains(text, want) {
+				t.Errorf("the e-mail does not tell %q:\n%s", want, text)
+			}
+		}
+		enter(t, u, harness.StaffPassword, strings.ReplaceAll(firefox, "133.0", "134.0"))
+		heard(t, "a newer version of it", come(u.User.Email))
+		for range people.MostFailures + 5 {
+			signIn(t, u, "wrong horse battery")
+		}
+		heard(t, "the lock", come(u.User.Email), "Your account is locked for 15 minutes")
+		page := u.Page(t, "/dashboard/profile")
+		if strings.Count(page, "Signed in with a new browser") != 1 || strings.Count(page, "Locked after 10 wrong") != 1 {
+			t.Errorf("the profile does not show what happened once each:\n%s", harness.Answer{Body: page}.Text())
+		}
+		for range 8 { // somebody locks it again and again
+			s.Clock.Advance(people.LockFor + time.Second)
+			for range people.MostFailures {
+				signIn(t, u, "wrong horse battery")
+			}
+		}
+		if got := come(u.User.Email); len(got) != pay.AlertsADay-1 {
+			t.Errorf("%d more e-mails tell of locks, want %d", len(got), pay.AlertsADay-1)
+		}
+		mails = in.Taken()
+		if text := mails[len(mails)-1].Text; !strings.Contains(text, "no more e-mails of this kind today") {
+			t.Errorf("the last e-mail does not say that it is the last:\n%s", text)
+		}
+		s.Clock.Advance(people.LockFor + time.Second)
+		harness.Must(t, s.App.People.SignOut(ctx, audit.Actor{Kind: audit.ByOperator, ID: "op@host"}, u.User.Email))
+		heard(t, "another kind, beyond the limit of locks", come(u.User.Email), "You were signed out")
+	})
+}
+
+// A user hears of each change of what signs them in, and of what others do to the account.
+func TestUserHearsOfChangedCredentials(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner, u := o.Staff(t, people.Owner), o.Staff(t, people.Finance)
+		page := u.Page(t, "/dashboard/profile/app")
+		_, rest, _ := strings.Cut(page, `name="secret" value="`)
+		secret, _, _ := strings.Cut(rest, `"`)
+		code := func() string {
+			c, err := totp.GenerateCode(secret, s.Clock.Now())
+			harness.Must(t, err)
+			return c
+		}
+		prove := func(code string) {
+			t.Helper()
+			a := u.Ask(t, http.MethodPost, "/dashboard/again", url.Values{"code": {code}})
+			if a.Status != http.StatusSeeOther {
+				t.Fatalf("the second factor gets %d: %s", a.Status, a.Text())
+			}
+			u.Cookie = cookieOf(a)
+		}
+		a := u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code()}, "old": {harness.StaffPassword}})
+		_, rest, _ = strings.Cut(a.Body, "<code>")
+		recovery, _, _ := strings.Cut(rest, "\n")
+		heard(t, "an app", come(u.User.Email), "An app for codes was added")
+		prove(recovery)
+		heard(t, "a recovery code", come(u.User.Email), "A recovery code was used")
+		u.Ask(t, http.MethodPost, "/dashboard/profile/recovery", url.Values{})
+		heard(t, "new codes", come(u.User.Email), "You have new recovery codes")
+		if _, a := enter(t, u, harness.StaffPassword, "Chrome/131 Windows"); a.Header.Get("Location") != "/dashboard/sign-in/code" {
+			t.Fatalf("the password leads to %s", a.Header.Get("Location"))
+		}
+		heard(t, "the password alone", come(u.User.Email), "Somebody typed your password")
+		u.Do(t, "/dashboard/profile/password", "old", harness.StaffPassword, "password", "another long horse")
+		heard(t, "a new password", come(u.User.Email), "Your password was changed")
+		s.Clock.Advance(30 * time.Second)
+		prove(code())
+		u.Do(t, "/dashboard/profile/app/remove")
+		heard(t, "no app", come(u.User.Email), "Your app for codes was removed")
+
+		by := audit.Actor{Kind: audit.ByUser, ID: owner.User.ID}
+		harness.Must(t, s.App.Team.SetRole(ctx, by, people.Owner, o.Merchant.ID, u.User.ID, people.Owner))
+		heard(t, "a role", come(u.User.Email), "Your role was changed")
+		mails := in.Taken()
+		if text := mails[len(mails)-1].Text; !strings.Contains(text, "Role: owner") || !strings.Contains(text, "By: "+owner.User.Email) || !strings.Contains(text, o.Merchant.Name) {
+			t.Errorf("the e-mail about the role is:\n%s", text)
+		}
+		shown := u.Page(t, "/dashboard/profile")
+		for _, want := range []string{"App for codes added", "Recovery code used", "New recovery codes", "The password was given", "New password", "App for codes removed", "Role changed", owner.User.Email} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("the profile does not show %q", want)
+			}
+		}
+		operator := audit.Actor{Kind: audit.ByOperator, ID: "op@host"}
+		harness.Must(t, s.App.Team.Unlock(ctx, operator, u.User.Email))
+		heard(t, "no factors", come(u.User.Email), "Your second factors were removed")
+		harness.Must(t, s.App.Team.Remove(ctx, operator, u.User.Email))
+		heard(t, "the end", come(u.User.Email), "Your account was removed", "You were removed from a team")
+		heard(t, "nobody else hears of it", come(owner.User.Email))
+	})
+}
+
+// Owners hear of a production key that is made, rolled or revoked, without the key, and of none of the sandbox.
+func TestOwnersHearOfKeys(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner, developer := o.Staff(t, people.Owner), o.Staff(t, people.Developer)
+		key := func() string { return keyLink.FindStringSubmatch(developer.Page(t, "/keys"))[1] }
+		shown(t, developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}))
+		heard(t, "a key of the sandbox", come(owner.User.Email))
+		developer.Live = true
+		raw := shown(t, developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}, "User-Agent: Firefox/1 Linux"))
+		heard(t, "a key", come(owner.User.Email), "A production API key was made for "+o.Merchant.Name)
+		mails := in.Taken()
+		text := mails[len(mails)-1].Text
+		for _, want := range []string{raw[len(raw)-4:], "By: " + developer.User.Email, "127.0.0.1", "Firefox, Linux", "/dashboard/" + o.Shop.ID + "/production/keys"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the e-mail does not tell %q:\n%s", want, text)
+			}
+		}
+		if strings.Contains(text, raw) {
+			t.Errorf("the e-mail has the key:\n%s", text)
+		}
+		shown(t, developer.Ask(t, http.MethodPost, "/keys/"+key()+"/roll", url.Values{"grace": {"24h"}}))
+		heard(t, "a roll", come(owner.User.Email), "A production API key of "+o.Merchant.Name+" was rolled")
+		mails = in.Taken()
+		if want := s.Clock.Now().Add(24 * time.Hour).UTC().Format("2006-01-02 15:04 UTC"); !strings.Contains(mails[len(mails)-1].Text, "The old key works until: "+want) {
+			t.Errorf("the e-mail does not tell the overlap until %s:\n%s", want, mails[len(mails)-1].Text)
+		}
+		developer.Do(t, "/keys/"+key()+"/revoke")
+		heard(t, "an end", come(owner.User.Email), "A production API key of "+o.Merchant.Name+" was revoked")
+		heard(t, "who is no owner", come(developer.User.Email))
+	})
+}
+
+// In the browser: the profile shows what happened, in the reader's language, without a mail server.
+func TestProfileTellsWhatHappened(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	o := s.NewShop(t)
+	owner, u := o.Staff(t, people.Owner), o.Staff(t, people.Finance)
+	enter(t, u, harness.StaffPassword, "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Mobile/15E148 Safari/604.1")
+	harness.Must(t, s.App.Team.SetRole(ctx, audit.Actor{Kind: audit.ByUser, ID: owner.User.ID}, people.Owner, o.Merchant.ID, u.User.ID, people.Owner))
+	tab := u.Tab(t, "/dashboard/profile")
+	harness.Look(t, tab, "profile-news")
+	for language, want := range map[string][]string{
+		"en": {"What happened to your account", "Safari, iPhone", "Acme: Owner"}, "es": {"Qué pasó con tu cuenta", "Rol cambiado", "Acme: Propietario"},
+		"pt": {"O que aconteceu com a sua conta", "Função alterada", "Acme: Proprietário"},
+	} {
+		u.Do(t, "/dashboard/profile", "name", "Ana", "language", language)
+		text := u.Ask(t, http.MethodGet, "/dashboard/profile", nil).Text()
+		for _, want := range append(want, owner.User.Email) {
+			if !strings.Contains(text, want) {
+				t.Errorf("the profile in %s does not say %q: %s", language, want, text)
+			}
+		}
+	}
+}

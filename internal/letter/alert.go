@@ -1,0 +1,72 @@
+package letter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// Alert is the letter about a user's account, or about a merchant's key.
+func (d *Writer) Alert(n pay.AlertNotice) Letter {
+	texts, known := d.texts[n.Language]
+	if !known {
+		texts = d.texts[tenant.English]
+	}
+	news := n.News
+	values := strings.NewReplacer(
+		"{user}", plain(n.User), "{merchant}", plain(news.Merchant), "{role}", texts["alert_role_"+string(news.Role)], "{key}", plain(n.Key), "{until}", moment(n.Until),
+		"{at}", moment(news.At), "{by}", plain(news.By), "{address}", plain(news.Address), "{browser}", news.Browser, "{shop}", plain(n.Shop), "{service}", d.service,
+	)
+	keys := append([]string{"alert_" + string(news.What), ""}, factsOf(n)...)
+	keys = append(keys, "", "alert_fine", adviceOf(n))
+	if news.What.ByOthers() || n.Key != "" {
+		keys[len(keys)-2] = "alert_fine_others"
+	}
+	if n.Last {
+		keys = append(keys, "", "alert_last")
+	}
+	var text strings.Builder
+	for _, key := range append(keys, "", "wallet_nothing_else", "", "wallet_automatic") {
+		text.WriteString(values.Replace(texts[key]) + "\n")
+	}
+	return Letter{Subject: values.Replace(texts["alert_"+string(news.What)+"_subject"]), Text: text.String()}
+}
+
+// factsOf are the keys of the lines that say what is known: whose account or which key, when, by whom and from where.
+func factsOf(n pay.AlertNotice) (keys []string) {
+	add := func(when bool, key string) {
+		if when {
+			keys = append(keys, key)
+		}
+	}
+	news, key := n.News, n.Key != ""
+	others := key || news.What.ByOthers()
+	add(n.User != "", "alert_account")
+	add(news.Merchant != "", "alert_merchant")
+	add(news.Role != "", "alert_role_now")
+	add(key, "alert_key")
+	add(news.What == pay.KeyRolled && !n.Until.IsZero(), "alert_until")
+	add(news.What == pay.KeyRolled && n.Until.IsZero(), "alert_until_now")
+	add(true, "alert_at")
+	add(others && news.By != "", "alert_by")
+	add(others && news.By == "", "alert_by_operator")
+	add(news.Address != "", "alert_address")
+	add(news.Browser != "", "alert_browser")
+	add(news.Browser == "" && news.Address != "" && (!others || news.By != ""), "alert_browser_unknown")
+	return slices.Clip(keys)
+}
+
+// adviceOf is the key of what to do if it was somebody else.
+func adviceOf(n pay.AlertNotice) string {
+	switch {
+	case n.Key != "" && n.Shop != "":
+		return "alert_do_key"
+	case n.Key != "":
+		return "alert_do_key_all"
+	case n.News.What.ByOthers():
+		return "alert_do_others"
+	}
+	return "alert_do_own"
+}

@@ -1,0 +1,113 @@
+package people
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What is something about an account that its user hears of (DASH-18).
+type What string
+
+// What a user hears of.
+const (
+	NewSignIn      What = "sign_in"      // from a browser or a network that was not used before
+	HalfSignIn     What = "half_sign_in" // the same, and the second factor is not given yet
+	AccountLocked  What = "locked"       // after wrong passwords or codes
+	PasswordSet    What = "password"     // changed, or chosen for the first time
+	CompanyLinked  What = "company"      // an account at the company's identity provider signs in from now on
+	AppAdded       What = "app_added"    // for codes
+	AppRemoved     What = "app_removed"
+	PasskeyAdded   What = "passkey_added"
+	PasskeyRemoved What = "passkey_removed"
+	RecoveryUsed   What = "recovery_used" // a recovery code stood in for the second factor
+	RecoveryMade   What = "recovery_made" // new recovery codes took the place of the old ones
+	FactorsRemoved What = "factors_removed"
+	RoleChanged    What = "role"
+	RoleEnded      What = "role_ended" // the user is not in the merchant's team any more
+	SignedOut      What = "signed_out" // by somebody else
+	AccountRemoved What = "removed"
+)
+
+// Whats lists them all.
+func Whats() []What {
+	return []What{
+		NewSignIn, HalfSignIn, AccountLocked, PasswordSet, CompanyLinked, AppAdded, AppRemoved, PasskeyAdded, PasskeyRemoved, RecoveryUsed, RecoveryMade,
+		FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved,
+	}
+}
+
+// ByOthers reports whether somebody else does it to the user.
+func (w What) ByOthers() bool {
+	return slices.Contains([]What{FactorsRemoved, RoleChanged, RoleEnded, SignedOut, AccountRemoved}, w)
+}
+
+// News is something that happened to an account.
+type News struct {
+	What     What
+	At       time.Time
+	Address  string // of the request; "" if somebody else did it
+	Browser  string // as BrowserOf names it, or ""
+	By       string // e-mail address of the user who did it to another one; "" for the user, or for the operator
+	Merchant string // name, of a role
+	Role     Role   // that the user has from now on, or ""
+}
+
+// keptNews is how many news an account keeps.
+const keptNews = 10
+
+// Hear adds news to those that the profile shows, the newest first. The caller has changed the user, and writes it.
+func (u User) Hear(n News) User {
+	u.News = append([]News{n}, u.News[:min(len(u.News), keptNews-1)]...)
+	return u
+}
+
+// browsers and systems are the names that BrowserOf knows, and what tells them in a browser's own words. The first that
+// fits counts: most browsers call themselves Chrome or Safari too.
+var (
+	browsers = [][2]string{
+		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"},
+		{"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+	}
+	systems = [][2]string{
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"},
+	}
+)
+
+// BrowserOf names a browser by what it calls itself: "Firefox, Windows". It has no text that a stranger could choose, and
+// no version, which changes every month. It is "" for one that nobody knows.
+func BrowserOf(agent string) string {
+	var names []string
+	for _, list := range [][][2]string{browsers, systems} {
+		if at := slices.IndexFunc(list, func(k [2]string) bool { return strings.Contains(agent, k[0]) }); at >= 0 {
+			names = append(names, list[at][1])
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// networkOf is the network of an address: a line at home and a phone often get another address of the same network.
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	ip = ip.Unmap().WithZone("")
+	bits := 24
+	if ip.Is6() {
+		bits = 48
+	}
+	network, err := ip.Prefix(bits)
+	if err != nil {
+		return address
+	}
+	return network.String()
+}
+
+// Familiar reports whether both the browser and the network of an address are among those of earlier sign-ins.
+func Familiar(earlier []SignIn, address, agent string) bool {
+	browser, network := BrowserOf(agent), networkOf(address)
+	return slices.ContainsFunc(earlier, func(s SignIn) bool { return BrowserOf(s.Agent) == browser }) &&
+		slices.ContainsFunc(earlier, func(s SignIn) bool { return networkOf(s.Address) == network })
+}
