@@ -27,8 +27,9 @@ PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
-# The two that last longest begin first.
-RACED = ./cmd/cascada ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$')
+# The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
+# detector does not see.
+RACED = ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$')
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -49,16 +50,17 @@ run: build ## start the service on SQLite with a demo merchant
 
 .PHONY: test
 test: tools lint build ## install what tests need, lint, and run everything, with the race detector
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced spec worlds plain
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec worlds plain
 
-# These two run at a time in make test, the second beside the tests of cmd/cascada, which wait for processes
-# most of their time. End-to-end tests run with the detector on SQLite, and without it on PostgreSQL: above the
-# store the code is the same, and the store's own tests have the detector on both (make race has all). Rooms of pages
-# run on both databases without it.
-.PHONY: raced plain
+# The first runs beside all others in make test, which run one after another. End-to-end tests run with the detector on
+# SQLite, and without it on PostgreSQL: above the store the code is the same, and the store's own tests have the detector
+# on both (make race has all). Rooms of pages run on both databases without it.
+.PHONY: raced program plain
 raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
+program:
+	$(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
 plain:
 	$(ALIKE) $(TEST) $(HALF) -timeout 15m $(PAGES)
 	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(HALF) -timeout 15m $(ROOMS)
@@ -81,6 +83,7 @@ cost: export COST := $(CURDIR)/bin/cost
 cost: ## run the tests as make test does, and list what each package costs in seconds of processor: bin/cost
 	@mkdir -p bin && rm -f $(COST)
 	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
+	PART=program $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada
 	PART=pages $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(PAGES)
 	PART=postgres $(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ROOMS)
 	@sort -rn $(COST)
