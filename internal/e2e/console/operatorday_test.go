@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -235,6 +236,9 @@ func (d operated) pauses() {
 	d.fills("reason", "We wait for your papers")
 	d.clicks(`form[action$="/pause"] button.bad`, `#resume`)
 	d.live.Post(d.t, "/payments", order).Refused(d.t, "403 forbidden permission_error reason=merchant_paused")
+	team := d.box.Staff(d.t, people.Owner).Tab(d.t, "/")
+	harness.Must(d.t, chromedp.Do(team, chromedp.WaitVisible(`.strip.paused`)))
+	harness.Look(d.t, team, "paused")
 	d.clicks(`#resume`, `form[action$="/pause"] button.bad`)
 	d.live.Create(d.t, order)
 }
