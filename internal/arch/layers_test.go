@@ -119,7 +119,7 @@ var layers = map[string]layer{
 	"internal/dashboard/analytics":   {"app/payments dashboard/frame money pay/analytics pay/problem pay/tenant", "a page shows what was counted"},
 	"internal/dashboard/shop":        {"money pay pay/... app app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},
 	"internal/dashboard":             {"app dashboard/... work", "the rooms know nothing of each other"},
-	"internal/dashboard/sales":       {"app app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document geo money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
+	"internal/dashboard/sales":       {"app app/acquiring app/base app/claims app/payments app/sandbox dashboard/frame document geo ledger money pay pay/... view", "a page about payments shows what use cases return; it decides nothing"},
 	"internal/dashboard/developers":  {"app app/... dashboard/frame pay pay/... store view wire", "the pages of whoever builds on the API: they show what use cases return"},
 	"internal/pay/analytics":         {"pay pay/tenant", "what is counted of a payment follows from the payment, wherever the totals are kept"},
 	"internal/pay/evidence":          {"pay pay/...", "what a file is follows from its bytes, whoever sends it"},
