@@ -291,6 +291,9 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 	if err := a.gate.Tenant(ctx.Context(), call.reply, call.Principal); err != nil {
 		return err
 	}
+	if err := a.app.Sandboxes.MayEnter(ctx.Context(), principal.Scope); err != nil {
+		return err
+	}
 	if need != anyKey && call.Kind == tenant.Publishable {
 		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
 	}

@@ -385,6 +385,7 @@ func (a *App) Loops() []work.Loop {
 		a.Polled("due work", 0, a.LookAround),
 		a.Polled("nodes that are gone", 0, a.Cascade.TakeOver),
 		a.Polled("clocks", 0, a.ReadClocks),
+		base.TableByTable(a.Polled("sandboxes that are emptied", sandbox.ResetsEvery, a.Sandbox.EmptySandboxes)),
 		a.Polled("revocations", 0, a.Access.ReadRevoked),
 		a.Polled("recovery", recovery.RecoveryEvery, a.ReadRecovery),
 		a.Polled("secrets", auth.SecretsEvery, a.Secrets.ReadSecrets),

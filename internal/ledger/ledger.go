@@ -129,7 +129,7 @@ const (
 )
 
 // Transfer is a set of postings that sums to zero, for one merchant, or one
-// float, in one environment. Transfers are never changed and never deleted.
+// float, in one environment. Transfers are never changed; only the emptying of a sandbox deletes its own.
 type Transfer struct {
 	ID       string
 	Merchant string // or a FloatOwner

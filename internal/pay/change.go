@@ -43,6 +43,7 @@ type Change struct {
 	Logins        []tenant.Login
 	Audit         []audit.Entry // new ones only
 	Clocks        []tenant.Clock
+	Resets        []tenant.Reset  // ErrStale for a new one while another begins
 	Logos         []tenant.Logo   // each kept once
 	Inbox         []hook.Received // deliveries that managed inboxes received
 	Rates         []KnownRate     // with their history

@@ -29,6 +29,13 @@ type PayoutControl struct {
 	HourSum, DaySum int64
 }
 
+// Forget is the control without what was sent so far.
+func (c PayoutControl) Forget() PayoutControl {
+	c.Version++
+	c.HourAt, c.DayAt, c.HourSum, c.DaySum = time.Time{}, time.Time{}, 0, 0
+	return c
+}
+
 // PayoutLimits are the limits of a PayoutControl.
 type PayoutLimits struct {
 	Stopped       string `json:"stopped,omitempty"`       // why nothing is sent; "": payouts are sent
@@ -246,6 +253,29 @@ func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Acc
 			ledger.Posting{Account: to, Amount: w.Float.Minor},
 		),
 	}}
+}
+
+// Drop takes a withdrawal of a sandbox that is being emptied out of its float and its batch, which are the operator's:
+// as if it had never been sent. batch is nil if it stands in none.
+func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
+	change := Change{}
+	if w.Status == WithdrawalDone {
+		change.Transfers = w.moveFloat("dropped", ledger.FloatReturned, ledger.FloatPaid, ledger.Float, now)
+	} else {
+		change.Transfers = w.moveFloat("dropped", ledger.FloatBack, ledger.FloatCommitted, ledger.Float, now)
+	}
+	if batch != nil {
+		left := *batch
+		left.Version++
+		left.UpdatedAt = now
+		left.Lines--
+		left.Total.Minor -= w.Local.Minor
+		change.Batches = []Batch{left}
+	}
+	w = w.next(now)
+	w.Float, w.Batch = money.Amount{}, ""
+	change.Withdrawals = []Withdrawal{w}
+	return change
 }
 
 // freeFloat returns the withdrawal's money, which was not paid, to the float.

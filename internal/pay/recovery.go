@@ -45,6 +45,9 @@ const (
 	RecoveryOver    RecoveryState = "over"
 )
 
+// Emptying is the reason (details.reason) of requests that are refused while a sandbox is being emptied.
+const Emptying = "sandbox_reset"
+
 // Recovering is the reason (details.reason) of requests that are refused during a recovery.
 const Recovering = "recovering"
 

@@ -21,11 +21,13 @@ const (
 var (
 	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
 	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
-	// rollCounters upserts only existing rows: it finds them by key under any plan.
+	// rollCounters upserts only existing rows: it finds them by key under any plan. One that is gone since it was read
+	// was of a sandbox that is being emptied.
 	rollCounters = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
-WHERE TRUE
+WHERE coalesce((SELECT c.rolled FROM counters AS c WHERE c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.rail = r.rail
+  AND c.country = r.country AND c.status = r.status AND c.method = r.method), -1) = r.rolled
 ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counters.rolled = excluded.rolled
 RETURNING day`)
 )

@@ -161,6 +161,9 @@ func TestLedgerAuditAndBlocksAreAppendOnly(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := openSealed(t, database, store.Options{})
 		written(t, s, "a")
+		produced := transfer("tr_live", ledger.Posting{Account: ledger.Available, Amount: 7}, ledger.Posting{Account: ledger.Receivable, Amount: -7})
+		produced.Live = true // a sandbox's may be deleted (SBX-16)
+		must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{produced}}))
 		sealAll(t, s)
 		driver, address := "pgx", database
 		statements := []string{"UPDATE %s SET at = at + 1", "DELETE FROM %s", "TRUNCATE %s"}

@@ -35,7 +35,7 @@ func of[T any](t *table.Table[T]) rows[T] { return rows[T]{t} }
 // replacements come before inserts: an old default must go before the new one comes.
 var written = []kind{
 	of(payments.OnceTable), of(payments.NoticesTable), paymentRows{}, of(payments.ClaimsTable), of(webhooks.SubscriptionsTable), of(webhooks.DeliveriesTable), fanOutRows{of(webhooks.FanOutsTable)}, of(payments.SessionsTable),
-	of(webhooks.ReplaysTable), of(tenants.MerchantsTable), of(tenants.ShopsTable), of(tenants.KeysTable), of(tenants.LoginsTable), of(tenants.ClocksTable), of(tenants.RatesTable), of(tenants.AccountsTable), of(tenants.OperatorsTable),
+	of(webhooks.ReplaysTable), of(tenants.MerchantsTable), of(tenants.ShopsTable), of(tenants.KeysTable), of(tenants.LoginsTable), of(tenants.ClocksTable), of(tenants.ResetsTable), of(tenants.RatesTable), of(tenants.AccountsTable), of(tenants.OperatorsTable),
 	of(tenants.SecretsTable), of(tenants.KeyUsesTable), of(tenants.RetentionTable), of(tenants.RulesTable), of(books.WalletsTable), of(tenants.MailsTable), of(books.WithdrawalsTable), of(books.ControlsTable), of(books.BatchesTable),
 	of(tenants.VerificationsTable), of(books.SettlementsTable), of(books.ReservesTable), of(books.DriftsTable), of(tenants.RecoveriesTable), of(tenants.FoundTable),
 	of(people.UsersTable), of(people.MembershipsTable), of(people.SignInsTable), of(people.LinksTable),

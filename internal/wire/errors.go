@@ -105,6 +105,9 @@ func Fault() *problem.Error {
 	return problem.New(problem.Internal, "something went wrong on our side: retry, with the same Idempotency-Key if you sent one")
 }
 
+// retryAfter is Retry-After in seconds, by the reason of service_unavailable.
+var retryAfter = map[string]string{pay.Recovering: "60", pay.Emptying: "10"}
+
 type referenceKey struct{}
 
 // WithReference sets the address of the API's reference: errors link to their entry there.
@@ -124,8 +127,8 @@ func newEnvelope(ctx context.Context, e *problem.Error) *Envelope {
 	}}
 	d := e.Details
 	web.Failed(ctx, failure(e))
-	if d.Reason == pay.Recovering && to.Status == http.StatusServiceUnavailable {
-		out.headers.Set("Retry-After", "60")
+	if wait := retryAfter[d.Reason]; wait != "" && to.Status == http.StatusServiceUnavailable {
+		out.headers.Set("Retry-After", wait)
 	}
 	details := Details{
 		Issues: d.Issues, MissingFields: d.MissingFields, HelpURL: d.HelpURL, BoundViolated: d.BoundViolated, Reason: d.Reason,

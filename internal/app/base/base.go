@@ -45,6 +45,7 @@ type Base struct {
 	Alarms        alarms
 	Quiet         quiet
 	Tenants       *Cache[Tenancy]
+	Sandboxes     *Sandboxes
 	RecoveryState atomic.Pointer[pay.Recovery] // of a database that was restored; not nil once it was read
 }
 
@@ -53,7 +54,7 @@ func New(c Config) *Base {
 	if c.Look == 0 {
 		c.Look = usualLook
 	}
-	return &Base{
+	b := &Base{
 		Config:  c,
 		Clocks:  Clocks{now: c.Now},
 		Turns:   turns{waiting: map[string]*turn{}},
@@ -61,4 +62,6 @@ func New(c Config) *Base {
 		Alarms:  newAlarms(),
 		Tenants: NewCache[Tenancy](c.Now),
 	}
+	b.Sandboxes = &Sandboxes{b, NewCache[bool](c.Now)}
+	return b
 }

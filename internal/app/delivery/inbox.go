@@ -72,6 +72,9 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if err != nil {
 		return err
 	}
+	if err := w.Sandboxes.MayEnter(ctx, e.sub.Scope); err != nil {
+		return err
+	}
 	_, shop, err := w.Tenant(ctx, base.Principal{Scope: e.sub.Scope})
 	if err != nil {
 		return err

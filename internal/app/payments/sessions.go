@@ -164,6 +164,9 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if err != nil {
 		return "", base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no such payment"))
 	}
+	if err := ss.Sandboxes.MayEnter(ctx, p.Scope); err != nil {
+		return "", err
+	}
 	if err := ss.paidFor(ctx, p.ID); err != nil {
 		return "", err
 	}
@@ -288,6 +291,9 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 	}
 	if err != nil {
 		return s, base.OrRefuse(err, pay.NoSession())
+	}
+	if err := ss.Sandboxes.MayEnter(ctx, s.Scope); err != nil {
+		return s, err
 	}
 	return s, s.Resolve(ss.TimeOf(s.Scope))
 }

@@ -44,6 +44,9 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
+	if err := ss.Sandboxes.MayEnter(ctx, p.Scope); err != nil {
+		return Shown{}, err
+	}
 	merchant, shop, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope})
 	if err != nil {
 		return Shown{}, err

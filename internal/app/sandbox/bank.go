@@ -31,6 +31,9 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if err != nil {
 		return p, err
 	}
+	if err := sb.Sandboxes.MayEnter(ctx, p.Scope); err != nil {
+		return p, err
+	}
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}

@@ -19,6 +19,7 @@ type Merchant struct {
 	Create merchantCreateCmd `cmd:"" help:"Create a merchant with a shop and keys. Works while the server runs."`
 	List   merchantListCmd   `cmd:"" help:"List merchants and their shops, oldest first."`
 	Set    merchantSetCmd    `cmd:"" help:"Change a merchant's e-mail address."`
+	Empty  merchantEmptyCmd  `cmd:"" name:"empty-sandbox" help:"Delete everything in a merchant's sandbox. Its keys and settings stay."`
 	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
 	Pause  merchantPauseCmd  `cmd:"" help:"Let a merchant begin no payment, checkout or withdrawal in production. What is under way goes on."`
 	Resume merchantResumeCmd `cmd:"" help:"End the pause of a merchant."`
@@ -133,6 +134,24 @@ func (c *merchantSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 	}
 	defer a.Close()
 	return a.Onboarding.SetEmail(ctx, a.Self(), c.Merchant, c.Email)
+}
+
+type merchantEmptyCmd struct {
+	cli.DatabaseFlags
+	Merchant string `arg:"" help:"Merchant's id, mer_…"`
+}
+
+func (c *merchantEmptyCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.Sandbox.Reset(ctx, a.Self(), tenant.Scope{Merchant: c.Merchant}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cli.Stdout, "The sandbox of %s is closed. A running server empties it within about a minute.\n", c.Merchant)
+	return err
 }
 
 type merchantTermsCmd struct {

@@ -45,6 +45,7 @@ func Register(site *frame.Site) error {
 	site.Handle("GET /sandbox", tenant.RightSandbox, d.sandbox)
 	site.Handle("POST /sandbox/clock", tenant.RightSandbox, d.moveClock)
 	site.Handle("POST /sandbox/strict", tenant.RightSandbox, d.setStrict)
+	site.Handle("POST /sandbox/reset", tenant.RightKeys, d.resetSandbox, frame.WhileEmptied())
 	site.Handle("GET /api", tenant.RightRead, d.api)
 	return nil
 }

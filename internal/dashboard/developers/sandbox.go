@@ -2,6 +2,7 @@ package developers
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -20,6 +21,8 @@ type sandboxView struct {
 	Moved   bool
 	Strict  bool
 	Advance string // what was typed
+	Confirm string
+	Reset   tenant.Reset // the one that runs, or the last one
 }
 
 func (d *developers) sandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -37,6 +40,9 @@ func (d *developers) showSandbox(w http.ResponseWriter, r *http.Request, v *fram
 	}
 	clock, now, err := d.App.Sandbox.Clock(r.Context(), v.Scope)
 	if err != nil {
+		return err
+	}
+	if shown.Reset, err = d.App.Sandbox.ResetOf(r.Context(), v.Merchant.ID); err != nil {
 		return err
 	}
 	shown.Strict, shown.Now, shown.Moved = m.Strict, now.UTC(), clock.Advance > 0
@@ -69,6 +75,21 @@ func (d *developers) setStrict(w http.ResponseWriter, r *http.Request, v *frame.
 		return d.done(w, r, v, "sandbox", "strict_on")
 	}
 	return d.done(w, r, v, "sandbox", "strict_off")
+}
+
+// resetSandbox begins to empty the sandbox. Whoever does it types the merchant's name.
+func (d *developers) resetSandbox(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	if typed := r.FormValue("confirm"); strings.TrimSpace(typed) != strings.TrimSpace(v.Merchant.Name) {
+		wrong := form{Wrong: map[string]string{"confirm": d.room.Text(v, "reset_wrong")}}
+		return d.showSandbox(w, r, v, http.StatusBadRequest, sandboxView{form: wrong, Confirm: typed})
+	}
+	if !d.Confirmed(w, r, v, v.Home()+"/sandbox") {
+		return nil
+	}
+	if _, err := d.App.Sandbox.Reset(r.Context(), v.Actor(), v.Scope); err != nil {
+		return err
+	}
+	return d.done(w, r, v, "sandbox", "reset_begun")
 }
 
 // apiView is the page of the API's version.

@@ -107,12 +107,16 @@ type serving struct {
 	body   int64         // the most bytes of a request's body
 	within time.Duration // how long it may take to arrive; 0: as the server has it
 	asks   asks
+	closed bool // it is served while the sandbox is being emptied
 }
 
 // Files lets an action take a body of so many bytes, which may take a while to arrive.
 func Files(body int64, within time.Duration) Serving {
 	return func(s *serving) { s.body, s.within = body, within }
 }
+
+// WhileEmptied lets an action be done while the sandbox is being emptied.
+func WhileEmptied() Serving { return func(s *serving) { s.closed = true } }
 
 func limitsOf(how []Serving) serving {
 	limits := serving{body: maxForm}
@@ -131,12 +135,18 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 	if below == "/" {
 		below = ""
 	}
+	closed := method == http.MethodGet || limitsOf(how).closed // pages show what is still there
 	s.shops.Handle(method+" "+Base+"/{shop}/{environment}"+below, s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
 		if err := s.enter(r, v); err != nil {
 			return err
 		}
 		if !v.May(right) {
 			return people.NoRight(right)
+		}
+		if !closed {
+			if err := s.App.Sandboxes.MayEnter(r.Context(), v.Scope); err != nil {
+				return err
+			}
 		}
 		return h(w, r, v)
 	}, how...))

@@ -110,6 +110,8 @@ const (
 	DeliveryReplayed  Act = "delivery.replayed"
 	SandboxChanged    Act = "sandbox.changed"
 	ClockMoved        Act = "sandbox.clock_moved" // the test clock
+	SandboxReset      Act = "sandbox.reset"       // somebody began to empty it
+	SandboxEmptied    Act = "sandbox.emptied"     // that is done
 	EventsReplayed    Act = "webhook.replayed"    // the events of a span of time were sent again
 	ReplayCutShort    Act = "webhook.replay_stopped"
 	RefundOpened      Act = "refund.opened"

@@ -57,6 +57,22 @@ func (s Subscription) Probe(now time.Time) (Subscription, bool) {
 	return s, true
 }
 
+// Calmed is the subscription after its sandbox was emptied and its test clock went back to now: no failures are
+// remembered, and no time of it is far ahead. It returns false if nothing changes.
+func (s Subscription) Calmed(now time.Time) (Subscription, bool) {
+	before := s
+	s.Circuit = Circuit{}
+	if latest := now.Add(RotationGrace); s.PreviousUntil.After(latest) {
+		s.PreviousUntil = latest
+	}
+	if s.UpdatedAt.After(now) {
+		s.UpdatedAt = now
+	}
+	changed := s.Circuit != before.Circuit || !s.PreviousUntil.Equal(before.PreviousUntil) || !s.UpdatedAt.Equal(before.UpdatedAt)
+	s.Version++
+	return s, changed
+}
+
 // Hopeless reports whether the endpoint has failed for so long that it is disabled.
 func (s Subscription) Hopeless(now time.Time) bool {
 	return s.Status == Enabled && s.Circuit.Open && !now.Before(s.Circuit.Since.Add(HopelessAfter))

@@ -134,7 +134,7 @@ var table = map[Code]Shown{
 	EventNotFound:                   {404, KindInvalidRequest, "There is no such event, or it is another shop's."},
 
 	CascadeExhausted:   {422, KindRouting, "No provider took the payment; details.reason and details.attempts say why. The failed transaction is stored."},
-	ServiceUnavailable: {503, KindAPI, "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: the request may have taken effect. recovering: the service was restored from a backup and did nothing; repeat the request after Retry-After with the same Idempotency-Key. Without a reason nothing was done."},
+	ServiceUnavailable: {503, KindAPI, "The service is busy or under maintenance: retry with exponential backoff. details.reason outcome_unknown: the request may have taken effect. recovering: the service was restored from a backup and did nothing; repeat the request after Retry-After with the same Idempotency-Key. sandbox_reset: the sandbox is being emptied; repeat the request after Retry-After. Without a reason nothing was done."},
 	Internal:           {500, KindAPI, "Something went wrong on our side: retry with the same Idempotency-Key."},
 }
 

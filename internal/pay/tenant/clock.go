@@ -9,7 +9,7 @@ import (
 )
 
 // Clock is the test clock of a merchant's sandbox: how far it is ahead of the service's clock
-// (SBX-12). It never goes back.
+// (SBX-12). It never goes back, except that a reset of the sandbox takes it back to the service's clock.
 type Clock struct {
 	Merchant string
 	Version  int64 // 0 until it is moved
@@ -32,6 +32,13 @@ func (c Clock) Move(by time.Duration) (Clock, error) {
 	// Times are stored in microseconds.
 	c.Advance = (c.Advance + by).Truncate(time.Microsecond)
 	return c, nil
+}
+
+// Back is the clock after its sandbox was emptied: the service's clock.
+func (c Clock) Back() Clock {
+	c.Version++
+	c.Advance = 0
+	return c
 }
 
 // ParseDuration reads a duration such as 90s, 48h, 7d or 1d12h: Go's units and

@@ -155,6 +155,11 @@ SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' A
 	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
+// Bound lists withdrawals of a merchant's sandbox that hold a part of a float or stand in a batch.
+func (s *Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectBound, WithdrawalsTable.Scan(s.b.Personal), merchant, limit)
+}
+
 // ByID reads withdrawals of any tenant, for the operator. Unknown ids are missing.
 func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWithdrawalsByID, WithdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
@@ -172,6 +177,9 @@ func (s *Withdrawals) AtEach(ctx context.Context, account string, references []s
 var atColumns = engine.ParseColumns("account TEXT, ref TEXT")
 
 var (
+	selectBound = engine.Statement(`
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = FALSE
+  AND (batch <> '' OR {json doc float} IS NOT NULL) LIMIT $2`)
 	selectWithdrawalsByID = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: id TEXT} AS r JOIN withdrawals AS w ON w.id = r.id`)
 	selectWithdrawalsAt   = engine.Statement(`SELECT ` + WithdrawalsTable.ListOf("w") + ` FROM {rows: account TEXT, ref TEXT} AS r
 JOIN withdrawals AS w ON w.provider = r.account AND w.provider_ref = r.ref AND w.provider_ref <> ''`)

@@ -77,9 +77,10 @@ type checker struct {
 	findings
 	walked         walked
 	unclaimedSince sinceWhen
-	tallies        map[string]counts // of a part's rows, by rule
-	since          *Proof            // nil: check everything
-	kept           *Proof            // the proof whose heads the chains continue
+	tallies        map[string]counts  // of a part's rows, by rule
+	resets         map[string]emptied // as the check began, by merchant
+	since          *Proof             // nil: check everything
+	kept           *Proof             // the proof whose heads the chains continue
 	sealsOnly      bool
 	// rowsAtOnce is the current number of rows per snapshot: smaller after the server ended one.
 	rowsAtOnce int

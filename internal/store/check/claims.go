@@ -11,14 +11,14 @@ SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || '
 FROM balances AS b
 FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.frozen) AS BIGINT) AS frozen FROM claims AS d WHERE ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
-WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0)`},
+WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0) AND ` + settledEither("b", "c")},
 	{"suspense is what open inquiries are about", `
 SELECT coalesce(b.merchant, c.merchant), 'suspense ' || coalesce(b.suspense, 0) || ', inquiries about ' || coalesce(c.amount, 0)
 FROM balances AS b
 FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.amount) AS BIGINT) AS amount FROM claims AS d
   WHERE d.kind = 'inquiry' AND ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
-WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0)`},
+WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0) AND ` + settledEither("b", "c")},
 })
 
 // claimBooked is what a claim's transfers, which are named after it, booked to an account.
@@ -28,7 +28,7 @@ func claimBooked(claim, account, kinds string) string {
 }
 
 // claimRules are the invariants of refunds and claims.
-var claimRules = invariants([]rule{
+var claimRules = ofTenants([]rule{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
@@ -129,7 +129,7 @@ WHERE {part c.id} AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
 
 const refundedPayments = `SELECT DISTINCT d.payment FROM claims AS d WHERE {part d.id} AND d.kind = 'user_dispute'`
 
-var fileRules = invariants([]rule{
+var fileRules = ofTenants([]rule{
 	{"a file belongs to evidence of its shop's claim", `
 SELECT f.id, f.claim FROM files AS f LEFT JOIN claims AS c ON c.id = f.claim
 WHERE {part f.id} AND (c.id IS NULL OR c.merchant <> f.merchant OR c.shop <> f.shop OR c.live <> f.live OR c.doc NOT LIKE '%"' || f.id || '"%')`},

@@ -105,7 +105,13 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		if err := c.measure(ask); err != nil {
 			return err
 		}
-		err := ask(selectNow, nil, func(r engine.Row) error {
+		resets, err := readResets(ask)
+		if err != nil {
+			return err
+		}
+		c.resets = resets
+		c.walked.forgetEmptied(resets)
+		err = ask(selectNow, nil, func(r engine.Row) error {
 			var now int64
 			err := r.Scan(&now)
 			c.now = table.FromMicros(now)

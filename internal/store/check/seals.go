@@ -287,18 +287,25 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 		}
 		list = list[1:]
 	}
-	rows, in := map[string]string{}, map[string]string{}
+	resets, err := readResets(ask)
+	if err != nil {
+		return got, err
+	}
+	rows, in, mayBeGone := map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, b := range list {
 		got.link(c.h, last, b)
 		for id, hash := range b.Rows {
 			rows[id], in[id] = hash, blockName(b.Merchant, b.Live, b.N)
+			if !b.Live && resets[b.Merchant].gone(id, b.N) {
+				mayBeGone[id] = true
+			}
 			got.ids = append(got.ids, id)
 		}
 		last = b
 		last.Rows = nil
 	}
 	got.head, got.full = last, len(list) >= most
-	return got, c.rows(ask, &got, rows, in)
+	return got, c.rows(ask, &got, rows, in, mayBeGone)
 }
 
 // link proves that a block is at its original place.
@@ -319,7 +326,7 @@ func blockName(merchant string, live bool, n int64) string {
 }
 
 // marks proves the rows that wait for a block.
-func (c *checker) marks(ask engine.Asking) (got page, err error) {
+func (c *checker) marks(ask engine.Asking, resets map[string]emptied) (got page, err error) {
 	got.booked = sums{}
 	var last chain.MarkRow
 	for {
@@ -327,28 +334,32 @@ func (c *checker) marks(ask engine.Asking) (got page, err error) {
 		if err != nil {
 			return got, err
 		}
-		rows, of := map[string]string{}, map[string]string{}
+		rows, of, mayBeGone := map[string]string{}, map[string]string{}, map[string]bool{}
 		for _, m := range list {
 			waiting := chain.Chains{}
 			if err := m.Read(c.h, waiting); err != nil {
 				got.add(ruleMark, m.ID, err.Error())
 			}
-			for _, some := range waiting {
+			for owner, some := range waiting {
 				for id, hash := range some {
+					if e := resets[owner.Merchant]; !owner.Live && e.running && e.gone(id, 0) {
+						mayBeGone[id] = true
+					}
 					rows[id], of[id] = hash, "the rows that wait for a block"
 					got.ids = append(got.ids, id)
 				}
 			}
 			last = m
 		}
-		if err := c.rows(ask, &got, rows, of); err != nil || len(list) < checkMarks {
+		if err := c.rows(ask, &got, rows, of, mayBeGone); err != nil || len(list) < checkMarks {
 			return got, err
 		}
 	}
 }
 
-// rows proves that the rows exist and have their original hashes. in maps a row to its block or mark.
-func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string) error {
+// rows proves that the rows exist and have their original hashes. in maps a row to its block or mark. What may be gone
+// and is, counts as never sealed.
+func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string, mayBeGone map[string]bool) error {
 	ids := map[string][]string{}
 	tables := map[string]chain.Sealed{}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
@@ -374,11 +385,17 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 			return err
 		}
 	}
+	gone := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(hashes)) {
-		if !found[id] {
+		switch {
+		case found[id]:
+		case mayBeGone[id]:
+			gone[id] = true
+		default:
 			got.add(ruleRow, id, "was removed since it was sealed in "+in[id])
 		}
 	}
+	got.ids = without(got.ids, gone)
 	return nil
 }
 

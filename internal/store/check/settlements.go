@@ -11,7 +11,7 @@ import (
 )
 
 // settlementRules are the invariants of the rows of settlements.
-var settlementRules = invariants([]rule{
+var settlementRules = ofTenants([]rule{
 	{"a settlement's net is what its totals say", `
 SELECT s.id, 'net ' || s.net FROM settlements AS s
 WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
@@ -39,7 +39,7 @@ WHERE {part s.id} AND e.id IS NULL`},
 })
 
 // lineRules are those of the lines of settlements.
-var lineRules = invariants([]rule{
+var lineRules = ofTenants([]rule{
 	{"a settlement's line is its transfer", `
 SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.settlement FROM (
   SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, l.claim, l.amount_local, l.currency_local, t.id AS transfer FROM settlement_lines AS l
@@ -59,7 +59,7 @@ func booked(account string) string {
 }
 
 // reserveRules are the invariants of a rolling reserve's days.
-var reserveRules = invariants([]rule{
+var reserveRules = ofTenants([]rule{
 	{"a day's reserve is released once", `
 SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
   SELECT r.id, r.released, r.held, r.due_at, (
@@ -79,7 +79,7 @@ FROM reserves AS v LEFT JOIN (
   FROM ` + recentTransfers + ` JOIN transfers AS c ON c.id = 'tr_' || substr(t.payment, 5) || '-capture'
   WHERE t.payment <> '' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live, c.at - c.at % 86400000000
 ) AS u ON u.merchant = v.merchant AND u.live = v.live AND u.day = v.day
-WHERE v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0`},
+WHERE (v.released > v.held + coalesce(u.held, 0) OR v.released > 0 AND v.closed_at = 0) AND ` + settled("v.merchant", "v.live")},
 	{"the reserve is what is held and not released", `
 SELECT b.merchant, 'reserve ' || b.reserve || ', held ' || coalesce(v.held, 0) || ' and ' || coalesce(u.held, 0)
 FROM balances AS b
@@ -89,7 +89,7 @@ LEFT JOIN (
   SELECT t.merchant, t.live, sum(` + booked("reserve") + `) AS held FROM ` + recentTransfers + `
   WHERE t.kind <> 'reserve_release' AND NOT ` + books.Claimed + ` GROUP BY t.merchant, t.live
 ) AS u ON u.merchant = b.merchant AND u.live = b.live
-WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0)`},
+WHERE b.reserve <> coalesce(v.held, 0) + coalesce(u.held, 0) AND ` + settled("b.merchant", "b.live")},
 })
 
 // recentTransfers are each merchant's transfers from a time on, found by the index on kind and time.
@@ -115,7 +115,7 @@ SELECT coalesce(v.id, l.merchant), coalesce(v.held, 0) || ' held, lines of ' || 
 FROM reserves AS v FULL JOIN (
   SELECT merchant, live, day, sum(reserve) AS reserve FROM settlement_lines WHERE day > 0 GROUP BY merchant, live, day
 ) AS l ON l.merchant = v.merchant AND l.live = v.live AND l.day = v.day
-WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0)`)
+WHERE coalesce(v.held, 0) <> coalesce(l.reserve, 0) AND ` + settledEither("v", "l"))
 
 // settlementTotals are a settlement's totals, each with its column of a line.
 var settlementTotals = []struct{ name, of string }{
@@ -137,7 +137,7 @@ var settlementSums = engine.Statement(func() string {
 	}
 	return "SELECT s.id, s.lines || ' lines of ' || s.net || ' cents, found ' || coalesce(l.lines, 0) || ' of ' || coalesce(l.net, 0)" +
 		" FROM settlements AS s LEFT JOIN (SELECT settlement, " + strings.Join(sums, ", ") +
-		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE " + strings.Join(differ, " OR ")
+		" FROM settlement_lines GROUP BY settlement) AS l ON l.settlement = s.id WHERE (" + strings.Join(differ, " OR ") + ") AND " + settled("s.merchant", "s.live")
 }())
 
 // lineSums sums a part of the lines; settlementsSay reads the same sums from the settlements. The numbers

@@ -43,6 +43,7 @@ import (
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
+//	{append only in production t}  instead of those: triggers that let the rows of sandboxes be deleted
 //	{concurrently}              an index is made beside those who write
 //	{collate a b}               compares all text of older tables byte by byte
 //
@@ -112,6 +113,7 @@ func (d Dialect) SQL(text string) string {
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
+		text = appendOnlyLive.ReplaceAllString(text, postgresAppendOnlyLive)
 		text = collate.ReplaceAllString(text, postgresCollate)
 	} else {
 		text = given.ReplaceAllString(text, "$1 IN (SELECT value ->> 0 FROM jsonb_each($$1))")
@@ -125,6 +127,7 @@ func (d Dialect) SQL(text string) string {
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
+		text = appendOnlyLive.ReplaceAllString(text, sqliteAppendOnlyLive)
 		text = collate.ReplaceAllString(text, "")
 	}
 	text = d.limits(d.documents(text))
@@ -229,7 +232,8 @@ var (
 
 	collate = regexp.MustCompile(`\{collate ([\w ]+)\}`)
 
-	appendOnly = regexp.MustCompile(`\{append only (\w+)\}`)
+	appendOnly     = regexp.MustCompile(`\{append only (\w+)\}`)
+	appendOnlyLive = regexp.MustCompile(`\{append only in production (\w+)\}`)
 )
 
 // beforeEmail is the start of a payment's document with an e-mail.
@@ -250,6 +254,12 @@ CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} BEGIN SELECT RAISE(ABORT, '$
 	postgresAppendOnly = `CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS
   $$$$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$$$;
 CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();`
+
+	sqliteAppendOnlyLive = `DROP TRIGGER ${1}_no_delete;
+CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} WHEN OLD.live BEGIN SELECT RAISE(ABORT, '${1} is append-only'); END;`
+	postgresAppendOnlyLive = `DROP TRIGGER ${1}_append_only ON ${1};
+CREATE TRIGGER ${1}_append_only BEFORE UPDATE OR TRUNCATE ON ${1} FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ${1}_no_delete BEFORE DELETE ON ${1} FOR EACH ROW WHEN (OLD.live) EXECUTE FUNCTION refuse_change();`
 )
 
 // postgresCollate rebuilds the indexes of tables whose text is compared by a language's rules.

@@ -309,7 +309,8 @@ func compareKeys(a, b analytics.Key) int {
 }
 
 var (
-	lockBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1 WHERE id = 'rollups' RETURNING version`)
+	// LockBackfill keeps everybody else from adding up.
+	LockBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1 WHERE id = 'rollups' RETURNING version`)
 	// newBackfill is read after the lock: then no step adds up a payment that it does not see.
 	newBackfill = engine.Standalone(`
 UPDATE backfills SET next = (
@@ -322,12 +323,42 @@ WHERE id = 'rollups' RETURNING version`)
 // Recount drops the totals of payments, and has the next steps of AddUp count all payments again.
 func (r *Rollups) Recount(ctx context.Context) error {
 	err := base.ApplySlowly(ctx, r.b.DB, []engine.Step{
-		{Text: r.b.Text(lockBackfill), Want: 1}, {Text: r.b.Text(newBackfill), Want: 1}, {Text: r.b.Text(dropRollups)},
+		{Text: r.b.Text(LockBackfill), Want: 1}, {Text: r.b.Text(newBackfill), Want: 1}, {Text: r.b.Text(dropRollups)},
 	})
 	if err != nil {
 		return fmt.Errorf("count analytics again: %w", err)
 	}
 	return nil
+}
+
+// Lowering takes totals that are deleted from those of all shops.
+type Lowering struct {
+	b    *base.Base
+	rows map[analytics.Key]analytics.Total
+}
+
+// NewLowering returns one that takes nothing.
+func NewLowering(b *base.Base) *Lowering { return &Lowering{b, map[analytics.Key]analytics.Total{}} }
+
+// Scan adds a sandbox's deleted row: dimension, day, value, outcome, n, amount, fees.
+func (l *Lowering) Scan(r engine.Row) error {
+	k := analytics.Key{Shop: analytics.Everyone}
+	var t analytics.Total
+	if err := r.Scan(&k.Dimension, &k.Day, &k.Value, &k.Outcome, &t.N, &t.Amount, &t.Fees); err != nil {
+		return err
+	}
+	l.rows[k] = l.rows[k].Plus(t)
+	return nil
+}
+
+// Step is the statement that takes them.
+func (l *Lowering) Step() engine.Step {
+	totals := engine.NewRows(l.b.DB.Dialect(), rollupColumns, len(l.rows))
+	for _, k := range slices.SortedFunc(maps.Keys(l.rows), compareKeys) {
+		t := l.rows[k]
+		totals.Text(k.Shop).Flag(k.Live).Text(string(k.Dimension)).Number(k.Day).Text(k.Value, string(k.Outcome)).Number(-t.N, -t.Amount, -t.Fees).Next()
+	}
+	return engine.Step{Text: l.b.Text(addRollups), Args: totals.Args()}
 }
 
 // BackfillEnd is the id from which payments are counted: "" once all are.

@@ -19,6 +19,7 @@ type OfTenants struct {
 	Verifications *Verifications
 	Mails         *Mails
 	Clocks        *Clocks
+	Resets        *Resets
 	Recoveries    *Recoveries
 }
 
@@ -36,6 +37,7 @@ func NewTenants(b *base.Base) OfTenants {
 		Verifications: &Verifications{b},
 		Mails:         &Mails{b},
 		Clocks:        &Clocks{b},
+		Resets:        &Resets{b},
 		Recoveries:    &Recoveries{b},
 	}
 }

@@ -1,0 +1,45 @@
+package base
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// errEmptying is the error for a request to a sandbox that is being emptied.
+var errEmptying error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Emptying},
+	Message: "the sandbox is being emptied, and nothing was done: try again in a moment"}
+
+// Sandboxes knows which sandboxes are closed because they are being emptied.
+type Sandboxes struct {
+	b      *Base
+	closed *Cache[bool] // by merchant
+}
+
+// MayEnter returns an error while the scope is a sandbox that is being emptied (SBX-16). A node knows it within
+// CacheTTL.
+//
+// Errors: service_unavailable.
+func (s *Sandboxes) MayEnter(ctx context.Context, scope tenant.Scope) error {
+	if scope.Live {
+		return nil
+	}
+	closed, err := s.closed.Get(scope.Merchant, func() (bool, error) {
+		r, err := s.b.Store.Resets.Get(ctx, scope.Merchant)
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		return r.Running(), err
+	})
+	if err == nil && closed {
+		err = errEmptying
+	}
+	return err
+}
+
+// Forget drops what this node knows of a merchant's sandbox that it has changed.
+func (s *Sandboxes) Forget(merchant string) { s.closed.Forget(merchant) }

@@ -1,0 +1,184 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// ResetsEvery is how often a node looks whether a sandbox is to be emptied.
+const ResetsEvery = time.Second
+
+// ResetOf reads the reset of a merchant's sandbox: the one that runs, or the last one. Version is 0 if there was none.
+func (sb *Sandbox) ResetOf(ctx context.Context, merchant string) (tenant.Reset, error) {
+	r, err := sb.Store.Resets.Get(ctx, merchant)
+	if errors.Is(err, store.ErrNotFound) {
+		return tenant.Reset{Merchant: merchant}, nil
+	}
+	return r, err
+}
+
+// Reset begins to empty a merchant's sandbox: everything in it goes, its settings stay (SBX-16). The sandbox is closed
+// until that is done. If a reset runs already, it is the one that is returned.
+//
+// Errors: production_key_refused; store.ErrNotFound for a merchant that does not exist.
+func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope) (tenant.Reset, error) {
+	if err := sandboxOnly(scope); err != nil {
+		return tenant.Reset{}, err
+	}
+	if _, err := sb.AnyMerchant(ctx, scope.Merchant); err != nil {
+		return tenant.Reset{}, err
+	}
+	begun, err := base.Decide(func() (tenant.Reset, error) {
+		r, err := sb.ResetOf(ctx, scope.Merchant)
+		if err != nil {
+			return r, err
+		}
+		next, begins := r.Begin(sb.Now())
+		if !begins {
+			return r, nil
+		}
+		return next, sb.Store.Commit(ctx, pay.Change{
+			Resets: []tenant.Reset{next},
+			Audit:  sb.Audited(by, scope, audit.SandboxReset, scope.Merchant, nil),
+		})
+	})
+	sb.Sandboxes.Forget(scope.Merchant)
+	return begun, err
+}
+
+// EmptySandboxes makes the next pass over each sandbox that is being emptied. Every node may do so at any time: a
+// pass is one node's, and another node goes on if that one does not.
+func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
+	list, err := sb.Store.Resets.Running(ctx)
+	if err != nil {
+		return fmt.Errorf("read which sandboxes are emptied: %w", err)
+	}
+	for _, r := range list {
+		if sb.Now().Before(r.DueAt) {
+			continue
+		}
+		if err := base.UnlessStale(sb.pass(ctx, r)); err != nil {
+			return fmt.Errorf("empty the sandbox of %s: %w", r.Merchant, err)
+		}
+	}
+	return nil
+}
+
+// boundAtOnce is how many withdrawals leave their float and batch before the others are looked for again.
+const boundAtOnce = 100
+
+// release takes withdrawals out of what is the operator's: floats and batches.
+func (sb *Sandbox) release(ctx context.Context, merchant string) error {
+	for {
+		list, err := sb.Store.Withdrawals.Bound(ctx, merchant, boundAtOnce)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, w := range list {
+			var batch *pay.Batch
+			if w.Batch != "" {
+				b, err := sb.Store.Batches.Get(ctx, w.Batch)
+				if err != nil {
+					return err
+				}
+				batch = &b
+			}
+			if err := sb.Store.Commit(ctx, w.Drop(batch, sb.TimeOf(w.Scope))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// settle ends a reset: the test clock goes back, and nothing that stays remembers what is gone.
+func (sb *Sandbox) settle(ctx context.Context, r *tenant.Reset, change *pay.Change) error {
+	scope := tenant.Scope{Merchant: r.Merchant}
+	clock, err := sb.clock(ctx, r.Merchant)
+	if err != nil {
+		return err
+	}
+	if clock.Advance > 0 {
+		change.Clocks = []tenant.Clock{clock.Back()}
+	}
+	controls, err := sb.Store.Withdrawals.Controls(ctx, r.Merchant, false)
+	if err != nil {
+		return err
+	}
+	for _, c := range controls {
+		if c.Merchant == r.Merchant {
+			change.Controls = append(change.Controls, c.Forget())
+		}
+	}
+	shops, err := sb.Store.Merchants.Shops(ctx, r.Merchant)
+	if err != nil {
+		return err
+	}
+	for _, shop := range shops {
+		list, _, err := sb.Store.Subscriptions.List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, pay.Page{Limit: mostEndpoints})
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if calm, changed := s.Calmed(sb.Now()); changed {
+				change.Subscriptions = append(change.Subscriptions, calm)
+			}
+		}
+	}
+	if r.SealedTo, err = sb.Store.SandboxSealedTo(ctx, r.Merchant); err != nil {
+		return err
+	}
+	change.Audit = sb.Audited(audit.Actor{Kind: audit.BySystem}, scope, audit.SandboxEmptied, r.Merchant, map[string]string{"rows": strconv.FormatInt(r.Deleted, 10)})
+	return nil
+}
+
+// mostEndpoints is more than a shop may have.
+const mostEndpoints = 10_000
+
+// pass makes one pass, and ends the reset if nothing is left.
+func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
+	renew := func() error {
+		r = r.Lease(sb.Now())
+		return sb.Store.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}})
+	}
+	if err := renew(); err != nil {
+		return err
+	}
+	if err := sb.release(ctx, r.Merchant); err != nil {
+		return err
+	}
+	found, deleted, err := sb.Store.EmptySandbox(ctx, r.Merchant, sb.Now(), func() error {
+		if sb.Now().Before(r.DueAt.Add(-tenant.ResetLease / 2)) {
+			return ctx.Err()
+		}
+		return renew()
+	})
+	if err != nil {
+		return err
+	}
+	next, over := r.Swept(found, deleted, sb.Now())
+	change := pay.Change{Resets: []tenant.Reset{next}}
+	if over {
+		if err := sb.settle(ctx, &next, &change); err != nil {
+			return err
+		}
+		change.Resets[0] = next
+	}
+	if err := sb.Store.Commit(ctx, change); err != nil {
+		return err
+	}
+	if over {
+		sb.Sandboxes.Forget(r.Merchant)
+		sb.Log.Info("a sandbox was emptied", "merchant", r.Merchant, "rows", next.Deleted, "took", next.DoneAt.Sub(next.StartedAt))
+		sb.Reread(ctx, "clocks", sb.ReadClocks)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package empty
+
+import (
+	"strings"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
+
+// Every statement that deletes is made here, and says NOT live: no statement of this package reaches a row of
+// production, whatever ids it is given (SBX-16). The tests read them all.
+var deletions []string
+
+// Deletions are the statements that delete, for the tests.
+func Deletions() []string { return deletions }
+
+func deletion(text string) string {
+	deletions = append(deletions, text)
+	return engine.Standalone(text)
+}
+
+// byID deletes those of the rows with ids that are of the merchant's sandbox. Rows that somebody else changes
+// just now are left for the next pass, so that nobody waits.
+func byID(table, more string) string {
+	return deletion(`DELETE FROM ` + table + ` WHERE id IN (
+  SELECT d.id FROM ` + table + ` AS d WHERE {given d.id} AND d.merchant = $2 AND NOT d.live {skip locked d}) AND merchant = $2 AND NOT live` + more + ` RETURNING id`)
+}
+
+// byParent deletes the rows that belong to rows which are deleted with them: column names the parent.
+func byParent(table, column string) string {
+	return deletion(`DELETE FROM ` + table + ` WHERE {given ` + column + `} AND merchant = $2 AND NOT live`)
+}
+
+// byKey deletes at most $2 rows of a table without ids, of which those that are a merchant's sandbox's are named
+// by a condition on t.
+func byKey(table, key, where, returning string) string {
+	return deletion(`DELETE FROM ` + table + ` WHERE (` + key + `) IN (
+  SELECT t.` + strings.ReplaceAll(key, ", ", ", t.") + ` FROM ` + table + ` AS t WHERE ` + where + ` LIMIT $2) RETURNING ` + returning)
+}
+
+// shops and endpoints are a merchant's.
+const (
+	shops     = `(SELECT s.id FROM shops AS s WHERE s.merchant = $1)`
+	endpoints = `(SELECT s.id FROM subscriptions AS s WHERE s.merchant = $1 AND NOT s.live)`
+)
+
+// Where a table has an index of, the ids of a merchant's sandbox are found by it: $1 is the merchant, $2 how many.
+const (
+	byShop     = `t.shop IN ` + shops + ` AND t.live = FALSE`
+	byMerchant = `t.merchant = $1 AND t.live = FALSE`
+	byEndpoint = `t.subscription IN ` + endpoints
+)
+
+// noun is a table whose rows have id, merchant and live.
+type noun struct {
+	table  string
+	find   string // ids by an index
+	bound  string // or, where no index finds them: where the next part begins, and the ids in a part
+	part   string
+	remove string
+	with   []string // deletes what belongs to the rows, in the same transaction
+}
+
+// found is a noun that an index finds.
+func found(table, where string, with ...string) noun {
+	return noun{table: table, find: engine.Statement(`SELECT t.id FROM ` + table + ` AS t WHERE ` + where + ` LIMIT $2`), remove: byID(table, ""), with: with}
+}
+
+// walked is a noun whose table is read in parts.
+func walked(table string, with ...string) noun {
+	return noun{
+		table: table,
+		bound: engine.Statement(`SELECT t.id FROM ` + table + ` AS t WHERE t.id >= $1 ORDER BY t.id LIMIT 1 OFFSET CAST($2 AS INTEGER)`),
+		part:  engine.Statement(`SELECT t.id FROM ` + table + ` AS t WHERE {part t.id} AND t.merchant = $3 AND NOT t.live`),
+		// The condition is in the statement that deletes, too.
+		remove: byID(table, ""), with: with,
+	}
+}
+
+// notices are kept by the id of what they are about alone: they go when that is gone.
+var notices = deletion(`DELETE FROM receipts WHERE {given payment} AND payment <> '' AND $2 <> '' AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.id = receipts.payment)
+  AND NOT EXISTS (SELECT 1 FROM processing AS q WHERE q.id = receipts.payment) AND NOT EXISTS (SELECT 1 FROM withdrawals AS w WHERE w.id = receipts.payment)`)
+
+// nouns are in the order in which they are deleted: first what others come of.
+var nouns = []noun{
+	walked("sessions"),
+	found("payments", byShop, notices, byParent("misfits", "payment")),
+	walked("processing", notices, byParent("misfits", "payment")),
+	found("claims", byShop, byParent("files", "claim")),
+	walked("files"),
+	walked("replays"),
+	found("fanouts", byMerchant),
+	found("deliveries", byEndpoint),
+	found("inbox", byEndpoint),
+	found("events", byShop),
+	{ // one that holds a part of a float or stands in a batch leaves them first: both are the operator's
+		table:  "withdrawals",
+		find:   engine.Statement(`SELECT t.id FROM withdrawals AS t WHERE ` + byShop + ` LIMIT $2`),
+		remove: byID("withdrawals", ` AND batch = '' AND {json doc float} IS NULL`), with: []string{notices},
+	},
+	found("wallets", byShop),
+	{
+		table:  "mails",
+		find:   engine.Statement(`SELECT t.id FROM mails AS t WHERE ` + byMerchant + ` AND ` + aboutSandbox("t.") + ` LIMIT $2`),
+		remove: byID("mails", ` AND `+aboutSandbox("")),
+	},
+	found("verifications", byMerchant),
+	found("settlements", byMerchant, byParent("documents", "id")),
+	walked("documents"),
+	walked("reserves"),
+	found("transfers", byMerchant, byParent("settlement_lines", "id")),
+	walked("settlement_lines"),
+	walked("drifts"),
+	found("misfits", byMerchant),
+}
+
+// aboutSandbox leaves e-mails with links and alerts: they are of people, not of the sandbox.
+func aboutSandbox(of string) string { return `substr(` + of + `object, 1, 4) NOT IN ('lnk_', 'alr_')` }
+
+// sum is a table without ids: what it counts is gone.
+type sum struct{ table, remove string }
+
+var sums = []sum{
+	{"counters", byKey("counters", "shop, live, day, rail, country, status, method", `t.shop IN `+shops+` AND NOT t.live`, "shop")},
+	{"delivery_counters", byKey("delivery_counters", "subscription, status, type", byEndpoint, "subscription")},
+	{"balances", byKey("balances", "merchant, live", `t.merchant = $1 AND NOT t.live`, "merchant")},
+	{"once", deletion(`DELETE FROM once WHERE id IN (
+  SELECT o.id FROM shops AS s JOIN once AS o ON o.id > 'sandbox|' || s.id || '|' AND o.id < 'sandbox|' || s.id || '}' WHERE s.merchant = $1 LIMIT $2) RETURNING id`)},
+}
+
+var (
+	// Rollups go with a lock on who adds up, and from the totals of all shops.
+	removeRollups = byKey("rollups", "shop, live, dimension, day, value, outcome", `t.shop IN `+shops+` AND NOT t.live`, "dimension, day, value, outcome, n, amount, fees")
+	// A total of nothing is no total.
+	removeZeros = deletion(`DELETE FROM rollups WHERE shop = '' AND NOT live AND n = 0 AND amount = 0 AND fees = 0`)
+
+	unsealed  = engine.Statement(`SELECT count(*) FROM unsealed WHERE at <= $1 AND doc LIKE '%"' || $2 || '":%'`)
+	uncounted = engine.Statement(`SELECT count(*) FROM facts AS f JOIN shops AS s ON s.merchant = $2 AND f.doc LIKE '%' || s.id || '%' WHERE f.at <= $1`)
+	now       = engine.Statement(`SELECT {now}`)
+	sealedTo  = engine.Statement(`SELECT coalesce(max(b.n), 0) FROM blocks AS b WHERE b.merchant = $1 AND b.live = FALSE`)
+)

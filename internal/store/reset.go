@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/seal"
+	"github.com/cascadapay/cascada/internal/store/empty"
+	"github.com/cascadapay/cascada/internal/store/payments"
+)
+
+// EmptySandbox makes one pass over all tables and deletes what is in a merchant's sandbox, in short transactions. It
+// returns how many rows it found and how many it deleted: nothing is left once it finds none. alive is called
+// before each step and ends the pass with its error. now is the time of the blocks that the pass seals.
+//
+// Any number of nodes may do it at once, and it may end anywhere.
+func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time, alive func() error) (found, deleted int64, err error) {
+	pass := empty.New(s.b, merchant, alive)
+	waits, err := s.sealed(ctx, pass, merchant, now)
+	if err == nil && !waits {
+		err = pass.Rows(ctx)
+	}
+	if err != nil || waits {
+		return pass.Found + 1, pass.Deleted, err
+	}
+	if err = pass.Sums(ctx); err == nil {
+		waits, err = s.countedUp(ctx, pass)
+	}
+	if err == nil && !waits {
+		err = pass.Totals(ctx)
+	}
+	if err != nil || waits {
+		return pass.Found + 1, pass.Deleted, err
+	}
+	return pass.Found, pass.Deleted, nil
+}
+
+// sealed puts the sandbox's rows into blocks before they go. It reports whether some still wait: another node may be
+// about to do it.
+func (s *core) sealed(ctx context.Context, pass *empty.Pass, merchant string, now time.Time) (waits bool, err error) {
+	at, err := pass.Now(ctx)
+	for more := true; more && err == nil; {
+		more, err = s.Seal(ctx, now)
+	}
+	if err != nil {
+		return false, fmt.Errorf("seal what a sandbox holds: %w", err)
+	}
+	n, err := pass.Unsealed(ctx, seal.Chain(merchant, false), at)
+	return n > 0, err
+}
+
+// countedUp adds up the facts of payments that are gone, so that their totals can go. It reports whether some still
+// wait.
+func (s *core) countedUp(ctx context.Context, pass *empty.Pass) (waits bool, err error) {
+	at, err := pass.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := pass.Uncounted(ctx, at)
+	for more := true; more && err == nil && n > 0; {
+		if more, err = payments.NewPayments(s.b).Rollups.AddUp(ctx); err == nil {
+			n, err = pass.Uncounted(ctx, at)
+		}
+	}
+	return n > 0, err
+}
+
+// SandboxSealedTo returns the newest block of a sandbox's chain, 0 for none.
+func (s *core) SandboxSealedTo(ctx context.Context, merchant string) (int64, error) {
+	return empty.SealedTo(ctx, s.b, merchant)
+}

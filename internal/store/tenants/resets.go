@@ -1,0 +1,57 @@
+package tenants
+
+import (
+	"context"
+
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+// ResetsTable is the table resets.
+var ResetsTable = table.Describe(table.Table[tenant.Reset]{
+	Name:    "resets",
+	Of:      func(c *pay.Change) []tenant.Reset { return c.Resets },
+	ID:      func(r *tenant.Reset) string { return resetID(r.Merchant) },
+	Version: func(r *tenant.Reset) int64 { return r.Version },
+	Met:     table.StaleAnyhow,
+	Fields: func(f *table.Fields, r *tenant.Reset) {
+		id := resetID(r.Merchant)
+		f.Text("id!", &id)
+		f.Text("merchant!", &r.Merchant)
+		f.Number("version", &r.Version)
+		f.Time("started_at", &r.StartedAt)
+		f.Time("due_at", &r.DueAt)
+		f.Time("swept_at", &r.SweptAt)
+		f.Time("done_at", &r.DoneAt)
+		f.Number("sealed_to", &r.SealedTo)
+		f.Number("deleted", &r.Deleted)
+	},
+})
+
+// resetID differs from the merchant's id: a change may guard both.
+func resetID(merchant string) string { return "reset/" + merchant }
+
+// SandboxesBeingEmptied names the merchants whose sandbox is being emptied: until that is done, what is in it does
+// not add up.
+const SandboxesBeingEmptied = `SELECT e.merchant FROM resets AS e WHERE e.done_at = 0`
+
+var (
+	selectReset   = engine.Statement(`SELECT ` + ResetsTable.List + ` FROM resets WHERE id = $1`)
+	selectRunning = engine.Statement(`SELECT ` + ResetsTable.List + ` FROM resets WHERE done_at = 0 ORDER BY started_at, id`)
+)
+
+// Get reads a merchant's reset: the one that runs, or the last one. ErrNotFound if there was none.
+func (s *Resets) Get(ctx context.Context, merchant string) (tenant.Reset, error) {
+	return base.One(ctx, s.b, selectReset, ResetsTable.Scan(s.b.Personal), resetID(merchant))
+}
+
+// Running lists the resets that run, oldest first.
+func (s *Resets) Running(ctx context.Context) ([]tenant.Reset, error) {
+	return base.Many(ctx, s.b, selectRunning, ResetsTable.Scan(s.b.Personal))
+}
+
+// Resets are resets of sandboxes.
+type Resets struct{ b *base.Base }
