@@ -98,7 +98,7 @@ func places(sentence string) []string {
 
 // Method is the usual name of a method, such as pix, as plain text.
 func (p *Page) Method(name string) string {
-	if text, known := p.room.texts[p.lang]["method_"+name]; known {
+	if text, known := p.room.text(p.lang, "method_"+name); known {
 		return text
 	}
 	return strings.ReplaceAll(name, "_", " ")
@@ -106,7 +106,7 @@ func (p *Page) Method(name string) string {
 
 // Country is the name of a country, as plain text; code is ISO 3166, alpha-3.
 func (p *Page) Country(code string) string {
-	if text, known := p.room.texts[p.lang]["country_"+code]; known {
+	if text, known := p.room.text(p.lang, "country_"+code); known {
 		return text
 	}
 	if c, known := geo.Parse(code); known {
