@@ -74,3 +74,26 @@ func TestMerchantIsPausedAtTheCommandLine(t *testing.T) {
 		u.does(t, "check", "--database", database)
 	})
 }
+
+// The operator begins to empty a sandbox; a second time it is the same reset, and the books hold meanwhile (SBX-16).
+func TestOperatorEmptiesASandbox(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		var k keys
+		if err := json.Unmarshal([]byte(u.does(t, "merchant", "create", "--database", database, "--name", "Acme", "--email", "a@example.com", "--json")), &k); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if told := u.does(t, "merchant", "empty-sandbox", "--database", database, k.Merchant.ID); !strings.Contains(told, k.Merchant.ID) {
+				t.Errorf("it says %q", told)
+			}
+		}
+		if log := u.does(t, "audit", "list", "--database", database); strings.Count(log, "sandbox.reset "+k.Merchant.ID) != 1 {
+			t.Errorf("the audit log does not have exactly one reset:\n%s", log)
+		}
+		u.does(t, "check", "--database", database)
+		if _, log, code := u.run(t, "merchant", "empty-sandbox", "--database", database, "mer_nobody"); code == 0 || !strings.Contains(log, "mer_nobody: not found") {
+			t.Errorf("an unknown merchant: exit %d, %s", code, log)
+		}
+	})
+}

@@ -126,7 +126,7 @@ func TestStepsAreSmallInCompany(t *testing.T) {
 		}))
 		_, change := other.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
-		completedAt(t, s, "in company", noon)
+		completedAt(t, s, "beside", noon)
 		if steps := spread(t, s); steps != 3 {
 			t.Errorf("in company, %d endpoints take %d steps, want 3", endpoints, steps)
 		}

@@ -10,30 +10,40 @@ import (
 	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
-// EmptySandbox makes one pass over all tables and deletes what is in a merchant's sandbox, in short transactions. It
-// returns how many rows it found and how many it deleted: nothing is left once it finds none. alive is called
-// before each step and ends the pass with its error. now is the time of the blocks that the pass seals.
+// Swept is what a pass over a sandbox did.
+type Swept struct {
+	Found    int64 // rows; nothing is left once a pass finds none
+	Deleted  int64 // rows
+	SealedTo int64 // the newest block of the sandbox's chain before anything was deleted; 0 for none
+}
+
+// EmptySandbox makes one pass over all tables and deletes what is in a merchant's sandbox, in short transactions. alive
+// is called before each step and ends the pass with its error. now is the time of the blocks that the pass seals.
 //
 // Any number of nodes may do it at once, and it may end anywhere.
-func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time, alive func() error) (found, deleted int64, err error) {
+func (s *core) EmptySandbox(ctx context.Context, merchant string, now time.Time, alive func() error) (Swept, error) {
 	pass := empty.New(s.b, merchant, alive)
 	waits, err := s.sealed(ctx, pass, merchant, now)
+	var to int64
+	if err == nil {
+		to, err = pass.SealedTo(ctx)
+	}
 	if err == nil && !waits {
 		err = pass.Rows(ctx)
 	}
-	if err != nil || waits {
-		return pass.Found + 1, pass.Deleted, err
+	if err == nil && !waits {
+		err = pass.Sums(ctx)
 	}
-	if err = pass.Sums(ctx); err == nil {
+	if err == nil && !waits {
 		waits, err = s.countedUp(ctx, pass)
 	}
 	if err == nil && !waits {
 		err = pass.Totals(ctx)
 	}
-	if err != nil || waits {
-		return pass.Found + 1, pass.Deleted, err
+	if waits {
+		pass.Found++
 	}
-	return pass.Found, pass.Deleted, nil
+	return Swept{pass.Found, pass.Deleted, to}, err
 }
 
 // sealed puts the sandbox's rows into blocks before they go. It reports whether some still wait: another node may be
@@ -64,9 +74,4 @@ func (s *core) countedUp(ctx context.Context, pass *empty.Pass) (waits bool, err
 		}
 	}
 	return n > 0, err
-}
-
-// SandboxSealedTo returns the newest block of a sandbox's chain, 0 for none.
-func (s *core) SandboxSealedTo(ctx context.Context, merchant string) (int64, error) {
-	return empty.SealedTo(ctx, s.b, merchant)
 }

@@ -100,7 +100,7 @@ func (sb *Sandbox) release(ctx context.Context, merchant string) error {
 }
 
 // settle ends a reset: the test clock goes back, and nothing that stays remembers what is gone.
-func (sb *Sandbox) settle(ctx context.Context, r *tenant.Reset, change *pay.Change) error {
+func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Change) error {
 	scope := tenant.Scope{Merchant: r.Merchant}
 	clock, err := sb.clock(ctx, r.Merchant)
 	if err != nil {
@@ -133,9 +133,6 @@ func (sb *Sandbox) settle(ctx context.Context, r *tenant.Reset, change *pay.Chan
 			}
 		}
 	}
-	if r.SealedTo, err = sb.Store.SandboxSealedTo(ctx, r.Merchant); err != nil {
-		return err
-	}
 	change.Audit = sb.Audited(audit.Actor{Kind: audit.BySystem}, scope, audit.SandboxEmptied, r.Merchant, map[string]string{"rows": strconv.FormatInt(r.Deleted, 10)})
 	return nil
 }
@@ -155,7 +152,7 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	if err := sb.release(ctx, r.Merchant); err != nil {
 		return err
 	}
-	found, deleted, err := sb.Store.EmptySandbox(ctx, r.Merchant, sb.Now(), func() error {
+	swept, err := sb.Store.EmptySandbox(ctx, r.Merchant, sb.Now(), func() error {
 		if sb.Now().Before(r.DueAt.Add(-tenant.ResetLease / 2)) {
 			return ctx.Err()
 		}
@@ -164,13 +161,14 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	if err != nil {
 		return err
 	}
-	next, over := r.Swept(found, deleted, sb.Now())
+	next, over := r.Swept(swept.Found, swept.Deleted, sb.Now())
 	change := pay.Change{Resets: []tenant.Reset{next}}
 	if over {
-		if err := sb.settle(ctx, &next, &change); err != nil {
+		next.SealedTo = swept.SealedTo
+		change.Resets[0] = next
+		if err := sb.settle(ctx, next, &change); err != nil {
 			return err
 		}
-		change.Resets[0] = next
 	}
 	if err := sb.Store.Commit(ctx, change); err != nil {
 		return err

@@ -159,3 +159,16 @@ func TestDeliveryRemembersItsLastTwentyTries(t *testing.T) {
 		t.Errorf("abandoned: %+v", gone)
 	}
 }
+
+// After a reset of the sandbox no time of an endpoint lies far ahead, and no failure is remembered (SBX-16).
+func TestCalmedEndpointRemembersNothing(t *testing.T) {
+	ahead := monday.AddDate(0, 1, 0)
+	s := Subscription{Status: Enabled, Version: 4, UpdatedAt: ahead, PreviousUntil: ahead, Circuit: Circuit{Open: true, Failures: 12, Since: ahead, ProbeAt: ahead}}
+	calm, changed := s.Calmed(monday)
+	if !changed || calm.Circuit != (Circuit{}) || !calm.UpdatedAt.Equal(monday) || !calm.PreviousUntil.Equal(monday.Add(RotationGrace)) || calm.Version != 5 {
+		t.Errorf("it is calmed to %+v", calm)
+	}
+	if _, changed := calm.Calmed(monday); changed {
+		t.Error("a calm one changes")
+	}
+}

@@ -47,8 +47,8 @@ func (p *Pass) Uncounted(ctx context.Context, at int64) (int64, error) {
 }
 
 // SealedTo is the newest block of the sandbox's chain, 0 for none.
-func SealedTo(ctx context.Context, b *base.Base, merchant string) (int64, error) {
-	return base.One(ctx, b, sealedTo, base.ScanInt, merchant)
+func (p *Pass) SealedTo(ctx context.Context) (int64, error) {
+	return base.One(ctx, p.b, sealedTo, base.ScanInt, p.merchant)
 }
 
 // Rows deletes the rows of all nouns.
