@@ -158,6 +158,8 @@ POST /accounts/{id}/credentials
 POST /accounts/{id}/disable
 POST /accounts/{id}/enable
 POST /claims/{id}/resolution
+POST /merchants/{id}/pause
+POST /merchants/{id}/resume
 POST /payments/{id}/resolution
 POST /withdrawals/{id}/resolution` {
 			t.Errorf("the document has other endpoints:\n%s", got)
