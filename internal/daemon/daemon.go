@@ -88,9 +88,7 @@ type Config struct {
 	// DrainDelay is how long Drain still accepts requests while /readyz returns 503, so that a
 	// balancer looks elsewhere before the listener closes.
 	DrainDelay time.Duration
-	// StuckAfter is how long one look of a loop may take before the process counts as stuck; 0
-	// means a minute.
-	StuckAfter time.Duration
+	StuckAfter time.Duration    // how long one look of a loop may take before the process counts as stuck; 0: a minute
 	Routing    string           // the order of accounts (routing.Order); empty: priority
 	Now        func() time.Time // nil: the system's clock, and the database's for the leases of nodes
 	HashMemory uint32           // of a password's hash, in KiB, for tests; 0: what is safe

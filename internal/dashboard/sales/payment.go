@@ -212,18 +212,19 @@ func (p paymentView) Taken() (list []taken) {
 
 // Kept is what is left of the payment for the merchant, the reserve and what is held included.
 func (p paymentView) Kept() money.Amount {
-	sum := int64(0)
-	for _, m := range p.Life.Movements {
-		sum += m.Amount
-	}
-	return money.New(sum, money.USD)
+	return p.moved(func(pay.Movement) bool { return true })
 }
 
 // Frozen is what of it is held for claims.
 func (p paymentView) Frozen() money.Amount {
+	return p.moved(func(m pay.Movement) bool { return m.Bucket == ledger.Frozen })
+}
+
+// moved adds up some of the payment's movements.
+func (p paymentView) moved(which func(pay.Movement) bool) money.Amount {
 	sum := int64(0)
 	for _, m := range p.Life.Movements {
-		if m.Bucket == ledger.Frozen {
+		if which(m) {
 			sum += m.Amount
 		}
 	}
