@@ -338,11 +338,14 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 	return b, Change{}, b.conflict("export", "the file can be exported once another operator has approved it")
 }
 
+// MayDissolve reports whether the batch's file has not left, and may still.
+func (b Batch) MayDissolve() bool { return b.Status == BatchMade || b.Status == BatchApproved }
+
 // Dissolve frees the payouts of a batch whose file was never exported.
 //
 // Errors: conflict_state if it was exported.
 func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
-	if b.Status != BatchMade && b.Status != BatchApproved {
+	if !b.MayDissolve() {
 		return b, Change{}, b.conflict("dissolve", "a batch whose file was exported cannot be dissolved: the bank may have it")
 	}
 	next, change, err := b.move(BatchDissolved, b.ApprovedBy, now)

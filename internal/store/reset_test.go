@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -67,6 +68,45 @@ func TestCheckGoesOnAfterAReset(t *testing.T) {
 		must(t, err)
 		for _, b := range after.Broken {
 			t.Errorf("broken: %s", b)
+		}
+	})
+}
+
+// A node that sleeps in the middle of a pass wakes up after another one has ended the reset: it deletes nothing of what
+// the sandbox has by then.
+func TestLatePassDeletesNothing(t *testing.T) {
+	eachSealed(t, func(t *testing.T, s *store.Store, _ vandal) {
+		reset(t, s)
+		once := &pay.Once{Key: "sandbox|" + acme.Shop + "|late", Hash: "h", Object: "o", At: noon}
+		must(t, s.Commit(ctx, pay.Change{Once: once}))
+		written(t, s, "late")
+		sealAll(t, s)
+		swept, err := s.EmptySandbox(ctx, acme.Merchant, noon, func() error { return nil })
+		must(t, err)
+		if swept.Deleted > 0 {
+			t.Errorf("it deleted %d rows", swept.Deleted)
+		}
+		if _, err = s.Idempotency.Get(ctx, once.Key); err != nil {
+			t.Errorf("the key of a request: %v", err)
+		}
+		clean(t, s)
+	})
+}
+
+// A repair of counters leaves a sandbox alone while it is emptied: what it adds to a counter that a reset deletes at the
+// same time would stay.
+func TestRepairLeavesASandboxThatIsEmptied(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, v := openSealed(t, database, store.Options{}), newVandal(t, database)
+		withShop(t, s)
+		takeOn(t, s, noon, pay.Approved)
+		r, _ := tenant.Reset{Merchant: acme.Merchant}.Begin(noon)
+		must(t, s.Commit(ctx, pay.Change{Resets: []tenant.Reset{r}}))
+		v.exec("DELETE FROM payments WHERE merchant = '" + acme.Merchant + "'")
+		mended, err := s.RepairCounters(ctx)
+		must(t, err)
+		if len(mended) > 0 {
+			t.Errorf("it mended %q", mended)
 		}
 	})
 }

@@ -84,19 +84,36 @@ func (sb *Sandbox) release(ctx context.Context, merchant string) error {
 			return err
 		}
 		for _, w := range list {
-			var batch *pay.Batch
-			if w.Batch != "" {
-				b, err := sb.Store.Batches.Get(ctx, w.Batch)
-				if err != nil {
-					return err
-				}
-				batch = &b
-			}
-			if err := sb.Store.Commit(ctx, w.Drop(batch, sb.TimeOf(w.Scope))); err != nil {
+			if err := sb.releaseOne(ctx, w); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// releaseOne takes a withdrawal out of its float and its batch. A batch whose file has not left is dissolved: the file has
+// the withdrawal's line, and must not leave any more. Its other withdrawals wait for the next one.
+func (sb *Sandbox) releaseOne(ctx context.Context, w pay.Withdrawal) error {
+	if w.Batch == "" {
+		return sb.Store.Commit(ctx, w.Drop(nil, sb.TimeOf(w.Scope)))
+	}
+	b, err := sb.Store.Batches.Get(ctx, w.Batch)
+	if err != nil {
+		return err
+	}
+	if !b.MayDissolve() {
+		return sb.Store.Commit(ctx, w.Drop(&b, sb.TimeOf(w.Scope)))
+	}
+	of, err := sb.Store.Batches.Batched(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	next, change, err := b.Dissolve(of, sb.Now())
+	if err != nil {
+		return err
+	}
+	change.Audit = sb.Audited(audit.Actor{Kind: audit.BySystem}, b.Scope(), audit.BatchGivenUp, b.ID, map[string]string{"account": b.Account, "status": string(next.Status)})
+	return sb.Store.Commit(ctx, change)
 }
 
 // settle ends a reset: the test clock goes back, and nothing that stays remembers what is gone.

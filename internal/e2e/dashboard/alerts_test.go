@@ -95,7 +95,7 @@ func TestUserHearsOfSignIns(t *testing.T) {
 		if strings.Count(page, "Signed in with a new browser") != 1 || strings.Count(page, "Locked after 10 wrong") != 1 {
 			t.Errorf("the profile does not show what happened once each:\n%s", harness.Answer{Body: page}.Text())
 		}
-		for range 8 { // somebody locks it again and again
+		for range 12 { // somebody locks it again and again
 			s.Clock.Advance(people.LockFor + time.Second)
 			for range people.MostFailures {
 				signIn(t, u, "wrong horse battery")
@@ -103,6 +103,9 @@ func TestUserHearsOfSignIns(t *testing.T) {
 		}
 		if got := come(u.User.Email); len(got) != pay.AlertsADay-1 {
 			t.Errorf("%d more e-mails tell of locks, want %d", len(got), pay.AlertsADay-1)
+		}
+		if page := u.Page(t, "/dashboard/profile"); !strings.Contains(page, "Signed in with a new browser") {
+			t.Errorf("the locks hide the sign-in:\n%s", harness.Answer{Body: page}.Text())
 		}
 		mails = in.Taken()
 		if text := mails[len(mails)-1].Text; !strings.Contains(text, "no more e-mails of this kind today") {

@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/empty"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 	"github.com/chromedp/chromedp"
 )
 
@@ -240,7 +241,7 @@ func TestResetIsForWhoMayMakeKeys(t *testing.T) {
 	})
 }
 
-// Every statement of a reset that deletes says that it is not about production.
+// Every statement of a reset that deletes says that it is not about production, and that the reset runs.
 func TestResetDeletesNothingOfProduction(t *testing.T) {
 	not := regexp.MustCompile(`NOT (\w\.)?live\b|'sandbox\|'`)
 	list := empty.Deletions()
@@ -253,6 +254,9 @@ func TestResetDeletesNothingOfProduction(t *testing.T) {
 		}
 		if strings.HasPrefix(text, "DELETE FROM receipts ") && strings.Count(text, "NOT EXISTS (SELECT 1 FROM ") != 3 {
 			t.Errorf("it may reach what is there: %s", text)
+		}
+		if !strings.Contains(text, tenants.SandboxesBeingEmptied) && !strings.Contains(text, "n = 0 AND amount = 0 AND fees = 0") { // totals of nothing
+			t.Errorf("it deletes after the reset, too: %s", text)
 		}
 	}
 }

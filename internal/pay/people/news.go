@@ -54,12 +54,25 @@ type News struct {
 	Role     Role   // that the user has from now on, or ""
 }
 
-// keptNews is how many news an account keeps.
-const keptNews = 10
+// ByStrangers reports whether somebody who is not signed in can cause it, as often as they like.
+func (w What) ByStrangers() bool { return w == AccountLocked || w == HalfSignIn }
+
+// keptNews is how many news an account keeps, and keptOfStrangers how many of a kind that strangers cause: they must not
+// push out what else happened.
+const keptNews, keptOfStrangers = 10, 3
 
 // Hear adds news to those that the profile shows, the newest first. The caller has changed the user, and writes it.
 func (u User) Hear(n News) User {
-	u.News = append([]News{n}, u.News[:min(len(u.News), keptNews-1)]...)
+	list, same := []News{n}, 1
+	for _, o := range u.News {
+		if o.What == n.What {
+			same++
+		}
+		if o.What != n.What || !n.What.ByStrangers() || same <= keptOfStrangers {
+			list = append(list, o)
+		}
+	}
+	u.News = list[:min(len(list), keptNews)]
 	return u
 }
 

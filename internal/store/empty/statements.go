@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // Every statement that deletes is made here, and says NOT live: no statement of this package reaches a row of
@@ -18,23 +19,29 @@ func deletion(text string) string {
 	return engine.Standalone(text)
 }
 
+// emptied is true while the sandbox of the merchant is being emptied. A node that sleeps in a pass may wake up after
+// another one has ended the reset: then it must delete nothing.
+func emptied(merchant string) string {
+	return merchant + ` IN (` + tenants.SandboxesBeingEmptied + `)`
+}
+
 // byID deletes those of the rows with ids that are of the merchant's sandbox. Rows that somebody else changes
 // just now are left for the next pass, so that nobody waits.
 func byID(table, more string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE id IN (
-  SELECT d.id FROM ` + table + ` AS d WHERE {given d.id} AND d.merchant = $2 AND NOT d.live {skip locked d}) AND merchant = $2 AND NOT live` + more + ` RETURNING id`)
+  SELECT d.id FROM ` + table + ` AS d WHERE {given d.id} AND d.merchant = $2 AND NOT d.live {skip locked d}) AND merchant = $2 AND NOT live AND ` + emptied(`$2`) + more + ` RETURNING id`)
 }
 
 // byParent deletes the rows that belong to rows which are deleted with them: column names the parent.
 func byParent(table, column string) string {
-	return deletion(`DELETE FROM ` + table + ` WHERE {given ` + column + `} AND merchant = $2 AND NOT live`)
+	return deletion(`DELETE FROM ` + table + ` WHERE {given ` + column + `} AND merchant = $2 AND NOT live AND ` + emptied(`$2`))
 }
 
 // byKey deletes at most $2 rows of a table without ids, of which those that are a merchant's sandbox's are named
 // by a condition on t.
 func byKey(table, key, where, returning string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE (` + key + `) IN (
-  SELECT t.` + strings.ReplaceAll(key, ", ", ", t.") + ` FROM ` + table + ` AS t WHERE ` + where + ` LIMIT $2) RETURNING ` + returning)
+  SELECT t.` + strings.ReplaceAll(key, ", ", ", t.") + ` FROM ` + table + ` AS t WHERE ` + where + ` AND ` + emptied(`$1`) + ` LIMIT $2) RETURNING ` + returning)
 }
 
 // shops and endpoints are a merchant's.
@@ -77,7 +84,7 @@ func walked(table string, with ...string) noun {
 }
 
 // notices are kept by the id of what they are about alone: they go when that is gone.
-var notices = deletion(`DELETE FROM receipts WHERE {given payment} AND payment <> '' AND $2 <> '' AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.id = receipts.payment)
+var notices = deletion(`DELETE FROM receipts WHERE {given payment} AND payment <> '' AND ` + emptied(`$2`) + ` AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.id = receipts.payment)
   AND NOT EXISTS (SELECT 1 FROM processing AS q WHERE q.id = receipts.payment) AND NOT EXISTS (SELECT 1 FROM withdrawals AS w WHERE w.id = receipts.payment)`)
 
 // nouns are in the order in which they are deleted: first what others come of.
@@ -124,7 +131,7 @@ var sums = []sum{
 	{"delivery_counters", byKey("delivery_counters", "subscription, status, type", byEndpoint, "subscription")},
 	{"balances", byKey("balances", "merchant, live", `t.merchant = $1 AND NOT t.live`, "merchant")},
 	{"once", deletion(`DELETE FROM once WHERE id IN (
-  SELECT o.id FROM shops AS s JOIN once AS o ON o.id > 'sandbox|' || s.id || '|' AND o.id < 'sandbox|' || s.id || '}' WHERE s.merchant = $1 LIMIT $2) RETURNING id`)},
+  SELECT o.id FROM shops AS s JOIN once AS o ON o.id > 'sandbox|' || s.id || '|' AND o.id < 'sandbox|' || s.id || '}' WHERE s.merchant = $1 AND ` + emptied(`$1`) + ` LIMIT $2) RETURNING id`)},
 }
 
 var (

@@ -1,0 +1,151 @@
+package payouts
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
+)
+
+// sandboxes returns two merchants whose sandboxes withdraw by a payout account.
+func sandboxes(t *testing.T, s *harness.Instance, account acquiring.NewAccount) (list []harness.Client) {
+	t.Helper()
+	_, err := s.App.Accounts.Add(ctx, s.App.Self(), account)
+	harness.Must(t, err)
+	s.Rate(t, "MXN 18.35")
+	for range 2 {
+		o := s.NewShop(t)
+		o.Fund(t, false, 1_000_00)
+		o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"`+harness.CLABE+`","holderName":"Ana Souza"}`)
+		list = append(list, o)
+	}
+	s.Clock.Advance(time.Second)
+	return list
+}
+
+// empty empties a merchant's sandbox. The books hold after each pass.
+func empty(t *testing.T, o harness.Client) {
+	t.Helper()
+	_, err := o.App.Sandbox.Reset(ctx, o.App.Self(), tenant.Scope{Merchant: o.Merchant.ID})
+	harness.Must(t, err)
+	harness.Eventually(t, "the sandbox is empty", func() bool {
+		o.Clock.Advance(tenant.ResetCloses)
+		harness.Must(t, o.App.Sandbox.EmptySandboxes(ctx))
+		o.Clean(t)
+		r, err := o.App.Sandbox.ResetOf(ctx, o.Merchant.ID)
+		harness.Must(t, err)
+		return !r.Running()
+	})
+	o.Clock.Advance(6 * time.Second) // what nodes remember of it
+}
+
+// A sandbox that is emptied gives back what its withdrawals hold of the operator's float: of those that were paid, and of
+// one that the provider has not answered, whose answer comes later and finds nothing. The other merchant's part stays.
+func TestResetGivesTheFloatBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		b := harness.NewPayer()
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.Adapters, c.WalletCoolDown = append(c.Adapters, b.Adapter()), time.Millisecond
+		})
+		list := sandboxes(t, s, acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		mine, other := list[0], list[1]
+		topUp(t, mine, "bank-1", "TED-1", money.New(10_000_00, "MXN"))
+		paid, kept := mine.Withdraw(t, "103"), other.Withdraw(t, "53")
+		s.Clock.Advance(pay.WithdrawalHold(false))
+		mine.PayOut(t, paid, "completed")
+		other.PayOut(t, kept, "completed")
+		b.Behave(unknownPayer, func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+		})
+		open := mine.Withdraw(t, "53")
+		s.Clock.Advance(pay.WithdrawalHold(false))
+		mine.PayOut(t, open, "processing")
+		float(t, mine, "bank-1", "MXN", "633000 free, 91750 committed, 275250 paid")
+		empty(t, mine)
+		float(t, mine, "bank-1", "MXN", "908250 free, 0 committed, 91750 paid")
+		late := pay.PayoutNotice{ID: "late", Reference: open[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutPaid}}
+		for range 2 {
+			if got := bankTells(t, s, "bank-1", "bank", late); got != 200 && got != 404 {
+				t.Errorf("a late notification gets %d", got)
+			}
+		}
+		float(t, mine, "bank-1", "MXN", "908250 free, 0 committed, 91750 paid")
+		other.PayOut(t, kept, "completed")
+		empty(t, mine) // again, at once
+		s.Clean(t)
+	})
+}
+
+// An exported batch loses the lines of a sandbox that is emptied: what the bank answers for them finds nothing. A batch
+// whose file has not left is dissolved, because the file has them: else payouts that are gone would leave with it.
+func TestResetLeavesTheBatch(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+		list := sandboxes(t, s, acquiring.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
+		mine, other := list[0], list[1]
+		made := func(amount string, of ...harness.Client) pay.Batch {
+			t.Helper()
+			for _, o := range of {
+				id := o.Withdraw(t, amount)
+				s.Clock.Advance(pay.WithdrawalHold(false))
+				o.PayOut(t, id, "processing")
+			}
+			batches, err := s.App.Batches.Make(ctx, carla, "banco")
+			harness.Must(t, err)
+			if len(batches) != 1 {
+				t.Fatalf("the batches are %+v", batches)
+			}
+			return batches[0]
+		}
+		export := func(b pay.Batch) (file []byte, err error) {
+			t.Helper()
+			if _, err = s.App.Batches.Approve(ctx, bruno, b.ID); err == nil {
+				file, _, err = s.App.Batches.Export(ctx, bruno, b.ID)
+			}
+			return file, err
+		}
+		sent := made("103", mine, other)
+		file, err := export(sent)
+		harness.Must(t, err)
+		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+		harness.Must(t, err)
+		shared := made("23", mine, other)
+		empty(t, mine)
+		for id, want := range map[string]string{sent.ID: "exported 1 1835.00 MXN", shared.ID: "dissolved 2 734.00 MXN"} {
+			b, err := s.App.Store.Batches.Get(ctx, id)
+			harness.Must(t, err)
+			if got := fmt.Sprintf("%s %d %s", b.Status, b.Lines, b.Total); got != want {
+				t.Errorf("batch %d is %s, want %s", b.Number, got, want)
+			}
+		}
+		if file, err := export(shared); err == nil {
+			t.Errorf("a file leaves with a payout that is gone:\n%s", file)
+		}
+		if file, err = export(made("23")); err != nil || strings.Count(string(file), "367.00") != 1 {
+			t.Errorf("the next file (%v) is\n%s", err, file)
+		}
+		answer := "reference,status,amount,currency,bank_reference\n"
+		for _, row := range rows[1:] {
+			answer += row[0] + ",paid,1835.00,MXN,E-" + row[0] + "\n"
+		}
+		done, err := s.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(answer))
+		harness.Must(t, err)
+		if done.Paid != 1 || len(done.Strange) != 1 {
+			t.Errorf("the bank's answer does %+v", done)
+		}
+		s.Clean(t)
+	})
+}
