@@ -165,6 +165,28 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 	})
 }
 
+// After a reset the same days are settled again, and the same reserve is released again: nothing new has the id of what
+// is gone, which the seals still name (SBX-16).
+func TestASandboxSettlesAgainAfterAReset(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for range 3 {
+			o.Create(t, harness.Card)
+			for _, wait := range []string{"72h", "2400h"} { // until the settlement, and until its reserve
+				harness.MoveTestClock(t, o, wait)
+				o.Settle(t, "what is due was moved", func() bool {
+					b := o.Get(t, "/me/balance")
+					return b.Text(t, "balance.pending") == "0" && (wait == "72h" || b.Text(t, "balance.reserve") == "0")
+				})
+			}
+			s.Clean(t)
+			o.Staff(t, people.Developer).Do(t, "/sandbox/reset", "confirm", o.Merchant.Name)
+			emptied(t, o)
+			s.Clean(t)
+		}
+	})
+}
+
 // quiet waits until nothing is under way, and returns the rows of others.
 func quiet(t *testing.T, o harness.Client) (others map[string][]string) {
 	t.Helper()
