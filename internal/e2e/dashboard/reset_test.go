@@ -122,6 +122,9 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		if status, _, _ := s.Visit(t, "/pay/"+payment); status != http.StatusServiceUnavailable {
 			t.Errorf("a page of a payment gets %d", status)
 		}
+		if page := u.Page(t, "/payments"); !strings.Contains(page, "It is being emptied") {
+			t.Error("a page does not say that the sandbox is closed")
+		}
 		first, err := s.App.Sandbox.ResetOf(t.Context(), o.Merchant.ID)
 		harness.Must(t, err)
 		again, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, tenant.Scope{Merchant: o.Merchant.ID})
@@ -151,7 +154,7 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		if status, _, _ := s.Visit(t, "/pay/"+payment); status != http.StatusNotFound {
 			t.Errorf("the page of a payment that is gone gets %d", status)
 		}
-		if page := u.Page(t, "/sandbox"); !strings.Contains(page, "it shows the real time") {
+		if page := u.Page(t, "/sandbox"); !strings.Contains(page, "it shows the real time") || strings.Contains(page, "It is being emptied") {
 			t.Error("the test clock is not at real time")
 		}
 		if next := o.Create(t, harness.Card, "Idempotency-Key: reset-1"); next == payment {
@@ -288,7 +291,7 @@ func TestDeveloperEmptiesTheSandboxInABrowser(t *testing.T) {
 	harness.Accessible(t, tab, "the sandbox's tools")
 	harness.Shoot(t, tab, "sandbox-tools")
 	harness.Must(t, chromedp.Do(tab, chromedp.SendKeys(`input[name="confirm"]`, o.Merchant.Name), chromedp.Click(`form[action$="/sandbox/reset"] button.bad`),
-		chromedp.WaitVisible(`#notices .notice`), chromedp.WaitVisible(`main .badge.waiting`)))
+		chromedp.WaitVisible(`#notices .notice`), chromedp.WaitVisible(`main .card .notice`)))
 	harness.Accessible(t, tab, "a sandbox that is being emptied")
 	harness.Shoot(t, tab, "sandbox-emptied")
 	emptied(t, o)
