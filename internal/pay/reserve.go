@@ -111,7 +111,8 @@ func (r Reserve) Release(given int64, have ledger.Balances, now time.Time) Chang
 	change := Change{Reserves: []Reserve{r}}
 	if free > 0 {
 		change.Transfers = []ledger.Transfer{{
-			ID: fmt.Sprintf("tr_%s-release-%d", r.ID[len("rsv_"):], r.Version), Merchant: r.Merchant, Live: r.Live,
+			// After a reset of the sandbox the day has another row with the same id: its time tells them apart.
+			ID: fmt.Sprintf("tr_%s-%x-release-%d", r.ID[len("rsv_"):], r.CreatedAt.UnixMicro(), r.Version), Merchant: r.Merchant, Live: r.Live,
 			Kind: ledger.ReserveRelease, Local: money.New(free, money.USD), At: now,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -free}, {Account: ledger.Available, Amount: free}},
 		}}

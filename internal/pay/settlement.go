@@ -95,10 +95,10 @@ func (c Cursor) Done() bool { return c.Kind >= len(SettledKinds()) }
 func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 
 // OpenSettlement returns the first batch of a merchant, due at once. The Once of the Change keeps
-// it from being opened twice.
-func OpenSettlement(m tenant.Merchant, live bool, now time.Time) Change {
-	scope := tenant.Scope{Merchant: m.ID, Live: live}
-	s := newSettlement(scope, 1, m.CreatedAt, now)
+// it from being opened twice. start is when the books begin: when the merchant was made, or its sandbox was emptied. It
+// makes the id, so a batch after a reset is another than the one that is gone.
+func OpenSettlement(scope tenant.Scope, start, now time.Time) Change {
+	s := newSettlement(scope, 1, start, now)
 	s.DueAt = now
 	return Change{
 		Once:        &Once{Key: "settlement|" + s.ID, Object: s.ID, At: now},

@@ -36,7 +36,7 @@ func newBooks(t *rapid.T) *books {
 	m := tenant.Merchant{ID: "mer_1", Tier: tenant.Standard, CreatedAt: noon}
 	return &books{
 		t: t, now: noon, balances: ledger.Balances{}, claimed: map[string]string{}, lines: map[string][]SettlementLine{},
-		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, batch: OpenSettlement(m, false, noon).Settlements[0],
+		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, batch: OpenSettlement(tenant.Scope{Merchant: m.ID}, m.CreatedAt, noon).Settlements[0],
 	}
 }
 
@@ -281,12 +281,12 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 }
 
 func TestSettlementIsOpenedOnce(t *testing.T) {
-	m := tenant.Merchant{ID: "mer_1", CreatedAt: noon}
-	one, two := OpenSettlement(m, false, noon), OpenSettlement(m, false, noon.Add(time.Hour))
+	books := tenant.Scope{Merchant: "mer_1"}
+	one, two := OpenSettlement(books, noon, noon), OpenSettlement(books, noon, noon.Add(time.Hour))
 	if one.Settlements[0].ID != two.Settlements[0].ID || one.Once.Key != two.Once.Key {
 		t.Errorf("two nodes open %s and %s, want the same", one.Settlements[0].ID, two.Settlements[0].ID)
 	}
-	if live := OpenSettlement(m, true, noon); live.Settlements[0].ID == one.Settlements[0].ID {
+	if live := OpenSettlement(tenant.Scope{Merchant: "mer_1", Live: true}, noon, noon); live.Settlements[0].ID == one.Settlements[0].ID {
 		t.Errorf("the sandbox and production share %s", one.Settlements[0].ID)
 	}
 }
@@ -337,7 +337,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
-	batch, closing := OpenSettlement(tenant.Merchant{ID: "mer_1", CreatedAt: noon}, false, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
+	batch, closing := OpenSettlement(tenant.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
 	if !closing {
 		t.Fatal("a hold as old as the delay is not collected")
 	}

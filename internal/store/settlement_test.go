@@ -31,7 +31,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 // firstBatch writes the merchant's first settlement and returns it.
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
-	must(t, s.Commit(ctx, pay.OpenSettlement(tenant.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)))
+	must(t, s.Commit(ctx, pay.OpenSettlement(tenant.Scope{Merchant: acme.Merchant}, noon, noon)))
 	batch, err := s.Settlements.Open(ctx, books)
 	must(t, err)
 	return batch
@@ -124,7 +124,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 			t.Errorf("%d nodes closed it and available is %d, want one and %d", won, got, lines[0].Net)
 		}
 		must(t, s.Commit(ctx, pay.Change{})) // the store still works
-		if err := s.Commit(ctx, pay.OpenSettlement(tenant.Merchant{ID: acme.Merchant, CreatedAt: noon}, false, noon)); !errors.Is(err, store.ErrDuplicate) {
+		if err := s.Commit(ctx, pay.OpenSettlement(tenant.Scope{Merchant: acme.Merchant}, noon, noon)); !errors.Is(err, store.ErrDuplicate) {
 			t.Errorf("opened again: %v, want ErrDuplicate", err)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// errEmptying is the error for a request to a sandbox that is being emptied.
-var errEmptying error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Emptying},
+// ErrEmptying is the error for a request to a sandbox that is being emptied.
+var ErrEmptying error = &problem.Error{Code: problem.ServiceUnavailable, Details: problem.Details{Reason: pay.Emptying},
 	Message: "the sandbox is being emptied, and nothing was done: try again in a moment"}
 
 // Sandboxes knows which sandboxes are closed because they are being emptied.
@@ -36,7 +36,7 @@ func (s *Sandboxes) MayEnter(ctx context.Context, scope tenant.Scope) error {
 		return r.Running(), err
 	})
 	if err == nil && closed {
-		err = errEmptying
+		err = ErrEmptying
 	}
 	return err
 }

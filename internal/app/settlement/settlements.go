@@ -40,12 +40,13 @@ func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 	}
 	opened := 0
 	for _, m := range list {
-		scope := tenant.Scope{Merchant: m.ID, Live: m.Live}
-		err := e.Store.Commit(ctx, pay.OpenSettlement(m.Merchant, m.Live, e.TimeOf(scope)))
-		if err != nil && !errors.Is(err, store.ErrDuplicate) {
-			return opened, fmt.Errorf("open a settlement of %s: %w", m.ID, err)
+		err := e.Store.Commit(ctx, pay.OpenSettlement(m.Scope, m.Start, e.TimeOf(m.Scope)))
+		switch {
+		case err == nil:
+			opened++
+		case !errors.Is(err, store.ErrDuplicate): // another node opened it
+			return opened, fmt.Errorf("open a settlement of %s: %w", m.Merchant, err)
 		}
-		opened++
 	}
 	return opened, nil
 }

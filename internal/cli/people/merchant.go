@@ -21,7 +21,7 @@ type Merchant struct {
 	Set    merchantSetCmd    `cmd:"" help:"Change a merchant's e-mail address."`
 	Empty  merchantEmptyCmd  `cmd:"" name:"empty-sandbox" help:"Delete everything in a merchant's sandbox. Its keys and settings stay."`
 	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
-	Pause  merchantPauseCmd  `cmd:"" help:"Let a merchant begin no payment, checkout or withdrawal in production. What is under way goes on."`
+	Pause  merchantPauseCmd  `cmd:"" help:"Let a merchant begin no payment, checkout, payment link or withdrawal in production. What is under way goes on."`
 	Resume merchantResumeCmd `cmd:"" help:"End the pause of a merchant."`
 }
 

@@ -143,10 +143,11 @@ func (s *Site) Handle(pattern string, right tenant.Right, h Handler, how ...Serv
 		if !v.May(right) {
 			return people.NoRight(right)
 		}
-		if !closed {
-			if err := s.App.Sandboxes.MayEnter(r.Context(), v.Scope); err != nil {
+		if err := s.App.Sandboxes.MayEnter(r.Context(), v.Scope); err != nil {
+			if !closed || !errors.Is(err, base.ErrEmptying) {
 				return err
 			}
+			v.Emptied = true
 		}
 		return h(w, r, v)
 	}, how...))

@@ -26,6 +26,8 @@ type Visit struct {
 	Path     string          // of the page below its shop: "payments", "webhooks/wh_1"
 	// NoConsole: the operator's console is at another address than this page.
 	NoConsole bool
+	// Emptied: the page is of a sandbox that is being emptied.
+	Emptied bool
 }
 
 // From is where the request comes from.

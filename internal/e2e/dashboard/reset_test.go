@@ -123,6 +123,9 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		if status, _, _ := s.Visit(t, "/pay/"+payment); status != http.StatusServiceUnavailable {
 			t.Errorf("a page of a payment gets %d", status)
 		}
+		if page := u.Page(t, "/payments"); !strings.Contains(page, "It is being emptied") {
+			t.Error("a page does not say that the sandbox is closed")
+		}
 		first, err := s.App.Sandbox.ResetOf(t.Context(), o.Merchant.ID)
 		harness.Must(t, err)
 		again, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, tenant.Scope{Merchant: o.Merchant.ID})
@@ -152,7 +155,7 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		if status, _, _ := s.Visit(t, "/pay/"+payment); status != http.StatusNotFound {
 			t.Errorf("the page of a payment that is gone gets %d", status)
 		}
-		if page := u.Page(t, "/sandbox"); !strings.Contains(page, "it shows the real time") {
+		if page := u.Page(t, "/sandbox"); !strings.Contains(page, "it shows the real time") || strings.Contains(page, "It is being emptied") {
 			t.Error("the test clock is not at real time")
 		}
 		if next := o.Create(t, harness.Card, "Idempotency-Key: reset-1"); next == payment {
@@ -163,6 +166,28 @@ func TestResetEmptiesTheSandboxAlone(t *testing.T) {
 		})
 		u.Did(t, audit.SandboxReset, o.Merchant.ID)
 		harness.AuditEntry(t, o, audit.SandboxEmptied, o.Merchant.ID)
+	})
+}
+
+// After a reset the same days are settled again, and the same reserve is released again: nothing new has the id of what
+// is gone, which the seals still name (SBX-16).
+func TestASandboxSettlesAgainAfterAReset(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for range 3 {
+			o.Create(t, harness.Card)
+			for _, wait := range []string{"72h", "2400h"} { // until the settlement, and until its reserve
+				harness.MoveTestClock(t, o, wait)
+				o.Settle(t, "what is due was moved", func() bool {
+					b := o.Get(t, "/me/balance")
+					return b.Text(t, "balance.pending") == "0" && (wait == "72h" || b.Text(t, "balance.reserve") == "0")
+				})
+			}
+			s.Clean(t)
+			o.Staff(t, people.Developer).Do(t, "/sandbox/reset", "confirm", o.Merchant.Name)
+			emptied(t, o)
+			s.Clean(t)
+		}
 	})
 }
 
@@ -270,7 +295,7 @@ func TestDeveloperEmptiesTheSandboxInABrowser(t *testing.T) {
 	harness.Accessible(t, tab, "the sandbox's tools")
 	harness.Shoot(t, tab, "sandbox-tools")
 	harness.Must(t, chromedp.Do(tab, chromedp.SendKeys(`input[name="confirm"]`, o.Merchant.Name), chromedp.Click(`form[action$="/sandbox/reset"] button.bad`),
-		chromedp.WaitVisible(`#notices .notice`), chromedp.WaitVisible(`main .badge.waiting`)))
+		chromedp.WaitVisible(`#notices .notice`), chromedp.WaitVisible(`main .card .notice`)))
 	harness.Accessible(t, tab, "a sandbox that is being emptied")
 	harness.Shoot(t, tab, "sandbox-emptied")
 	emptied(t, o)

@@ -128,21 +128,25 @@ var DocumentsTable = table.Describe(table.Table[pay.Document]{
 })
 
 var selectUnopened = engine.Statement(`
-SELECT ` + tenants.MerchantsTable.ListOf("m") + `, b.live FROM balances AS b JOIN merchants AS m ON m.id = b.merchant
+SELECT b.merchant, b.live, m.created_at, coalesce(r.done_at, 0) FROM balances AS b
+JOIN merchants AS m ON m.id = b.merchant
+LEFT JOIN resets AS r ON r.merchant = b.merchant AND NOT b.live
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
+  AND (b.live OR b.merchant NOT IN (` + tenants.SandboxesBeingEmptied + `))
 LIMIT $1`)
 
-// Unopened is a merchant with a balance in an environment and no open settlement.
+// Unopened are books with a balance and no open settlement.
 type Unopened struct {
-	tenant.Merchant
-	Live bool
+	tenant.Scope
+	Start time.Time // when the merchant was made, or its sandbox was emptied
 }
 
-// Unopened lists merchants without an open settlement.
+// Unopened lists books without an open settlement.
 func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
-	scan := tenants.MerchantsTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
-		u.Merchant, err = scan(table.With(r, &u.Live))
+		var made, emptied int64
+		err = r.Scan(&u.Merchant, &u.Live, &made, &emptied)
+		u.Start = table.FromMicros(max(made, emptied))
 		return u, err
 	}, limit)
 }
