@@ -115,7 +115,7 @@ var layers = map[string]layer{
 	"internal/admin/shape":           {"money pay pay/... provider routing app app/... view", "what an operator is shown is made of what use cases return"},
 	"internal/document":              {"", "a check digit depends on nothing but the number"},
 	"internal/checkout":              {"money pay pay/... geo document view app app/... web", "a page shows what use cases return; it decides nothing"},
-	"internal/dashboard/frame":       {"geo limit money pay pay/... app app/... store web", "what all pages stand in knows who asks, lets in who may, and how values are written; what a page shows is the rooms' affair"},
+	"internal/dashboard/frame":       {"geo limit money pay pay/... app app/... statement store web", "what all pages stand in knows who asks, lets in who may, and how values are written, in files as in statements; what a page shows is the rooms' affair"},
 	"internal/dashboard/account":     {"pay pay/... app app/... dashboard/frame", "a page asks who somebody is; the use case decides"},
 	"internal/dashboard/analytics":   {"app/payments dashboard/frame money pay/analytics pay/problem pay/tenant", "a page shows what was counted"},
 	"internal/dashboard/shop":        {"money pay pay/... app app/... dashboard/frame", "a page shows a team, a shop and what was done; the use cases decide"},

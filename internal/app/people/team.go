@@ -205,12 +205,15 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 	})
 }
 
-// Remove removes a user from every merchant, and ends all sign-ins. It is for operators.
+// Remove removes a user from every merchant, and ends all sign-ins. It is for operators: another one, or the command line.
 //
-// Errors: store.ErrNotFound, conflict_state for a merchant's last owner.
+// Errors: store.ErrNotFound, conflict_state for a merchant's last owner, ErrSignedOut if the operator was removed meanwhile.
 func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error {
 	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
+		return err
+	}
+	if _, err := tm.operating(ctx, by); err != nil {
 		return err
 	}
 	list, err := tm.Store.Memberships.Of(ctx, u.ID)
@@ -239,9 +242,33 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 			return err
 		}
 		change.Users = []people.User{present.Remove(tm.Now())} // what it was told goes with the rest
+		// Who removes is written too: operators who remove each other at the same time would leave none.
+		remover, err := tm.operating(ctx, by)
+		if err != nil {
+			return err
+		}
+		change.Users = append(change.Users, remover...)
 		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
+}
+
+// operating returns the operator who acts, to be written with what that operator decides; nobody for the command line and
+// for the service itself.
+//
+// Errors: ErrSignedOut if the actor is no operator any more.
+func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, error) {
+	if by.Kind != audit.ByUser {
+		return nil, nil
+	}
+	u, err := tm.Store.Users.Get(ctx, by.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !u.Active() || !u.Operator {
+		return nil, ErrSignedOut
+	}
+	return []people.User{u.Next()}, nil
 }
 
 // Unlock opens a user's lock, and takes away all second factors: it is for operators, for users who lost them.

@@ -227,7 +227,7 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	_, err = a.Onboarding.Resume(ctx, a.Self(), c.Merchant)
+	_, err = a.Onboarding.Resume(ctx, a.Self(), c.Merchant, onboarding.AnyReason)
 	return err
 }
 

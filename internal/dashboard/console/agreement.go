@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -32,6 +35,9 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
 		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
 	})
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {
+		typed.Values = nil // the page shows what the other operator agreed: to save once more must not undo it
+	}
 	if err != nil {
 		return c.refused(w, r, v, err, typed)
 	}
@@ -47,10 +53,13 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_paused", "merchant", m.Name)
 }
 
+// resume ends a pause. The form names the reason that the operator saw: a page from before does not end what another
+// operator began for another reason.
 func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"))
+	seen := cmp.Or(r.FormValue("seen"), "–") // of no pause
+	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), seen)
 	if err != nil {
-		return err
+		return c.refused(w, r, v, err, desk.Form{})
 	}
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_resumed", "merchant", m.Name)
 }

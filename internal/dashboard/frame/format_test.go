@@ -88,7 +88,7 @@ func TestLinksKeepTheFilters(t *testing.T) {
 func TestCSVRunsNowhere(t *testing.T) {
 	w := httptest.NewRecorder()
 	file := newCSV(w, "payments 2026/11", []string{"id", "=head"})
-	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
+	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "＝x", "late;=1+1", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
 		if err := file.Row("TXN-1", cell); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestCSVRunsNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"'=head", "'=1+1", "'+55 11", "'-x", "'@SUM(A1)", "'\tx", "' =x", "plain", "a,\"b\"", "-12.50", "-7", "2026-11-26T14:05:00Z", "true", ""} {
+	for i, want := range []string{"'=head", "'=1+1", "'+55 11", "'-x", "'@SUM(A1)", "'\tx", "' =x", "'＝x", "late;'=1+1", "plain", "a,\"b\"", "-12.50", "-7", "2026-11-26T14:05:00Z", "true", ""} {
 		if rows[i][1] != want {
 			t.Errorf("row %d is %q, want %q", i, rows[i][1], want)
 		}

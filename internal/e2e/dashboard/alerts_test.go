@@ -235,3 +235,28 @@ func TestProfileTellsWhatHappened(t *testing.T) {
 		}
 	}
 }
+
+// A browser that calls itself by a long name, or by characters that no database stores, signs in like any other, and its
+// next sign-in is no news.
+func TestOddBrowserIsFamiliarToo(t *testing.T) {
+	const long = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
+	alerting(t, func(t *testing.T, s *harness.Instance, _ *mailtest.Server, come func(string) []string) {
+		for name, agent := range map[string]string{
+			"long":    long + strings.Repeat("Inside/1.0 ", 12) + "Chrome/131.0 Mobile Safari/537.36 EdgA/131.0",
+			"cut":     long + strings.Repeat("é", 100),
+			"no text": "Firefox/133.0 \xff\xfe",
+		} {
+			u := s.NewShop(t).Staff(t, people.Support)
+			for i, want := range [][]string{{"A new sign-in to your account"}, nil} {
+				u, a := enter(t, u, harness.StaffPassword, agent)
+				if a.Status != http.StatusSeeOther {
+					t.Fatalf("%s: the sign-in gets %d: %s", name, a.Status, a.Text())
+				}
+				if page := u.Ask(t, http.MethodGet, "/dashboard/profile", nil, "User-Agent: "+agent); page.Status != http.StatusOK {
+					t.Errorf("%s: the profile gets %d", name, page.Status)
+				}
+				heard(t, name+", "+[]string{"first", "again"}[i], come(u.User.Email), want...)
+			}
+		}
+	})
+}

@@ -206,6 +206,33 @@ func TestEvidenceIsNeitherLostNorDoubled(t *testing.T) {
 	}
 }
 
+// Clicks at the same time send each piece of evidence once: the second reads the form while the first one sends.
+func TestClicksAtTheSameTimeSendEvidenceOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		_, claim := o.Dispute(t, true)
+		answers := make([]harness.Answer, 6)
+		var clicks sync.WaitGroup
+		for i := range answers {
+			clicks.Go(func() {
+				answers[i] = upload(t, u, "/disputes/"+claim+"/answer", "It was them", [3]string{"file_receipt", "r.txt", "a receipt"}, [3]string{"file_other", "o.txt", "more"})
+			})
+		}
+		clicks.Wait()
+		for _, a := range answers {
+			if a.Status != http.StatusSeeOther {
+				t.Errorf("a click gets %d: %s", a.Status, a.Text())
+			}
+		}
+		shown := o.Get(t, "/claims/"+claim)
+		list, _ := shown.At(t, "evidence")
+		if n := len(list.([]any)); n != 3 {
+			t.Errorf("want a text and two files, got %d: %s", n, shown)
+		}
+	})
+}
+
 // Who sends a form a second time, as from the browser's history, is told that nothing more was done. With another
 // amount in it, the form says so and can be sent again.
 func TestSecondSendingIsTold(t *testing.T) {
