@@ -149,3 +149,47 @@ func TestResetLeavesTheBatch(t *testing.T) {
 		s.Clean(t)
 	})
 }
+
+// A sandbox that cannot be emptied holds up no other, and each that fails is named.
+func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.WalletCoolDown = time.Millisecond })
+		list := sandboxes(t, s, acquiring.NewAccount{ID: "banco", Adapter: "bank-file", Credentials: map[string]string{"layout": "csv"}})
+		broken, well := list, s.NewShop(t)
+		well.Fund(t, false, 1_000_00)
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		s.Log.Expect("empty the sandbox of ")
+		s.Clock.Freeze() // the loop makes no pass yet
+		for i, o := range broken {
+			id := o.Withdraw(t, "53")
+			exec(fmt.Sprintf("UPDATE withdrawals SET batch = 'bat_gone%d' WHERE id = '%s'", i, id))
+		}
+		for _, o := range append(broken, well) { // in this order
+			s.Clock.Advance(time.Millisecond)
+			_, err := s.App.Sandbox.Reset(ctx, s.App.Self(), tenant.Scope{Merchant: o.Merchant.ID})
+			harness.Must(t, err)
+		}
+		running := func(o harness.Client) bool {
+			r, err := s.App.Sandbox.ResetOf(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			return r.Running()
+		}
+		named := false
+		harness.Eventually(t, "the sandbox that is well is empty, and an error names both that failed", func() bool {
+			s.Clock.Advance(tenant.ResetLease)
+			err := fmt.Sprint(s.App.Sandbox.EmptySandboxes(ctx))
+			named = named || strings.Contains(err, broken[0].Merchant.ID) && strings.Contains(err, broken[1].Merchant.ID)
+			return named && !running(well)
+		})
+		if !running(broken[0]) || !running(broken[1]) {
+			t.Error("a sandbox that cannot be emptied says that it is")
+		}
+		exec("UPDATE withdrawals SET batch = ''") // the operator mends it
+		for _, o := range broken {
+			empty(t, o)
+		}
+		s.Clean(t)
+	})
+}
