@@ -56,21 +56,22 @@ func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope
 }
 
 // EmptySandboxes makes the next pass over each sandbox that is being emptied. Every node may do so at any time: a
-// pass is one node's, and another node goes on if that one does not.
+// pass is one node's, and another node goes on if that one does not. A sandbox that fails holds up no other.
 func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
 	list, err := sb.Store.Resets.Running(ctx)
 	if err != nil {
 		return fmt.Errorf("read which sandboxes are emptied: %w", err)
 	}
+	var failures []error
 	for _, r := range list {
-		if sb.Now().Before(r.DueAt) {
+		if ctx.Err() != nil || sb.Now().Before(r.DueAt) {
 			continue
 		}
 		if err := base.UnlessStale(sb.pass(ctx, r)); err != nil {
-			return fmt.Errorf("empty the sandbox of %s: %w", r.Merchant, err)
+			failures = append(failures, fmt.Errorf("empty the sandbox of %s: %w", r.Merchant, err))
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // boundAtOnce is how many withdrawals leave their float and batch before the others are looked for again.

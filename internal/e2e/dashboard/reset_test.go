@@ -266,6 +266,46 @@ func TestResetIsForWhoMayMakeKeys(t *testing.T) {
 	})
 }
 
+// Who has a second factor gives it again to empty the sandbox, and who has none signs in again: a stolen cookie empties
+// nothing. The question leads back to the page.
+func TestResetAsksForTheSecondFactor(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		form := url.Values{"confirm": {o.Merchant.Name}}
+		begun := func(what string, want bool) {
+			t.Helper()
+			if r, err := s.App.Sandbox.ResetOf(t.Context(), o.Merchant.ID); err != nil || r.Running() != want {
+				t.Errorf("%s: the reset is %+v, %v", what, r, err)
+			}
+		}
+		u, plain := o.Staff(t, people.Developer), o.Staff(t, people.Developer)
+		code := withApp(t, u)
+		s.Clock.Advance(people.FactorFresh + time.Second)
+		for who, at := range map[string]string{u.Cookie: "/dashboard/again", plain.Cookie: "/dashboard/again/sign-in"} {
+			thief := u
+			thief.Cookie = who
+			a := thief.Ask(t, http.MethodPost, "/sandbox/reset", form)
+			if to, _, _ := strings.Cut(a.Header.Get("Location"), "?"); a.Status != http.StatusSeeOther || to != at {
+				t.Errorf("a stolen cookie gets %d %s, want %s", a.Status, a.Header.Get("Location"), at)
+			}
+			begun("a stolen cookie", false)
+		}
+		a := u.Ask(t, http.MethodPost, "/sandbox/reset", form)
+		wrong := u.Ask(t, http.MethodPost, "/dashboard/again", url.Values{"code": {"000000"}, "next": {nextOf(t, a.Header.Get("Location"))}})
+		if wrong.Status == http.StatusSeeOther {
+			t.Errorf("a wrong code leads to %s", wrong.Header.Get("Location"))
+		}
+		u.Ask(t, http.MethodPost, "/sandbox/reset", form)
+		begun("a wrong code", false)
+		if to := prove(t, &u, nextOf(t, a.Header.Get("Location")), code()); to != u.Home()+"/sandbox" {
+			t.Errorf("the code leads to %s", to)
+		}
+		u.Do(t, "/sandbox/reset", "confirm", o.Merchant.Name)
+		begun("the second factor", true)
+		emptied(t, o)
+	})
+}
+
 // Every statement of a reset that deletes says that it is not about production, and that the reset runs.
 func TestResetDeletesNothingOfProduction(t *testing.T) {
 	not := regexp.MustCompile(`NOT (\w\.)?live\b|'sandbox\|'`)

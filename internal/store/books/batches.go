@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/table"
+	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
 // BatchesTable is the table payout_batches.
@@ -48,7 +49,8 @@ var (
 SELECT ` + strings.Replace(BatchesTable.List, ", file,", ", '',", 1) + `
 FROM payout_batches WHERE $1 = '' OR account = $1 ORDER BY created_at DESC, id DESC LIMIT $2`)
 	selectBatchable = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2 ORDER BY id LIMIT $3`)
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND status = 'processing' AND batch = '' AND id > $2
+  AND (live OR merchant NOT IN (` + tenants.SandboxesBeingEmptied + `)) ORDER BY id LIMIT $3`)
 	selectBatched = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE batch = $1 AND batch <> '' ORDER BY provider_ref`)
 )
 
@@ -73,7 +75,8 @@ func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Ba
 	return base.Many(ctx, s.b, listBatches, BatchesTable.Scan(s.b.Personal), account, limit)
 }
 
-// Batchable lists withdrawals that wait for an account's next batch, with ids after one.
+// Batchable lists withdrawals that wait for an account's next batch, with ids after one. Those of a sandbox that is being
+// emptied are about to go, and a batch with one of them would be dissolved.
 func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectBatchable, WithdrawalsTable.Scan(s.b.Personal), account, after, limit)
 }
