@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -44,11 +45,38 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_saved")
 }
 
+// pauseView asks for the reason of a pause.
+type pauseView struct {
+	desk.Form
+	tenant.Merchant
+	Seconds int // until every node obeys
+}
+
+// pausing is the page that asks, where no script opens the dialog of the merchant's page.
+func (c *room) pausing(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.askPause(w, r, v, http.StatusOK, desk.Form{})
+}
+
+func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	m, err := c.App.AnyMerchant(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if typed.Values == nil {
+		typed.Values = map[string]string{"reason": m.Paused}
+	}
+	return c.Room.ShowStatus(w, r, v, status, "pause", pauseView{typed, m, int(base.CacheTTL.Seconds())})
+}
+
 func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "reason")
 	m, err := c.App.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
 	if err != nil {
-		return c.refused(w, r, v, err, typed)
+		status, fault := typed.Refused(err)
+		if fault != nil {
+			return fault
+		}
+		return c.askPause(w, r, v, status, typed)
 	}
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_paused", "merchant", m.Name)
 }

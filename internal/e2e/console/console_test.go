@@ -103,7 +103,7 @@ func TestOperatorKeepsAProviderAccount(t *testing.T) {
 		for _, act := range []audit.Act{audit.ProviderAdded, audit.ProviderChanged, audit.ProviderRotated, audit.ProviderDisabled, audit.ProviderEnabled, audit.ProviderRemoved} {
 			op.Did(t, act, "plain-1")
 		}
-		if a := ask(http.MethodGet, "audit?object=plain-1", nil); !strings.Contains(a.Body, op.User.Email) || !strings.Contains(a.Body, "provider.rotated") {
+		if a := ask(http.MethodGet, "audit?object=plain-1", nil); !strings.Contains(a.Body, op.User.Email) || !strings.Contains(a.Text(), "Replaced a payment provider's credentials plain-1") {
 			t.Errorf("the audit log's page has %s", a.Text())
 		}
 	})
@@ -321,7 +321,13 @@ func TestOperatorPausesAMerchant(t *testing.T) {
 		if page := op.Page(t, path); !strings.Contains(page, "within 5 seconds") || strings.Contains(page, `/resume"`) {
 			t.Error("the page does not say when nodes obey, or ends a pause that there is not")
 		}
+		if page := op.Page(t, path); strings.Contains(page[:strings.Index(page, `<dialog id="pause"`)], `name="reason"`) {
+			t.Error("the merchant's page pauses without asking")
+		}
 		for _, reason := range []string{"papers", "Your papers & contract"} {
+			if page := op.Page(t, path+"/pause"); !strings.Contains(page, `name="reason"`) || !strings.Contains(page, o.Merchant.Name) {
+				t.Error("the page for browsers without a script does not ask")
+			}
 			op.Do(t, path+"/pause", "reason", reason)
 			for _, page := range []string{op.Page(t, path), owner.Page(t, "/payments"), owner.Page(t, "/dashboard/"+o.Shop.ID+"/production/withdrawals")} {
 				if !strings.Contains(page, reason) {

@@ -63,6 +63,7 @@ func shown(c pay.PayoutControl) limited {
 type limitsView struct {
 	desk.Form
 	Rows     []limited
+	Names    *desk.Names
 	Merchant string // whose limits the form changes, "" of all together
 	Of       string // the merchant's name
 	Live     bool
@@ -99,7 +100,7 @@ func (p *room) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 // showLimits shows all limits, and a form for those of one merchant or of all together.
 func (p *room) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
-	view := limitsView{Form: typed}
+	view := limitsView{Form: typed, Names: p.Names(ctx)}
 	view.Merchant, view.Live = of(r)
 	if view.Merchant != "" {
 		m, err := p.App.AnyMerchant(ctx, view.Merchant)
