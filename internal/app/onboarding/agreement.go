@@ -94,7 +94,13 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.
 		if err != nil || len(entries) == 0 {
 			return m, err
 		}
-		return next, ob.Store.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries})
+		written := pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries}
+		if (m.Paused == "") != (next.Paused == "") {
+			if err := ob.mails.AddPauseAlerts(ctx, &written, next); err != nil {
+				return m, err
+			}
+		}
+		return next, ob.Store.Commit(ctx, written)
 	})
 	if err != nil {
 		return done, err

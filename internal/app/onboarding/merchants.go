@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -23,11 +24,14 @@ import (
 // Onboarding makes merchants and their shops, and changes their settings.
 type Onboarding struct {
 	*base.Base
-	keys *auth.Keys
+	keys  *auth.Keys
+	mails *mails.Mails
 }
 
 // NewOnboarding returns the Onboarding of a service; keys makes the merchants' keys.
-func NewOnboarding(b *base.Base, keys *auth.Keys) *Onboarding { return &Onboarding{b, keys} }
+func NewOnboarding(b *base.Base, keys *auth.Keys, m *mails.Mails) *Onboarding {
+	return &Onboarding{b, keys, m}
+}
 
 // NewMerchant describes a merchant to be made.
 type NewMerchant struct {

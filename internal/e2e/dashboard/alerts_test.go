@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -208,6 +209,31 @@ func TestOwnersHearOfKeys(t *testing.T) {
 		}
 		developer.Do(t, "/keys/"+key()+"/revoke")
 		heard(t, "an end", come(owner.User.Email), "A production API key of "+o.Merchant.Name+" was revoked")
+		heard(t, "who is no owner", come(developer.User.Email))
+	})
+}
+
+// Owners hear that the operator has paused their production, and that it goes on: each once, and not why, because that is
+// a text which the dashboard shows.
+func TestOwnersHearOfAPause(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner, developer := o.Staff(t, people.Owner), o.Staff(t, people.Developer)
+		by := audit.Actor{Kind: audit.BySystem}
+		for _, reason := range []string{"a contract is missing", "two contracts are missing"} {
+			_, err := s.App.Onboarding.Pause(t.Context(), by, o.Merchant.ID, reason)
+			harness.Must(t, err)
+		}
+		heard(t, "a pause", come(owner.User.Email), "Your production is paused: "+o.Merchant.Name)
+		mails := in.Taken()
+		if text := mails[len(mails)-1].Text; !strings.Contains(text, "By: whoever runs the service") || strings.Contains(text, "contract") {
+			t.Errorf("the e-mail says:\n%s", text)
+		}
+		for range 2 {
+			_, err := s.App.Onboarding.Resume(t.Context(), by, o.Merchant.ID, onboarding.AnyReason)
+			harness.Must(t, err)
+		}
+		heard(t, "the end of the pause", come(owner.User.Email), "Your production goes on: "+o.Merchant.Name)
 		heard(t, "who is no owner", come(developer.User.Email))
 	})
 }
