@@ -45,7 +45,7 @@ func TestMachineRoomShowsWhatRuns(t *testing.T) {
 			t.Errorf("the page of a sound service shows trouble: %s", page)
 		}
 		harness.Eventually(t, "a job has run", func() bool {
-			return regexp.MustCompile(`Seals – .{0,80}ms [1-9]`).MatchString(harness.Answer{Body: op.Page(t, consolePath+"machine")}.Text())
+			return regexp.MustCompile(`Seals – .{0,80}m?s [1-9]`).MatchString(harness.Answer{Body: op.Page(t, consolePath+"machine")}.Text())
 		})
 	})
 }
