@@ -171,8 +171,9 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	if !old.EndsAt.IsZero() { // it expires when the old one would have
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
-	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: now.Add(grace)}
-	if old = old.Replace(key.ID, rolled.Until); grace == 0 {
+	old = old.Replace(key.ID, now.Add(grace))
+	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
+	if grace == 0 {
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
 	change := pay.Change{
