@@ -153,6 +153,14 @@ const LeastGrace = 2 * base.CacheTTL
 // Errors: store.ErrNotFound; conflict_state if the old key has ended or was rotated, or if the
 // preview fits several keys; invalid_request for a grace between 0 and LeastGrace.
 func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
+	err = base.Again(func() error { // others may rotate or revoke it at the same time
+		raw, key, err = ks.rotateOnce(ctx, by, name, grace)
+		return err
+	})
+	return raw, key, err
+}
+
+func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -182,9 +190,11 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	if err := ks.mails.AddKeyAlerts(ctx, &change, rolled); err != nil {
 		return "", key, err
 	}
-	err = ks.Store.Commit(ctx, change)
+	if err := ks.Store.Commit(ctx, change); err != nil {
+		return "", key, err
+	}
 	ks.forgetKey(old)
-	return raw, key, err
+	return raw, key, nil
 }
 
 // Revoke ends a key by its id or its preview. Other nodes notice within two seconds. by is who does it, for
