@@ -108,12 +108,8 @@ func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Members
 		return change, err
 	}
 	if m.Role == people.Owner {
-		owners, err := tm.Store.Memberships.Owners(ctx, m.Merchant)
-		if err != nil {
+		if err := tm.leavesOwner(ctx, m.Merchant); err != nil {
 			return change, err
-		}
-		if owners < 2 {
-			return change, problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
 		}
 		change.Merchants = []tenant.Merchant{merchant.Next()}
 	}
@@ -131,6 +127,17 @@ func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Members
 		n.What = people.RoleEnded
 	}
 	return change, tm.people.tellByOthers(ctx, &change, by, m.User, n)
+}
+
+// leavesOwner returns an error if a merchant has no other owner.
+//
+// Errors: conflict_state.
+func (tm *Team) leavesOwner(ctx context.Context, merchant string) error {
+	owners, err := tm.Store.Memberships.Owners(ctx, merchant)
+	if err == nil && owners < 2 {
+		err = problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
+	}
+	return err
 }
 
 // Tenancies lists the merchants at which a user has a role, by name.
@@ -219,6 +226,13 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 	list, err := tm.Store.Memberships.Of(ctx, u.ID)
 	if err != nil {
 		return err
+	}
+	for _, m := range list { // before the first role is taken: a removal that is refused takes none
+		if m.Role == people.Owner {
+			if err := tm.leavesOwner(ctx, m.Merchant); err != nil {
+				return fmt.Errorf("merchant %s: %w", m.Merchant, err)
+			}
+		}
 	}
 	for _, m := range list {
 		if err := tm.SetRole(ctx, by, "", m.Merchant, u.ID, ""); err != nil {

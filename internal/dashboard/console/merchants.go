@@ -115,13 +115,25 @@ func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 	return c.show(w, r, v, status, r.PathValue("id"), view)
 }
 
+// setEmail changes a merchant's address. A page from before, in which nobody typed another one, changes nothing.
 func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "address")
+	if typed.Value("address") == r.FormValue("addressBefore") {
+		return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
+	}
 	err := c.App.Onboarding.SetEmail(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("address"))
 	if err != nil {
-		return c.refused(w, r, v, about(err, "address"), typed)
+		return c.refused(w, r, v, named(err, "address"), typed)
 	}
 	return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
+}
+
+// named puts an error beside a field that the page calls otherwise: it has other addresses too.
+func named(err error, field string) error {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Param == "email" {
+		return problem.Field(shown.Code, field, shown.Message)
+	}
+	return err
 }
 
 // about puts an error of the command line's words beside a field.

@@ -243,11 +243,15 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		if m, err := s.App.AnyMerchant(ctx, id); err != nil || m.Tier != tenant.Premium || m.RefundFees != tenant.FeesReturned || m.TrustScore != 750 {
 			t.Errorf("the merchant is %+v (%v)", m, err)
 		}
-		op.Do(t, path+"/email", "address", "new@bodega.example")
+		op.Do(t, path+"/email", "address", "new@bodega.example", "addressBefore", "pay@bodega.example")
+		op.Do(t, path+"/email", "address", "pay@bodega.example", "addressBefore", "pay@bodega.example") // saved in a page from before
+		if a := op.Ask(t, http.MethodPost, path+"/email", url.Values{"address": {"bodega"}, "addressBefore": {"new@bodega.example"}}); a.Status != http.StatusBadRequest || !regexp.MustCompile(`name="address"[^>]*aria-invalid="true"`).MatchString(a.Body) {
+			t.Errorf("a wrong address gets %d, and the error is not at its field: %s", a.Status, a.Text())
+		}
 		for _, act := range []audit.Act{audit.MerchantCreated, audit.MerchantTermed, audit.MerchantMoved} {
 			op.Did(t, act, id)
 		}
-		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, "new@bodega.example") {
+		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, `name="addressBefore" value="new@bodega.example"`) {
 			t.Error("the page does not show what was changed")
 		}
 		a = op.Ask(t, http.MethodPost, "/dashboard/console/operators/invite", url.Values{"email": {"nora@ops.example"}})

@@ -3,10 +3,13 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
 // Operators who remove each other at the same time, two or in a circle of three, are not all removed: whoever was removed
@@ -45,6 +48,34 @@ func TestOperatorsDoNotRemoveEachOtherAll(t *testing.T) {
 			if left == 0 || left+removed != len(list) {
 				t.Errorf("of %d operators %d are left, and %d were told that they removed another", len(list), left, removed)
 			}
+		}
+	})
+}
+
+// Who is a merchant's last owner is not removed, and keeps the roles at other merchants too: half of a removal is none.
+func TestLastOwnerIsNotRemovedInPart(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		first, second := s.NewShop(t), s.NewShop(t)
+		op, u := harness.OperatorUser(t, first), harness.OperatorUser(t, first)
+		first.Staff(t, people.Owner)
+		for _, o := range []harness.Client{first, second} {
+			told, err := s.App.Links.Invite(ctx, s.App.Self(), "", users.Invitee{Email: u.User.Email, Merchant: o.Merchant.ID, Role: people.Owner})
+			harness.Must(t, err)
+			_, err = s.App.Links.Accept(ctx, users.From{Address: "127.0.0.1"}, told.Address[strings.LastIndex(told.Address, "/")+1:], u.User.ID, users.NewUser{})
+			harness.Must(t, err)
+		}
+		a := op.Ask(t, http.MethodPost, consolePath+"operators/remove", url.Values{"user": {u.User.ID}})
+		if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "needs an owner") {
+			t.Errorf("the last owner's removal gets %d: %s", a.Status, a.Text())
+		}
+		list, err := s.App.People.Tenancies(ctx, u.User.ID)
+		if err != nil || len(list) != 2 {
+			t.Errorf("the user has %d roles left (%v), want both", len(list), err)
+		}
+		second.Staff(t, people.Owner)
+		op.Do(t, consolePath+"operators/remove", "user", u.User.ID)
+		if now, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || now.Active() {
+			t.Errorf("the user is not removed (%v)", err)
 		}
 	})
 }

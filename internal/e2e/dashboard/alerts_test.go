@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/pquerna/otp/totp"
 )
 
@@ -210,6 +211,26 @@ func TestOwnersHearOfKeys(t *testing.T) {
 		developer.Do(t, "/keys/"+key()+"/revoke")
 		heard(t, "an end", come(owner.User.Email), "A production API key of "+o.Merchant.Name+" was revoked")
 		heard(t, "who is no owner", come(developer.User.Email))
+
+		ends := s.Clock.Now().AddDate(0, 0, 2).UTC().Truncate(24 * time.Hour) // the key works through the day before
+		shown(t, developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}, "ends": {ends.AddDate(0, 0, -1).Format(time.DateOnly)}}))
+		list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
+		harness.Must(t, err)
+		at := slices.IndexFunc(list, func(k tenant.Key) bool { return k.EndsAt.Equal(ends) && k.Live })
+		rolled := developer.Ask(t, http.MethodPost, "/keys/"+list[at].ID+"/roll", url.Values{"grace": {"168h"}})
+		if shown(t, rolled); !strings.Contains(rolled.Text(), ends.Format("2 Jan 2006")) {
+			t.Errorf("the page says of the old key: %s", rolled.Text())
+		}
+		heard(t, "a key that ends soon", come(owner.User.Email), "A production API key was made for "+o.Merchant.Name, "A production API key of "+o.Merchant.Name+" was rolled")
+		told := ""
+		for _, m := range in.Taken() {
+			if strings.HasSuffix(m.Subject, "was rolled") {
+				told = m.Text
+			}
+		}
+		if want := ends.Format("2006-01-02 15:04 UTC"); !strings.Contains(told, "The old key works until: "+want) {
+			t.Errorf("the old key expires at %s, and the e-mail says:\n%s", want, told)
+		}
 	})
 }
 

@@ -310,3 +310,42 @@ func TestClicksAtTheSameTimeDoOnce(t *testing.T) {
 		}
 	})
 }
+
+// Of clicks at the same time that roll a key one makes a new key, and the others are told that it was rolled. One that
+// comes when the key is revoked is told that.
+func TestRollsAtTheSameTimeMakeOneKey(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Developer)
+		for round := range 6 {
+			shown(t, u.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}))
+			list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			before, id := len(list), list[len(list)-1].ID
+			var clicks sync.WaitGroup
+			answers := make([]harness.Answer, 5)
+			for i := range answers {
+				clicks.Go(func() { answers[i] = u.Ask(t, http.MethodPost, "/keys/"+id+"/roll", url.Values{"grace": {"24h"}}) })
+			}
+			if round%2 > 0 {
+				u.Do(t, "/keys/"+id+"/revoke")
+			}
+			clicks.Wait()
+			rolled := 0
+			for _, a := range answers {
+				switch a.Status {
+				case http.StatusOK:
+					rolled++
+				case http.StatusConflict:
+				default:
+					t.Errorf("a click gets %d: %s", a.Status, a.Text())
+				}
+			}
+			list, _, err = s.App.Keys.List(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			if made := len(list) - before; made != rolled || rolled > 1 || rolled == 0 && round%2 == 0 {
+				t.Errorf("%d clicks were told of a new key, and there are %d", rolled, made)
+			}
+		}
+	})
+}
