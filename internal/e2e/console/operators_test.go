@@ -79,3 +79,24 @@ func TestLastOwnerIsNotRemovedInPart(t *testing.T) {
 		}
 	})
 }
+
+// Who accepts an invitation at the moment of the own removal has a role and is a user, or neither.
+func TestRemovedUserKeepsNoRole(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for range 10 {
+			u := harness.OperatorUser(t, o)
+			told, err := s.App.Links.Invite(ctx, s.App.Self(), "", users.Invitee{Email: u.User.Email, Merchant: o.Merchant.ID, Role: people.Viewer})
+			harness.Must(t, err)
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, _ = s.App.Links.Accept(ctx, users.From{Address: "127.0.0.1"}, told.Address[strings.LastIndex(told.Address, "/")+1:], u.User.ID, users.NewUser{}) // refused if the removal was faster
+			})
+			both.Go(func() { harness.Must(t, s.App.Team.Remove(ctx, s.App.Self(), u.User.Email)) })
+			both.Wait()
+			if list, err := s.App.People.Tenancies(ctx, u.User.ID); err != nil || len(list) > 0 {
+				t.Fatalf("a user who was removed has the roles %v (%v)", list, err)
+			}
+		}
+	})
+}

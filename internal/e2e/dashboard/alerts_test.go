@@ -176,7 +176,7 @@ func TestUserHearsOfChangedCredentials(t *testing.T) {
 		harness.Must(t, s.App.Team.Unlock(ctx, operator, u.User.Email))
 		heard(t, "no factors", come(u.User.Email), "Your second factors were removed")
 		harness.Must(t, s.App.Team.Remove(ctx, operator, u.User.Email))
-		heard(t, "the end", come(u.User.Email), "Your account was removed", "You were removed from a team")
+		heard(t, "the end", come(u.User.Email), "Your account was removed")
 		heard(t, "nobody else hears of it", come(owner.User.Email))
 	})
 }
