@@ -136,3 +136,16 @@ func TestListsFitADesktop(t *testing.T) {
 		}
 	}
 }
+
+// The story of a payment says in the reader's language why a webhook was not delivered.
+func TestStoryNamesWhyADeliveryFailed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Post(t, "/webhooks", `{"url":"http://127.0.0.1:1/","events":["payment.completed"]}`).Want(t, http.StatusCreated)
+		u, id := o.Staff(t, people.Support), o.Create(t, harness.Card)
+		for language, want := range map[string]string{"en": "Connection refused", "es": "Conexión rechazada", "pt": "Conexão recusada"} {
+			u.Do(t, "/dashboard/profile", "name", "Ana", "language", language)
+			harness.Eventually(t, "the story says "+want, func() bool { return strings.Contains(u.Page(t, "/payments/"+id), want) })
+		}
+	})
+}
