@@ -63,6 +63,7 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 type merchantView struct {
 	desk.Form
 	shape.Merchant
+	Terms    tenant.Terms
 	Version  int64
 	Email    string
 	Industry string
@@ -90,7 +91,7 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	if err != nil {
 		return err
 	}
-	view.Merchant, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Version, m.Email, m.Industry, m.Language
+	view.Merchant, view.Terms, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Terms(), m.Version, m.Email, m.Industry, m.Language
 	view.Tiers, view.Seconds = c.tiers(v), int(base.CacheTTL.Seconds())
 	view.Visiting = v.SignIn.Visits == m.ID
 	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused}

@@ -64,6 +64,18 @@ func TestTimesAreWrittenAsTheLanguageDoes(t *testing.T) {
 	}
 }
 
+func TestWhatTookNoMillisecondTookSomething(t *testing.T) {
+	_, r := start(t)
+	for lang, want := range map[string]string{"en": "1,234\u00a0ms", "es": "1.234\u00a0ms", "pt": "1.234\u00a0ms"} {
+		p := r.page(get("/"), visit("", true, spokenLanguage(lang)), nil)
+		for ms, want := range map[any]string{int64(0): "<\u00a01\u00a0ms", 7: "7\u00a0ms", int64(1234): want} {
+			if got, err := p.Took(ms); got != want || err != nil {
+				t.Errorf("%s: %v is %q, want %q (%v)", lang, ms, got, want, err)
+			}
+		}
+	}
+}
+
 func TestLinksKeepTheFilters(t *testing.T) {
 	_, r := start(t)
 	r.frame.Root = "/pay"

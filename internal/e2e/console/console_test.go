@@ -117,6 +117,9 @@ func TestOperatorClosesANotice(t *testing.T) {
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Nothing needs a decision") {
 			t.Error("the overview of a new service is not quiet")
 		}
+		if gone := op.Ask(t, http.MethodGet, consolePath+"payments/TXN-01", nil); gone.Status != http.StatusNotFound || !strings.Contains(gone.Text(), "Search for its id") {
+			t.Errorf("a payment that does not exist gets %d: %s", gone.Status, gone.Text())
+		}
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"183","currency":"MXN"`)).Want(t, http.StatusOK)
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Notifications that do not fit") {

@@ -280,6 +280,9 @@ func TestProfileTellsWhatHappened(t *testing.T) {
 				t.Errorf("the profile in %s does not say %q: %s", language, want, text)
 			}
 		}
+		if strings.Count(text, "Safari, iPhone") != 2 || strings.Contains(text, "AppleWebKit") {
+			t.Errorf("the profile in %s does not name the browser of a sign-in as it names that of the news: %s", language, text)
+		}
 	}
 }
 
