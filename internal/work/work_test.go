@@ -156,36 +156,55 @@ func TestLoopSleepsUntilItsAlarm(t *testing.T) {
 func TestLoopRepeatsItselfSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex // guards text and failure
 		var text strings.Builder
 		failure := errors.New("the disk is full")
+		log := slog.New(slog.NewTextHandler(locked{&mu, &text}, nil))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			work.Loop{Name: "test", Every: time.Second, Do: func(context.Context) (int, error) { return 0, failure }}.
-				Run(ctx, slog.New(slog.NewTextHandler(&text, nil)))
+			work.Loop{Name: "test", Every: time.Second, Do: func(context.Context) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return 0, failure
+			}}.Run(ctx, log)
 		}()
-		lines := func() int { synctest.Wait(); return strings.Count(text.String(), "\n") }
-		time.Sleep(9500 * time.Millisecond)
-		if n := lines(); n != 1 {
-			t.Errorf("%d lines after ten failures in ten seconds, want 1:\n%s", n, &text)
+		fails := func(with error, wait time.Duration) (lines int) {
+			mu.Lock()
+			failure = with
+			mu.Unlock()
+			time.Sleep(wait)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return strings.Count(text.String(), "\n")
 		}
-		time.Sleep(time.Second)
-		if n := lines(); n != 2 || !strings.Contains(text.String(), "failed_before=10") {
+		if n := fails(failure, 9500*time.Millisecond); n != 1 {
+			t.Errorf("%d lines after ten failures, want 1:\n%s", n, &text)
+		}
+		if n := fails(failure, time.Second); n != 2 || !strings.Contains(text.String(), "failed_before=10") {
 			t.Errorf("%d lines after eleven failures, want 2, with how many came before:\n%s", n, &text)
 		}
-		failure = errors.New("the disk is gone")
-		time.Sleep(time.Second)
-		if n := lines(); n != 3 {
+		if n := fails(errors.New("the disk is gone"), time.Second); n != 3 {
 			t.Errorf("%d lines after another failure, want 3:\n%s", n, &text)
 		}
-		failure = nil
-		time.Sleep(time.Second)
-		failure = errors.New("the disk is gone")
-		time.Sleep(time.Second)
-		if n := lines(); n != 4 {
+		fails(nil, time.Second)
+		if n := fails(errors.New("the disk is gone"), time.Second); n != 4 {
 			t.Errorf("%d lines after the same failure once it had worked, want 4:\n%s", n, &text)
 		}
 		cancel()
 		<-done
 	})
+}
+
+// locked is a writer for one goroutine at a time.
+type locked struct {
+	mu *sync.Mutex
+	to *strings.Builder
+}
+
+func (l locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(p)
 }
