@@ -50,7 +50,7 @@ func TestKillAtAnyMomentLosesNothing(t *testing.T) {
 		random := moments(t)
 		var pauses []time.Duration
 		for range rounds {
-			pauses = append(pauses, 500*time.Millisecond+time.Duration(random.Int64N(int64(time.Second))))
+			pauses = append(pauses, 150*time.Millisecond+time.Duration(random.Int64N(int64(450*time.Millisecond))))
 		}
 		k := &killing{t: t, user: newUser(t), database: database}
 		k.server = k.user.serve(t, "--database", database)

@@ -57,16 +57,18 @@ func TestMerchantIsPausedAtTheCommandLine(t *testing.T) {
 		if told := merchant("terms", "--tier", "trusted"); !strings.Contains(told, "tier             trusted\n") || !strings.Contains(told, "platform fee     0.7 %\n") {
 			t.Errorf("after a new tier the terms are\n%s", told)
 		}
-		merchant("pause", "--reason", "We wait for your papers")
-		if told := merchant("terms"); !strings.Contains(told, "We wait for your papers\n") {
-			t.Errorf("a paused merchant is\n%s", told)
+		for _, told := range []string{merchant("pause", "--reason", "We wait for your papers"), merchant("terms")} {
+			if !strings.Contains(told, "We wait for your papers\n") {
+				t.Errorf("a paused merchant is\n%s", told)
+			}
 		}
 		if _, log, code := u.run(t, "merchant", "pause", "--database", database, k.Merchant.ID); code == 0 || !strings.Contains(log, "--reason") {
 			t.Errorf("a pause without a reason: exit %d, %s", code, log)
 		}
-		merchant("resume")
-		if told := merchant("terms"); strings.Contains(told, "paused") {
-			t.Errorf("after the pause it is\n%s", told)
+		for _, told := range []string{merchant("resume"), merchant("terms")} {
+			if !strings.Contains(told, "tier             trusted\n") || strings.Contains(told, "paused") {
+				t.Errorf("after the pause it is\n%s", told)
+			}
 		}
 		if log := u.does(t, "audit", "list", "--database", database); !strings.Contains(log, "merchant.paused "+k.Merchant.ID) || !strings.Contains(log, "merchant.resumed "+k.Merchant.ID) {
 			t.Errorf("the audit log has\n%s", log)

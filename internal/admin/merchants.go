@@ -73,6 +73,6 @@ func (a *API) pauseMerchant(ctx context.Context, by audit.Actor, in *pauseIn) (*
 }
 
 func (a *API) resumeMerchant(ctx context.Context, by audit.Actor, in *MerchantPath) (*merchantOut, error) {
-	m, err := a.App.Onboarding.Resume(ctx, by, in.ID)
+	m, err := a.App.Onboarding.Resume(ctx, by, in.ID, onboarding.AnyReason)
 	return &merchantOut{shape.NewMerchant(m)}, err
 }

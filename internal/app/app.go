@@ -207,7 +207,7 @@ func Open(ctx context.Context, address string, c Config) (*App, error) {
 	a.Requests = requests.New(a.Now())
 	a.Checks = newChecks(a.Base, address, c.Migrations)
 	a.Access = auth.NewAccess(a.Base, a.Secrets, a.Keys)
-	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys)
+	a.Onboarding = onboarding.NewOnboarding(a.Base, a.Keys, a.Mails)
 	a.Webhooks = delivery.NewWebhooks(a.Base, delivery.WebhooksConfig{
 		InboxURL: c.InboxURL, AllowPrivate: c.AllowPrivate, MaxWebhooks: c.MaxWebhooks, ProveWebhooks: c.ProveWebhooks, Sender: c.Sender, Jitter: c.Jitter,
 	})

@@ -67,6 +67,18 @@ func (d *Disk) Fill() {
 	}
 }
 
+// Spare frees so many bytes of a disk that is full.
+func (d *Disk) Spare(bytes int64) {
+	d.t.Helper()
+	info, err := os.Stat(d.ballast())
+	if err == nil {
+		err = os.Truncate(d.ballast(), info.Size()-bytes)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // Free frees the space again.
 func (d *Disk) Free() {
 	d.t.Helper()

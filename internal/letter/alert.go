@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Alert is the letter about a user's account, or about a merchant's key.
+// Alert is the letter about a user's account, or about a merchant's key or pause.
 func (d *Writer) Alert(n pay.AlertNotice) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
@@ -20,10 +20,7 @@ func (d *Writer) Alert(n pay.AlertNotice) Letter {
 		"{at}", moment(news.At), "{by}", plain(news.By), "{address}", plain(news.Address), "{browser}", news.Browser, "{shop}", plain(n.Shop), "{service}", d.service,
 	)
 	keys := append([]string{"alert_" + string(news.What), ""}, factsOf(n)...)
-	keys = append(keys, "", "alert_fine", adviceOf(n))
-	if news.What.ByOthers() || n.Key != "" {
-		keys[len(keys)-2] = "alert_fine_others"
-	}
+	keys = append(append(keys, ""), adviceOf(n)...)
 	if n.Last {
 		keys = append(keys, "", "alert_last")
 	}
@@ -34,6 +31,9 @@ func (d *Writer) Alert(n pay.AlertNotice) Letter {
 	return Letter{Subject: values.Replace(texts["alert_"+string(news.What)+"_subject"]), Text: text.String()}
 }
 
+// ofOthers reports whether somebody else than the account's user may have done it.
+func ofOthers(n pay.AlertNotice) bool { return n.User == "" || n.News.What.ByOthers() }
+
 // factsOf are the keys of the lines that say what is known: whose account or which key, when, by whom and from where.
 func factsOf(n pay.AlertNotice) (keys []string) {
 	add := func(when bool, key string) {
@@ -41,8 +41,7 @@ func factsOf(n pay.AlertNotice) (keys []string) {
 			keys = append(keys, key)
 		}
 	}
-	news, key := n.News, n.Key != ""
-	others := key || news.What.ByOthers()
+	news, key, others := n.News, n.Key != "", ofOthers(n)
 	add(n.User != "", "alert_account")
 	add(news.Merchant != "", "alert_merchant")
 	add(news.Role != "", "alert_role_now")
@@ -58,15 +57,19 @@ func factsOf(n pay.AlertNotice) (keys []string) {
 	return slices.Clip(keys)
 }
 
-// adviceOf is the key of what to do if it was somebody else.
-func adviceOf(n pay.AlertNotice) string {
+// adviceOf are the keys of what to do.
+func adviceOf(n pay.AlertNotice) []string {
 	switch {
 	case n.Key != "" && n.Shop != "":
-		return "alert_do_key"
+		return []string{"alert_fine_others", "alert_do_key"}
 	case n.Key != "":
-		return "alert_do_key_all"
+		return []string{"alert_fine_others", "alert_do_key_all"}
+	case n.News.What == pay.MerchantPaused:
+		return []string{"alert_do_paused"}
+	case n.News.What == pay.MerchantResumed:
+		return []string{"alert_do_resumed"}
 	case n.News.What.ByOthers():
-		return "alert_do_others"
+		return []string{"alert_fine_others", "alert_do_others"}
 	}
-	return "alert_do_own"
+	return []string{"alert_fine", "alert_do_own"}
 }

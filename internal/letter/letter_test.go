@@ -100,7 +100,10 @@ func alerts() (list []pay.AlertNotice) {
 	for _, role := range people.Roles() {
 		list = append(list, pay.AlertNotice{News: people.News{What: people.RoleChanged, At: notice.AddedAt, Merchant: "Acme", Role: role}, User: "ana@acme.example", Last: true})
 	}
-	for _, what := range pay.KeyWhats() {
+	for _, what := range []people.What{pay.MerchantPaused, pay.MerchantResumed} {
+		list = append(list, pay.AlertNotice{News: people.News{What: what, At: notice.AddedAt, Merchant: "Acme"}})
+	}
+	for _, what := range []people.What{pay.KeyMade, pay.KeyRolled, pay.KeyRevoked} {
 		n := own
 		n.What, n.Merchant, n.By, n.Browser = what, "Acme", "bea@acme.example", ""
 		list = append(list,

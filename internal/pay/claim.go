@@ -397,6 +397,17 @@ type Evidence struct {
 	Shut string `json:"-"`
 }
 
+// Same reports whether two pieces of evidence say the same: a text of a kind, or the content of a file of a kind.
+func (e Evidence) Same(o Evidence) bool {
+	if e.Kind != o.Kind || (e.File == nil) != (o.File == nil) {
+		return false
+	}
+	if e.File != nil {
+		return e.File.SHA256 == o.File.SHA256
+	}
+	return e.Text == o.Text
+}
+
 // EvidenceFile describes a file. Its content is a row of its own.
 type EvidenceFile struct {
 	Name   string `json:"name"`

@@ -199,25 +199,24 @@ const AlertPrefix = "alr_"
 // AlertsADay is the most alerts of one kind that somebody gets in a day: guesses of a stranger must not fill a mailbox.
 const AlertsADay = 5
 
-// What the owners of a merchant hear of its production keys (DASH-18).
+// What the owners of a merchant hear of its production (DASH-18).
 const (
-	KeyMade    people.What = "key_made"
-	KeyRolled  people.What = "key_rolled"
-	KeyRevoked people.What = "key_revoked"
+	KeyMade         people.What = "key_made"
+	KeyRolled       people.What = "key_rolled"
+	KeyRevoked      people.What = "key_revoked"
+	MerchantPaused  people.What = "paused"
+	MerchantResumed people.What = "resumed"
 )
 
-// KeyWhats lists what owners hear of keys.
-func KeyWhats() []people.What { return []people.What{KeyMade, KeyRolled, KeyRevoked} }
-
-// AlertNotice is the content of an e-mail about an account or a key. It has no text that whoever caused it could choose
+// AlertNotice is the content of an e-mail about an account, a key or a merchant. It has no text that whoever caused it could choose
 // freely, and no secret.
 type AlertNotice struct {
 	To       string
 	Language tenant.Language
 	News     people.News
-	User     string    // e-mail address of the account; "" for a key
+	User     string    // e-mail address of the account; "" for a key or a merchant
 	Shop     string    // id, of a key; "" for a key of the whole merchant
-	Key      string    // masked; "" for an account
+	Key      string    // masked; "" for an account or a merchant
 	Until    time.Time // when a key that was rolled ends; zero: at once
 	Last     bool      // nobody sends another one of this kind today
 }

@@ -90,7 +90,7 @@ type PaymentTerms struct {
 // PaymentPage is what the shopper sees of the payment, and where.
 type PaymentPage struct {
 	Hosted    bool
-	Selected  bool // of a checkout in which the shopper chose the method, at the first try or a later one
+	Opened    time.Time // when the shop opened the checkout in which the shopper chose, now or at an earlier try; else zero
 	ReturnURL string
 	Lang      string // language that the shopper chose for our pages, or ""
 	FormURL   string // where the shopper pays; empty until a provider accepts the payment
@@ -174,7 +174,7 @@ type Order struct {
 	Buyer      Buyer
 	Purchase   Purchase
 	Hosted     bool
-	Selected   bool // as PaymentPage has it
+	Opened     time.Time // as PaymentPage has it
 	ReturnURL  string
 	Lang       string // language that the shopper chose for our pages, or ""
 	Terms      tenant.Terms
@@ -210,7 +210,7 @@ func Create(o Order, now time.Time) (Payment, error) {
 		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
 		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window}, OrderID: o.OrderID,
 		Buyer: o.Buyer, Purchase: o.Purchase, Terms: PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
-		Page: PaymentPage{Hosted: o.Hosted, Selected: o.Selected, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
+		Page: PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
 		Times: Times{Created: now, Updated: now},
 	}, nil
 }

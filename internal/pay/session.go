@@ -59,8 +59,8 @@ type Session struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
-	// Reached is the step that this value is the first to reach, "" if none; not stored.
-	Reached SessionStep
+	// Reached are the steps that this value is the first to reach; not stored.
+	Reached []SessionStep
 }
 
 // SessionStep is how far a shopper came, for analytics.
@@ -96,7 +96,7 @@ func (s Session) Open(now time.Time) (Session, Change, error) {
 	if err != nil {
 		return Session{}, Change{}, err
 	}
-	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt, s.Reached = usd, 1, now, now, SessionOpened
+	s.Amount, s.Version, s.CreatedAt, s.UpdatedAt, s.Reached = usd, 1, now, now, []SessionStep{SessionOpened}
 	s.DueAt = s.ExpiresAt()
 	return s, Change{Sessions: []Session{s}}, nil
 }
@@ -131,7 +131,7 @@ func (s Session) Visit(ip string, now time.Time) (Session, Change, bool) {
 	first := s.IP == ""
 	s.IP = ip
 	if s = s.written(now); first {
-		s.Reached = SessionVisited
+		s.Reached = []SessionStep{SessionVisited}
 	}
 	return s, Change{Sessions: []Session{s}}, true
 }
@@ -190,9 +190,13 @@ func (p Payment) Retriable() bool {
 // the one whose change writes the session's version makes a payment. The session and the payment
 // are always written together. The session must be Choosable.
 func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
+	reached := []SessionStep{SessionChosen}
+	if s.IP == "" { // the shop has a page of its own: who chooses has seen the methods
+		reached = []SessionStep{SessionVisited, SessionChosen}
+	}
 	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
 	s = s.written(now)
-	s.Reached = SessionChosen
+	s.Reached = reached
 	change.Sessions = append(change.Sessions, s)
 	return s, change
 }
@@ -233,7 +237,7 @@ func (s Session) Close(now time.Time) (Session, Change, error) {
 
 func (s Session) written(now time.Time) Session {
 	s.Version++
-	s.UpdatedAt, s.Reached = now, ""
+	s.UpdatedAt, s.Reached = now, nil
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -68,7 +69,7 @@ func (w *world) pause(chance *rand.Rand) {
 	time.Sleep(time.Duration(chance.Int64N(int64(3 * time.Minute))))
 	for range tries {
 		w.turns.turn("the operator resumes " + shop)
-		if _, err = w.office.app.Onboarding.Resume(ctx, operator, shop); err == nil {
+		if _, err = w.office.app.Onboarding.Resume(ctx, operator, shop, onboarding.AnyReason); err == nil {
 			return
 		}
 		time.Sleep(time.Minute)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -50,11 +49,28 @@ func (r *Report) Close() error {
 	return r.out.Error()
 }
 
-// Guard keeps a spreadsheet from running a shop's text as a formula: an apostrophe makes it
-// text. Some spreadsheets accept the full-width signs of East Asian keyboards too.
+// Guard keeps a spreadsheet from running somebody's text as a formula: an apostrophe makes it text. Some spreadsheets skip
+// spaces before a formula, and accept the full-width signs of East Asian keyboards too. Where the comma is the decimal sign, as
+// in Spanish and Portuguese, they begin a cell at a semicolon, and do not see that a text with one is in quotes. So what
+// follows a semicolon or a line break is looked at as well.
 func Guard(text string) string {
-	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
-		return "'" + text
+	if !strings.ContainsAny(text, formulaSigns) {
+		return text
 	}
-	return text
+	var out strings.Builder
+	for rest := text; rest != ""; {
+		cell := rest
+		if at := strings.IndexAny(rest, ";\r\n"); at >= 0 {
+			cell = rest[:at+1]
+		}
+		rest = rest[len(cell):]
+		if strings.IndexAny(strings.TrimLeft(cell, ` "`), formulaSigns) == 0 {
+			out.WriteByte('\'')
+		}
+		out.WriteString(cell)
+	}
+	return out.String()
 }
+
+// formulaSigns begin a formula.
+const formulaSigns = "=+-@＝＋－＠\t"

@@ -185,12 +185,20 @@ func TestReportIsWhatASpreadsheetReads(t *testing.T) {
 
 // What a spreadsheet may run as a formula is made text, the wide signs too; what is none stays as it is.
 func TestGuardMakesTextOfFormulas(t *testing.T) {
-	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠x"} {
+	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1+1", "＋1", "－1", "＠x"} {
 		if got := Guard(text); got != "'"+text {
 			t.Errorf("%q is written as %q", text, got)
 		}
 	}
-	for _, text := range []string{"", "plain", "1=1", "José", "\xff=1", "�", "ー"} {
+	// A spreadsheet in Spanish or Portuguese begins a cell at a semicolon, and takes quotes in the middle of one for signs.
+	for text, want := range map[string]string{
+		"late;=1+1": "late;'=1+1", "late; @x;+1": "late;' @x;'+1", `late;"=1+1"`: `late;'"=1+1"`, "\n=1": "\n'=1", "two\r\n=1": "two\r\n'=1", "=1;=2": "'=1;'=2",
+	} {
+		if got := Guard(text); got != want {
+			t.Errorf("%q is written as %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "plain", "1=1", "José", "\xff=1", "�", "ー", "two\n\nlines", "a; b", `say "=1"`, "a;"} {
 		if got := Guard(text); got != text {
 			t.Errorf("%q is written as %q, want it as it is", text, got)
 		}

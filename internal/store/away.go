@@ -1,6 +1,10 @@
 package store
 
-import "github.com/cascadapay/cascada/internal/store/engine"
+import (
+	"time"
+
+	"github.com/cascadapay/cascada/internal/store/engine"
+)
 
 // gone notes that the database does not answer: commits are refused at once until it does.
 func (s *core) gone(cause error) {
@@ -15,10 +19,15 @@ func (s *core) gone(cause error) {
 	}
 }
 
-// back notes that the database accepted a commit.
-func (s *core) back() {
-	if s.away.Load() && s.away.CompareAndSwap(true, false) {
-		s.b.Log.Info("the database is back")
+// answered notes that the database accepted a commit. While it is away, one commit may be smaller than the next:
+// the watch finds out whether it is back, and need not wait any longer to do so.
+func (s *core) answered() {
+	if !s.away.Load() {
+		return
+	}
+	select {
+	case s.sign <- struct{}{}:
+	default: // the watch knows already
 	}
 }
 
@@ -28,9 +37,12 @@ func (s *core) back() {
 // watch leaves the work to the first, which looks again once watching is cleared.
 func (s *core) watch() {
 	for s.away.Load() && s.watching.CompareAndSwap(false, true) {
+		if time.Since(s.backAt) > maxFindPause {
+			s.pause = minFindPause
+		} // else it comes and goes: there are fewer tries, and fewer lines in the log
 		open := true
-		for pause := minFindPause; open && s.away.Load(); pause = min(2*pause, maxFindPause) {
-			if open = engine.Rest(pause, s.closing); open {
+		for ; open && s.away.Load(); s.pause = min(2*s.pause, maxFindPause) {
+			if open = s.restOrSign(); open {
 				s.probe()
 			}
 		}
@@ -41,10 +53,29 @@ func (s *core) watch() {
 	}
 }
 
-// probe tries once.
+// restOrSign waits for a pause, or for a shorter one after a sign of the database. It returns false if the store closes.
+func (s *core) restOrSign() (open bool) {
+	if !engine.Rest(minFindPause, s.closing) {
+		return false
+	}
+	over := time.NewTimer(s.pause - minFindPause)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-s.sign:
+	case <-s.closing:
+		return false
+	}
+	return true
+}
+
+// probe tries once. The watch calls it.
 func (s *core) probe() {
-	_, err := s.prober.claim(s.life)
-	if err == nil && s.b.DB.Room(s.life) == nil {
-		s.back()
+	if _, err := s.prober.claim(s.life); err != nil || s.b.DB.Room(s.life) != nil {
+		return
+	}
+	if s.away.CompareAndSwap(true, false) {
+		s.backAt = time.Now()
+		s.b.Log.Info("the database is back")
 	}
 }

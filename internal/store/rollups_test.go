@@ -113,6 +113,26 @@ func TestTotalsHaveFreshFacts(t *testing.T) {
 	})
 }
 
+// Facts that this program cannot read, such as those of a newer one during an update, wait, however many they are. They hold
+// up no others.
+func TestUnreadableFactsHoldUpNoOthers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		s, v := openSealed(t, database, store.Options{}), newVandal(t, database)
+		withShop(t, s)
+		takeOn(t, s, noon, pay.Approved)
+		addUp(t, s)
+		for i := range 450 {
+			v.exec(fmt.Sprintf("INSERT INTO facts (at, id, doc) VALUES (%d, 'TXN-%d', 'TXN-%d 1 2 what is this')", i/3, i, i))
+		}
+		takeOn(t, s, noon.AddDate(0, 0, 1), pay.Approved)
+		addUp(t, s)
+		sameTotals(t, "behind 450 rows that nobody can read", totals(t, s, acme.Shop), counted(t, s))
+		v.exec("DELETE FROM facts WHERE doc LIKE '%what is this'")
+		sameTotals(t, "without them", totals(t, s, acme.Shop), counted(t, s))
+		clean(t, s)
+	})
+}
+
 // Two nodes take payments and add facts up, all at the same time, while everything is counted again from the payments:
 // at the end each payment that ended is counted once.
 func TestEachPaymentIsCountedOnce(t *testing.T) {

@@ -34,6 +34,26 @@ type Loop struct {
 // rest is the pause after a look that failed, or that left due work to another node.
 const rest = time.Second
 
+// repeated is how many failures of a loop in the same way have one line in the log.
+const repeated = 10
+
+// failures keeps a loop that fails again and again from filling the log.
+type failures struct {
+	last string
+	n    int // the same as the last, before it
+}
+
+// log writes a failure, the first of its kind and each tenth after it.
+func (f *failures) log(log *slog.Logger, loop string, err error) {
+	if text := err.Error(); text != f.last {
+		f.last, f.n = text, 0
+	}
+	if f.n%repeated == 0 {
+		log.Error("a work loop failed; it continues", "loop", loop, "error", err, "failed_before", f.n)
+	}
+	f.n++
+}
+
 // Run looks for work until ctx ends. After a look that may have left work, it looks again
 // at once; errors are logged and retried later.
 func (l Loop) Run(ctx context.Context, log *slog.Logger) {
@@ -41,6 +61,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 	if l.Alarm == nil { // it looks now and then, without hurry
 		l.Alarm, retry = NewAlarm(), l.Every
 	}
+	var failed failures
 	for ctx.Err() == nil {
 		l.Alarm.Forget() // an alarm from now on counts
 		n, err := l.Do(ctx)
@@ -48,11 +69,14 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		if err == nil && !again {
 			wait, err = l.pause(ctx)
 		}
+		if err == nil {
+			failed = failures{}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			log.Error("a work loop failed; it continues", "loop", l.Name, "error", err)
+			failed.log(log, l.Name, err)
 			l.sleep(ctx, retry)
 		case !again:
 			l.idle(ctx, wait)

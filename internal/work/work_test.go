@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -146,6 +147,44 @@ func TestLoopSleepsUntilItsAlarm(t *testing.T) {
 		alarm.Check()
 		want = append(want, time.Since(start))
 		check("the clock jumped", 0)
+		cancel()
+		<-done
+	})
+}
+
+// A loop that fails again and again in the same way says so now and then, and a new failure at once.
+func TestLoopRepeatsItselfSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var text strings.Builder
+		failure := errors.New("the disk is full")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			work.Loop{Name: "test", Every: time.Second, Do: func(context.Context) (int, error) { return 0, failure }}.
+				Run(ctx, slog.New(slog.NewTextHandler(&text, nil)))
+		}()
+		lines := func() int { synctest.Wait(); return strings.Count(text.String(), "\n") }
+		time.Sleep(9500 * time.Millisecond)
+		if n := lines(); n != 1 {
+			t.Errorf("%d lines after ten failures in ten seconds, want 1:\n%s", n, &text)
+		}
+		time.Sleep(time.Second)
+		if n := lines(); n != 2 || !strings.Contains(text.String(), "failed_before=10") {
+			t.Errorf("%d lines after eleven failures, want 2, with how many came before:\n%s", n, &text)
+		}
+		failure = errors.New("the disk is gone")
+		time.Sleep(time.Second)
+		if n := lines(); n != 3 {
+			t.Errorf("%d lines after another failure, want 3:\n%s", n, &text)
+		}
+		failure = nil
+		time.Sleep(time.Second)
+		failure = errors.New("the disk is gone")
+		time.Sleep(time.Second)
+		if n := lines(); n != 4 {
+			t.Errorf("%d lines after the same failure once it had worked, want 4:\n%s", n, &text)
+		}
 		cancel()
 		<-done
 	})

@@ -153,6 +153,14 @@ const LeastGrace = 2 * base.CacheTTL
 // Errors: store.ErrNotFound; conflict_state if the old key has ended or was rotated, or if the
 // preview fits several keys; invalid_request for a grace between 0 and LeastGrace.
 func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
+	err = base.Again(func() error { // others may rotate or revoke it at the same time
+		raw, key, err = ks.rotateOnce(ctx, by, name, grace)
+		return err
+	})
+	return raw, key, err
+}
+
+func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, grace time.Duration) (raw string, key tenant.Key, err error) {
 	old, err := ks.key(ctx, name)
 	if err != nil {
 		return "", key, err
@@ -171,8 +179,9 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	if !old.EndsAt.IsZero() { // it expires when the old one would have
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
-	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: now.Add(grace)}
-	if old = old.Replace(key.ID, rolled.Until); grace == 0 {
+	old = old.Replace(key.ID, now.Add(grace))
+	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
+	if grace == 0 {
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
 	change := pay.Change{
@@ -181,9 +190,11 @@ func (ks *Keys) Rotate(ctx context.Context, by audit.Actor, name string, grace t
 	if err := ks.mails.AddKeyAlerts(ctx, &change, rolled); err != nil {
 		return "", key, err
 	}
-	err = ks.Store.Commit(ctx, change)
+	if err := ks.Store.Commit(ctx, change); err != nil {
+		return "", key, err
+	}
 	ks.forgetKey(old)
-	return raw, key, err
+	return raw, key, nil
 }
 
 // Revoke ends a key by its id or its preview. Other nodes notice within two seconds. by is who does it, for

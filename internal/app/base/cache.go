@@ -1,6 +1,7 @@
 package base
 
 import (
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -17,6 +18,10 @@ const (
 type Cache[T any] struct {
 	now     func() time.Time
 	entries *lru.Cache[string, cached[T]]
+	// mu makes one step of a look at forgotten and the adding of a value. forgotten counts the keys that were dropped: what was
+	// read before that may be old.
+	mu        sync.Mutex
+	forgotten int64
 }
 
 type cached[T any] struct {
@@ -44,16 +49,28 @@ func (c *Cache[T]) Get(key string, load func() (T, error)) (T, error) {
 	if e, ok := c.entries.Get(key); ok && now.Before(e.expires) {
 		return e.value, nil
 	}
+	c.mu.Lock()
+	before := c.forgotten
+	c.mu.Unlock()
 	value, err := load()
 	if err != nil {
 		return value, err
 	}
-	c.entries.Add(key, cached[T]{value, now.Add(CacheTTL)})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forgotten == before {
+		c.entries.Add(key, cached[T]{value, now.Add(CacheTTL)})
+	}
 	return value, nil
 }
 
 // Has reports whether the cache has a value for the key, even an expired one.
 func (c *Cache[T]) Has(key string) bool { return c.entries.Contains(key) }
 
-// Forget drops a key that this node has changed.
-func (c *Cache[T]) Forget(key string) { c.entries.Remove(key) }
+// Forget drops a key that this node has changed. A value that is being read now is not kept.
+func (c *Cache[T]) Forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten++
+	c.entries.Remove(key)
+}

@@ -5,6 +5,7 @@ package claims
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -59,6 +60,8 @@ type NewEvidence struct {
 	File    *pay.EvidenceFile
 	Content []byte
 	By      audit.Actor
+	// Once leaves out what the claim has already: a form that is sent twice adds it once.
+	Once bool
 }
 
 // SubmitEvidence adds evidence to a claim.
@@ -73,6 +76,9 @@ func (rf *Claims) SubmitEvidence(ctx context.Context, scope tenant.Scope, id str
 	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 		now := rf.TimeOf(c.Scope)
 		e := pay.Evidence{ID: rf.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
+		if n.Once && slices.ContainsFunc(c.Evidence, e.Same) {
+			return c, pay.Change{}, nil
+		}
 		next, change, err := c.Submit(e, n.Content, now)
 		change.Audit = rf.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err

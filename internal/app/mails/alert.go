@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// mostOwners is how many owners of a merchant hear of a key. A merchant has few.
+// mostOwners is how many owners of a merchant hear of its keys and pauses. A merchant has few.
 const mostOwners = 5
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if this node sends e-mails.
@@ -47,6 +47,23 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 		}
 		notice.News.By = u.Email
 	}
+	return ms.tellOwners(ctx, change, merchant, notice)
+}
+
+// AddPauseAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that pauses or
+// resumes it, if this node sends e-mails. The reason is the operator's own text, so the dashboard has it, and no e-mail.
+func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenant.Merchant) error {
+	if ms.mailer == nil {
+		return nil
+	}
+	what := pay.MerchantPaused
+	if m.Paused == "" {
+		what = pay.MerchantResumed
+	}
+	return ms.tellOwners(ctx, change, m, pay.AlertNotice{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
+}
+
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice pay.AlertNotice) error {
 	members, err := ms.Store.Users.Members(ctx, merchant.ID)
 	if err != nil {
 		return err

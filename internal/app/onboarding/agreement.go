@@ -26,7 +26,7 @@ type Agreement struct {
 func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Agreement) (tenant.Merchant, error) {
 	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
 		if a.Version != 0 && a.Version != m.Version {
-			return m, nil, problem.Conflict("version", "the merchant was changed meanwhile: read it again")
+			return m, nil, changedMeanwhile()
 		}
 		next, err := m.Agree(a.Tier, a.RefundFees)
 		if err != nil || next.Tier == m.Tier && next.RefundFees == m.RefundFees {
@@ -43,6 +43,10 @@ func (ob *Onboarding) Agree(ctx context.Context, by audit.Actor, id string, a Ag
 	})
 }
 
+func changedMeanwhile() error {
+	return problem.Conflict("version", "the merchant was changed meanwhile: read it again")
+}
+
 // Pause stops a merchant from beginning payments, checkouts and withdrawals in production (SVC-17). Its team reads the
 // reason. Running servers obey within base.CacheTTL.
 //
@@ -57,13 +61,20 @@ func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason stri
 	})
 }
 
-// Resume ends a merchant's pause. Running servers know within base.CacheTTL.
+// AnyReason ends a pause whatever its reason is.
+const AnyReason = ""
+
+// Resume ends a merchant's pause. Running servers know within base.CacheTTL. reason is that of the pause which the caller
+// means to end: another operator may have paused for another one meanwhile.
 //
-// Errors: store.ErrNotFound.
-func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id string) (tenant.Merchant, error) {
+// Errors: store.ErrNotFound, conflict_state if the pause has another reason.
+func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason string) (tenant.Merchant, error) {
 	return ob.change(ctx, id, func(m tenant.Merchant) (tenant.Merchant, []audit.Entry, error) {
-		if m.Paused == "" {
+		switch {
+		case m.Paused == "":
 			return m, nil, nil
+		case reason != AnyReason && reason != m.Paused:
+			return m, nil, changedMeanwhile()
 		}
 		return m.Resume(), ob.Noted(by, tenant.Scope{Merchant: id, Live: true}, audit.MerchantResumed, id, m.Paused, nil), nil
 	})
@@ -83,7 +94,13 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.
 		if err != nil || len(entries) == 0 {
 			return m, err
 		}
-		return next, ob.Store.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries})
+		written := pay.Change{Merchants: []tenant.Merchant{next}, Audit: entries}
+		if (m.Paused == "") != (next.Paused == "") {
+			if err := ob.mails.AddPauseAlerts(ctx, &written, next); err != nil {
+				return m, err
+			}
+		}
+		return next, ob.Store.Commit(ctx, written)
 	})
 	if err != nil {
 		return done, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/auth"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -23,11 +24,14 @@ import (
 // Onboarding makes merchants and their shops, and changes their settings.
 type Onboarding struct {
 	*base.Base
-	keys *auth.Keys
+	keys  *auth.Keys
+	mails *mails.Mails
 }
 
 // NewOnboarding returns the Onboarding of a service; keys makes the merchants' keys.
-func NewOnboarding(b *base.Base, keys *auth.Keys) *Onboarding { return &Onboarding{b, keys} }
+func NewOnboarding(b *base.Base, keys *auth.Keys, m *mails.Mails) *Onboarding {
+	return &Onboarding{b, keys, m}
+}
 
 // NewMerchant describes a merchant to be made.
 type NewMerchant struct {
@@ -38,6 +42,8 @@ type NewMerchant struct {
 	Language tenant.Language // empty: English
 	// RefundFees is what happens to the fees of refunded payments; empty: kept.
 	RefundFees tenant.RefundFees
+	// Idempotency makes one merchant of requests that repeat each other.
+	Idempotency base.Idempotency
 }
 
 // KeyPair is the two keys of an environment. They are shown only once and cannot be read again.
@@ -48,6 +54,7 @@ type KeyPair struct {
 
 // Onboarded is a new merchant with its first shop and keys.
 type Onboarded struct {
+	Repeated bool // an earlier request made the merchant, and had its keys: there are none here
 	Merchant tenant.Merchant
 	Shop     tenant.Shop
 	Sandbox  KeyPair
@@ -55,12 +62,39 @@ type Onboarded struct {
 }
 
 // CreateMerchant makes a merchant with one shop and a key pair for each environment.
+//
+// Errors: idempotency_conflict.
 func (ob *Onboarding) CreateMerchant(ctx context.Context, by audit.Actor, n NewMerchant) (Onboarded, error) {
-	o, change, err := ob.onboard(by, n, ob.Now())
+	if o, err := ob.earlierMerchant(ctx, n); err != nil || o.Repeated {
+		return o, err
+	}
+	now := ob.Now()
+	o, change, err := ob.onboard(by, n, now)
 	if err != nil {
 		return o, err
 	}
-	return o, ob.Store.Commit(ctx, change)
+	change.Once = n.Idempotency.Guard(ofNoMerchant, o.Merchant.ID, now)
+	err = ob.Store.Commit(ctx, change)
+	if errors.Is(err, store.ErrDuplicate) { // the same request at the same time
+		return ob.earlierMerchant(ctx, n)
+	}
+	return o, err
+}
+
+// ofNoMerchant is the scope of the once-keys of requests that make merchants.
+var ofNoMerchant = tenant.Scope{Live: true}
+
+// earlierMerchant returns the merchant that an earlier request with the same key made.
+//
+// Errors: idempotency_conflict.
+func (ob *Onboarding) earlierMerchant(ctx context.Context, n NewMerchant) (o Onboarded, err error) {
+	made, found, err := ob.Earlier(ctx, ofNoMerchant, n.Idempotency)
+	if err != nil || !found {
+		return o, err
+	}
+	o.Repeated = true
+	o.Merchant, err = ob.Store.Merchants.Get(ctx, made)
+	return o, err
 }
 
 // demoMerchant is the once-key of the demo merchant.

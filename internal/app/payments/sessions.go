@@ -427,7 +427,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	if err = cmp.Or(err, merchant.MayBegin(s.Live)); err != nil {
 		return pay.Order{}, err
 	}
-	buyer, purchase, selected := s.Buyer(c.Typed), s.Purchase, true
+	buyer, purchase, opened := s.Buyer(c.Typed), s.Purchase, s.CreatedAt
 	if s.After != "" {
 		if err := ss.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
@@ -437,7 +437,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 			return pay.Order{}, err
 		}
 		// The funnel counts a checkout once it is opened. A payment that the shop made with its method opened none.
-		buyer, purchase, selected = before.Buyer.Or(buyer), before.Purchase, before.Page.Selected
+		buyer, purchase, opened = before.Buyer.Or(buyer), before.Purchase, before.Page.Opened
 	}
 	if s.Strict {
 		if err := sandbox.Rehearse(buyer, q.Rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {
@@ -447,7 +447,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 	return pay.Order{
 		ID: ss.MarkedID(pay.PaymentPrefix, now, chosenMark(s)), Script: pay.Script{Strict: s.Strict}, Scope: s.Scope, Amount: s.Amount, Asked: s.Asked, Local: q.Local, Rail: q.Rail,
 		Rate: q.Rate.Rate, RateSource: q.Rate.Source, RateAt: q.Rate.At,
-		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, Selected: selected, ReturnURL: s.ReturnURL, Lang: c.Lang,
+		Country: q.Country, OrderID: s.OrderID, Buyer: buyer, Purchase: purchase, Hosted: true, Opened: opened, ReturnURL: s.ReturnURL, Lang: c.Lang,
 		Terms: merchant.Terms(), After: s.After,
 	}, nil
 }

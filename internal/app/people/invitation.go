@@ -56,6 +56,9 @@ func (ls *Links) Accept(ctx context.Context, from From, token, current string, n
 		case l.Operator:
 			u = u.Operate(true)
 			change.Users = []people.User{u}
+		default: // written too: whoever removes the user at the same time must see the new role
+			u = u.Next()
+			change.Users = []people.User{u}
 		}
 		if err := ls.join(ctx, from.User(u.ID), &change, u, l); err != nil {
 			return Entered{}, err

@@ -14,7 +14,7 @@ const rememberedSignIns = 100
 
 // news is something that the user of a request did to the own account.
 func (f From) news(what people.What) people.News {
-	return people.News{What: what, Address: f.Address, Browser: people.BrowserOf(f.Agent)}
+	return people.News{What: what, Address: f.Address, Browser: people.BrowserOf(f.agent())}
 }
 
 // tell adds to a change that a user hears of something (DASH-18): the profile shows it, and an e-mail says it if this node
@@ -56,7 +56,7 @@ func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from Fro
 		return err
 	}
 	first := len(earlier) == 0 && u.CreatedAt.After(s.CreatedAt.Add(-keptFor))
-	if first || people.Familiar(earlier, from.Address, from.Agent) {
+	if first || people.Familiar(earlier, s.Address, s.Agent) {
 		return nil
 	}
 	what := people.NewSignIn

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -48,16 +49,14 @@ type From struct {
 	Request string // req_…
 }
 
+// agent is as much of the browser's name as is kept. What is told of a browser, and compared with others, is made of it too.
 func (f From) agent() string {
-	if len(f.Agent) > maxAgent {
-		return f.Agent[:maxAgent]
-	}
-	return f.Agent
+	return strings.ToValidUTF8(f.Agent[:min(len(f.Agent), maxAgent)], "")
 }
 
 // User is the actor of what a user does.
 func (f From) User(id string) audit.Actor {
-	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request, Agent: f.Agent}
+	return audit.Actor{Kind: audit.ByUser, ID: id, IP: f.Address, Request: f.Request, Agent: f.agent()}
 }
 
 // system is the actor of what the service does to a request.

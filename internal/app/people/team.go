@@ -91,46 +91,56 @@ func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, 
 		if giver != "" && (!giver.MayGive(m.Role) || role != "" && !giver.MayGive(role)) {
 			return tooMuch()
 		}
-		change, err := tm.roleChange(ctx, by, m, role)
+		var change pay.Change
+		name, err := tm.addRoleChange(ctx, &change, by, m, role)
 		if err != nil {
 			return err
+		}
+		if by.ID != m.User { // who leaves a role knows of it
+			n := people.News{What: people.RoleChanged, Merchant: name, Role: role}
+			if role == "" {
+				n.What = people.RoleEnded
+			}
+			if err := tm.people.tellByOthers(ctx, &change, by, m.User, n); err != nil {
+				return err
+			}
 		}
 		return tm.Store.Commit(ctx, change)
 	})
 	return err
 }
 
-// roleChange is the change that gives a member another role, or removes it. The merchant is written too: of two
-// owners who remove each other at once, one must decide again.
-func (tm *Team) roleChange(ctx context.Context, by audit.Actor, m people.Membership, role people.Role) (change pay.Change, err error) {
+// addRoleChange adds to a change that a member gets another role, or none. It returns the merchant's name. The merchant is
+// written too: of two owners who remove each other at once, one must decide again.
+func (tm *Team) addRoleChange(ctx context.Context, change *pay.Change, by audit.Actor, m people.Membership, role people.Role) (string, error) {
 	merchant, err := tm.AnyMerchant(ctx, m.Merchant)
 	if err != nil {
-		return change, err
+		return "", err
 	}
 	if m.Role == people.Owner {
-		owners, err := tm.Store.Memberships.Owners(ctx, m.Merchant)
-		if err != nil {
-			return change, err
+		if err := tm.leavesOwner(ctx, m.Merchant); err != nil {
+			return "", err
 		}
-		if owners < 2 {
-			return change, problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
-		}
-		change.Merchants = []tenant.Merchant{merchant.Next()}
+		change.Merchants = append(change.Merchants, merchant.Next())
 	}
 	act, details := audit.UserRoleChanged, map[string]string{"before": string(m.Role), "role": string(role)}
 	if role == "" {
 		act, details = audit.UserRemoved, map[string]string{"before": string(m.Role)}
 	}
-	change.Memberships = []people.Membership{m.Give(role, tm.Now())}
-	change.Audit = tm.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)
-	if by.ID == m.User { // who leaves a role knows of it
-		return change, nil
+	change.Memberships = append(change.Memberships, m.Give(role, tm.Now()))
+	change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Merchant: m.Merchant, Live: true}, act, m.User, details)...)
+	return merchant.Name, nil
+}
+
+// leavesOwner returns an error if a merchant has no other owner.
+//
+// Errors: conflict_state.
+func (tm *Team) leavesOwner(ctx context.Context, merchant string) error {
+	owners, err := tm.Store.Memberships.Owners(ctx, merchant)
+	if err == nil && owners < 2 {
+		err = problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
 	}
-	n := people.News{What: people.RoleChanged, Merchant: merchant.Name, Role: role}
-	if role == "" {
-		n.What = people.RoleEnded
-	}
-	return change, tm.people.tellByOthers(ctx, &change, by, m.User, n)
+	return err
 }
 
 // Tenancies lists the merchants at which a user has a role, by name.
@@ -205,24 +215,22 @@ func (pl *People) Visit(ctx context.Context, from From, token, merchant string) 
 	})
 }
 
-// Remove removes a user from every merchant, and ends all sign-ins. It is for operators.
+// Remove removes a user from every merchant, and ends all sign-ins, in one commit. It is for operators: another one, or the
+// command line.
 //
-// Errors: store.ErrNotFound, conflict_state for a merchant's last owner.
+// Errors: store.ErrNotFound, conflict_state for a merchant's last owner, ErrSignedOut if the operator was removed meanwhile.
 func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error {
 	u, err := tm.people.byEmail(ctx, email)
 	if err != nil {
 		return err
 	}
-	list, err := tm.Store.Memberships.Of(ctx, u.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range list {
-		if err := tm.SetRole(ctx, by, "", m.Merchant, u.ID, ""); err != nil {
-			return fmt.Errorf("merchant %s: %w", m.Merchant, err)
-		}
-	}
 	return base.Again(func() error {
+		// Who removes is written too: operators who remove each other at the same time would leave none.
+		remover, err := tm.operating(ctx, by)
+		if err != nil {
+			return err
+		}
+		// Read before the roles: who accepts an invitation meanwhile writes the user.
 		present, err := tm.Store.Users.Get(ctx, u.ID)
 		if err != nil || !present.Active() {
 			return err
@@ -235,13 +243,40 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		if err != nil {
 			return err
 		}
+		list, err := tm.Store.Memberships.Of(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if _, err := tm.addRoleChange(ctx, &change, by, m, ""); err != nil {
+				return fmt.Errorf("merchant %s: %w", m.Merchant, err)
+			}
+		}
 		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.AccountRemoved}); err != nil {
 			return err
 		}
-		change.Users = []people.User{present.Remove(tm.Now())} // what it was told goes with the rest
+		change.Users = append(remover, present.Remove(tm.Now())) // what it was told goes with the rest
 		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
+}
+
+// operating returns the operator who acts, to be written with what that operator decides; nobody for the command line and
+// for the service itself.
+//
+// Errors: ErrSignedOut if the actor is no operator any more.
+func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, error) {
+	if by.Kind != audit.ByUser {
+		return nil, nil
+	}
+	u, err := tm.Store.Users.Get(ctx, by.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !u.Active() || !u.Operator {
+		return nil, ErrSignedOut
+	}
+	return []people.User{u.Next()}, nil
 }
 
 // Unlock opens a user's lock, and takes away all second factors: it is for operators, for users who lost them.

@@ -185,6 +185,11 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if c.JSON {
 		return json.NewEncoder(cli.Stdout).Encode(shape.NewMerchant(m))
 	}
+	return writeTerms(m)
+}
+
+// writeTerms writes for people what was agreed with a merchant, and whether it is paused.
+func writeTerms(m tenant.Merchant) error {
 	told := shape.NewMerchant(m)
 	lines := [][2]string{
 		{"merchant", m.ID + "  " + m.Name}, {"tier", string(m.Tier)}, {"platform fee", percent(told.PlatformFeePct)},
@@ -195,7 +200,9 @@ func (c *merchantTermsCmd) Run(ctx context.Context, log *slog.Logger) error {
 		lines = append(lines, [2]string{"paused", m.PausedAt.UTC().Format(time.DateTime) + "  " + m.Paused})
 	}
 	for _, line := range lines {
-		fmt.Fprintf(cli.Stdout, "%-16s %s\n", line[0], line[1])
+		if _, err := fmt.Fprintf(cli.Stdout, "%-16s %s\n", line[0], line[1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -212,8 +219,11 @@ func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	_, err = a.Onboarding.Pause(ctx, a.Self(), c.Merchant, c.Reason)
-	return err
+	m, err := a.Onboarding.Pause(ctx, a.Self(), c.Merchant, c.Reason)
+	if err != nil {
+		return err
+	}
+	return writeTerms(m)
 }
 
 type merchantResumeCmd struct {
@@ -227,8 +237,11 @@ func (c *merchantResumeCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	_, err = a.Onboarding.Resume(ctx, a.Self(), c.Merchant)
-	return err
+	m, err := a.Onboarding.Resume(ctx, a.Self(), c.Merchant, onboarding.AnyReason)
+	if err != nil {
+		return err
+	}
+	return writeTerms(m)
 }
 
 // merchantLine is the shape of merchant list --json.

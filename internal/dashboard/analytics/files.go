@@ -23,12 +23,21 @@ func cells(v view, o payments.Outcomes) []any {
 	return []any{o.All(), o.Paid, o.Declined, o.Expired, o.Open, v.USD(o.Volume), v.USD(o.Fees)}
 }
 
+// fileName is the name of a file of days from one on. It says so if payments from before are still being counted.
+func (a *analytics) fileName(v *frame.Visit, kind string, from time.Time, partial bool) string {
+	name := kind + "-" + from.Format(time.DateOnly)
+	if partial {
+		name += "-" + a.room.Text(v, "partial_file")
+	}
+	return name
+}
+
 func (a *analytics) days(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	out, err := a.read(r, v)
 	if err != nil {
 		return err
 	}
-	file, err := a.NewCSV(w, r, v, "days-"+out.On.From.Format(time.DateOnly), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
+	file, err := a.NewCSV(w, r, v, a.fileName(v, "days", out.On.From, out.Partial), append([]string{a.room.Text(v, "day")}, a.heads(v)...)...)
 	if err != nil {
 		return err
 	}
@@ -49,7 +58,7 @@ func (a *analytics) parts(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	for _, head := range a.heads(v) {
 		heads = append(heads, head+" ("+strings.ToLower(a.room.Text(v, "before"))+")")
 	}
-	file, err := a.NewCSV(w, r, v, string(out.By)+"-"+out.On.From.Format(time.DateOnly), heads...)
+	file, err := a.NewCSV(w, r, v, a.fileName(v, string(out.By), out.On.From, out.Partial), heads...)
 	if err != nil {
 		return err
 	}
@@ -66,7 +75,7 @@ func (a *analytics) checkoutsFile(w http.ResponseWriter, r *http.Request, v *fra
 	if err != nil {
 		return err
 	}
-	file, err := a.NewCSV(w, r, v, "checkouts-"+out.On.From.Format(time.DateOnly), a.room.Text(v, "step"), a.room.Text(v, "checkouts"), a.room.Text(v, "before"))
+	file, err := a.NewCSV(w, r, v, a.fileName(v, "checkouts", out.On.From, out.Partial), a.room.Text(v, "step"), a.room.Text(v, "checkouts"), a.room.Text(v, "before"))
 	if err != nil {
 		return err
 	}
@@ -87,7 +96,7 @@ func (a *analytics) waitsFile(w http.ResponseWriter, r *http.Request, v *frame.V
 	for _, c := range totals.WaitClasses() {
 		heads = append(heads, a.room.Text(v, "class_"+c.Name))
 	}
-	file, err := a.NewCSV(w, r, v, "waits-"+out.On.From.Format(time.DateOnly), heads...)
+	file, err := a.NewCSV(w, r, v, a.fileName(v, "waits", out.On.From, out.Partial), heads...)
 	if err != nil {
 		return err
 	}

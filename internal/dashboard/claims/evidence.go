@@ -136,14 +136,11 @@ func (c *claims) missing(v *frame.Visit, view disputeView, files []upload) strin
 // unsent drops what the dispute has already: a form that is sent twice, or again after a part of it failed, sends
 // each piece once.
 func unsent(has pay.Claim, text string, files []upload) (string, []upload) {
-	for _, e := range has.Evidence {
-		if e.File == nil && e.Kind == wordsKind && e.Text == text {
-			text = ""
-		}
+	if slices.ContainsFunc(has.Evidence, pay.Evidence{Kind: wordsKind, Text: text}.Same) {
+		text = ""
 	}
 	return text, slices.DeleteFunc(slices.Clone(files), func(f upload) bool {
-		sum := evidence.Describe(f.name, f.media, f.content).SHA256
-		return slices.ContainsFunc(has.Evidence, func(e pay.Evidence) bool { return e.File != nil && e.Kind == f.kind && e.File.SHA256 == sum })
+		return slices.ContainsFunc(has.Evidence, pay.Evidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content)}.Same)
 	})
 }
 
@@ -151,12 +148,12 @@ func unsent(has pay.Claim, text string, files []upload) (string, []upload) {
 func (c *claims) send(ctx context.Context, v *frame.Visit, id, text string, files []upload) error {
 	ctx = context.WithoutCancel(ctx) // an answer is not sent in part because the browser has left
 	if text != "" {
-		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor()}); err != nil {
+		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, use.NewEvidence{Kind: wordsKind, Text: text, By: v.Actor(), Once: true}); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
-		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor()}
+		n := use.NewEvidence{Kind: f.kind, File: evidence.Describe(f.name, f.media, f.content), Content: f.content, By: v.Actor(), Once: true}
 		if _, err := c.App.Claims.SubmitEvidence(ctx, v.Scope, id, n); err != nil {
 			return err
 		}

@@ -1,13 +1,17 @@
 package console
 
 import (
+	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -32,25 +36,58 @@ func (c *room) agree(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	m, err := c.App.Onboarding.Agree(r.Context(), v.Actor(), r.PathValue("id"), onboarding.Agreement{
 		Version: version, Tier: tenant.Tier(typed.Value("tier")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
 	})
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.ConflictState {
+		typed.Values = nil // the page shows what the other operator agreed: to save once more must not undo it
+	}
 	if err != nil {
 		return c.refused(w, r, v, err, typed)
 	}
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_saved")
 }
 
+// pauseView asks for the reason of a pause.
+type pauseView struct {
+	desk.Form
+	tenant.Merchant
+	Seconds int // until every node obeys
+}
+
+// pausing is the page that asks, where no script opens the dialog of the merchant's page.
+func (c *room) pausing(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	return c.askPause(w, r, v, http.StatusOK, desk.Form{})
+}
+
+func (c *room) askPause(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
+	m, err := c.App.AnyMerchant(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if typed.Values == nil {
+		typed.Values = map[string]string{"reason": m.Paused}
+	}
+	return c.Room.ShowStatus(w, r, v, status, "pause", pauseView{typed, m, int(base.CacheTTL.Seconds())})
+}
+
 func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "reason")
 	m, err := c.App.Onboarding.Pause(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("reason"))
 	if err != nil {
-		return c.refused(w, r, v, err, typed)
+		status, fault := typed.Refused(err)
+		if fault != nil {
+			return fault
+		}
+		return c.askPause(w, r, v, status, typed)
 	}
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_paused", "merchant", m.Name)
 }
 
+// resume ends a pause. The form names the reason that the operator saw: a page from before does not end what another
+// operator began for another reason.
 func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"))
+	seen := cmp.Or(r.FormValue("seen"), "–") // of no pause
+	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), seen)
 	if err != nil {
-		return err
+		return c.refused(w, r, v, err, desk.Form{})
 	}
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_resumed", "merchant", m.Name)
 }

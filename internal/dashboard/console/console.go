@@ -33,6 +33,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("POST /console/merchants", c.createMerchant)
 	site.HandleOperator("GET /console/merchants/{id}", c.merchant)
 	site.HandleOperator("POST /console/merchants/{id}/terms", c.agree)
+	site.HandleOperator("GET /console/merchants/{id}/pause", c.pausing)
 	site.HandleOperator("POST /console/merchants/{id}/pause", c.pause)
 	site.HandleOperator("POST /console/merchants/{id}/resume", c.resume)
 	site.HandleOperator("POST /console/merchants/{id}/email", c.setEmail)

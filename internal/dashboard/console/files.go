@@ -36,7 +36,7 @@ const filePage = 500
 
 // auditFile is the audit log as a file, newest first.
 func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	file, err := c.NewCSV(w, r, v, "audit", "id", c.Room.Text(v, "time"), c.Room.Text(v, "act"), c.Room.Text(v, "object"), c.Room.Text(v, "merchant"), c.Room.Text(v, "who"), "IP", c.Room.Text(v, "details"))
+	file, err := c.NewCSV(w, r, v, "audit", "id", c.Room.Text(v, "time"), c.Room.Text(v, "act"), c.Room.Text(v, "what"), c.Room.Text(v, "object"), c.Room.Text(v, "merchant"), c.Room.Text(v, "who"), "IP", c.Room.Text(v, "details"))
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 			return err
 		}
 		for _, e := range list {
-			one, err := c.entry(r, names, e)
+			one, err := c.entry(r, v, names, e)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 			if who == "" {
 				who = string(e.By.Kind)
 			}
-			if err := file.Row(e.ID, e.At, string(e.Act), e.Object, e.Merchant, who, e.By.IP, strings.Join(details, " ")); err != nil {
+			if err := file.Row(e.ID, e.At, string(e.Act), one.What, e.Object, e.Merchant, who, e.By.IP, strings.Join(details, " ")); err != nil {
 				return err
 			}
 		}

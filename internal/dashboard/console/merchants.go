@@ -2,6 +2,9 @@ package console
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -60,6 +63,7 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 type merchantView struct {
 	desk.Form
 	shape.Merchant
+	Terms    tenant.Terms
 	Version  int64
 	Email    string
 	Industry string
@@ -87,7 +91,7 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	if err != nil {
 		return err
 	}
-	view.Merchant, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Version, m.Email, m.Industry, m.Language
+	view.Merchant, view.Terms, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Terms(), m.Version, m.Email, m.Industry, m.Language
 	view.Tiers, view.Seconds = c.tiers(v), int(base.CacheTTL.Seconds())
 	view.Visiting = v.SignIn.Visits == m.ID
 	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused}
@@ -112,13 +116,25 @@ func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 	return c.show(w, r, v, status, r.PathValue("id"), view)
 }
 
+// setEmail changes a merchant's address. A page from before, in which nobody typed another one, changes nothing.
 func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "address")
+	if typed.Value("address") == r.FormValue("addressBefore") {
+		return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
+	}
 	err := c.App.Onboarding.SetEmail(r.Context(), v.Actor(), r.PathValue("id"), typed.Value("address"))
 	if err != nil {
-		return c.refused(w, r, v, about(err, "address"), typed)
+		return c.refused(w, r, v, named(err, "address"), typed)
 	}
 	return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
+}
+
+// named puts an error beside a field that the page calls otherwise: it has other addresses too.
+func named(err error, field string) error {
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Param == "email" {
+		return problem.Field(shown.Code, field, shown.Message)
+	}
+	return err
 }
 
 // about puts an error of the command line's words beside a field.
@@ -202,19 +218,32 @@ func (c *room) leave(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 }
 
 func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	return c.Room.Show(w, r, v, "newmerchant", desk.Form{Values: map[string]string{"tier": string(tenant.Starter), "language": string(v.Language()), "refundFees": string(tenant.FeesKept)}})
+	return c.Room.Show(w, r, v, "newmerchant", desk.Form{Values: map[string]string{
+		"key": c.formKey(), "tier": string(tenant.Starter), "language": string(v.Language()), "refundFees": string(tenant.FeesKept),
+	}})
 }
 
-// createMerchant makes a merchant. Its keys are in the answer itself: they are shown once.
+// formKey is the key of a new form: clicks at the same time make one merchant.
+func (c *room) formKey() string { return c.App.NewID("form_", c.App.Now()) }
+
+// createMerchant makes a merchant. Its keys are in the answer itself: they are shown once. Who sends the form again is led
+// to the merchant, and told where the keys are.
 func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "name", "email", "industry", "tier", "language", "refundFees")
+	typed.Values["key"] = r.FormValue("key")
 	made, err := c.create(r.Context(), v, typed)
-	if err == nil {
+	switch {
+	case err == nil && made.Repeated:
+		return c.Done(w, r, "merchants/"+made.Merchant.ID, "merchant_repeated", "merchant", made.Merchant.Name)
+	case err == nil:
 		return c.show(w, r, v, http.StatusOK, made.Merchant.ID, merchantView{Opened: &made})
 	}
 	status, fault := typed.Refused(err)
 	if fault != nil {
 		return fault
+	}
+	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Code == problem.IdempotencyConflict {
+		typed.Values["key"], typed.Error = c.formKey(), c.Room.Text(v, "form_used")
 	}
 	return c.Room.ShowStatus(w, r, v, status, "newmerchant", typed)
 }
@@ -228,6 +257,9 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onb
 		Name: typed.Value("name"), Email: typed.Value("email"), Industry: typed.Value("industry"), Tier: tier,
 		Language: language(typed.Value("language")), RefundFees: tenant.RefundFees(typed.Value("refundFees")),
 	}
+	if key := typed.Value("key"); key != "" {
+		n.Idempotency = base.Idempotency{Route: "form of POST /console/merchants", Key: key, Hash: hashOf(n)}
+	}
 	if err := n.Check(); err != nil {
 		field := "name"
 		if strings.HasPrefix(err.Error(), "--email") {
@@ -236,4 +268,10 @@ func (c *room) create(ctx context.Context, v *frame.Visit, typed desk.Form) (onb
 		return onboarding.Onboarded{}, about(err, field)
 	}
 	return c.App.Onboarding.CreateMerchant(ctx, v.Actor(), n)
+}
+
+// hashOf is the hash of what a form asks for, so that its key cannot stand for another merchant.
+func hashOf(n onboarding.NewMerchant) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{n.Name, n.Email, n.Industry, string(n.Tier), string(n.Language), string(n.RefundFees)}, "\n")))
+	return hex.EncodeToString(sum[:])
 }

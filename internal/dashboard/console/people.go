@@ -114,6 +114,7 @@ func (c *room) unlockOperator(w http.ResponseWriter, r *http.Request, v *frame.V
 // entry is a line of the audit log.
 type entry struct {
 	audit.Entry
+	What    string // the act in words
 	Who     string // the name of the user, or what the log has
 	Details []detail
 }
@@ -122,6 +123,7 @@ type detail struct{ Name, Value string }
 
 type auditView struct {
 	Rows  []entry
+	Acts  []frame.Option
 	Pager frame.Pager
 }
 
@@ -131,14 +133,14 @@ func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err != nil {
 		return err
 	}
-	var view auditView
+	view := auditView{Acts: c.Room.Acts(v)}
 	if len(list) > pageRows {
 		list = list[:pageRows]
 		view.Pager.Next = list[pageRows-1].ID
 	}
 	names := map[string]string{}
 	for _, e := range list {
-		one, err := c.entry(r, names, e)
+		one, err := c.entry(r, v, names, e)
 		if err != nil {
 			return err
 		}
@@ -147,9 +149,9 @@ func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return c.Room.Show(w, r, v, "audit", view)
 }
 
-// entry is an entry as it is shown: with the user's address, and its details by name.
-func (c *room) entry(r *http.Request, names map[string]string, e audit.Entry) (one entry, err error) {
-	one = entry{Entry: e}
+// entry is an entry as it is shown: with the act in words, the user's address, and its details by name.
+func (c *room) entry(r *http.Request, v *frame.Visit, names map[string]string, e audit.Entry) (one entry, err error) {
+	one = entry{Entry: e, What: c.Room.Act(v, e.Act)}
 	if one.Who, err = c.Who(r.Context(), names, e.By.ID); err != nil {
 		return one, err
 	}

@@ -224,7 +224,8 @@ func (d *developers) roll(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		var raw string
 		raw, _, err = d.App.Keys.Own(v.Principal).Rotate(r.Context(), view.ID, grace)
 		if err == nil {
-			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: d.App.Now().Add(grace)})
+			until := view.Key.Replace("", d.App.Now().Add(grace)).EndsAt // it may expire before the grace is over
+			return d.showSecret(w, r, v, secretView{Title: "key_rolled", Label: "key", About: "key_once", Secret: raw, Back: "keys", Until: until})
 		}
 	}
 	wrong, status, err := refused(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/web"
 )
 
@@ -116,7 +117,7 @@ func cellsOf(values []any) []string {
 			list[i] = fmt.Sprint(v)
 		case nil:
 		default:
-			list[i] = harmless(fmt.Sprint(v))
+			list[i] = statement.Guard(fmt.Sprint(v))
 		}
 	}
 	return list
@@ -130,14 +131,6 @@ func exact(a money.Amount) string {
 		return whole
 	}
 	return whole + "." + rest + strings.Repeat("0", places-len(rest))
-}
-
-// harmless is a text that no spreadsheet runs as a formula: those begin with one of these characters.
-func harmless(text string) string {
-	if strings.IndexAny(strings.TrimLeft(text, " "), "=+-@\t\r\n") == 0 {
-		return "'" + text
-	}
-	return text
 }
 
 // fileName is a name that every system takes.

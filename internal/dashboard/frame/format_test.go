@@ -64,6 +64,18 @@ func TestTimesAreWrittenAsTheLanguageDoes(t *testing.T) {
 	}
 }
 
+func TestWhatTookNoMillisecondTookSomething(t *testing.T) {
+	_, r := start(t)
+	for lang, want := range map[string]string{"en": "1,234\u00a0ms", "es": "1.234\u00a0ms", "pt": "1.234\u00a0ms"} {
+		p := r.page(get("/"), visit("", true, spokenLanguage(lang)), nil)
+		for ms, want := range map[any]string{int64(0): "<\u00a01\u00a0ms", 7: "7\u00a0ms", int64(1234): want} {
+			if got, err := p.Took(ms); got != want || err != nil {
+				t.Errorf("%s: %v is %q, want %q (%v)", lang, ms, got, want, err)
+			}
+		}
+	}
+}
+
 func TestLinksKeepTheFilters(t *testing.T) {
 	_, r := start(t)
 	r.frame.Root = "/pay"
@@ -88,7 +100,7 @@ func TestLinksKeepTheFilters(t *testing.T) {
 func TestCSVRunsNowhere(t *testing.T) {
 	w := httptest.NewRecorder()
 	file := newCSV(w, "payments 2026/11", []string{"id", "=head"})
-	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
+	for _, cell := range []any{"=1+1", "+55 11", "-x", "@SUM(A1)", "\tx", " =x", "＝x", "late;=1+1", "plain", "a,\"b\"", money.New(-1250, money.USD), -7, noon, true, nil} {
 		if err := file.Row("TXN-1", cell); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +112,7 @@ func TestCSVRunsNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"'=head", "'=1+1", "'+55 11", "'-x", "'@SUM(A1)", "'\tx", "' =x", "plain", "a,\"b\"", "-12.50", "-7", "2026-11-26T14:05:00Z", "true", ""} {
+	for i, want := range []string{"'=head", "'=1+1", "'+55 11", "'-x", "'@SUM(A1)", "'\tx", "' =x", "'＝x", "late;'=1+1", "plain", "a,\"b\"", "-12.50", "-7", "2026-11-26T14:05:00Z", "true", ""} {
 		if rows[i][1] != want {
 			t.Errorf("row %d is %q, want %q", i, rows[i][1], want)
 		}
@@ -158,7 +170,7 @@ func TestEverySentenceOfTheFrameIsUsed(t *testing.T) {
 	}
 	for key := range all["en"] {
 		name := strings.TrimPrefix(key, "js_")
-		family := regexp.MustCompile(`^(nav|group|status|time|problem|role|method|country)_`).MatchString(key)
+		family := regexp.MustCompile(`^(nav|group|status|time|problem|role|method|country|act|reason)_`).MatchString(key)
 		if !family && !strings.Contains(used.String(), `"`+name+`"`) && !strings.Contains(used.String(), `'`+name+`'`) {
 			t.Errorf("nobody says %q", key)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// legible drops from a request's query and form what no database stores: PostgreSQL fails on it. A form that is too
+// legible drops from a request's query, its form and the name of its browser what no database stores: PostgreSQL fails on it. A form that is too
 // large is refused: pages would see it without some of its fields.
 //
 // Errors: not_found for an address that names nothing that is stored, invalid_request.
@@ -19,6 +19,7 @@ func legible(r *http.Request) error {
 	if !base.Storable(r.URL.Path) {
 		return problem.New(problem.NotFound, "there is no such page")
 	}
+	clean(url.Values{"": r.Header["User-Agent"]})
 	if query := r.URL.Query(); clean(query) {
 		r.URL.RawQuery = query.Encode()
 	}

@@ -81,6 +81,15 @@ func (p *Page) Money(a money.Amount) template.HTML { return moneyHTML(p.lang, a)
 // Rate writes an exchange rate as the language does.
 func (p *Page) Rate(r money.Rate) string { return rateText(p.lang, r) }
 
+// Took writes how long something took, given in milliseconds. What took less than one did not take none.
+func (p *Page) Took(ms any) (string, error) {
+	n, err := integer(ms)
+	if n == 0 {
+		return "<\u00a01\u00a0ms", err
+	}
+	return grouped(p.lang, n) + "\u00a0ms", err
+}
+
 // Number writes a whole number as the language does.
 func (p *Page) Number(n any) (string, error) {
 	i, err := integer(n)

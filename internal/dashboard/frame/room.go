@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -204,6 +206,23 @@ func (r *Room) Text(v *Visit, key string, args ...any) string {
 		sentence = key
 	}
 	return strings.NewReplacer(pairs...).Replace(sentence)
+}
+
+// actPrefix begins the key of the text that names an act of the audit log.
+const actPrefix = "act_"
+
+// Act is the name of an act of the audit log in the visitor's language, as plain text.
+func (r *Room) Act(v *Visit, act audit.Act) string { return r.Text(v, actPrefix+string(act)) }
+
+// Acts are the choices of a filter by act: all of them, in the order of their names.
+func (r *Room) Acts(v *Visit) (list []Option) {
+	for key := range r.frame.texts[languages[0]] {
+		if act, ok := strings.CutPrefix(key, actPrefix); ok {
+			list = append(list, Option{Value: act, Label: r.Act(v, audit.Act(act))})
+		}
+	}
+	slices.SortFunc(list, func(x, y Option) int { return cmp.Compare(x.Label, y.Label) })
+	return list
 }
 
 // Pages lists the names of the room's pages, for tests.

@@ -260,9 +260,10 @@ func ofDeliveries(deliveries []hook.Delivery, hooks map[string]string) (list []m
 			case d.Attempts == 0:
 				return p.T("m_delivery_to", "where", where)
 			case d.LastCode == 0:
-				return p.T("m_delivery_error", "where", where, "error", strings.ReplaceAll(d.LastError, "_", " "), "tries", d.Attempts)
+				return p.T("m_delivery_error", "where", where, "error", p.T("reason_"+d.LastError), "tries", d.Attempts)
 			}
-			return p.T("m_delivery_code", "where", where, "code", d.LastCode, "ms", d.LastMs, "tries", d.Attempts)
+			took, _ := p.Took(d.LastMs) // a number
+			return p.T("m_delivery_code", "where", where, "code", d.LastCode, "took", took, "tries", d.Attempts)
 		}
 		list = append(list, m)
 	}

@@ -86,7 +86,7 @@ func (rd *reader) read(ctx context.Context, list []audit.Entry) ([]happened, err
 
 func (rd *reader) one(e audit.Entry) happened {
 	h := happened{
-		ID: e.ID, At: e.At, Kind: rd.text("by_" + string(e.By.Kind)), Act: e.Act, What: rd.text(actKey(e.Act)), Details: rd.details(e),
+		ID: e.ID, At: e.At, Kind: rd.text("by_" + string(e.By.Kind)), Act: e.Act, What: rd.room.room.Act(rd.v, e.Act), Details: rd.details(e),
 		Address: e.By.IP, Request: e.By.Request, In: rd.text("env_" + string(e.Environment())),
 	}
 	h.Who, h.Email, h.Actor = rd.actor(e.By)
@@ -97,9 +97,6 @@ func (rd *reader) one(e audit.Entry) happened {
 	h.URL = rd.url(e)
 	return h
 }
-
-// actKey is the key of an act's text.
-func actKey(act audit.Act) string { return "act_" + strings.ReplaceAll(string(act), ".", "_") }
 
 // actor is who did something. The merchant is not told which operator or which provider's account it was (SVC-7).
 func (rd *reader) actor(by audit.Actor) (name, email, id string) {

@@ -58,11 +58,15 @@ func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.saved(w, r, v, a.App.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
 }
 
+// setMerchant changes what somebody changed in the form: a page from before does not bring back what a colleague replaced.
 func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")
-	err := a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
-	if err == nil {
+	var err error
+	if typed.Email != r.FormValue("emailBefore") {
+		err = a.App.Onboarding.SetEmail(r.Context(), v.Actor(), v.Merchant.ID, typed.Email)
+	}
+	if err == nil && typed.Language != r.FormValue("languageBefore") {
 		err = a.App.Onboarding.SetLanguage(r.Context(), v.Actor(), v.Merchant.ID, tenant.Language(typed.Language))
 	}
 	return a.saved(w, r, v, err, typed)

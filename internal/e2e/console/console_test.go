@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestOperatorKeepsAProviderAccount(t *testing.T) {
 		for _, act := range []audit.Act{audit.ProviderAdded, audit.ProviderChanged, audit.ProviderRotated, audit.ProviderDisabled, audit.ProviderEnabled, audit.ProviderRemoved} {
 			op.Did(t, act, "plain-1")
 		}
-		if a := ask(http.MethodGet, "audit?object=plain-1", nil); !strings.Contains(a.Body, op.User.Email) || !strings.Contains(a.Body, "provider.rotated") {
+		if a := ask(http.MethodGet, "audit?object=plain-1", nil); !strings.Contains(a.Body, op.User.Email) || !strings.Contains(a.Text(), "Replaced a payment provider's credentials plain-1") {
 			t.Errorf("the audit log's page has %s", a.Text())
 		}
 	})
@@ -115,6 +116,9 @@ func TestOperatorClosesANotice(t *testing.T) {
 		op := harness.OperatorUser(t, o)
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Nothing needs a decision") {
 			t.Error("the overview of a new service is not quiet")
+		}
+		if gone := op.Ask(t, http.MethodGet, consolePath+"payments/TXN-01", nil); gone.Status != http.StatusNotFound || !strings.Contains(gone.Text(), "Search for its id") {
+			t.Errorf("a payment that does not exist gets %d: %s", gone.Status, gone.Text())
 		}
 		id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
 		s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"183","currency":"MXN"`)).Want(t, http.StatusOK)
@@ -230,22 +234,82 @@ func TestOperatorMakesAMerchant(t *testing.T) {
 		if a := op.Ask(t, http.MethodPost, path+"/terms", form); a.Status != http.StatusSeeOther {
 			t.Errorf("new terms get %d: %s", a.Status, a.Text())
 		}
-		if a := op.Ask(t, http.MethodPost, path+"/terms", form); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "changed meanwhile") {
+		form.Set("tier", "starter")
+		form.Set("refundFees", "kept")
+		a = op.Ask(t, http.MethodPost, path+"/terms", form)
+		if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "changed meanwhile") {
 			t.Errorf("terms of an older version get %d: %s", a.Status, a.Text())
+		}
+		if !strings.Contains(a.Body, `value="premium" selected`) || !strings.Contains(a.Body, `value="returned" selected`) {
+			t.Error("to save the form once more would undo what another operator agreed")
 		}
 		if m, err := s.App.AnyMerchant(ctx, id); err != nil || m.Tier != tenant.Premium || m.RefundFees != tenant.FeesReturned || m.TrustScore != 750 {
 			t.Errorf("the merchant is %+v (%v)", m, err)
 		}
-		op.Do(t, path+"/email", "address", "new@bodega.example")
+		op.Do(t, path+"/email", "address", "new@bodega.example", "addressBefore", "pay@bodega.example")
+		op.Do(t, path+"/email", "address", "pay@bodega.example", "addressBefore", "pay@bodega.example") // saved in a page from before
+		if a := op.Ask(t, http.MethodPost, path+"/email", url.Values{"address": {"bodega"}, "addressBefore": {"new@bodega.example"}}); a.Status != http.StatusBadRequest || !regexp.MustCompile(`name="address"[^>]*aria-invalid="true"`).MatchString(a.Body) {
+			t.Errorf("a wrong address gets %d, and the error is not at its field: %s", a.Status, a.Text())
+		}
 		for _, act := range []audit.Act{audit.MerchantCreated, audit.MerchantTermed, audit.MerchantMoved} {
 			op.Did(t, act, id)
 		}
-		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, "new@bodega.example") {
+		if page := op.Page(t, path); !strings.Contains(page, "eva@bodega.example") || !strings.Contains(page, `name="addressBefore" value="new@bodega.example"`) {
 			t.Error("the page does not show what was changed")
 		}
 		a = op.Ask(t, http.MethodPost, "/dashboard/console/operators/invite", url.Values{"email": {"nora@ops.example"}})
 		if a.Status != http.StatusOK || !strings.Contains(a.Body, "/dashboard/link/") {
 			t.Errorf("the operator's invitation answers %d: %s", a.Status, a.Text())
+		}
+	})
+}
+
+// Clicks at the same time make one merchant, and one answer has its keys. The same form with something else in it says that
+// it was sent before, and makes another merchant if it is sent again.
+func TestMerchantIsMadeOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		op := harness.OperatorUser(t, s.NewShop(t))
+		count := func() int64 {
+			n, err := s.App.Store.Merchants.Count(ctx)
+			harness.Must(t, err)
+			return n
+		}
+		before, keyField := count(), regexp.MustCompile(`name="key" value="([^"]+)"`)
+		form := url.Values{
+			"key": {keyField.FindStringSubmatch(op.Page(t, consolePath+"merchants/new"))[1]}, "name": {"Bodega"}, "email": {"pay@bodega.example"},
+			"tier": {"standard"}, "language": {"es"}, "refundFees": {"kept"},
+		}
+		answers := make([]harness.Answer, 8)
+		var clicks sync.WaitGroup
+		for i := range answers {
+			clicks.Go(func() { answers[i] = op.Ask(t, http.MethodPost, consolePath+"merchants", form) })
+		}
+		clicks.Wait()
+		keys, made := 0, ""
+		for _, a := range answers {
+			switch {
+			case a.Status == http.StatusOK && strings.Contains(a.Body, "sk_live_"):
+				keys, made = keys+1, regexp.MustCompile(`mer_[A-Z0-9]+`).FindString(a.Body)
+			case a.Status != http.StatusSeeOther:
+				t.Errorf("a click gets %d: %s", a.Status, a.Text())
+			}
+		}
+		for _, a := range answers {
+			if to := a.Header.Get("Location"); a.Status == http.StatusSeeOther && to != consolePath+"merchants/"+made {
+				t.Errorf("a click leads to %s, want the merchant %s", to, made)
+			}
+		}
+		if n := count(); n != before+1 || keys != 1 {
+			t.Errorf("the clicks make %d merchants, and %d answers have keys", n-before, keys)
+		}
+		form.Set("name", "Almacén")
+		a := op.Ask(t, http.MethodPost, consolePath+"merchants", form)
+		if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "sent before") || !strings.Contains(a.Body, `value="Almacén"`) {
+			t.Fatalf("another merchant in the same form gets %d: %s", a.Status, a.Text())
+		}
+		form.Set("key", keyField.FindStringSubmatch(a.Body)[1])
+		if a := op.Ask(t, http.MethodPost, consolePath+"merchants", form); a.Status != http.StatusOK || count() != before+2 {
+			t.Errorf("the form that is sent again gets %d: %s", a.Status, a.Text())
 		}
 	})
 }
@@ -264,7 +328,13 @@ func TestOperatorPausesAMerchant(t *testing.T) {
 		if page := op.Page(t, path); !strings.Contains(page, "within 5 seconds") || strings.Contains(page, `/resume"`) {
 			t.Error("the page does not say when nodes obey, or ends a pause that there is not")
 		}
+		if page := op.Page(t, path); strings.Contains(page[:strings.Index(page, `<dialog id="pause"`)], `name="reason"`) {
+			t.Error("the merchant's page pauses without asking")
+		}
 		for _, reason := range []string{"papers", "Your papers & contract"} {
+			if page := op.Page(t, path+"/pause"); !strings.Contains(page, `name="reason"`) || !strings.Contains(page, o.Merchant.Name) {
+				t.Error("the page for browsers without a script does not ask")
+			}
 			op.Do(t, path+"/pause", "reason", reason)
 			for _, page := range []string{op.Page(t, path), owner.Page(t, "/payments"), owner.Page(t, "/dashboard/"+o.Shop.ID+"/production/withdrawals")} {
 				if !strings.Contains(page, reason) {
@@ -282,7 +352,14 @@ func TestOperatorPausesAMerchant(t *testing.T) {
 		if page := owner.Page(t, "/audit"); !strings.Contains(page, "Paused the merchant") {
 			t.Error("the merchant's audit log does not have the pause")
 		}
-		op.Do(t, path+"/resume")
+		if a := op.Ask(t, http.MethodPost, path+"/resume", url.Values{"seen": {"papers"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "changed meanwhile") || !strings.Contains(a.Body, "Your papers & contract") {
+			t.Errorf("a page from before the newest reason gets %d: %s", a.Status, a.Text())
+		}
+		if m, err := s.App.AnyMerchant(ctx, o.Merchant.ID); err != nil || m.Paused == "" {
+			t.Errorf("a page from before the newest reason ended the pause (%v)", err)
+		}
+		op.Do(t, path+"/resume", "seen", "Your papers & contract")
+		op.Do(t, path+"/resume", "seen", "Your papers & contract") // a second click changes nothing
 		op.Did(t, audit.MerchantResumed, o.Merchant.ID)
 		if page := owner.Page(t, "/payments"); strings.Contains(page, "Your papers") {
 			t.Error("the strip stays after the pause")

@@ -232,14 +232,15 @@ func (d operated) pauses() {
 	d.t.Helper()
 	order := d.live.PixOrder(d.t)
 	d.clicks(`[data-nav="merchants"]`, `main td a[href$="/merchants/`+d.live.Merchant.ID+`"]`)
-	d.clicks(`main td a[href$="/merchants/`+d.live.Merchant.ID+`"]`, `#f-reason`)
+	d.clicks(`main td a[href$="/merchants/`+d.live.Merchant.ID+`"]`, `[data-dialog="pause"]`)
+	d.clicks(`[data-dialog="pause"]`, `#f-reason`)
 	d.fills("reason", "We wait for your papers")
 	d.clicks(`form[action$="/pause"] button.bad`, `#resume`)
 	d.live.Post(d.t, "/payments", order).Refused(d.t, "403 forbidden permission_error reason=merchant_paused")
 	team := d.box.Staff(d.t, people.Owner).Tab(d.t, "/")
 	harness.Must(d.t, chromedp.Do(team, chromedp.WaitVisible(`.strip.paused`)))
 	harness.Look(d.t, team, "paused")
-	d.clicks(`#resume`, `form[action$="/pause"] button.bad`)
+	d.clicks(`#resume`, `[data-dialog="pause"].bad`)
 	d.live.Create(d.t, order)
 }
 

@@ -112,6 +112,8 @@ func TestOperatorsPayOutByFile(t *testing.T) {
 	})
 }
 
+var stopField = regexp.MustCompile(`name="stop" value="([^"]+)"`)
+
 // An operator sets limits, stops payouts and sends them again. A form of limits that is older than the stop does not
 // end it.
 func TestOperatorLimitsPayouts(t *testing.T) {
@@ -163,7 +165,11 @@ func TestOperatorLimitsPayouts(t *testing.T) {
 		if page := op.Page(t, consolePath+"payouts?merchant="+o.Merchant.ID); !strings.Contains(page, "their wallet was stolen") || !strings.Contains(page, "mon,thu") || !strings.Contains(page, o.Merchant.Name) {
 			t.Error("the page does not have the merchant's limits")
 		}
-		op.Do(t, consolePath+"payouts/resume", of...)
+		op.Do(t, consolePath+"payouts/stop", append(of, "reason", "and their phone")...)
+		if a := op.Ask(t, http.MethodPost, consolePath+"payouts/resume", url.Values{"merchant": {o.Merchant.ID}, "environment": {"production"}, "stop": {"their wallet was stolen"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "another reason") || control(o.Merchant.ID).Stopped != "and their phone" {
+			t.Errorf("a page from before the newest stop gets %d: %s", a.Status, a.Text())
+		}
+		op.Do(t, consolePath+"payouts/resume", append(of, "stop", stopField.FindStringSubmatch(op.Page(t, consolePath+"payouts?environment=production&merchant="+o.Merchant.ID))[1])...)
 		if got := control(o.Merchant.ID).Stopped; got != "" {
 			t.Errorf("payouts are still stopped: %s", got)
 		}

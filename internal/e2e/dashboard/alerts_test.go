@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -15,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/pquerna/otp/totp"
 )
 
@@ -174,7 +176,7 @@ func TestUserHearsOfChangedCredentials(t *testing.T) {
 		harness.Must(t, s.App.Team.Unlock(ctx, operator, u.User.Email))
 		heard(t, "no factors", come(u.User.Email), "Your second factors were removed")
 		harness.Must(t, s.App.Team.Remove(ctx, operator, u.User.Email))
-		heard(t, "the end", come(u.User.Email), "Your account was removed", "You were removed from a team")
+		heard(t, "the end", come(u.User.Email), "Your account was removed")
 		heard(t, "nobody else hears of it", come(owner.User.Email))
 	})
 }
@@ -209,6 +211,51 @@ func TestOwnersHearOfKeys(t *testing.T) {
 		developer.Do(t, "/keys/"+key()+"/revoke")
 		heard(t, "an end", come(owner.User.Email), "A production API key of "+o.Merchant.Name+" was revoked")
 		heard(t, "who is no owner", come(developer.User.Email))
+
+		ends := s.Clock.Now().AddDate(0, 0, 2).UTC().Truncate(24 * time.Hour) // the key works through the day before
+		shown(t, developer.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}, "ends": {ends.AddDate(0, 0, -1).Format(time.DateOnly)}}))
+		list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
+		harness.Must(t, err)
+		at := slices.IndexFunc(list, func(k tenant.Key) bool { return k.EndsAt.Equal(ends) && k.Live })
+		rolled := developer.Ask(t, http.MethodPost, "/keys/"+list[at].ID+"/roll", url.Values{"grace": {"168h"}})
+		if shown(t, rolled); !strings.Contains(rolled.Text(), ends.Format("2 Jan 2006")) {
+			t.Errorf("the page says of the old key: %s", rolled.Text())
+		}
+		heard(t, "a key that ends soon", come(owner.User.Email), "A production API key was made for "+o.Merchant.Name, "A production API key of "+o.Merchant.Name+" was rolled")
+		told := ""
+		for _, m := range in.Taken() {
+			if strings.HasSuffix(m.Subject, "was rolled") {
+				told = m.Text
+			}
+		}
+		if want := ends.Format("2006-01-02 15:04 UTC"); !strings.Contains(told, "The old key works until: "+want) {
+			t.Errorf("the old key expires at %s, and the e-mail says:\n%s", want, told)
+		}
+	})
+}
+
+// Owners hear that the operator has paused their production, and that it goes on: each once, and not why, because that is
+// a text which the dashboard shows.
+func TestOwnersHearOfAPause(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		o := s.NewShop(t)
+		owner, developer := o.Staff(t, people.Owner), o.Staff(t, people.Developer)
+		by := audit.Actor{Kind: audit.BySystem}
+		for _, reason := range []string{"a contract is missing", "two contracts are missing"} {
+			_, err := s.App.Onboarding.Pause(t.Context(), by, o.Merchant.ID, reason)
+			harness.Must(t, err)
+		}
+		heard(t, "a pause", come(owner.User.Email), "Your production is paused: "+o.Merchant.Name)
+		mails := in.Taken()
+		if text := mails[len(mails)-1].Text; !strings.Contains(text, "By: whoever runs the service") || strings.Contains(text, "contract") {
+			t.Errorf("the e-mail says:\n%s", text)
+		}
+		for range 2 {
+			_, err := s.App.Onboarding.Resume(t.Context(), by, o.Merchant.ID, onboarding.AnyReason)
+			harness.Must(t, err)
+		}
+		heard(t, "the end of the pause", come(owner.User.Email), "Your production goes on: "+o.Merchant.Name)
+		heard(t, "who is no owner", come(developer.User.Email))
 	})
 }
 
@@ -233,5 +280,33 @@ func TestProfileTellsWhatHappened(t *testing.T) {
 				t.Errorf("the profile in %s does not say %q: %s", language, want, text)
 			}
 		}
+		if strings.Count(text, "Safari, iPhone") != 2 || strings.Contains(text, "AppleWebKit") {
+			t.Errorf("the profile in %s does not name the browser of a sign-in as it names that of the news: %s", language, text)
+		}
 	}
+}
+
+// A browser that calls itself by a long name, or by characters that no database stores, signs in like any other, and its
+// next sign-in is no news.
+func TestOddBrowserIsFamiliarToo(t *testing.T) {
+	const long = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
+	alerting(t, func(t *testing.T, s *harness.Instance, _ *mailtest.Server, come func(string) []string) {
+		for name, agent := range map[string]string{
+			"long":    long + strings.Repeat("Inside/1.0 ", 12) + "Chrome/131.0 Mobile Safari/537.36 EdgA/131.0",
+			"cut":     long + strings.Repeat("é", 100),
+			"no text": "Firefox/133.0 \xff\xfe",
+		} {
+			u := s.NewShop(t).Staff(t, people.Support)
+			for i, want := range [][]string{{"A new sign-in to your account"}, nil} {
+				u, a := enter(t, u, harness.StaffPassword, agent)
+				if a.Status != http.StatusSeeOther {
+					t.Fatalf("%s: the sign-in gets %d: %s", name, a.Status, a.Text())
+				}
+				if page := u.Ask(t, http.MethodGet, "/dashboard/profile", nil, "User-Agent: "+agent); page.Status != http.StatusOK {
+					t.Errorf("%s: the profile gets %d", name, page.Status)
+				}
+				heard(t, name+", "+[]string{"first", "again"}[i], come(u.User.Email), want...)
+			}
+		}
+	})
 }

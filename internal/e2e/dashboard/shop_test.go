@@ -275,6 +275,12 @@ func TestShopSettings(t *testing.T) {
 		admin, viewer := shop.Staff(t, people.Admin), shop.Staff(t, people.Viewer)
 		admin.Do(t, "/shop/name", "name", "  Acme   Sur ")
 		admin.Do(t, "/shop/merchant", "email", "pay@acme.example", "language", "pt")
+		// A colleague saves a page from before, with another language: the address stays.
+		admin.Do(t, "/shop/merchant", "email", shop.Merchant.Email, "emailBefore", shop.Merchant.Email, "language", "es", "languageBefore", "en")
+		admin.Do(t, "/shop/merchant", "email", "pay@acme.example", "emailBefore", "ops@acme.example", "language", "pt", "languageBefore", "pt")
+		if m, err := s.App.AnyMerchant(ctx, shop.Merchant.ID); err != nil || m.Email != "pay@acme.example" || m.Language != tenant.Spanish {
+			t.Errorf("the merchant has %s and %s (%v)", m.Email, m.Language, err)
+		}
 		page := viewer.Ask(t, http.MethodGet, "/shop", nil)
 		for _, says := range []string{"Acme Sur", "pay@acme.example", shop.Shop.ID, shop.Merchant.ID, shop.Shop.Slug, "1.2%", "5.0%", "48 hours", "3.00 USD", "20.00 USD", "Given back in proportion"} {
 			if !strings.Contains(strings.ReplaceAll(page.Text(), "\u00a0", " "), says) {

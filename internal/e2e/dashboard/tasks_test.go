@@ -334,7 +334,8 @@ var tasks = []task{
 	{"operator", "pause a merchant", func(t *testing.T, s *harness.Instance) *hand {
 		o := s.NewShop(t)
 		h := begin(t, harness.OperatorUser(t, o), "/dashboard/console")
-		h.find(o.Merchant.ID, `#f-reason`)
+		h.find(o.Merchant.ID, `[data-dialog="pause"]`)
+		h.click(`[data-dialog="pause"]`, `#f-reason`)
 		h.write(`#f-reason`, "We wait for your papers", `form[action$="/pause"] .bad`)
 		h.click(`form[action$="/pause"] .bad`, done)
 		if m, err := s.App.AnyMerchant(ctx, o.Merchant.ID); err != nil || m.Paused != "We wait for your papers" {

@@ -206,6 +206,33 @@ func TestEvidenceIsNeitherLostNorDoubled(t *testing.T) {
 	}
 }
 
+// Clicks at the same time send each piece of evidence once: the second reads the form while the first one sends.
+func TestClicksAtTheSameTimeSendEvidenceOnce(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Support)
+		_, claim := o.Dispute(t, true)
+		answers := make([]harness.Answer, 6)
+		var clicks sync.WaitGroup
+		for i := range answers {
+			clicks.Go(func() {
+				answers[i] = upload(t, u, "/disputes/"+claim+"/answer", "It was them", [3]string{"file_receipt", "r.txt", "a receipt"}, [3]string{"file_other", "o.txt", "more"})
+			})
+		}
+		clicks.Wait()
+		for _, a := range answers {
+			if a.Status != http.StatusSeeOther {
+				t.Errorf("a click gets %d: %s", a.Status, a.Text())
+			}
+		}
+		shown := o.Get(t, "/claims/"+claim)
+		list, _ := shown.At(t, "evidence")
+		if n := len(list.([]any)); n != 3 {
+			t.Errorf("want a text and two files, got %d: %s", n, shown)
+		}
+	})
+}
+
 // Who sends a form a second time, as from the browser's history, is told that nothing more was done. With another
 // amount in it, the form says so and can be sent again.
 func TestSecondSendingIsTold(t *testing.T) {
@@ -280,6 +307,45 @@ func TestClicksAtTheSameTimeDoOnce(t *testing.T) {
 		}
 		if there := other.Do(t, "/payments/test", "amount", "13", "amount_currency", "USD", "method", "sbx_card", "outcome", "paid", "key", "k"); there == made[0].Header.Get("Location") {
 			t.Error("the key of another shop's form names its payment")
+		}
+	})
+}
+
+// Of clicks at the same time that roll a key one makes a new key, and the others are told that it was rolled. One that
+// comes when the key is revoked is told that.
+func TestRollsAtTheSameTimeMakeOneKey(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		u := o.Staff(t, people.Developer)
+		for round := range 6 {
+			shown(t, u.Ask(t, http.MethodPost, "/keys", url.Values{"kind": {"restricted"}, "rights": {"read"}}))
+			list, _, err := s.App.Keys.List(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			before, id := len(list), list[len(list)-1].ID
+			var clicks sync.WaitGroup
+			answers := make([]harness.Answer, 5)
+			for i := range answers {
+				clicks.Go(func() { answers[i] = u.Ask(t, http.MethodPost, "/keys/"+id+"/roll", url.Values{"grace": {"24h"}}) })
+			}
+			if round%2 > 0 {
+				u.Do(t, "/keys/"+id+"/revoke")
+			}
+			clicks.Wait()
+			rolled := 0
+			for _, a := range answers {
+				switch a.Status {
+				case http.StatusOK:
+					rolled++
+				case http.StatusConflict:
+				default:
+					t.Errorf("a click gets %d: %s", a.Status, a.Text())
+				}
+			}
+			list, _, err = s.App.Keys.List(ctx, o.Merchant.ID)
+			harness.Must(t, err)
+			if made := len(list) - before; made != rolled || rolled > 1 || rolled == 0 && round%2 == 0 {
+				t.Errorf("%d clicks were told of a new key, and there are %d", rolled, made)
+			}
 		}
 	})
 }

@@ -156,6 +156,36 @@ func TestFunnelCountsNoCheckoutTwice(t *testing.T) {
 	})
 }
 
+// A checkout over midnight counts on the day on which it was opened, at every step: as it happens, and when payments are
+// counted again. A shop with a page of its own chooses without reading ours: its shopper has seen the methods too.
+func TestFunnelIsOfTheDayThatOpenedTheCheckout(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		noon := s.Clock.Now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour)
+		s.Clock.Advance(noon.Sub(s.Clock.Now()))
+		c := o.Shopper(o.Session(t, harness.CheckoutBody))
+		harness.MoveTestClock(t, o, "13h")
+		o.Simulate(t, c.Choose(t, harness.Choice("sbx_cash")).Want(t, http.StatusCreated).Text(t, "transactionId"), "paid").Want(t, http.StatusOK)
+		steps := func() map[string]analytics.Total {
+			got := map[string]analytics.Total{}
+			for day := range 2 {
+				from := noon.Truncate(24*time.Hour).AddDate(0, 0, day)
+				list, err := o.App.Store.Rollups.Values(ctx, o.Shop.ID, false, analytics.ByStep, from, from, from.AddDate(0, 0, 1))
+				harness.Must(t, err)
+				for _, v := range list {
+					got[fmt.Sprint("day ", day, " ", v.Value)] = v.Total
+				}
+			}
+			return got
+		}
+		want := map[string]analytics.Total{"day 0 opened": {N: 1}, "day 0 visited": {N: 1}, "day 0 chosen": {N: 1}, "day 0 paid": {N: 1, Amount: 2550}}
+		same(t, "a checkout over midnight", steps(), want)
+		harness.Must(t, o.App.Store.Rollups.Recount(ctx))
+		addUp(t, s)
+		same(t, "a checkout over midnight, counted again", steps(), want)
+	})
+}
+
 // While payments are counted again, every page of analytics says that its numbers are not whole.
 func TestUnfinishedCountIsTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {

@@ -56,7 +56,7 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 		if !p.Way.Sync {
 			f.Wait = waitClass(p.Times.Completed.Sub(p.Times.Created))
 		}
-		if p.Page.Selected {
+		if !p.Page.Opened.IsZero() && !earlier(p) {
 			f.Step = Bought
 		}
 	} else if p.Failure != nil {
@@ -71,6 +71,20 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	return f, true
 }
 
+// BoughtEarlier returns the last step of a checkout that was opened on a day before the one of its payment, which has
+// ended with this value: all steps of a checkout count on the day on which it was opened. It returns false for any other.
+func BoughtEarlier(p *pay.Payment) (f Fact, ok bool) {
+	if p.Page.Opened.IsZero() || !earlier(p) {
+		return f, false
+	}
+	if f, ok = OfPayment(p); !ok || f.Outcome != Paid {
+		return Fact{}, false
+	}
+	return Fact{Class: Class{Shop: f.Shop, Live: f.Live, Hour: p.Page.Opened.Unix() / 3600, Step: Bought}, Amount: f.Amount}, true
+}
+
+func earlier(p *pay.Payment) bool { return p.Page.Opened.Unix()/86400 != p.Times.Created.Unix()/86400 }
+
 // outcomeOf is how an attempt of a payment ended. The last one ended as the payment did: money that comes later
 // approves the attempt, and the payment stays unpaid.
 func outcomeOf(a pay.Attempt, payment Outcome, last bool) Outcome {
@@ -84,13 +98,16 @@ func outcomeOf(a pay.Attempt, payment Outcome, last bool) Outcome {
 	}
 }
 
-// OfSession returns the fact of a session that reaches a step with this value. It returns false for any other value,
-// and for a session in which a shopper tries again: the checkout was counted when it was opened.
-func OfSession(s *pay.Session) (Fact, bool) {
-	if s.Reached == "" || s.After != "" {
-		return Fact{}, false
+// OfSession returns a fact for each step that a session reaches with this value. It returns none
+// for a session in which a shopper tries again: the checkout was counted when it was opened.
+func OfSession(s *pay.Session) (facts []Fact) {
+	if s.After != "" {
+		return nil
 	}
-	f := Fact{Class: classAt(s.Scope, s.CreatedAt)}
-	f.Step, f.Country = Step(s.Reached), s.Country
-	return f, true
+	for _, step := range s.Reached {
+		f := Fact{Class: classAt(s.Scope, s.CreatedAt)}
+		f.Step, f.Country = Step(step), s.Country
+		facts = append(facts, f)
+	}
+	return facts
 }

@@ -2,6 +2,7 @@ package analytics
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func ended(status pay.Status) *pay.Payment {
 	}
 	switch status {
 	case pay.Completed:
-		p.Attempts[1].Status, p.Times.Completed, p.Page.Selected = pay.Approved, created.Add(2*time.Hour), true
+		p.Attempts[1].Status, p.Times.Completed, p.Page.Opened = pay.Approved, created.Add(2*time.Hour), created.Add(-time.Hour)
 	case pay.Failed:
 		p.Attempts[1].Status, p.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
 	case pay.Expired:
@@ -137,7 +138,7 @@ func TestCheckoutIsCountedAtEachStep(t *testing.T) {
 	}
 	steps := func(change pay.Change) (steps []Step) {
 		for i := range change.Sessions {
-			if f, ok := OfSession(&change.Sessions[i]); ok {
+			for _, f := range OfSession(&change.Sessions[i]) {
 				steps = append(steps, f.Step)
 			}
 		}
@@ -145,12 +146,13 @@ func TestCheckoutIsCountedAtEachStep(t *testing.T) {
 	}
 	want := func(change pay.Change, want ...Step) {
 		t.Helper()
-		got := steps(change)
-		if len(got) != len(want) || len(want) > 0 && got[0] != want[0] {
+		if got := steps(change); !slices.Equal(got, want) {
 			t.Errorf("the change reaches %v, want %v", got, want)
 		}
 	}
 	want(change, Opened)
+	_, change = s.Lock(pay.Payment{ID: "TXN-1"}, pay.Change{}, created)
+	want(change, Visited, Chosen) // by a shop that shows the methods on its own page
 	s, change, _ = s.Visit("192.0.2.1", created)
 	want(change, Visited)
 	s, change, _ = s.Visit("192.0.2.2", created)
@@ -161,6 +163,30 @@ func TestCheckoutIsCountedAtEachStep(t *testing.T) {
 	again := pay.Session{After: "TXN-1", Asked: money.New(3000, money.USD), Rate: rate}
 	_, change, _ = again.Open(created)
 	want(change)
+}
+
+// All steps of a checkout count on the day on which it was opened, however late it is paid.
+func TestCheckoutIsOfTheDayThatOpenedIt(t *testing.T) {
+	p := ended(pay.Completed)
+	p.Page.Opened = created.Add(-24 * time.Hour)
+	of, _ := OfPayment(p)
+	step, ok := BoughtEarlier(p)
+	got, before := Totals{}, Key{Shop: "shp_a", Live: true, Dimension: ByStep, Day: created.Unix()/86400 - 1, Value: "paid"}
+	for _, f := range []Fact{of, step} {
+		got.Add(f.Class, Total{1, f.Amount, f.Fees})
+	}
+	if !ok || got[before] != (Total{1, 3000, 0}) {
+		t.Errorf("the day before has %v, want one checkout paid", got[before])
+	}
+	for k := range got {
+		if k.Dimension == ByStep && k.Day != before.Day {
+			t.Errorf("the checkout counts on another day too: %v", k)
+		}
+	}
+	p.Status = pay.Failed
+	if f, ok := BoughtEarlier(p); ok {
+		t.Errorf("a payment that failed has %v", f)
+	}
 }
 
 // A class is read as it was written, whatever stands in it.

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -99,6 +100,9 @@ func BrowserOf(agent string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Browser names the browser of a sign-in for its user: as BrowserOf, or in the words of one that nobody knows.
+func (s SignIn) Browser() string { return cmp.Or(BrowserOf(s.Agent), s.Agent) }
 
 // networkOf is the network of an address: a line at home and a phone often get another address of the same network.
 func networkOf(address string) string {

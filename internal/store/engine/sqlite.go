@@ -119,8 +119,22 @@ func (db *Lite) Ping(ctx context.Context) error {
 	return db.readers.PingContext(ctx)
 }
 
-// Room implements DB: every commit appends to the log.
-func (db *Lite) Room(context.Context) error { return nil }
+// room is about what a batch of changes may need on the disk, in bytes.
+const room = 1 << 20
+
+// Room implements DB: a small commit may fit into what the log has already, a larger one may not.
+func (db *Lite) Room(context.Context) error {
+	if db.readers == nil {
+		return nil
+	}
+	name := db.path + ".room"
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("look for room on the disk: %w", err)
+	}
+	_, err = file.Write(make([]byte, room))
+	return errors.Join(err, file.Sync(), file.Close(), os.Remove(name))
+}
 
 // Close implements DB.
 func (db *Lite) Close() {

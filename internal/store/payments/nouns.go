@@ -24,6 +24,6 @@ func NewPayments(b *base.Base) OfPayments {
 		Sessions:    &Sessions{b},
 		Notices:     &Notices{b},
 		Idempotency: &Idempotency{b},
-		Rollups:     &Rollups{b},
+		Rollups:     &Rollups{b: b},
 	}
 }

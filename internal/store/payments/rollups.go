@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
@@ -19,13 +19,17 @@ import (
 
 // Rollups are the totals of analytics (docs/decisions/analytics.md). A commit writes its facts in one row, which
 // nobody waits for. AddUp moves them into the totals.
-type Rollups struct{ b *base.Base }
+type Rollups struct {
+	b          *base.Base
+	unreadable sync.Map // ids of rows of facts that the log has
+}
 
 // InsertFacts is the statement for the arguments of Facts.
 var InsertFacts = engine.Statement(`INSERT INTO facts (at, id, doc) SELECT {now}, $1, $2 WHERE {unless lost}`)
 
 // Facts returns the arguments of InsertFacts for what a commit writes. It returns nil if there is nothing to count.
-// A fact is a line: the id of its payment, or of its session with the step, then its amount, fees and class.
+// A fact is a line: the id of its payment or session, with a slash and the step if it tells of a step alone; then its
+// amount, fees and class.
 func Facts(payments []*pay.Payment, sessions []*pay.Session) []any {
 	var first string
 	var lines []byte
@@ -44,9 +48,12 @@ func Facts(payments []*pay.Payment, sessions []*pay.Session) []any {
 		if f, ends := analytics.OfPayment(p); ends {
 			add(p.ID, f)
 		}
+		if f, bought := analytics.BoughtEarlier(p); bought {
+			add(p.ID+"/"+string(f.Step), f)
+		}
 	}
 	for _, s := range sessions {
-		if f, reaches := analytics.OfSession(s); reaches {
+		for _, f := range analytics.OfSession(s) {
 			add(s.ID+"/"+string(f.Step), f)
 		}
 	}
@@ -72,7 +79,7 @@ const (
 )
 
 var (
-	selectFacts = engine.Statement(`SELECT at, id, doc FROM facts ORDER BY at, id LIMIT $1`)
+	selectFacts = engine.Statement(`SELECT at, id, doc FROM facts WHERE (at, id) > ($2, $3) ORDER BY at, id LIMIT $1`)
 	takeFacts   = engine.Standalone(`
 DELETE FROM facts
 WHERE {among at at} AND (at, id) IN (SELECT r.at, r.id FROM {rows: at BIGINT, id TEXT} AS r)
@@ -128,22 +135,16 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 			return false, fmt.Errorf("count payments from before: %w", err)
 		}
 	}
-	rows, err := base.Many(ctx, r.b, selectFacts, func(row engine.Row) (f factRow, err error) {
-		err = row.Scan(&f.at, &f.id, &f.doc)
-		return f, err
-	}, factRows)
+	rows, all, err := r.oldest(ctx, &step)
 	if err != nil {
 		return false, fmt.Errorf("add up facts: %w", err)
 	}
-	if counted && len(rows) == factRows {
+	if counted && !all {
 		// More facts may wait than were read, some of them of the page's payments. First those.
 		step, counted = newAdded(at.next), false
+		step.take(rows, r.unread)
 	}
 	if len(rows) == 0 && !counted {
-		return false, nil
-	}
-	all := len(rows) < factRows
-	if rows = step.take(r.b, rows); len(rows) == 0 && !counted {
 		return false, nil
 	}
 	err = r.write(ctx, at, step, rows)
@@ -156,6 +157,33 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("add up %d rows of facts: %w", len(rows), err)
 	}
 	return counted && step.next != "" || !all, nil
+}
+
+// oldest counts the oldest facts that can be read. It returns their rows, and whether all were looked at. Facts that cannot
+// be read, such as those of a newer version of the service during an update, stay, and hold up no others.
+func (r *Rollups) oldest(ctx context.Context, into *added) (rows []factRow, all bool, err error) {
+	var last factRow
+	for len(rows) == 0 && !all {
+		page, err := base.Many(ctx, r.b, selectFacts, func(row engine.Row) (f factRow, err error) {
+			err = row.Scan(&f.at, &f.id, &f.doc)
+			return f, err
+		}, factRows, last.at, last.id)
+		if err != nil {
+			return nil, false, err
+		}
+		if all = len(page) < factRows; len(page) > 0 {
+			last = page[len(page)-1]
+		}
+		rows = into.take(page, r.unread)
+	}
+	return rows, all, nil
+}
+
+// unread logs a row of facts that cannot be read, once.
+func (r *Rollups) unread(row factRow, err error) {
+	if _, known := r.unreadable.LoadOrStore(row.id, true); !known {
+		r.b.Log.Error("facts that cannot be read are missing in analytics", "facts", row.id, "error", err)
+	}
 }
 
 // added is what one step adds.
@@ -186,6 +214,15 @@ func (s *added) of(class string) (*classTotal, error) {
 	t := &classTotal{Class: c}
 	s.classes[class] = t
 	return t, nil
+}
+
+// count adds one fact.
+func (s *added) count(f analytics.Fact) error {
+	t, err := s.of(string(f.AppendText(nil)))
+	if err == nil {
+		t.Total = t.Plus(analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
+	}
+	return err
 }
 
 // totals adds everything up along each dimension.
@@ -221,12 +258,15 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 		p := &ended[i]
 		p.Stored = "" // its status is the end that its fact tells, or came after it
 		if f, ends := analytics.OfPayment(p); ends {
-			t, err := into.of(string(f.AppendText(nil)))
-			if err != nil {
+			into.known[p.ID] = true
+			if err := into.count(f); err != nil {
 				return false, err
 			}
-			t.Total = t.Plus(analytics.Total{N: 1, Amount: f.Amount, Fees: f.Fees})
-			into.known[p.ID] = true
+		}
+		if f, bought := analytics.BoughtEarlier(p); bought {
+			if err := into.count(f); err != nil {
+				return false, err
+			}
 		}
 	}
 	into.next = from
@@ -234,17 +274,18 @@ func (r *Rollups) countPage(ctx context.Context, below string, into *added) (boo
 }
 
 // take counts facts, except of payments that the backfill counts. It returns the rows that it could read.
-func (s *added) take(b *base.Base, rows []factRow) (read []factRow) {
+func (s *added) take(rows []factRow, unread func(factRow, error)) (read []factRow) {
 	var facts []factLine
 	for _, row := range rows {
 		var err error
 		if facts, err = s.read(facts[:0], row.doc); err != nil {
-			b.Log.Error("facts that cannot be read are missing in analytics", "facts", row.id, "error", err)
+			unread(row, err)
 			continue
 		}
 		read = append(read, row)
 		for _, f := range facts {
-			if payment := f.of.Outcome != ""; payment && (f.id < s.next || s.known[f.id]) {
+			payment := f.of.Outcome != "" || f.of.Step == analytics.Bought
+			if id, _, _ := strings.Cut(f.id, "/"); payment && (id < s.next || s.known[id]) {
 				continue
 			}
 			f.of.Total = f.of.Plus(f.one)
@@ -372,92 +413,3 @@ const OldestFacts = `SELECT '` + FactsWork + `', coalesce(min(at), 0) FROM facts
 
 // FactsWork is the gauge's name for it.
 const FactsWork = "facts"
-
-// DayTotal is a total of a day.
-type DayTotal struct {
-	Day     time.Time
-	Outcome analytics.Outcome
-	analytics.Total
-}
-
-// ValueTotal is the total of a value in a span.
-type ValueTotal struct {
-	Value   string
-	Outcome analytics.Outcome
-	Before  bool // of the days before the middle
-	analytics.Total
-}
-
-var (
-	// Each also reads the oldest facts that are not added up yet, in the same snapshot: while few payments end, what a
-	// shop sees is never late.
-	selectDayTotals = engine.Statement(`
-SELECT day, outcome, n, amount, fees, '' AS doc FROM rollups
-WHERE shop = $1 AND live = $2 AND dimension = 'all' AND day >= $3 AND day < $4
-UNION ALL SELECT 0, '', 0, 0, 0, doc FROM (SELECT doc FROM facts ORDER BY at, id LIMIT $5) AS waiting`)
-	selectValueTotals = engine.Statement(`
-SELECT value, outcome, day < $5, CAST(sum(n) AS BIGINT), CAST(sum(amount) AS BIGINT), CAST(sum(fees) AS BIGINT), '' AS doc FROM rollups
-WHERE shop = $1 AND live = $2 AND dimension = $3 AND day >= $4 AND day < $6 GROUP BY value, outcome, day < $5
-UNION ALL SELECT '', '', FALSE, 0, 0, 0, doc FROM (SELECT doc FROM facts ORDER BY at, id LIMIT $7) AS waiting`)
-)
-
-// freshFacts is how many rows of facts a page reads that are not added up yet.
-const freshFacts = 20
-
-// Days returns the totals of each day, which may come twice, from the first one on and before the last one. Days are UTC. The shop
-// analytics.Everyone has the totals of all.
-func (r *Rollups) Days(ctx context.Context, shop string, live bool, from, to time.Time) ([]DayTotal, error) {
-	first, last := from.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros
-	fresh := newAdded("")
-	var list []DayTotal
-	err := r.b.Query(ctx, selectDayTotals, []any{shop, live, first, last, freshFacts}, func(row engine.Row) error {
-		var t DayTotal
-		var day int64
-		var doc string
-		if err := row.Scan(&day, &t.Outcome, &t.N, &t.Amount, &t.Fees, &doc); err != nil {
-			return err
-		}
-		if doc != "" {
-			fresh.take(r.b, []factRow{{doc: doc}})
-			return nil
-		}
-		t.Day = dayAt(day)
-		list = append(list, t)
-		return nil
-	})
-	for k, t := range fresh.totals() {
-		if k.Shop == shop && k.Live == live && k.Dimension == analytics.ByAll && k.Day >= first && k.Day < last {
-			list = append(list, DayTotal{dayAt(k.Day), k.Outcome, t})
-		}
-	}
-	return list, err
-}
-
-func dayAt(day int64) time.Time { return time.UnixMicro(day * base.DayMicros).UTC() }
-
-// Values returns the totals of each value of a dimension in the days from one on and before another, apart for the
-// days before the middle and the others. A value may come twice: add them up.
-func (r *Rollups) Values(ctx context.Context, shop string, live bool, d analytics.Dimension, from, middle, to time.Time) ([]ValueTotal, error) {
-	first, mid, last := from.UnixMicro()/base.DayMicros, middle.UnixMicro()/base.DayMicros, to.UnixMicro()/base.DayMicros
-	fresh := newAdded("")
-	var list []ValueTotal
-	err := r.b.Query(ctx, selectValueTotals, []any{shop, live, string(d), first, mid, last, freshFacts}, func(row engine.Row) error {
-		var t ValueTotal
-		var doc string
-		if err := row.Scan(&t.Value, &t.Outcome, &t.Before, &t.N, &t.Amount, &t.Fees, &doc); err != nil {
-			return err
-		}
-		if doc != "" {
-			fresh.take(r.b, []factRow{{doc: doc}})
-			return nil
-		}
-		list = append(list, t)
-		return nil
-	})
-	for k, t := range fresh.totals() {
-		if k.Shop == shop && k.Live == live && k.Dimension == d && k.Day >= first && k.Day < last {
-			list = append(list, ValueTotal{k.Value, k.Outcome, k.Day < mid, t})
-		}
-	}
-	return list, err
-}

@@ -110,6 +110,7 @@ type row struct {
 
 type listView struct {
 	Rows     []row
+	Names    *desk.Names
 	Any      bool // there are accounts, although none may match
 	Adapters []frame.Option
 }
@@ -119,7 +120,7 @@ func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	if err != nil {
 		return err
 	}
-	view := listView{Any: len(list) > 0}
+	view := listView{Any: len(list) > 0, Names: a.Names(r.Context())}
 	of := a.byAccount()
 	adapters := map[string]bool{}
 	for _, s := range list {

@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -150,4 +151,28 @@ func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (str
 	}
 	known[id] = cmp.Or(u.Email, id)
 	return known[id], nil
+}
+
+// Names are the names of merchants, for a list whose rows know their ids. A merchant is read once.
+type Names struct {
+	read  func(id string) (tenant.Merchant, error)
+	known map[string]string // by id
+}
+
+// Names returns the names of merchants, for one page.
+func (d *Desk) Names(ctx context.Context) *Names {
+	return &Names{func(id string) (tenant.Merchant, error) { return d.App.AnyMerchant(ctx, id) }, map[string]string{}}
+}
+
+// Of is the name of a merchant. Its id stands for one that does not exist.
+func (n *Names) Of(id string) (string, error) {
+	if name, read := n.known[id]; read {
+		return name, nil
+	}
+	m, err := n.read(id)
+	if err != nil && !base.Absent(err) {
+		return "", err
+	}
+	n.known[id] = cmp.Or(m.Name, id)
+	return n.known[id], nil
 }

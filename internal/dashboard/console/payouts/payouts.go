@@ -63,6 +63,7 @@ func shown(c pay.PayoutControl) limited {
 type limitsView struct {
 	desk.Form
 	Rows     []limited
+	Names    *desk.Names
 	Merchant string // whose limits the form changes, "" of all together
 	Of       string // the merchant's name
 	Live     bool
@@ -99,7 +100,7 @@ func (p *room) limits(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 // showLimits shows all limits, and a form for those of one merchant or of all together.
 func (p *room) showLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
 	ctx := r.Context()
-	view := limitsView{Form: typed}
+	view := limitsView{Form: typed, Names: p.Names(ctx)}
 	view.Merchant, view.Live = of(r)
 	if view.Merchant != "" {
 		m, err := p.App.AnyMerchant(ctx, view.Merchant)
@@ -207,12 +208,21 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	return p.limitsDone(w, r, v, typed, err, "payouts_stopped")
 }
 
-// resume sends payouts again.
+// resume sends payouts again. The form names the stop that the operator saw: a page from before does not end one that
+// another operator began for another reason.
 func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) {
 		return nil
 	}
 	merchant, live := of(r)
-	_, err := p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) { l.Stopped = "" })
+	other := false
+	_, err := p.App.Payouts.LimitPayouts(r.Context(), v.Actor(), merchant, live, func(l *pay.PayoutLimits) {
+		if other = l.Stopped != "" && l.Stopped != r.FormValue("stop"); !other {
+			l.Stopped = ""
+		}
+	})
+	if other && err == nil {
+		err = problem.Conflict("changed", "payouts were stopped for another reason since you opened the page: read it, and then let them go on")
+	}
 	return p.limitsDone(w, r, v, desk.Form{}, err, "payouts_resumed")
 }

@@ -60,6 +60,7 @@ type decisionsView struct {
 	Sent          []inUSD // with a payout provider
 	Verifications []tenant.Verification
 	Claims        []pay.Claim
+	Names         *desk.Names
 	Most          int
 }
 
@@ -78,7 +79,7 @@ func dollars(list []pay.Withdrawal) (rows []inUSD) {
 
 // decisions lists what waits for an operator: one kind at a time.
 func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Most: desk.Most}
+	ctx, view := r.Context(), decisionsView{Kind: r.FormValue("kind"), Kinds: kinds(), Names: u.Names(r.Context()), Most: desk.Most}
 	var err error
 	switch view.Kind {
 	case "payments":
