@@ -81,6 +81,7 @@ type crowd struct {
 	enough atomic.Bool
 	thinks time.Duration // the longest pause of a client between two requests
 	moves  int           // seconds that the test clock was ahead at the start
+	live   bool          // production: it has no test clock
 
 	mu       sync.Mutex // owns what follows
 	asked    []*asked

@@ -82,6 +82,10 @@ func (c *crowd) audit() *verdict {
 		}
 	}
 	// All moves of the clock are equal, so only their number is compared.
+	if c.live {
+		c.repeat(v)
+		return v
+	}
 	if got := c.ahead() - c.moves; got < clock[made] {
 		v.complain(&v.lost, "the clock was moved %d times, answered were %d", got, clock[made])
 	} else if most := clock[made] + clock[unclear]; got > most {

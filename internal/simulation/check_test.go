@@ -39,6 +39,9 @@ const (
 	comesToRest    = "a service that nobody wants anything of comes to rest"
 	nodesStart     = "a node starts"
 	operatorWorks  = "the operator can work"
+	resetsEnd      = "a reset ends"
+	resetsEmpty    = "nothing from before a reset is there after it"
+	resetsSpare    = "what comes after a reset stays"
 )
 
 // books is everything that the service has written, in its final state.
@@ -72,6 +75,7 @@ func (w *world) check() {
 	w.checkAnswers(all)
 	w.checkEvents(all)
 	w.checkOwners(all)
+	w.checkSandboxes(ctx)
 	w.tell(ctx, s)
 }
 
@@ -104,6 +108,7 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 	if all.claims, err = s.Claims.ListAny(ctx, pay.ClaimFilter{Page: pay.Page{Limit: 100_000}}); err != nil {
 		return nil, err
 	}
+	all.claims = slices.DeleteFunc(all.claims, func(c pay.Claim) bool { return !c.Live })
 	for _, shop := range w.shops {
 		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, pay.WithdrawalFilter{Page: pay.Page{Limit: 100_000}})
 		if err != nil {

@@ -19,7 +19,7 @@ type faults struct {
 	late    int // a commit fails for its caller and is applied later
 	refused int // a commit is not applied
 	slow    int // a commit is slow
-	hung    int // a commit gets no answer until its caller gives up
+	hung    int // a commit gets no answer until it is given up
 	broken  int // a read or a lease fails, a lease at times after it was done
 	stall   int // the node stops for a while before it hears of a commit
 	die     int // the node dies before or after a commit
@@ -132,11 +132,14 @@ func (f *faults) commit(ctx, whole context.Context, n *node, key string, run fun
 				return err
 			}
 		}
-		<-ctx.Done()
-		return ctx.Err()
+		_ = f.pass(ctx, givenUp) // whoever waits less is told earlier
+		return context.DeadlineExceeded
 	}
 	return run(whole)
 }
+
+// givenUp is when a node gives up a transaction that gets no answer.
+const givenUp = 5 * time.Second
 
 // pass lets time pass, while the caller waits.
 func (f *faults) pass(ctx context.Context, d time.Duration) error {

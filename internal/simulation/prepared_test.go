@@ -42,6 +42,7 @@ func (p *prepared) furnish(w *world) {
 			box.told[object] = maps.Clone(list)
 		}
 		w.inboxes[m.host] = box
+		w.inboxes[m.trialHost] = &inbox{told: map[string]map[int64]string{}}
 	}
 	w.rails = p.rails
 	for name, list := range p.charges {
@@ -60,8 +61,8 @@ func prepare() (*prepared, error) {
 	for _, name := range payers {
 		w.banks[name] = &bank{w: w, name: name, payouts: map[string]*paidOut{}}
 	}
-	for _, name := range accounts {
-		w.upstreams[name] = &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, disputes: map[string]*dispute{}, tardy: time.Second, asks: time.Hour}
+	for _, name := range append([]string{tried}, accounts...) {
+		w.upstreams[name] = w.sound(name)
 	}
 	var err error
 	if w.shared, err = store.OpenShared(ctx, nil, time.Now); err != nil {
@@ -114,6 +115,9 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 			return err
 		}
 	}
+	if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: tried, Adapter: "world", Priority: 1}); err != nil {
+		return err
+	}
 	for i, name := range payers {
 		if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: name, Adapter: "bank", Live: true, Priority: i + 1}); err != nil {
 			return err
@@ -163,6 +167,9 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
 		return m, err
 	}
+	if m.trial, err = a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret); err != nil {
+		return m, err
+	}
 	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
 	if err == nil {
 		err = a.Verifications.Decide(ctx, a.Verifications.Self(), v.ID, tenant.KYCVerified, "", "")
@@ -177,8 +184,13 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if err != nil {
 		return m, err
 	}
-	m.wallet, m.host = wallet.ID, name+".example"
-	w.inboxes[m.host] = &inbox{told: map[string]map[int64]string{}}
+	m.wallet, m.host, m.trialHost = wallet.ID, name+".example", "trial."+name+".example"
+	for _, host := range []string{m.host, m.trialHost} {
+		w.inboxes[host] = &inbox{told: map[string]map[int64]string{}}
+	}
+	if _, _, err = a.Webhooks.Subscribe(ctx, m.trial, m.trial.Scope, delivery.NewSubscription{URL: "https://" + m.trialHost + "/hook", Events: []string{"*"}}); err != nil {
+		return m, err
+	}
 	_, _, err = a.Webhooks.Subscribe(ctx, m.by, m.by.Scope, delivery.NewSubscription{URL: "https://" + m.host + "/hook", Events: []string{"*"}})
 	return m, err
 }

@@ -80,6 +80,11 @@ func (w *world) newUpstream(name string) *upstream {
 	return u
 }
 
+// sound is a provider without faults.
+func (w *world) sound(name string) *upstream {
+	return &upstream{w: w, name: name, charges: map[string]*charge{}, refunds: map[string]*refund{}, disputes: map[string]*dispute{}, tardy: time.Second, asks: time.Hour}
+}
+
 func (u *upstream) heal() {
 	u.slow, u.mute, u.broken, u.gone, u.fickle, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, 0, false, time.Second, 0, time.Time{}
 }
@@ -250,6 +255,7 @@ func (u *upstream) taken(what news) {
 	given, isRefund := u.refunds[what.Ref]
 	switch {
 	case u.w.eye == nil, what.Dispute != "": // the world is being prepared
+	case u.name == tried: // the payment may be gone
 	case isCharge && made.status == "paid":
 		p, err := u.w.eye.Payments.Any(ctx, made.payment)
 		_, order, _ := pay.ParseReference(what.Ref)
@@ -277,7 +283,7 @@ type canceler struct{ client }
 
 func (w *world) adapter(n *node) provider.Adapter {
 	return provider.Adapter{
-		Name: "world", Rails: []string{"pix.BRA", "card.BRA"},
+		Name: "world", Rails: append([]string{"pix.BRA", "card.BRA"}, trialRails...),
 		Open: func(a provider.Account) (provider.Provider, error) {
 			u := w.upstreams[a.ID]
 			c := client{n, u}

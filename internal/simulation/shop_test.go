@@ -28,10 +28,12 @@ import (
 
 // merchant is a shop with its money.
 type merchant struct {
-	by     base.Principal
-	wallet string
-	host   string   // of its endpoint
-	old    []string // payments that were completed before the world began
+	by        base.Principal
+	trial     base.Principal // in the sandbox, with an endpoint at trialHost
+	wallet    string
+	host      string // of its endpoint
+	trialHost string
+	old       []string // payments that were completed before the world began
 }
 
 // request is a request of a shop, and its answer.

@@ -44,6 +44,7 @@ type world struct {
 	shops       []*merchant
 	inboxes     map[string]*inbox
 	rails       []string
+	sandboxes   []*trials
 	asked       []*request
 	withdrawals int
 	counts      map[string]int
@@ -134,6 +135,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	for _, name := range accounts {
 		w.upstreams[name] = w.newUpstream(name)
 	}
+	w.upstreams[tried] = w.sound(tried)
 	w.banks = map[string]*bank{}
 	for _, name := range payers {
 		w.banks[name] = w.newBank(name)
@@ -181,6 +183,11 @@ func (w *world) live() error {
 	if c.one(2) {
 		if err := w.staff(rand.New(rand.NewPCG(w.seed, 97))); err != nil {
 			return err
+		}
+	}
+	if c.one(3) {
+		for i, shop := range w.shops {
+			w.develop(shop, rand.New(rand.NewPCG(w.seed, uint64(90+i))))
 		}
 	}
 	for kind := range 5 {

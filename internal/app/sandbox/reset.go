@@ -158,6 +158,20 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 // mostEndpoints is more than a shop may have.
 const mostEndpoints = 10_000
 
+// longestRest bounds the pause between two steps of a pass.
+const longestRest = time.Second
+
+// rest leaves the database to others for twice as long as a step took. On SQLite, where one writes at a time, they would have
+// little of it otherwise.
+func rest(ctx context.Context, took time.Duration) {
+	pause := time.NewTimer(min(2*took, longestRest))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
+
 // pass makes one pass, and ends the reset if nothing is left.
 func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	renew := func() error {
@@ -170,11 +184,14 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	if err := sb.release(ctx, r.Merchant); err != nil {
 		return err
 	}
-	swept, err := sb.Store.EmptySandbox(ctx, r.Merchant, sb.Now(), func() error {
-		if sb.Now().Before(r.DueAt.Add(-tenant.ResetLease / 2)) {
-			return ctx.Err()
+	since := sb.Now()
+	swept, err := sb.Store.EmptySandbox(ctx, r.Merchant, since, func() (err error) {
+		rest(ctx, sb.Now().Sub(since))
+		if err = ctx.Err(); err == nil && !sb.Now().Before(r.DueAt.Add(-tenant.ResetLease/2)) {
+			err = renew()
 		}
-		return renew()
+		since = sb.Now()
+		return err
 	})
 	if err != nil {
 		return err

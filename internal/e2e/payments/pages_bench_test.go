@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -148,4 +151,116 @@ func page(b *testing.B, url, cookie string) []byte {
 		b.Fatalf("%s: %d %s", url, res.StatusCode, body)
 	}
 	return body
+}
+
+// BenchmarkReset measures how long it takes to empty a sandbox with a million payments, their events and deliveries, on both
+// engines, and how many payments another merchant makes meanwhile, compared with before. CASCADA_BENCH_PAYMENTS sets another
+// number. The 15 seconds before the first pass and the 10 before the last are in the time.
+//
+//	go test ./internal/e2e/payments -run '^$' -bench Reset -benchtime 1x -timeout 1h
+func BenchmarkReset(b *testing.B) {
+	n := 1_000_000
+	if text := os.Getenv("CASCADA_BENCH_PAYMENTS"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	for engine, database := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
+		b.Run(engine, func(b *testing.B) { measureReset(b, database, n) })
+	}
+}
+
+func measureReset(b *testing.B, database string, n int) {
+	b.Helper()
+	service, err := daemon.Start(ctx, daemon.Config{
+		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
+		Log: slog.New(slog.DiscardHandler),
+	})
+	orEnd(b, err)
+	defer service.Shutdown()
+	a := service.App
+	var list []onboarding.Onboarded
+	for _, name := range []string{"Acme", "Other"} {
+		o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: name, Email: "ops@acme.example", Tier: tenant.Trusted})
+		orEnd(b, err)
+		list = append(list, o)
+	}
+	scope := tenant.Scope{Merchant: list[0].Merchant.ID, Shop: list[0].Shop.ID}
+	load(b, database, list[0], time.Now(), n)
+	sub, _, err := a.Webhooks.Subscribe(ctx, base.Principal{Scope: scope}, scope, delivery.NewSubscription{Events: []string{hook.AllEvents}})
+	orEnd(b, err)
+	tell(b, database, sub.ID)
+	var done, failed atomic.Int64
+	stop := busy(service.URL, list[1].Sandbox.Secret, &done, &failed)
+	rate := func(during func()) float64 {
+		from, at := done.Load(), time.Now()
+		during()
+		return float64(done.Load()-from) / time.Since(at).Seconds()
+	}
+	const calm = 20 * time.Second
+	rate(func() { time.Sleep(calm / 2) }) // until it is warm
+	before := rate(func() { time.Sleep(calm) })
+	began := time.Now()
+	_, err = a.Sandbox.Reset(ctx, a.Self(), scope)
+	orEnd(b, err)
+	time.Sleep(tenant.ResetCloses)
+	var r tenant.Reset
+	meanwhile := rate(func() {
+		for r, err = a.Sandbox.ResetOf(ctx, scope.Merchant); err == nil && r.Running() && r.SweptAt.IsZero(); r, err = a.Sandbox.ResetOf(ctx, scope.Merchant) {
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	for ; err == nil && r.Running(); r, err = a.Sandbox.ResetOf(ctx, scope.Merchant) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	orEnd(b, err)
+	took := time.Since(began)
+	after := rate(func() { time.Sleep(calm) })
+	stop()
+	if failed.Load() > 0 {
+		b.Errorf("%d payments of the other merchant failed", failed.Load())
+	}
+	b.ReportMetric(took.Seconds(), "s")
+	b.ReportMetric(float64(r.Deleted)/1000, "krows")
+	b.ReportMetric((before+after)/2, "payments/s-without")
+	b.ReportMetric(meanwhile, "payments/s-meanwhile")
+	b.ReportMetric(meanwhile/((before+after)/2), "ratio")
+	b.ReportMetric(0, "ns/op") // removed, because it includes the loading
+}
+
+// busy makes payments from 16 clients, one after another each, until stop.
+func busy(url, key string, done, failed *atomic.Int64) (stop func()) {
+	var clients sync.WaitGroup
+	end := make(chan struct{})
+	for range 16 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				if pays(url, key) {
+					done.Add(1)
+				} else {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	return func() { close(end); clients.Wait() }
+}
+
+// pays makes a payment, and reports whether it was made.
+func pays(url, key string) bool {
+	req, err := http.NewRequest(http.MethodPost, url+harness.APIPath+"/payments", strings.NewReader(`{"amount":20,"paymentMethodId":"sbx_card"}`))
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.Body.Close() == nil && err == nil && res.StatusCode == http.StatusCreated
 }

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -189,14 +188,14 @@ const (
 type Sealer struct {
 	Key     []byte // seals rows; set before anything is written
 	b       *base.Base
-	mu      sync.Mutex                // held by Seal; owns heights
+	alone   chan struct{}             // full while somebody seals; owns heights
 	heights map[books.Purse]seal.Head // of the chains, as last seen
 	last    atomic.Int64              // time of this process's last block, in microseconds
 }
 
 // NewSealer seals the rows of a database. A nil key works too, but is no secret.
 func NewSealer(b *base.Base, key []byte) *Sealer {
-	return &Sealer{b: b, Key: key, heights: map[books.Purse]seal.Head{}}
+	return &Sealer{b: b, Key: key, alone: make(chan struct{}, 1), heights: map[books.Purse]seal.Head{}}
 }
 
 // Last is the time of this process's last block; zero if none.
@@ -206,8 +205,12 @@ func (s *Sealer) Last() time.Time { return table.FromMicros(s.last.Load()) }
 // whether more rows wait. Every node may call it: marks are taken and blocks numbered in one transaction,
 // so of two nodes that seal the same rows only one succeeds.
 func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.alone <- struct{}{}: // it lasts several trips to the database: who waits may give up
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() { <-s.alone }()
 	marks, err := base.Many(ctx, s.b, selectMarks, ScanMark, sealMarks)
 	if err != nil || len(marks) == 0 {
 		return false, err
