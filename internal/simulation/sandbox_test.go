@@ -58,7 +58,7 @@ func (w *world) develop(shop *merchant, chance *rand.Rand) {
 	}
 	own := rand.New(rand.NewPCG(chance.Uint64(), 9))
 	w.aside.Go(func() {
-		for i := range 3 {
+		for i := range 2 {
 			time.Sleep(time.Duration(own.Int64N(int64(w.span+w.longer) / 2)))
 			w.turns.turn(fmt.Sprint("reset ", shop.host, " ", i))
 			if w.healing() && i > 0 {

@@ -185,10 +185,8 @@ func (w *world) live() error {
 			return err
 		}
 	}
-	if c.one(3) {
-		for i, shop := range w.shops {
-			w.develop(shop, rand.New(rand.NewPCG(w.seed, uint64(90+i))))
-		}
+	if c.one(5) {
+		w.develop(w.shops[w.seed%uint64(len(w.shops))], rand.New(rand.NewPCG(w.seed, 90)))
 	}
 	for kind := range 5 {
 		if c.one(2) {
