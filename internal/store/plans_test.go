@@ -1,6 +1,8 @@
 package store
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,5 +85,56 @@ func TestBatchesFindRowsByIndex(t *testing.T) {
 	}
 	if len(texts) < 60 {
 		t.Errorf("only %d statements were explained", len(texts))
+	}
+}
+
+// SQLite may prefer the index by time, which has the order of the list, if statistics were taken while there were no
+// deliveries. Then each kind reads all deliveries of the endpoint: a page took 20 seconds with a million of them.
+func TestDeliveriesOfAKindAreReadByTheirIndex(t *testing.T) {
+	ctx := t.Context()
+	database := dbtest.SQLite(t)
+	s, err := Open(ctx, database, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	db, err := sql.Open("sqlite", strings.TrimPrefix(database, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "ANALYZE"); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, text := range engine.Statements {
+		if !strings.Contains(text, "AS kind0") || !strings.Contains(text, "FROM deliveries") {
+			continue
+		}
+		found++
+		args := make([]any, 11)
+		if strings.Contains(text, "$12") {
+			args = make([]any, 12)
+		}
+		rows, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+engine.SQLite.SQL(text), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(step, "deliveries") && !strings.Contains(step, "deliveries_list (subscription=? AND status=? AND type=?") {
+				t.Fatalf("a step of the plan is %s", step)
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d statements read kinds, want 2", found)
 	}
 }

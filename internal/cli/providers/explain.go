@@ -85,7 +85,11 @@ func called(a pay.Attempt) string {
 	if !ok {
 		return text + ", and the result of the call is unknown"
 	}
-	return fmt.Sprintf("%s, said %s after %s", text, kind, at.Sub(started).Round(time.Millisecond))
+	took := at.Sub(started)
+	if took > time.Millisecond {
+		took = took.Round(time.Millisecond)
+	}
+	return fmt.Sprintf("%s, said %s after %s", text, kind, took)
 }
 
 // payout explains a withdrawal.

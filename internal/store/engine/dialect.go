@@ -111,6 +111,7 @@ func (d Dialect) SQL(text string) string {
 		text = linesOf.ReplaceAllString(text, "LATERAL unnest(string_to_array($2, chr(10))) AS $1(value)")
 		text = wordOf.ReplaceAllString(text, "(string_to_array($1.value, ' '))[1 + $2]")
 		text = idsOf.ReplaceAllString(text, "LATERAL ($1) AS ids(value)")
+		text = byIndex.ReplaceAllString(text, "")
 		text = inIDs.ReplaceAllString(text, "= ANY(ARRAY($1))") // without the count, the planner would scan
 		text = appendOnly.ReplaceAllString(text, postgresAppendOnly)
 		text = appendOnlyLive.ReplaceAllString(text, postgresAppendOnlyLive)
@@ -125,6 +126,7 @@ func (d Dialect) SQL(text string) string {
 		text = linesOf.ReplaceAllString(text, `json_each('["' || replace($2, char(10), '","') || '"]') AS $1`)
 		text = wordOf.ReplaceAllString(text, `(('["' || replace($1.value, ' ', '","') || '"]') ->> $2)`)
 		text = idsOf.ReplaceAllString(text, "json_each((SELECT json_group_array(id) FROM ($1))) AS ids")
+		text = byIndex.ReplaceAllString(text, "INDEXED BY $1")
 		text = inIDs.ReplaceAllString(text, "IN ($1)")
 		text = appendOnly.ReplaceAllString(text, sqliteAppendOnly)
 		text = appendOnlyLive.ReplaceAllString(text, sqliteAppendOnlyLive)
@@ -207,7 +209,9 @@ var (
 	linesOf  = regexp.MustCompile(`\{lines (\w+) (\S+)\}`)
 	wordOf   = regexp.MustCompile(`\{word (\w+) (\d+)\}`)
 	idsOf    = regexp.MustCompile(`\{ids\s+([^{}]+)\}`)
-	inIDs    = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
+	// byIndex names the index that SQLite must use; PostgreSQL knows how often a value occurs, and chooses itself.
+	byIndex = regexp.MustCompile(`\{by\s+(\w+)\}`)
+	inIDs   = regexp.MustCompile(`\{in\s+([^{}]+)\}`)
 
 	partOf     = regexp.MustCompile(`\{part (\S+)\}`)
 	namedAfter = regexp.MustCompile(`\{named (\S+) (\w+_) (\S+)\}`)

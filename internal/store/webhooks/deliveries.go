@@ -209,7 +209,7 @@ func newestOfKinds(kinds []string, also string) string {
 	var parts []string
 	for i, kind := range kinds {
 		parts = append(parts, fmt.Sprintf(`
-  SELECT * FROM (SELECT %s FROM deliveries
+  SELECT * FROM (SELECT %s FROM deliveries {by deliveries_list}
     WHERE subscription = $1 AND %s AND %s AND shop = $2 AND live = $3 AND created_at >= $4 AND created_at < $5 AND (created_at < $6 OR id < $7)
     ORDER BY created_at DESC, id DESC LIMIT $10) AS kind%d`, DeliveriesTable.List, kind, also, i))
 	}
