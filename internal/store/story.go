@@ -21,6 +21,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
+// storyObjects are a payment or a withdrawal, and the payment's claims: their events and deliveries are named after them.
+const storyObjects = `(SELECT CAST($1 AS TEXT) AS id UNION ALL SELECT id FROM claims WHERE payment = $1)`
+
 var (
 	storyReceipts = engine.Statement(`
 SELECT at, verdict, id FROM receipts WHERE payment = $1 ORDER BY at, id`)
@@ -33,11 +36,11 @@ SELECT at, kind, id, merchant, postings FROM transfers WHERE id >= $1 AND id < $
 	storyWithdrawal = engine.Statement(`
 SELECT ` + books.WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	storyEvents = engine.Statement(`
-SELECT at, type, id, object, sequence FROM events
-WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1) ORDER BY at, object, sequence`)
+SELECT e.at, e.type, e.id, e.object, e.sequence FROM ` + storyObjects + ` AS o JOIN events AS e ON {named e.id evt_ o.id} AND e.object = o.id
+ORDER BY e.at, e.object, e.sequence`)
 	storyDeliveries = engine.Statement(`
-SELECT ` + webhooks.DeliveriesTable.List + ` FROM deliveries
-WHERE event IN (SELECT id FROM events WHERE object = $1 OR object IN (SELECT id FROM claims WHERE payment = $1)) ORDER BY created_at, id`)
+SELECT ` + webhooks.DeliveriesTable.ListOf("d") + ` FROM ` + storyObjects + ` AS o JOIN deliveries AS d ON {named d.id wd_ o.id}
+ORDER BY d.created_at, d.id`)
 )
 
 // Story prints an object's whole life for people, by the id's type. For a payment: its attempts, the

@@ -287,20 +287,19 @@ var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pendi
 // Deliveries are deliveries of events, and the fan-outs that make them.
 type Deliveries struct{ b *base.Base }
 
-// Of reads the deliveries of an object's events.
-func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
-	return base.Many(ctx, s.b, selectSnippets, DeliveriesTable.Scan(s.b.Personal), object)
-}
-
+// A delivery is named after its event, and an event after its object.
 var (
-	selectSnippets = engine.Statement(`
-SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE event IN (SELECT e.id FROM events AS e WHERE e.object = $1)`)
+	deliveriesOf = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries WHERE {named id wd_ $1}`)
+	deliveriesAbout = engine.Statement(`
+SELECT ` + DeliveriesTable.List + ` FROM deliveries
+WHERE {named id wd_ $1} AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
 )
 
-// A delivery is named after its event, and an event after its object.
-var deliveriesAbout = engine.Statement(`
-SELECT ` + DeliveriesTable.List + ` FROM deliveries
-WHERE id > 'wd_' || substr($1, 5) || '-' AND id < 'wd_' || substr($1, 5) || '.' AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
+// Of reads the deliveries of an object's events.
+func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
+	return base.Many(ctx, s.b, deliveriesOf, DeliveriesTable.Scan(s.b.Personal), object)
+}
 
 // About reads the deliveries of a shop's events about one of its objects, such as a payment.
 func (s *Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]hook.Delivery, error) {

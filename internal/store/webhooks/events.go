@@ -74,10 +74,10 @@ SELECT e.id, e.type, e.at, '' FROM events AS e WHERE e.id {in SELECT id FROM pag
 SELECT count(*) FROM events WHERE shop = $1 AND live = $2 AND type IN (` + kinds + `) AND ($3 = '' OR $3 LIKE '%,' || type || ',%') AND at >= $4 AND at < $5`)
 )
 
-// An object's events are named after it.
+// An object's events are named after it, and found by their ids: the index of a shop's events is no use here.
 var (
-	ofObject = ` FROM events WHERE id > 'evt_' || substr($3, 5) || '-' AND id < 'evt_' || substr($3, 5) || '.' AND object = $3
-  AND shop = $1 AND live = $2 AND ($4 = '' OR $4 LIKE '%,' || type || ',%') AND at >= $5 AND at < $6`
+	ofObject = ` FROM events WHERE {named id evt_ $3} AND object = $3
+  AND shop || '' = $1 AND live = $2 AND ($4 = '' OR $4 LIKE '%,' || type || ',%') AND at >= $5 AND at < $6`
 	listObjectEvents = engine.Statement(`SELECT id, type, at, payload` + ofObject + ` AND (at, id) < ($7, $8) ORDER BY at DESC, id DESC LIMIT $9 OFFSET $10`)
 	countOfObject    = engine.Statement(`SELECT count(*)` + ofObject)
 
@@ -169,4 +169,4 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	}, object)
 }
 
-var selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE object = $1 ORDER BY sequence`)
+var selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE {named id evt_ $1} AND object = $1 ORDER BY sequence`)
