@@ -80,7 +80,7 @@ func measurePages(b *testing.B, database string, n int) {
 	for _, path := range []string{
 		"", "/payments", "/payments?status=chargeback", "/payments?method=cash", "/payments?q=order-5000", "/payments?q=ana@example.com", "/payments/" + ids[len(ids)/2],
 		"/refunds", "/disputes", "/balance", "/settlements", "/withdrawals", "/analytics", "/analytics?days=365", "/analytics?days=365&by=hour", "/analytics/checkouts?days=365", "/analytics/waits?days=365", "/keys", "/webhooks", "/webhooks/" + sub.ID, "/webhooks/" + sub.ID + "?status=failed",
-		"/webhooks/" + sub.ID + "?type=payment.refunded", "/webhooks/" + sub.ID + "/replays", "/events", "/events?type=chargeback.created", "/events?q=" + ids[len(ids)/2], "/events/evt_" + ids[len(ids)/2][4:] + "-1", "/requests", "/shop", "/team", "/audit",
+		"/webhooks/" + sub.ID + "?type=payment.refunded", "/webhooks/" + sub.ID + "/replays", "/events", "/events?type=chargeback.created", "/events?object=" + ids[len(ids)/2], "/events/evt_" + ids[len(ids)/2][4:] + "-1", "/requests", "/shop", "/team", "/audit",
 	} {
 		b.Run("page"+path, func(b *testing.B) {
 			var took []time.Duration
