@@ -316,15 +316,21 @@ func (s *server) terminate() {
 	}
 }
 
-// stop asks the program to end, and fails the test if it does not end well.
+// stop asks the program to end, and fails the test if it does not end well, or has logged a fault.
 func (s *server) stop() {
+	s.t.Helper()
+	s.end()
+	s.faultless()
+}
+
+// end asks the program to end, and fails the test if it does not end well.
+func (s *server) end() {
 	s.t.Helper()
 	s.terminate()
 	await(s.t, "cascada serve to end after SIGTERM", s.gone)
 	if code := s.command.ProcessState.ExitCode(); code != 0 {
 		s.t.Errorf("exit %d after SIGTERM, want 0", code)
 	}
-	s.faultless()
 }
 
 // faultless fails the test if the program logged something that would wake the person
