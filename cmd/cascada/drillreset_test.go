@@ -104,18 +104,22 @@ func emptySandboxes(t *testing.T, database string, nodes, resets int) {
 	}
 }
 
-// method is the id of a production method that can be paid with, "" while there is none.
-func (d *resetting) method(c *crowd) string {
-	_, list := d.any(nil).call("GET", "/payment-methods?country=BR&method=pix", c.key, "", nil)
-	methods, _ := list["methods"].([]any)
-	if len(methods) == 0 {
-		return ""
+// method is the id of a production method that can be paid with on every node, "" while there is none: a node learns of an
+// account and of a rate some seconds later.
+func (d *resetting) method(c *crowd) (id string) {
+	for i := range d.nodes {
+		_, list := d.nodes[i].Load().call("GET", "/payment-methods?country=BR&method=pix", c.key, "", nil)
+		methods, _ := list["methods"].([]any)
+		if len(methods) == 0 {
+			return ""
+		}
+		pix, _ := methods[0].(map[string]any)
+		if pix["routable"] != true {
+			return ""
+		}
+		id = text(pix, "paymentMethodId")
 	}
-	pix, _ := methods[0].(map[string]any)
-	if pix["routable"] != true {
-		return ""
-	}
-	return text(pix, "paymentMethodId")
+	return id
 }
 
 // state reads the merchant's reset.
