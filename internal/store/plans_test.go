@@ -93,18 +93,7 @@ func TestBatchesFindRowsByIndex(t *testing.T) {
 // SQLite may prefer the index by time, which has the order of the list, if statistics were taken while there were no
 // deliveries. Then each kind reads all deliveries of the endpoint: a page took 20 seconds with a million of them.
 func TestDeliveriesOfAKindAreReadByTheirIndex(t *testing.T) {
-	ctx := t.Context()
-	database := dbtest.SQLite(t)
-	s, err := Open(ctx, database, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	db, err := sql.Open("sqlite", strings.TrimPrefix(database, "sqlite:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	ctx, db := t.Context(), emptySQLite(t)
 	if _, err := db.ExecContext(ctx, "ANALYZE"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,18 +117,7 @@ func TestDeliveriesOfAKindAreReadByTheirIndex(t *testing.T) {
 // Events and deliveries of one object are found by their ids, which are made from its id, with statistics and without:
 // nothing reads all events of a shop. The page of a payment took 150 milliseconds with a million of them.
 func TestEventsOfAnObjectAreFoundByTheirIDs(t *testing.T) {
-	ctx := t.Context()
-	database := dbtest.SQLite(t)
-	s, err := Open(ctx, database, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	db, err := sql.Open("sqlite", strings.TrimPrefix(database, "sqlite:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	ctx, db := t.Context(), emptySQLite(t)
 	step := regexp.MustCompile(`(SCAN|SEARCH) (events|deliveries|e|d)\b.*`)
 	for _, first := range []string{"SELECT 1", "ANALYZE"} {
 		if _, err := db.ExecContext(ctx, first); err != nil {
@@ -161,6 +139,23 @@ func TestEventsOfAnObjectAreFoundByTheirIDs(t *testing.T) {
 			t.Errorf("%d statements read what is named after an object, want 7", found)
 		}
 	}
+}
+
+// emptySQLite opens an SQLite database with our tables and nothing in them.
+func emptySQLite(t *testing.T) *sql.DB {
+	t.Helper()
+	database := dbtest.SQLite(t)
+	s, err := Open(t.Context(), database, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	db, err := sql.Open("sqlite", strings.TrimPrefix(database, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
 // planned returns the steps of SQLite's plan of a statement.

@@ -34,8 +34,8 @@ type Loop struct {
 // rest is the pause after a look that failed, or that left due work to another node.
 const rest = time.Second
 
-// repeated is how many failures of a loop in the same way have one line in the log.
-const repeated = 10
+// quiet is about how long a loop that fails in the same way, try after try, says nothing more.
+const quiet = 10 * rest
 
 // failures keeps a loop that fails again and again from filling the log.
 type failures struct {
@@ -43,12 +43,12 @@ type failures struct {
 	n    int // the same as the last, before it
 }
 
-// log writes a failure, the first of its kind and each tenth after it.
-func (f *failures) log(log *slog.Logger, loop string, err error) {
+// log writes a failure: the first of its kind, and then one for each span of quiet. The loop tries again after retry.
+func (f *failures) log(log *slog.Logger, loop string, retry time.Duration, err error) {
 	if text := err.Error(); text != f.last {
 		f.last, f.n = text, 0
 	}
-	if f.n%repeated == 0 {
+	if f.n%max(1, int(quiet/max(retry, time.Millisecond))) == 0 {
 		log.Error("a work loop failed; it continues", "loop", loop, "error", err, "failed_before", f.n)
 	}
 	f.n++
@@ -76,7 +76,7 @@ func (l Loop) Run(ctx context.Context, log *slog.Logger) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			failed.log(log, l.Name, err)
+			failed.log(log, l.Name, retry, err)
 			l.sleep(ctx, retry)
 		case !again:
 			l.idle(ctx, wait)

@@ -197,6 +197,20 @@ func TestLoopRepeatsItselfSeldom(t *testing.T) {
 	})
 }
 
+// A loop that looks seldom says each time that it fails: nobody hears of it otherwise.
+func TestSeldomLoopSaysEachFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Minute)
+		defer cancel()
+		var text strings.Builder
+		work.Loop{Name: "test", Every: time.Hour, Do: func(context.Context) (int, error) { return 0, errors.New("the disk is full") }}.
+			Run(ctx, slog.New(slog.NewTextHandler(&text, nil)))
+		if n := strings.Count(text.String(), "\n"); n != 3 {
+			t.Errorf("%d lines after three failures, want 3:\n%s", n, &text)
+		}
+	})
+}
+
 // locked is a writer for one goroutine at a time.
 type locked struct {
 	mu *sync.Mutex

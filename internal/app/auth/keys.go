@@ -190,11 +190,9 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 	if err := ks.mails.AddKeyAlerts(ctx, &change, rolled); err != nil {
 		return "", key, err
 	}
-	if err := ks.Store.Commit(ctx, change); err != nil {
-		return "", key, err
-	}
-	ks.forgetKey(old)
-	return raw, key, nil
+	err = ks.Store.Commit(ctx, change)
+	ks.forgetKey(old) // also if nobody knows whether it was written
+	return raw, key, err
 }
 
 // Revoke ends a key by its id or its preview. Other nodes notice within two seconds. by is who does it, for

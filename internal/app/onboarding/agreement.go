@@ -62,7 +62,7 @@ func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason stri
 }
 
 // AnyReason ends a pause whatever its reason is.
-const AnyReason = ""
+const AnyReason = "*"
 
 // Resume ends a merchant's pause. Running servers know within base.CacheTTL. reason is that of the pause which the caller
 // means to end: another operator may have paused for another one meanwhile.

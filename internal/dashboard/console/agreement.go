@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -84,8 +83,7 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 // resume ends a pause. The form names the reason that the operator saw: a page from before does not end what another
 // operator began for another reason.
 func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	seen := cmp.Or(r.FormValue("seen"), "–") // of no pause
-	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), seen)
+	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("seen"))
 	if err != nil {
 		return c.refused(w, r, v, err, desk.Form{})
 	}

@@ -37,24 +37,32 @@ import (
 //
 //	go test ./internal/e2e/payments -run '^$' -bench Pages -benchtime 50x
 func BenchmarkPages(b *testing.B) {
+	eachLarge(b, measurePages)
+}
+
+// eachLarge measures something with a service on each engine, and says how many payments it has.
+func eachLarge(b *testing.B, measure func(b *testing.B, service *daemon.Service, database string, n int)) {
+	b.Helper()
 	n := 1_000_000
 	if text := os.Getenv("CASCADA_BENCH_PAYMENTS"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
 	for engine, database := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
-		b.Run(engine, func(b *testing.B) { measurePages(b, database, n) })
+		b.Run(engine, func(b *testing.B) {
+			service, err := daemon.Start(ctx, daemon.Config{
+				Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
+				Log: slog.New(slog.DiscardHandler),
+			})
+			orEnd(b, err)
+			defer service.Shutdown()
+			measure(b, service, database, n)
+		})
 	}
 }
 
-func measurePages(b *testing.B, database string, n int) {
+func measurePages(b *testing.B, service *daemon.Service, database string, n int) {
 	b.Helper()
 	now := time.Now()
-	service, err := daemon.Start(ctx, daemon.Config{
-		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
-		Log: slog.New(slog.DiscardHandler),
-	})
-	orEnd(b, err)
-	defer service.Shutdown()
 	a := service.App
 	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	orEnd(b, err)
@@ -159,23 +167,11 @@ func page(b *testing.B, url, cookie string) []byte {
 //
 //	go test ./internal/e2e/payments -run '^$' -bench Reset -benchtime 1x -timeout 1h
 func BenchmarkReset(b *testing.B) {
-	n := 1_000_000
-	if text := os.Getenv("CASCADA_BENCH_PAYMENTS"); text != "" {
-		n, _ = strconv.Atoi(text)
-	}
-	for engine, database := range map[string]string{"sqlite": dbtest.SQLite(b), "postgres": dbtest.Postgres(b)} {
-		b.Run(engine, func(b *testing.B) { measureReset(b, database, n) })
-	}
+	eachLarge(b, measureReset)
 }
 
-func measureReset(b *testing.B, database string, n int) {
+func measureReset(b *testing.B, service *daemon.Service, database string, n int) {
 	b.Helper()
-	service, err := daemon.Start(ctx, daemon.Config{
-		Listen: "127.0.0.1:0", Database: database, MasterKey: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32)),
-		Log: slog.New(slog.DiscardHandler),
-	})
-	orEnd(b, err)
-	defer service.Shutdown()
 	a := service.App
 	var list []onboarding.Onboarded
 	for _, name := range []string{"Acme", "Other"} {

@@ -132,7 +132,7 @@ SELECT b.merchant, b.live, m.created_at, coalesce(r.done_at, 0) FROM balances AS
 JOIN merchants AS m ON m.id = b.merchant
 LEFT JOIN resets AS r ON r.merchant = b.merchant AND NOT b.live
 WHERE NOT EXISTS (SELECT 1 FROM settlements AS s WHERE s.merchant = b.merchant AND s.live = b.live AND s.status = 'open')
-  AND (b.live OR b.merchant NOT IN (` + tenants.SandboxesBeingEmptied + `))
+  AND ` + tenants.NotEmptied("b.merchant", "b.live") + `
 LIMIT $1`)
 
 // Unopened are books with a balance and no open settlement.

@@ -11,14 +11,14 @@ SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || '
 FROM balances AS b
 FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.frozen) AS BIGINT) AS frozen FROM claims AS d WHERE ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
-WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0) AND ` + settledEither("b", "c")},
+WHERE coalesce(b.frozen, 0) <> coalesce(c.frozen, 0) AND ` + notEmptiedEither("b", "c")},
 	{"suspense is what open inquiries are about", `
 SELECT coalesce(b.merchant, c.merchant), 'suspense ' || coalesce(b.suspense, 0) || ', inquiries about ' || coalesce(c.amount, 0)
 FROM balances AS b
 FULL JOIN (SELECT d.merchant, d.live, CAST(sum(d.amount) AS BIGINT) AS amount FROM claims AS d
   WHERE d.kind = 'inquiry' AND ` + due.IsOpen + ` GROUP BY d.merchant, d.live) AS c
   ON c.merchant = b.merchant AND c.live = b.live
-WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0) AND ` + settledEither("b", "c")},
+WHERE coalesce(b.suspense, 0) <> coalesce(c.amount, 0) AND ` + notEmptiedEither("b", "c")},
 })
 
 // claimBooked is what a claim's transfers, which are named after it, booked to an account.

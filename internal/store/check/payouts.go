@@ -63,7 +63,7 @@ SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in trans
 FROM balances AS b FULL JOIN (
   SELECT merchant, live, sum(amount) AS amount FROM withdrawals WHERE status IN ('pending', 'processing') GROUP BY merchant, live
 ) AS w ON w.merchant = b.merchant AND w.live = b.live
-WHERE coalesce(b.in_transit, 0) <> coalesce(w.amount, 0) AND ` + settledEither("b", "w")},
+WHERE coalesce(b.in_transit, 0) <> coalesce(w.amount, 0) AND ` + notEmptiedEither("b", "w")},
 	{"a float has committed what is being paid out of it, and paid what was", `
 SELECT coalesce(b.merchant, w.owner), 'committed ' || coalesce(b.float_committed, 0) || ', open ' || coalesce(w.open, 0)
   || '; paid ' || coalesce(b.float_paid, 0) || ', completed ' || coalesce(w.paid, 0)

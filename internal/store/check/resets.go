@@ -24,27 +24,12 @@ func ofTenants(rules []rule) []rule {
 
 // withoutEmptied adds that condition wherever a statement looks at a part of a table.
 func withoutEmptied(text string) string {
-	return partOfTable.ReplaceAllString(text, "{part $1.id} AND "+Settled("$1.merchant", "$1.live"))
+	return partOfTable.ReplaceAllString(text, "{part $1.id} AND "+tenants.NotEmptied("$1.merchant", "$1.live"))
 }
 
-// Settled is true of rows whose sandbox is not being emptied.
-func Settled(merchant, live string) string {
-	return "(" + live + " OR " + merchant + " NOT IN (" + tenants.SandboxesBeingEmptied + "))"
-}
-
-// settledEither is Settled for the columns of either of two tables.
-func settledEither(a, b string) string {
-	return Settled("coalesce("+a+".merchant, "+b+".merchant)", "coalesce("+a+".live, "+b+".live)")
-}
-
-// SettledShop is Settled for what names a shop alone.
-func SettledShop(shop, live string) string {
-	return "(" + live + " OR NOT EXISTS (SELECT 1 FROM shops AS h WHERE h.id = " + shop + " AND h.merchant IN (" + tenants.SandboxesBeingEmptied + ")))"
-}
-
-// SettledEndpoint is Settled for what names an endpoint alone.
-func SettledEndpoint(subscription string) string {
-	return "NOT EXISTS (SELECT 1 FROM subscriptions AS h WHERE h.id = " + subscription + " AND NOT h.live AND h.merchant IN (" + tenants.SandboxesBeingEmptied + "))"
+// notEmptiedEither is tenants.NotEmptied for the columns of either of two tables.
+func notEmptiedEither(a, b string) string {
+	return tenants.NotEmptied("coalesce("+a+".merchant, "+b+".merchant)", "coalesce("+a+".live, "+b+".live)")
 }
 
 // emptied is a reset as the seals see it.

@@ -38,6 +38,21 @@ func resetID(merchant string) string { return "reset/" + merchant }
 // not add up.
 const SandboxesBeingEmptied = `SELECT e.merchant FROM resets AS e WHERE e.done_at = 0`
 
+// NotEmptied is true of rows whose sandbox is not being emptied.
+func NotEmptied(merchant, live string) string {
+	return "(" + live + " OR " + merchant + " NOT IN (" + SandboxesBeingEmptied + "))"
+}
+
+// NotEmptiedShop is NotEmptied for what names a shop alone.
+func NotEmptiedShop(shop, live string) string {
+	return "(" + live + " OR NOT EXISTS (SELECT 1 FROM shops AS h WHERE h.id = " + shop + " AND h.merchant IN (" + SandboxesBeingEmptied + ")))"
+}
+
+// NotEmptiedEndpoint is NotEmptied for what names an endpoint alone.
+func NotEmptiedEndpoint(subscription string) string {
+	return "NOT EXISTS (SELECT 1 FROM subscriptions AS h WHERE h.id = " + subscription + " AND NOT h.live AND h.merchant IN (" + SandboxesBeingEmptied + "))"
+}
+
 var (
 	selectReset   = engine.Statement(`SELECT ` + ResetsTable.List + ` FROM resets WHERE id = $1`)
 	selectRunning = engine.Statement(`SELECT ` + ResetsTable.List + ` FROM resets WHERE done_at = 0 ORDER BY started_at, id`)
