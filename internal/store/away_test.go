@@ -21,7 +21,7 @@ func TestDatabaseFailsAgainWhileItIsProbed(t *testing.T) {
 		for i := range 40 {
 			s.gone(errors.New("no answer"))
 			time.Sleep(time.Duration(i%4) * minFindPause / 2)
-			s.away.CompareAndSwap(true, false)
+			s.back()
 		}
 		s.gone(errors.New("no answer"))
 		for s.away.Load() {
@@ -52,8 +52,7 @@ func TestDatabaseIsBackWhenItHasRoom(t *testing.T) {
 	if s.probe(); !s.away.Load() {
 		t.Error("the database is back on a full disk")
 	}
-	s.answered()
-	if s.probe(); !s.away.Load() {
+	if s.back(); !s.away.Load() {
 		t.Error("a small commit brings the database back on a full disk")
 	}
 	disk.Free()

@@ -99,7 +99,7 @@ func (c *committer) find(number int64, cause error) (written bool, err error) {
 		if errors.Is(err, schema.ErrOutdated) {
 			done, err = c.written(c.s.life)
 		} else if err == nil {
-			c.s.answered()
+			c.s.back()
 		}
 		if err == nil {
 			return done == number, nil
@@ -166,7 +166,7 @@ func (c *committer) flush(batch []*waiting) {
 			now := time.Now()
 			c.s.wrote.Store(&now)
 			c.s.stats.changes.Add(int64(len(w.kept)))
-			c.s.answered()
+			c.s.back()
 			w.report()
 			return
 		case errors.Is(err, errRerun):

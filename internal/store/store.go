@@ -104,11 +104,9 @@ type core struct {
 	queue   chan *waiting // closed by Close, once nothing is added any more
 	crowded chan struct{} // signals that a crowd waits
 	group   sync.WaitGroup
-	// commitLoop owns committers; watch owns prober, pause (before its next try) and backAt.
+	// commitLoop owns committers, watch owns prober.
 	committers []*committer
 	prober     *committer
-	pause      time.Duration
-	backAt     time.Time
 	stats      stats
 	meter      Meter
 	tracer     *trace.Tracer
@@ -119,7 +117,7 @@ type core struct {
 
 	away     atomic.Bool               // the database is away; commits are refused at once
 	watching atomic.Bool               // a watch is running
-	sign     chan struct{}             // tells the watch that a commit was written
+	looking  sync.Mutex                // held while somebody looks whether it is back
 	wrote    atomic.Pointer[time.Time] // time of the last written batch
 	closing  chan struct{}             // closed by Close
 	life     context.Context           // ends when the store stops waiting
@@ -170,7 +168,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	s := &core{
-		life: life, end: end, closing: make(chan struct{}), sign: make(chan struct{}, 1), now: o.Clock, name: o.Name,
+		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
 		b:         &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list,
