@@ -120,23 +120,68 @@ func TestServeWaitsForAServerThatAcceptsWrites(t *testing.T) {
 	u.check(t, dbtest.Address(database))
 }
 
-// A primary whose synchronous standby has failed accepts no commit, without an error: the node is not ready.
+// A primary whose synchronous standby has failed accepts no commit, without an error: the node is not ready. The demo
+// merchant of the start is in such a commit: the node lives on, and prints its keys when the commit is known.
 func TestFailedStandbyMakesTheNodeNotReady(t *testing.T) {
 	t.Parallel()
 	database := dbtest.Alone(t)
+	u := newUser(t).with("CASCADA_DATABASE=" + dbtest.Address(database))
+	if _, log, code := u.run(t, "migrate"); code != 0 {
+		t.Fatalf("migrate: exit %d\n%s", code, log)
+	}
+	db, err := sql.Open("pgx", dbtest.Address(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A new merchant waits for the test.
+	exec(`CREATE FUNCTION wait_for_the_test() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END'`)
+	exec(`CREATE TRIGGER wait_for_the_test BEFORE INSERT ON merchants FOR EACH ROW EXECUTE FUNCTION wait_for_the_test()`)
+	tx, err := db.Begin()
+	if err == nil {
+		_, err = tx.Exec("SELECT pg_advisory_xact_lock(7)")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	standby := database.Standby()
 	database.WaitFor("*")
-	s := newUser(t).serve(t, "--database", dbtest.Address(database))
-	await(t, "the node to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
+	s := u.serve(t)
+	await(t, "the demo merchant to be written", func() bool {
+		var waits bool
+		if err := db.QueryRow("SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+		return waits
+	})
 	standby.Kill()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
 	await(t, "the node not to be ready", func() bool { status, _ := s.says("/readyz"); return status == http.StatusServiceUnavailable })
 	if status, body := s.says("/healthz"); status != http.StatusOK {
 		t.Errorf("/healthz: %d %s", status, body)
 	}
+	await(t, "the node to say that it does not know", func() bool {
+		return strings.Contains(s.output(), "it is not known whether the demo is made") || s.gone()
+	})
 	database.WaitFor("")
-	await(t, "the node to be ready again", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK })
+	await(t, "the node to be ready again", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK || s.gone() })
+	await(t, "the demo's keys and its link", func() bool {
+		return strings.Contains(s.output(), "sk_test_") && strings.Contains(s.output(), "/dashboard/") || s.gone()
+	})
 	s.terminate()
 	await(t, "the node to end", s.gone)
+	if code := s.command.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	u.check(t, dbtest.Address(database))
 }
 
 // A pooler in session mode works. In another mode it is refused, with the setting that it needs.

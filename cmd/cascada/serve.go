@@ -4,20 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/app/privacy"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/daemon"
-	"github.com/cascadapay/cascada/internal/pay/tenant"
 	supervisor "github.com/coreos/go-systemd/v22/daemon"
 )
 
@@ -104,11 +101,14 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	}
 	log.Info("cascada is ready", "url", s.URL, "database", kind(c.Database), "version", buildVersion())
 	notify(log, supervisor.SdNotifyReady)
+	var group sync.WaitGroup
 	if c.Demo && !daemon.Production(s.URL) {
-		if err := demo(ctx, s, cli.Stdout, log); err != nil && ctx.Err() == nil {
+		d, err := newDemo(s, cli.Stdout)
+		if err != nil {
 			s.Shutdown()
 			return err
 		}
+		group.Go(func() { d.run(ctx, log) })
 	}
 	select {
 	case <-ctx.Done():
@@ -117,7 +117,9 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 		notify(log, supervisor.SdNotifyStopping)
 		s.Drain(context.WithoutCancel(ctx))
 	case err = <-s.Failed():
+		stop()
 	}
+	group.Wait()
 	return errors.Join(err, end(s, log))
 }
 
@@ -154,58 +156,4 @@ func kind(database string) string {
 		return database
 	}
 	return "postgres"
-}
-
-// demo creates a merchant in an empty database, and prints how to use it and how to sign in.
-func demo(ctx context.Context, s *daemon.Service, out io.Writer, log *slog.Logger) error {
-	o, made, err := s.App.Onboarding.CreateDemo(ctx, onboarding.NewMerchant{
-		Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard,
-	})
-	if err != nil {
-		return fmt.Errorf("create a demo merchant: %w", err)
-	}
-	if err := demoUser(ctx, s, out); err != nil && ctx.Err() == nil { // it is a convenience: the service runs without it
-		log.Warn("no link to sign in to the dashboard was made: cascada user link makes one", "error", err)
-	}
-	if !made {
-		return nil
-	}
-	api := s.URL + "/api/v1"
-	_, err = fmt.Fprintf(out, `
-A demo merchant was created. Its sandbox keys, shown only once:
-
-  publishable  %[1]s
-  secret       %[2]s
-
-Paste these lines into another shell to take a payment:
-
-  TOKEN=$(curl -s %[3]s/auth/token -H 'Content-Type: application/json' -d '{"apiKey":"%[1]s","secretKey":"%[2]s"}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
-  ID=$(curl -s %[3]s/payments -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1"}' | tee /dev/stderr | sed 's/.*"transactionId":"\([^"]*\)".*/\1/')
-  curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
-  curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
-
-Or open this page and pay as a shopper does:
-
-  %[4]s/demo
-
-`, o.Sandbox.Publishable, o.Sandbox.Secret, api, s.URL)
-	return err
-}
-
-// demoUser prints a link that signs the user of the demo merchant in. A database without that merchant has no such
-// user.
-func demoUser(ctx context.Context, s *daemon.Service, out io.Writer) error {
-	scope, err := s.App.Onboarding.Demo(ctx)
-	if base.Absent(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	address, err := s.App.Links.Demo(ctx, scope.Merchant)
-	if err != nil {
-		return fmt.Errorf("make a link to sign in: %w", err)
-	}
-	_, err = fmt.Fprintf(out, "\nSign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
-	return err
 }

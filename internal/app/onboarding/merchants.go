@@ -100,24 +100,36 @@ func (ob *Onboarding) earlierMerchant(ctx context.Context, n NewMerchant) (o Onb
 // demoMerchant is the once-key of the demo merchant.
 const demoMerchant = "demo merchant"
 
-// CreateDemo makes a merchant in a database that has none, and reports whether it did. If several
-// nodes start at once, one makes it.
-func (ob *Onboarding) CreateDemo(ctx context.Context, n NewMerchant) (Onboarded, bool, error) {
-	count, err := ob.Store.Merchants.Count(ctx)
-	if err != nil || count > 0 {
-		return Onboarded{}, false, err
-	}
+// Demo is a merchant for a database that has none, with the keys that only this process knows.
+type Demo struct {
+	Onboarded
+	ob     *Onboarding
+	change pay.Change
+	begun  bool // the merchant may be written
+}
+
+// NewDemo returns a demo merchant that is not written yet.
+func (ob *Onboarding) NewDemo(n NewMerchant) (*Demo, error) {
 	now := ob.Now()
 	o, change, err := ob.onboard(ob.Self(), n, now)
-	if err != nil {
-		return o, false, err
-	}
 	change.Once = &pay.Once{Key: demoMerchant, Object: o.Merchant.ID, At: now}
-	err = ob.Store.Commit(ctx, change)
-	if errors.Is(err, store.ErrDuplicate) {
-		return Onboarded{}, false, nil
+	return &Demo{Onboarded: o, ob: ob, change: change}, err
+}
+
+// Create writes the merchant if the database has none, and reports whether it did. If several nodes start at once, one
+// of them does. After an error, call it again: nobody may know whether the merchant was written.
+func (d *Demo) Create(ctx context.Context) (made bool, err error) {
+	if !d.begun {
+		if count, err := d.ob.Store.Merchants.Count(ctx); err != nil || count > 0 {
+			return false, err
+		}
 	}
-	return o, err == nil, err
+	d.begun = true
+	if err := d.ob.Store.Commit(ctx, d.change); !errors.Is(err, store.ErrDuplicate) {
+		return err == nil, err
+	}
+	first, err := d.ob.Store.Idempotency.Get(ctx, demoMerchant)
+	return first.Object == d.Merchant.ID, err
 }
 
 // Demo is the sandbox of the demo merchant's first shop.

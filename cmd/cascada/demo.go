@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// demo makes a merchant in an empty database, and prints how to use it and how to sign in.
+type demo struct {
+	service  *daemon.Service
+	merchant *onboarding.Demo
+	out      io.Writer
+	shown    bool // the keys are printed, or others have them
+}
+
+func newDemo(s *daemon.Service, out io.Writer) (*demo, error) {
+	m, err := s.App.Onboarding.NewDemo(onboarding.NewMerchant{Name: "Demo Shop", Email: "demo@example.com", Industry: "retail", Tier: tenant.Standard})
+	return &demo{service: s, merchant: m, out: out}, err
+}
+
+// maxDemoPause is the longest pause between two tries.
+const maxDemoPause = time.Minute
+
+// run makes the demo. While the database does not answer, it tries again: the merchant may be written, and nobody else
+// has its keys. The service runs without the demo, so any other error is only logged.
+func (d *demo) run(ctx context.Context, log *slog.Logger) {
+	for pause := time.Second; ; pause = min(2*pause, maxDemoPause) {
+		err := d.try(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if p := (*problem.Error)(nil); !errors.As(err, &p) || p.Code != problem.ServiceUnavailable {
+			log.Error("the demo is not made", "error", err)
+			return
+		}
+		log.Warn("it is not known whether the demo is made: it is tried again", "in", pause, "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// try does what is not done yet.
+func (d *demo) try(ctx context.Context) error {
+	if !d.shown {
+		made, err := d.merchant.Create(ctx)
+		if err != nil {
+			return fmt.Errorf("create a demo merchant: %w", err)
+		}
+		if made {
+			if err := d.showKeys(); err != nil {
+				return err
+			}
+		}
+		d.shown = true
+	}
+	return d.showLink(ctx)
+}
+
+// showKeys prints the keys, and what to paste to take a payment.
+func (d *demo) showKeys() error {
+	_, err := fmt.Fprintf(d.out, `
+A demo merchant was created. Its sandbox keys, shown only once:
+
+  publishable  %[1]s
+  secret       %[2]s
+
+Paste these lines into another shell to take a payment:
+
+  TOKEN=$(curl -s %[3]s/auth/token -H 'Content-Type: application/json' -d '{"apiKey":"%[1]s","secretKey":"%[2]s"}' | sed 's/.*"accessToken":"\([^"]*\)".*/\1/')
+  ID=$(curl -s %[3]s/payments -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"order-1"}' | tee /dev/stderr | sed 's/.*"transactionId":"\([^"]*\)".*/\1/')
+  curl -s %[3]s/payments/$ID/simulate -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"action":"paid"}'
+  curl -s %[3]s/me/balance -H "Authorization: Bearer $TOKEN"
+
+Or open this page and pay as a shopper does:
+
+  %[4]s/demo
+
+`, d.merchant.Sandbox.Publishable, d.merchant.Sandbox.Secret, d.service.URL+"/api/v1", d.service.URL)
+	return err
+}
+
+// showLink prints a link that signs the user of the demo merchant in. A database without that merchant has no such
+// user.
+func (d *demo) showLink(ctx context.Context) error {
+	scope, err := d.service.App.Onboarding.Demo(ctx)
+	if base.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	address, err := d.service.App.Links.Demo(ctx, scope.Merchant)
+	if err != nil {
+		return fmt.Errorf("make a link to sign in (cascada user link makes one too): %w", err)
+	}
+	_, err = fmt.Fprintf(d.out, "Sign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
+	return err
+}
