@@ -148,6 +148,7 @@ tools:
 	@want=; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || want="$$want postgresql-15"; \
 	command -v chromium >/dev/null || want="$$want chromium"; \
+	command -v chromium-headless-shell >/dev/null || want="$$want chromium-headless-shell"; \
 	command -v zbarimg >/dev/null || want="$$want zbar-tools"; \
 	command -v redis-server >/dev/null || want="$$want redis-server"; \
 	test -x /lib/systemd/systemd || want="$$want systemd"; \

@@ -48,9 +48,14 @@ func (q *quiet) Say(kind string, every time.Duration) (left int, may bool) {
 }
 
 // ComesAgain logs that due work was not done. If the database is away, all work fails, so each kind
-// of message is logged once a second.
-func (q *quiet) ComesAgain(ctx context.Context, message string, err error, args ...any) {
+// of message is logged once a second. In a sandbox that is emptied meanwhile (SBX-16), what the work needs is not found:
+// that is no error, because the work is not due any more.
+func (q *quiet) ComesAgain(ctx context.Context, live bool, message string, err error, args ...any) {
 	args = append(args, "error", err)
+	if !live && Absent(err) {
+		q.log.InfoContext(ctx, message, args...)
+		return
+	}
 	if errors.Is(err, store.ErrDown) || errors.Is(err, store.ErrBusy) {
 		q.WarnSometimes(ctx, message, "", args...)
 		return

@@ -26,7 +26,7 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		attempt, _ := p.Attempts.Current()
 		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
 			if err := c.reconcile(ctx, p, may); err != nil {
-				c.Quiet.ComesAgain(ctx, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
+				c.Quiet.ComesAgain(ctx, p.Live, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
 			}
 		})
 	}

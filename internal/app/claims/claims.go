@@ -267,7 +267,7 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		if c.Calling() {
 			p, err := rf.Store.Payments.Any(ctx, c.Payment)
 			if err != nil {
-				rf.Quiet.ComesAgain(ctx, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue
 			}
 			attempt, _ := c.Taker(p)
@@ -275,7 +275,7 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		}
 		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := rf.lookAtClaim(ctx, c, may); err != nil {
-				rf.Quiet.ComesAgain(ctx, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
+				rf.Quiet.ComesAgain(ctx, c.Live, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
 		})
 	}

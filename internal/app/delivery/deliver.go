@@ -126,7 +126,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	}
 	e, err := w.endpoint(ctx, d.Subscription)
 	if err != nil {
-		w.Quiet.ComesAgain(ctx, "a delivery's endpoint cannot be read; the delivery is retried later", err, "delivery", d.ID)
+		w.Quiet.ComesAgain(ctx, d.Live, "a delivery's endpoint cannot be read; the delivery is retried later", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if e.sub.Status != hook.Enabled {
@@ -140,7 +140,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 		until, err = w.ahead(ctx, d, e.sub, has)
 	}
 	if err != nil {
-		w.Quiet.ComesAgain(ctx, "earlier deliveries cannot be read; the delivery is retried later", err, "delivery", d.ID)
+		w.Quiet.ComesAgain(ctx, d.Live, "earlier deliveries cannot be read; the delivery is retried later", err, "delivery", d.ID)
 		return outcome{}, dropped
 	}
 	if !until.IsZero() {
@@ -225,7 +225,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 		return err
 	})
 	if err != nil {
-		w.Quiet.ComesAgain(ctx, "the outcome of a delivery was not written; the delivery is retried later", err, "delivery", d.ID)
+		w.Quiet.ComesAgain(ctx, d.Live, "the outcome of a delivery was not written; the delivery is retried later", err, "delivery", d.ID)
 	}
 	if t.gone != nil {
 		w.subs.Forget(d.Subscription)

@@ -41,7 +41,7 @@ func (w *Webhooks) postInbox(ctx context.Context, e endpoint, d hook.Delivery, m
 		return result
 	}
 	result.StatusCode, result.Err = http.StatusServiceUnavailable, webhook.HTTPStatus
-	w.Quiet.ComesAgain(ctx, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", e.sub.ID)
+	w.Quiet.ComesAgain(ctx, e.sub.Live, "a managed inbox did not accept a delivery; the delivery is retried later", err, "subscription", e.sub.ID)
 	return result
 }
 

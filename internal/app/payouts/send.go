@@ -38,20 +38,20 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	for _, w := range due {
 		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
-			po.Quiet.ComesAgain(ctx, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
+			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
 		to := pay.PayoutRoute{Account: w.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
-				po.Quiet.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
+				po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 				continue
 			}
 		}
 		po.lanes.Submit(to.Account, w.ID, begun, func(may bool) {
 			err := po.forward(ctx, w, wallet, to, may)
 			if err != nil && !errors.Is(err, store.ErrStale) { // stale: it was canceled, or another node was faster
-				po.Quiet.ComesAgain(ctx, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
+				po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
 			}
 		})
 	}

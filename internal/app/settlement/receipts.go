@@ -33,7 +33,7 @@ func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := base.UnlessStale(e.receipt(ctx, s)); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
+			e.Quiet.ComesAgain(ctx, s.Live, "a settlement's receipt was not made; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil

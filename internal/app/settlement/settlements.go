@@ -61,7 +61,7 @@ func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	}
 	for _, s := range due {
 		if err := e.closeSettlement(ctx, s); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
+			e.Quiet.ComesAgain(ctx, s.Live, "a settlement was not closed; it is retried later", err, "settlement", s.ID)
 		}
 	}
 	return len(due), nil
@@ -206,7 +206,7 @@ func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
 	}
 	for _, v := range due {
 		if err := base.UnlessStale(e.release(ctx, v)); err != nil && ctx.Err() == nil {
-			e.Quiet.ComesAgain(ctx, "a reserve was not released; it is retried later", err, "reserve", v.ID)
+			e.Quiet.ComesAgain(ctx, v.Live, "a reserve was not released; it is retried later", err, "reserve", v.ID)
 		}
 	}
 	return len(due), nil

@@ -343,7 +343,8 @@ func TestFilesAreSeenBeforeTheyAreSent(t *testing.T) {
 		return path
 	}
 	const script = "<html><script>opener && (opener.ran = true); document.title = 'ran'</script></html>"
-	tab := u.Tab(t, "/disputes/"+claim+"/answer")
+	tab := harness.WholeBrowser(t)
+	u.Open(t, tab, "/disputes/"+claim+"/answer")
 	is := func(what, expression, want string) {
 		t.Helper()
 		got := ""

@@ -245,6 +245,32 @@ func emptied(t *testing.T, o harness.Client) {
 	o.Clock.Advance(6 * time.Second) // what nodes remember of it
 }
 
+// An endpoint answers when the sandbox that sent the delivery is empty already: nothing is left to write, and no fault is
+// logged (SBX-16). The test ends when the service has shut down, which waits for the answer.
+func TestAnswerAfterAResetIsNoFault(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		c := s.Receive(t)
+		asked, answer := make(chan struct{}, 1), make(chan struct{})
+		c.Answers(func(w http.ResponseWriter, _ *http.Request) {
+			select {
+			case asked <- struct{}{}:
+				<-answer
+			default:
+			}
+			w.WriteHeader(http.StatusNoContent)
+		})
+		o.Subscribe(t, c.URL, `"payment.completed"`)
+		o.Create(t, harness.Card)
+		<-asked
+		_, err := s.App.Sandbox.Reset(t.Context(), audit.Actor{Kind: audit.BySystem}, tenant.Scope{Merchant: o.Merchant.ID})
+		harness.Must(t, err)
+		emptied(t, o)
+		close(answer)
+		s.Clean(t)
+	})
+}
+
 // Only who may make keys empties the sandbox, and nobody of another merchant.
 func TestResetIsForWhoMayMakeKeys(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,18 +14,24 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chromium is the browser of all tests. Each test opens its own tabs.
-var chromium struct {
-	once sync.Once
-	ctx  context.Context
-	end  context.CancelFunc
-	err  error
+// browser is shared by all tests. Each test opens its own tabs.
+type browser struct {
+	program string // to look for; without it, chromedp looks for a browser
+	once    sync.Once
+	ctx     context.Context
+	end     context.CancelFunc
+	err     error
 }
 
-// EndBrowser closes the browser if a test opened it.
+// shell draws and runs pages as whole does, for a third of the cost. It has no windows and no viewer of PDFs.
+var shell, whole = &browser{program: "chromium-headless-shell"}, &browser{}
+
+// EndBrowser closes the browsers that tests opened.
 func EndBrowser() {
-	if chromium.end != nil {
-		chromium.end()
+	for _, b := range []*browser{shell, whole} {
+		if b.end != nil {
+			b.end()
+		}
 	}
 }
 
@@ -32,27 +39,45 @@ func EndBrowser() {
 // resolves.
 func Browser(t *testing.T) context.Context {
 	t.Helper()
-	chromium.once.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
-			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
-			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"),
-			chromedp.WSURLReadTimeout(time.Minute))
-		parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
-		chromium.ctx, chromium.end = chromedp.NewContext(parent)
-		chromium.err = chromedp.Do(chromium.ctx, chromedp.Navigate("about:blank"))
-		end := chromium.end
-		chromium.end = func() { end(); stop() }
-	})
-	if chromium.err != nil {
-		t.Fatalf("start Chromium for the tests (make test installs it): %v", chromium.err)
+	if _, err := exec.LookPath(shell.program); err != nil {
+		return whole.tab(t)
 	}
-	tab, close := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	return shell.tab(t)
+}
+
+// WholeBrowser returns a tab like Browser's of a browser with everything that people's browsers have, such as a viewer of
+// PDFs.
+func WholeBrowser(t *testing.T) context.Context {
+	t.Helper()
+	return whole.tab(t)
+}
+
+func (b *browser) tab(t *testing.T) context.Context {
+	t.Helper()
+	if b.once.Do(b.start); b.err != nil {
+		t.Fatalf("start Chromium for the tests (make test installs it): %v", b.err)
+	}
+	tab, close := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(close)
 	tab, cancel := context.WithTimeout(tab, 3*Patience)
 	t.Cleanup(cancel)
 	return tab
+}
+
+func (b *browser) start() {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true),
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"),
+		chromedp.WSURLReadTimeout(time.Minute))
+	if b.program != "" {
+		options = append(options, chromedp.ExecPath(b.program))
+	}
+	parent, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(parent)
+	b.ctx, b.end = ctx, func() { end(); stop() }
+	b.err = chromedp.Do(ctx, chromedp.Navigate("about:blank"))
 }
 
 // Screen is the screen of a device.

@@ -185,10 +185,16 @@ func (a Answer) Text() string {
 func (u Staff) Tab(t *testing.T, path string) context.Context {
 	t.Helper()
 	tab := Browser(t)
+	u.Open(t, tab, path)
+	return tab
+}
+
+// Open signs the user in in a tab, at a page.
+func (u Staff) Open(t *testing.T, tab context.Context, path string) {
+	t.Helper()
 	_, err := chromedp.Call(tab, network.SetCookie, network.SetCookieParams{Name: "cascada", Value: u.Cookie, URL: u.URL})
 	Must(t, err)
 	Must(t, chromedp.Do(tab, chromedp.Navigate(u.URL+u.At(path))))
-	return tab
 }
 
 // Did fails the test unless the audit log has an act of this user on an object.
