@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -35,6 +36,7 @@ type Frame struct {
 	Config
 	texts   map[string]texts   // the frame's own, by language
 	all     map[string]texts   // of all rooms, by language: a flash may come from another room
+	parsed  func() error       // reads base, parts and known once, when the first page is shown
 	base    *template.Template // layouts and parts; it is cloned for each page, and never executed
 	parts   *template.Template // the same, for what the function part writes
 	known   map[string]map[string]bool
@@ -74,9 +76,7 @@ func New(c Config) (*Frame, error) {
 		return nil, err
 	}
 	f.assets, f.build = own.files, own.build
-	if err := f.parse(); err != nil {
-		return nil, err
-	}
+	f.parsed = sync.OnceValue(f.parse)
 	if c.Items == nil {
 		c.Items = Items()
 	}

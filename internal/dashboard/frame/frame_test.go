@@ -89,6 +89,9 @@ func TestEveryPartRendersInEveryLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	inner := map[string]bool{"copy": true} // other parts have it
+	if err := f.parsed(); err != nil || len(f.known) == 0 {
+		t.Fatalf("the frame has %d parts (%v)", len(f.known), err)
+	}
 	for part := range f.known {
 		if !inner[part] && !regexp.MustCompile(`part [.$] "`+part+`"`).MatchString(all.String()) {
 			t.Errorf("the gallery does not have the part %q", part)

@@ -84,6 +84,9 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 
 // read parses the files of a page.
 func (r *Room) read(name string) (*page, error) {
+	if err := r.frame.parsed(); err != nil {
+		return nil, err
+	}
 	own := template.New("").Funcs(r.frame.functions())
 	for _, file := range r.names[name] {
 		body, err := fs.ReadFile(r.files, file)
