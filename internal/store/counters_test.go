@@ -56,7 +56,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			Merchants: []tenant.Merchant{{ID: acme.Merchant, Version: 1, Name: "Acme", Tier: tenant.Standard, CreatedAt: noon}},
 			Shops:     []tenant.Shop{{ID: acme.Shop, Version: 1, Merchant: acme.Merchant, Name: "Acme", Slug: "acme", CreatedAt: noon}},
 		}))
-		const days, each = 12, 60
+		const days, each = 12, 30
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
 		var begun, ended atomic.Int64
 		var writers, others sync.WaitGroup
