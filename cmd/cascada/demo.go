@@ -40,10 +40,10 @@ func (d *demo) run(ctx context.Context, log *slog.Logger) {
 			return
 		}
 		if p := (*problem.Error)(nil); !errors.As(err, &p) || p.Code != problem.ServiceUnavailable {
-			log.Error("the demo is not made", "error", err)
+			log.Error("the demo is not complete", "error", err)
 			return
 		}
-		log.Warn("it is not known whether the demo is made: it is tried again", "in", pause, "error", err)
+		log.Warn("the demo is not complete: it is tried again", "in", pause, "error", err)
 		select {
 		case <-ctx.Done():
 			return

@@ -168,8 +168,8 @@ func TestFailedStandbyMakesTheNodeNotReady(t *testing.T) {
 	if status, body := s.says("/healthz"); status != http.StatusOK {
 		t.Errorf("/healthz: %d %s", status, body)
 	}
-	await(t, "the node to say that it does not know", func() bool {
-		return strings.Contains(s.output(), "it is not known whether the demo is made") || s.gone()
+	await(t, "the node to say that it tries again", func() bool {
+		return strings.Contains(s.output(), "the demo is not complete: it is tried again") || s.gone()
 	})
 	database.WaitFor("")
 	await(t, "the node to be ready again", func() bool { status, _ := s.says("/readyz"); return status == http.StatusOK || s.gone() })
