@@ -115,8 +115,9 @@ type core struct {
 	widths  widths // of shops' events
 	company company
 
-	away     atomic.Bool               // the database is away; commits are refused at once
-	watching atomic.Bool               // a watch is running
+	away     atomic.Bool // the database is away; commits are refused at once
+	watching atomic.Bool // a watch is running
+	nextDue  *look[map[string]time.Time]
 	looking  sync.Mutex                // held while somebody looks whether it is back
 	wrote    atomic.Pointer[time.Time] // time of the last written batch
 	closing  chan struct{}             // closed by Close
@@ -168,7 +169,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	}
 	life, end := context.WithCancel(context.Background())
 	s := &core{
-		life: life, end: end, closing: make(chan struct{}), now: o.Clock, name: o.Name,
+		life: life, end: end, closing: make(chan struct{}), nextDue: newLook[map[string]time.Time](), now: o.Clock, name: o.Name,
 		b:         &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list,

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -17,9 +18,54 @@ func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 
 // NextDue returns when the next row of each kind of work comes due, in the service's clock; kinds without
 // waiting work are missing. Parked deliveries are a kind that is always due, since they wait for endpoints.
-// It takes one statement, or two if a test clock was moved, and reads the first row of each index.
+// It takes one statement, or two if a test clock was moved, and reads the first row of each index. Callers at the same
+// time share the answer: it must not be changed.
 func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
-	return due.Next(ctx, s.b)
+	return s.nextDue.get(ctx, func() (map[string]time.Time, error) { return due.Next(s.life, s.b) })
+}
+
+// look is a read that callers at the same time share. Loops ask together, when the service starts and when many of them
+// have done their work, and planning the statement takes PostgreSQL longer than anything else that they do then.
+type look[T any] struct {
+	mu   sync.Mutex // owns next
+	next *answer[T] // begins when turn is free; nil if nobody waits for it
+	turn chan struct{}
+}
+
+func newLook[T any]() *look[T] { return &look[T]{turn: make(chan struct{}, 1)} }
+
+type answer[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// get returns what read returns. Whoever asks while it reads waits for the next one, which begins afterwards: nobody
+// misses what was written before he asked. One of the callers reads for all, and ends it even if nobody wants it from
+// him any more.
+func (l *look[T]) get(ctx context.Context, read func() (T, error)) (value T, err error) {
+	l.mu.Lock()
+	a, first := l.next, l.next == nil
+	if first {
+		a = &answer[T]{done: make(chan struct{})}
+		l.next = a
+	}
+	l.mu.Unlock()
+	if first {
+		l.turn <- struct{}{}
+		l.mu.Lock()
+		l.next = nil
+		l.mu.Unlock()
+		a.value, a.err = read()
+		<-l.turn
+		close(a.done)
+	}
+	select {
+	case <-a.done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return value, context.Cause(ctx)
+	}
 }
 
 // OldestOpen returns when the oldest open object of each kind was opened; zero for none.

@@ -124,8 +124,16 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 			before, broken, sums, rows = base.BehindAll, nil, map[string]counts{}, c.rowsAtOnce
 			err := ask(p.next, []any{from, rows}, func(r engine.Row) error { return r.Scan(&before) })
+			some := before != base.BehindAll
+			if err == nil && !some {
+				var id string
+				err = ask(p.next, []any{from, 0}, func(r engine.Row) error { some = true; return r.Scan(&id) })
+			}
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", p.table, err)
+			}
+			if !some { // every rule of a part begins with its rows
+				return nil
 			}
 			if broken, err = c.look(ask, p, from, before); err != nil {
 				return err

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// Many who ask while a read is under way share one that begins after they came.
+func TestLooksAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLook[int64]()
+		var reads, written atomic.Int64
+		gate := make(chan struct{})
+		read := func() (int64, error) {
+			reads.Add(1)
+			n := written.Load()
+			<-gate
+			return n, nil
+		}
+		var all sync.WaitGroup
+		ask := func(least int64) {
+			all.Go(func() {
+				if n, err := l.get(t.Context(), read); err != nil || n < least {
+					t.Errorf("somebody who came after %d got %d (%v)", least, n, err)
+				}
+			})
+		}
+		ask(0)
+		synctest.Wait()
+		for range 5 {
+			ask(written.Add(1))
+			synctest.Wait()
+		}
+		gate <- struct{}{} // the first has its answer
+		synctest.Wait()
+		for range 3 { // while the second is read
+			ask(written.Add(1))
+		}
+		synctest.Wait()
+		close(gate)
+		all.Wait()
+		if reads.Load() != 3 {
+			t.Errorf("9 asked in three groups, and %d reads were made", reads.Load())
+		}
+	})
+}
+
+// Who stops waiting holds nobody up. An error is for all that share it.
+func TestLookHasOneErrorForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLook[int]()
+		fails := errors.New("away")
+		gate := make(chan error)
+		reads := 0
+		read := func() (int, error) {
+			reads++ // one at a time
+			return 7, <-gate
+		}
+		answers := make(chan error, 10)
+		ask := func(ctx context.Context) {
+			go func() {
+				_, err := l.get(ctx, read)
+				answers <- err
+			}()
+			synctest.Wait()
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		ask(t.Context()) // reads
+		ask(t.Context()) // reads next
+		ask(leaving)     // shares that
+		ask(t.Context()) // too
+		leave()
+		if err := <-answers; !errors.Is(err, context.Canceled) {
+			t.Errorf("who stopped waiting got %v", err)
+		}
+		gate <- nil
+		if err := <-answers; err != nil {
+			t.Errorf("the first got %v", err)
+		}
+		gate <- fails
+		for range 2 {
+			if err := <-answers; !errors.Is(err, fails) {
+				t.Errorf("a failed read was told as %v", err)
+			}
+		}
+		go func() { gate <- nil }()
+		if n, err := l.get(t.Context(), read); n != 7 || err != nil || reads != 3 {
+			t.Errorf("afterwards: %d, %v after %d reads", n, err, reads)
+		}
+	})
+}
