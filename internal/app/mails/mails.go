@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/people"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
@@ -31,6 +32,9 @@ const (
 	// and others' e-mails must not wait behind them.
 	mailsADay = 20
 )
+
+// InvitationsADay is the most e-mails with an invitation that the users of a merchant send in a day: they go to any address.
+const InvitationsADay = 30
 
 // MailOutcome is the result of a try to send an e-mail.
 type MailOutcome string
@@ -127,6 +131,18 @@ func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language 
 	}
 	change.Mails = append(change.Mails, pay.LinkMail(l, pay.LinkNotice{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}))
 	return true
+}
+
+// MayInvite returns rate_limited after InvitationsADay of a merchant in a day (DASH-4).
+func (ms *Mails) MayInvite(ctx context.Context, merchant string) error {
+	if ms.mailer == nil {
+		return nil
+	}
+	sent, err := ms.Store.Mails.Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-24*time.Hour))
+	if err == nil && sent >= InvitationsADay {
+		err = &problem.Error{Code: problem.RateLimited, Message: "enough invitations were sent for today: try again tomorrow", Details: problem.Details{Reason: "many_invitations"}}
+	}
+	return err
 }
 
 // SendMails sends due e-mails, some at a time, and waits for the server's answers. It returns how

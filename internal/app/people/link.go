@@ -80,7 +80,7 @@ type Invitee struct {
 // address is withdrawn.
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
-// conflict_state if the user has a role there, store.ErrNotFound for the merchant.
+// conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited if a user sends many.
 func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (Told, error) {
 	email, err := people.ParseEmail(n.Email)
 	if err != nil {
@@ -92,6 +92,11 @@ func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, 
 	var m tenant.Merchant
 	if n.Merchant != "" {
 		if m, err = ls.AnyMerchant(ctx, n.Merchant); err != nil {
+			return Told{}, err
+		}
+	}
+	if giver != "" {
+		if err := ls.mails.MayInvite(ctx, n.Merchant); err != nil {
 			return Told{}, err
 		}
 	}

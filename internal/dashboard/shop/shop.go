@@ -84,8 +84,9 @@ func (a *room) to(w http.ResponseWriter, r *http.Request, v *frame.Visit, path s
 
 // reasons are the fields, and the texts, of conflicts that a form shows.
 var reasons = map[string][2]string{
-	"is_member":  {"email", "wrong_member"},
-	"last_owner": {"role", "wrong_last_owner"},
+	"is_member":        {"email", "wrong_member"},
+	"last_owner":       {"role", "wrong_last_owner"},
+	"many_invitations": {"email", "wrong_many_invitations"},
 }
 
 // mistakes are the texts of what is wrong with a field.

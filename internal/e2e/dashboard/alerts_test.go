@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/mails"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	users "github.com/cascadapay/cascada/internal/app/people"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -259,6 +262,43 @@ func TestOwnersHearOfAPause(t *testing.T) {
 		}
 		heard(t, "the end of the pause", come(owner.User.Email), "Your production goes on: "+o.Merchant.Name)
 		heard(t, "who is no owner", come(developer.User.Email))
+	})
+}
+
+// Who may invite cannot send e-mails to strangers without end, at whatever address (DASH-4). The operator can.
+func TestInvitationsOfADayAreBounded(t *testing.T) {
+	alerting(t, func(t *testing.T, s *harness.Instance, in *mailtest.Server, come func(string) []string) {
+		o, other := s.NewShop(t), s.NewShop(t)
+		owner, stranger := o.Staff(t, people.Owner), other.Staff(t, people.Owner)
+		invite := func(u harness.Staff, n int) harness.Answer {
+			return u.Ask(t, http.MethodPost, "/team/invite", url.Values{"email": {fmt.Sprintf("guest%d@example.com", n%3)}, "role": {"support"}})
+		}
+		before, err := s.App.Store.Mails.Count(ctx, o.Merchant.ID, people.LinkPrefix, s.Clock.Now().Add(-time.Hour))
+		harness.Must(t, err)
+		n := int(before)
+		for ; n < mails.InvitationsADay; n++ {
+			if a := invite(owner, n); a.Status >= http.StatusBadRequest {
+				t.Fatalf("invitation %d gets %d: %s", n, a.Status, a.Text())
+			}
+		}
+		if a := invite(owner, n); a.Status != http.StatusTooManyRequests || !strings.Contains(a.Text(), "Your team has sent enough invitations for today. Try again tomorrow.") {
+			t.Errorf("one more gets %d: %s", a.Status, a.Text())
+		}
+		come(owner.User.Email) // all are sent
+		sent := len(slices.DeleteFunc(in.Taken(), func(m mailtest.Mail) bool { return !strings.HasPrefix(m.To, "guest") }))
+		if sent != mails.InvitationsADay-int(before) {
+			t.Errorf("%d invitations were sent, want %d", sent, mails.InvitationsADay-int(before))
+		}
+		if a := invite(stranger, 0); a.Status >= http.StatusBadRequest {
+			t.Errorf("another merchant's gets %d: %s", a.Status, a.Text())
+		}
+		_, err = s.App.Links.Invite(ctx, audit.Actor{Kind: audit.ByOperator, ID: "op@host"}, "", users.Invitee{Email: "late@example.com", Merchant: o.Merchant.ID, Role: people.Owner})
+		harness.Must(t, err)
+		s.Clock.Advance(24*time.Hour + time.Second)
+		fresh := o.Staff(t, people.Owner)
+		if a := invite(fresh, n); a.Status >= http.StatusBadRequest {
+			t.Errorf("the next day one gets %d: %s", a.Status, a.Text())
+		}
 	})
 }
 
