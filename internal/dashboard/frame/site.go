@@ -355,6 +355,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // lost answers a request that no page matches. Nobody who is signed out learns which pages there are.
 func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	s.page(func(w http.ResponseWriter, r *http.Request, v *Visit) error {
+		if page := withoutSlash(r); page != nil {
+			if _, pattern := mux.Handler(page); pattern != "" {
+				s.Go(w, r, s.root+page.URL.RequestURI())
+				return nil
+			}
+		}
 		web.Unrouted(mux, func(w http.ResponseWriter, r *http.Request) {
 			s.Problem(w, r, v, problem.New(problem.NotFound, "there is no such page"))
 		}, func(w http.ResponseWriter, r *http.Request) {
@@ -362,6 +368,17 @@ func (s *Site) lost(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) 
 		}).ServeHTTP(w, r)
 		return nil
 	}).ServeHTTP(w, r)
+}
+
+// withoutSlash is the request for the page whose address somebody typed with a slash at its end; nil for others.
+func withoutSlash(r *http.Request) *http.Request {
+	trimmed := strings.TrimRight(r.URL.Path, "/")
+	if r.Method != http.MethodGet || trimmed == r.URL.Path {
+		return nil
+	}
+	page := r.Clone(r.Context())
+	page.URL.Path, page.URL.RawPath = trimmed, ""
+	return page
 }
 
 // Token is the token of the browser's sign-in, "" for none.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -124,6 +125,34 @@ func TestAnotherShopIsOpened(t *testing.T) {
 			t.Errorf("a shop without a name gets %d: %s", a.Status, a.Text())
 		}
 	})
+}
+
+// An address that somebody typed with a slash at its end leads to its page, for those who are signed in.
+func TestASlashAtTheEndLeadsToThePage(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
+	shop := s.NewShop(t)
+	owner, operator := shop.Staff(t, people.Owner), harness.OperatorUser(t, shop)
+	home := "/dashboard/" + shop.Shop.ID + "/sandbox"
+	for path, want := range map[string]string{
+		home + "/payments/?status=failed": home + "/payments?status=failed", home + "/": home, "/dashboard/profile/": "/dashboard/profile",
+		home + "/nothing/": "404", "/dashboard/sign-out/": "404", "/dashboard/console/": "/dashboard/console",
+	} {
+		u := owner
+		if strings.HasPrefix(path, "/dashboard/console") {
+			u = operator
+		}
+		got := u.Ask(t, http.MethodGet, path, nil)
+		if to := got.Header.Get("Location"); to != want && fmt.Sprint(got.Status) != want {
+			t.Errorf("%s leads to %d %q, want %s", path, got.Status, to, want)
+		}
+	}
+	if a := owner.Ask(t, http.MethodPost, home+"/keys/", url.Values{"kind": {"secret"}}); a.Status < http.StatusBadRequest {
+		t.Errorf("a form that is sent to an address with a slash gets %d", a.Status)
+	}
+	if a := stranger(owner).Ask(t, http.MethodGet, home+"/payments/", nil); !strings.Contains(a.Header.Get("Location"), "/dashboard/sign-in") {
+		t.Errorf("somebody who is not signed in is led to %q", a.Header.Get("Location"))
+	}
 }
 
 // Clicks at once, and a second one later, open one shop: nobody can remove a shop again.
