@@ -2,10 +2,10 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
-	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
@@ -17,9 +17,9 @@ import (
 // tiers are the choices of a tier, each with what follows from it.
 func (c *room) tiers(v *frame.Visit) (list []frame.Option) {
 	for _, tier := range tenant.Tiers() {
-		terms := shape.NewMerchant(tenant.Merchant{Tier: tier})
+		terms := tenant.Merchant{Tier: tier}.Terms()
 		list = append(list, frame.Option{Value: string(tier), Label: c.Room.Text(v, "tier_option", "tier", c.Room.Text(v, "tier_"+string(tier)),
-			"fee", terms.PlatformFeePct.Decimal(), "reserve", terms.RollingReservePct.Decimal(), "delay", terms.SettlementDelay)})
+			"fee", frame.Share(v.Language(), terms.PlatformBps), "reserve", frame.Share(v.Language(), terms.ReserveBps), "delay", fmt.Sprintf("%.0f h", terms.Delay.Hours()))})
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // none is shown where there is no value.
@@ -93,14 +94,30 @@ func percent(lang string, part, whole int64) string {
 	if part > 0 && tenths == 0 {
 		tenths = 1
 	}
-	text := decimal(lang, tenths, 1)
 	if tenths == 1000 || tenths == 0 {
-		text = grouped(lang, tenths/10)
+		return percentText(lang, tenths/10, 0)
 	}
+	return percentText(lang, tenths, 1)
+}
+
+// percentText writes a percentage that has so many decimals.
+func percentText(lang string, n int64, places int) string {
+	text := decimal(lang, n, places)
 	if lang == "es" {
 		return text + "\u00a0%"
 	}
 	return text + "%"
+}
+
+// Share writes a share in basis points exactly: 1.2%, 0.05%.
+func Share(lang tenant.Language, bps int64) string {
+	switch {
+	case bps%100 == 0:
+		return percentText(string(lang), bps/100, 0)
+	case bps%10 == 0:
+		return percentText(string(lang), bps/10, 1)
+	}
+	return percentText(string(lang), bps, 2)
 }
 
 var months = map[string][12]string{

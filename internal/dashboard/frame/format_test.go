@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 func TestMoneyIsWrittenAsTheLanguageDoes(t *testing.T) {
@@ -40,6 +41,14 @@ func TestSharesAreNeverRoundedToAllOrNothing(t *testing.T) {
 	}{{1, 3, "33.3%", "33,3\u00a0%"}, {2, 2, "100%", "100\u00a0%"}, {9999, 10000, "99.9%", "99,9\u00a0%"}, {1, 100000, "0.1%", "0,1\u00a0%"}, {0, 5, "0%", "0\u00a0%"}, {1, 0, none, none}} {
 		if en, es := percent("en", c.part, c.whole), percent("es", c.part, c.whole); en != c.en || es != c.es {
 			t.Errorf("%d of %d is %q and %q", c.part, c.whole, en, es)
+		}
+	}
+}
+
+func TestSharesInBasisPointsAreExact(t *testing.T) {
+	for bps, want := range map[int64][2]string{1050: {"10.5%", "10,5\u00a0%"}, 500: {"5%", "5\u00a0%"}, 5: {"0.05%", "0,05\u00a0%"}, 0: {"0%", "0\u00a0%"}, 175: {"1.75%", "1,75\u00a0%"}} {
+		if en, es, pt := Share(tenant.English, bps), Share(tenant.Spanish, bps), Share(tenant.Portuguese, bps); en != want[0] || es != want[1] || pt != strings.ReplaceAll(want[0], ".", ",") {
+			t.Errorf("%d basis points are %q, %q and %q", bps, en, es, pt)
 		}
 	}
 }

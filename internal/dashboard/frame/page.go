@@ -106,6 +106,12 @@ func (p *Page) Percent(part, whole any) (string, error) {
 	return percent(p.lang, a, b), err
 }
 
+// Share writes a share in basis points.
+func (p *Page) Share(bps any) (string, error) {
+	n, err := integer(bps)
+	return Share(tenant.Language(p.lang), n), err
+}
+
 func integer(n any) (int64, error) {
 	switch n := n.(type) {
 	case int:

@@ -54,7 +54,7 @@ func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	}
 	terms := v.Merchant.Terms()
 	view := balanceView{
-		Days: int(terms.Delay / (24 * time.Hour)), Share: percent(terms.ReserveBps), Owed: have[ledger.Available] < 0,
+		Days: int(terms.Delay / (24 * time.Hour)), Share: frame.Share(v.Language(), terms.ReserveBps), Owed: have[ledger.Available] < 0,
 		Late: usd(have[ledger.Suspense]), Shops: len(v.Shops) > 1,
 	}
 	for _, account := range []ledger.Account{ledger.Available, ledger.Pending, ledger.Reserve, ledger.Frozen} {
@@ -172,5 +172,5 @@ func (m *room) reserve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	for _, day := range days {
 		sum += day.Left()
 	}
-	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), percent(v.Merchant.Terms().ReserveBps), usd(sum)})
+	return m.Show(w, r, v, "reserve", reserveView{days, usd(held), frame.Share(v.Language(), v.Merchant.Terms().ReserveBps), usd(sum)})
 }

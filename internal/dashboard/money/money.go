@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,13 +134,4 @@ func (m *room) wrong(v *frame.Visit, err error) (fields map[string]string, whole
 		return fields, "", nil
 	}
 	return nil, shown.Message, nil
-}
-
-// percent is a share in basis points, as people write it.
-func percent(bps int64) string {
-	whole, rest := strconv.FormatInt(bps/100, 10), bps%100
-	if rest == 0 {
-		return whole + "%"
-	}
-	return strings.TrimRight(whole+"."+strconv.FormatInt(100+rest, 10)[1:], "0") + "%"
 }
