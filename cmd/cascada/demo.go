@@ -55,11 +55,11 @@ func (d *demo) run(ctx context.Context, log *slog.Logger) {
 // try does what is not done yet.
 func (d *demo) try(ctx context.Context) error {
 	if !d.shown {
-		made, err := d.merchant.Create(ctx)
+		ours, err := d.merchant.Create(ctx)
 		if err != nil {
 			return fmt.Errorf("create a demo merchant: %w", err)
 		}
-		if made {
+		if ours {
 			if err := d.showKeys(); err != nil {
 				return err
 			}
