@@ -253,9 +253,17 @@ var readyLine = regexp.MustCompile(`msg="cascada is ready" url=(\S+)`)
 // printed.
 func (u user) start(t testing.TB, args ...string) *server {
 	t.Helper()
+	return u.startInto(t, nil, args...)
+}
+
+// startInto is start with another standard output than the server's; nil: the server's.
+func (u user) startInto(t testing.TB, stdout *os.File, args ...string) *server {
+	t.Helper()
 	s := &server{t: t, command: exec.Command(u.program, append([]string{"serve"}, args...)...), began: time.Now(), ended: make(chan struct{})}
 	s.command.Dir, s.command.Env = u.dir, u.env
-	s.command.Stdout = s
+	if s.command.Stdout = s; stdout != nil {
+		s.command.Stdout = stdout
+	}
 	log, err := s.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

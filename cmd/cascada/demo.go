@@ -36,7 +36,11 @@ const maxDemoPause = time.Minute
 func (d *demo) run(ctx context.Context, log *slog.Logger) {
 	for pause := time.Second; ; pause = min(2*pause, maxDemoPause) {
 		err := d.try(ctx)
-		if err == nil || ctx.Err() != nil {
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			log.Warn("the node ends before the demo is complete", "error", err)
 			return
 		}
 		if p := (*problem.Error)(nil); !errors.As(err, &p) || p.Code != problem.ServiceUnavailable {
@@ -55,12 +59,12 @@ func (d *demo) run(ctx context.Context, log *slog.Logger) {
 // try does what is not done yet.
 func (d *demo) try(ctx context.Context) error {
 	if !d.shown {
-		made, err := d.merchant.Create(ctx)
+		ours, err := d.merchant.Create(ctx)
 		if err != nil {
 			return fmt.Errorf("create a demo merchant: %w", err)
 		}
-		if made {
-			if err := d.showKeys(); err != nil {
+		if ours {
+			if err := d.showKeys(ctx); err != nil {
 				return err
 			}
 		}
@@ -70,8 +74,8 @@ func (d *demo) try(ctx context.Context) error {
 }
 
 // showKeys prints the keys, and what to paste to take a payment.
-func (d *demo) showKeys() error {
-	_, err := fmt.Fprintf(d.out, `
+func (d *demo) showKeys(ctx context.Context) error {
+	return d.print(ctx, `
 A demo merchant was created. Its sandbox keys, shown only once:
 
   publishable  %[1]s
@@ -89,7 +93,6 @@ Or open this page and pay as a shopper does:
   %[4]s/demo
 
 `, d.merchant.Sandbox.Publishable, d.merchant.Sandbox.Secret, d.service.URL+"/api/v1", d.service.URL)
-	return err
 }
 
 // showLink prints a link that signs the user of the demo merchant in. A database without that merchant has no such
@@ -106,6 +109,28 @@ func (d *demo) showLink(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a link to sign in (cascada user link makes one too): %w", err)
 	}
-	_, err = fmt.Fprintf(d.out, "Sign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
-	return err
+	return d.print(ctx, "Sign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
+}
+
+// lastPrint is how long a node that ends waits for what it prints.
+const lastPrint = time.Second
+
+// print writes a text. Whoever should read it may read nothing any more: that does not keep the node from ending.
+func (d *demo) print(ctx context.Context, format string, values ...any) error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := fmt.Fprintf(d.out, format, values...)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(lastPrint):
+		return errors.New("nobody reads what this node prints")
+	}
 }

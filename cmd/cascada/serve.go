@@ -86,6 +86,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	log, access := c.logs(os.Stderr)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	signal.Ignore(syscall.SIGPIPE) // a node lives on when nobody reads what it prints
 	if c.RateLimit == "off" {
 		log.Warn("rate limits are off: this is for load tests")
 	}
@@ -119,18 +120,18 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	case err = <-s.Failed():
 		stop()
 	}
-	group.Wait()
-	return errors.Join(err, end(s, log))
+	return errors.Join(err, end(s, &group, log))
 }
 
 // endTimeout is the longest that a shutdown may take: requests have 25 s, and a stuck loop or a
 // database that does not answer could delay the rest for ever.
 const endTimeout = 45 * time.Second
 
-// end shuts the service down, or gives up after endTimeout.
-func end(s *daemon.Service, log *slog.Logger) error {
+// end waits for what uses the service and shuts it down, or gives up after endTimeout.
+func end(s *daemon.Service, users *sync.WaitGroup, log *slog.Logger) error {
 	done := make(chan struct{})
 	go func() {
+		users.Wait()
 		s.Shutdown()
 		close(done)
 	}()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -72,6 +73,47 @@ func TestPrintedLinesTakeAPayment(t *testing.T) {
 	if strings.Contains(again.output(), "sk_test_") {
 		t.Error("a second start made another demo merchant")
 	}
+}
+
+// A node lives on and ends when nobody reads what it prints, whether the reader is gone or only does not read any more.
+func TestServeNeedsNoReader(t *testing.T) {
+	t.Parallel()
+	pipe := func(t *testing.T) (reader, writer *os.File) {
+		t.Helper()
+		t.Parallel()
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { reader.Close(); writer.Close() })
+		return reader, writer
+	}
+	t.Run("gone", func(t *testing.T) {
+		reader, writer := pipe(t)
+		reader.Close()
+		s := newUser(t).startInto(t, writer)
+		s.ready()
+		await(t, "the demo to fail", func() bool { return strings.Contains(s.output(), "the demo is not complete") || s.gone() })
+		if status, body := s.says("/readyz"); status != http.StatusOK {
+			t.Errorf("/readyz: %d %s", status, body)
+		}
+		s.end()
+	})
+	t.Run("asleep", func(t *testing.T) {
+		_, writer := pipe(t)
+		if err := writer.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		for err := error(nil); err == nil; { // until the pipe is full
+			_, err = writer.Write(make([]byte, 1000))
+		}
+		for err := error(nil); err == nil; {
+			_, err = writer.Write(make([]byte, 1))
+		}
+		s := newUser(t).startInto(t, writer)
+		s.ready()
+		s.end()
+	})
 }
 
 // On SIGTERM, requests in progress are completed and no new ones are accepted.

@@ -21,7 +21,7 @@ func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // It takes one statement, or two if a test clock was moved, and reads the first row of each index. Callers at the same
 // time share the answer: it must not be changed.
 func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
-	return s.nextDue.get(ctx, func() (map[string]time.Time, error) { return due.Next(s.life, s.b) })
+	return s.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) { return due.Next(ctx, s.b) })
 }
 
 // look is a read that callers at the same time share. Loops ask together, when the service starts and when many of them
@@ -36,35 +36,55 @@ func newLook[T any]() *look[T] { return &look[T]{turn: make(chan struct{}, 1)} }
 
 type answer[T any] struct {
 	done  chan struct{}
+	left  bool // whoever was to read has gone without an answer: the others ask again
 	value T
 	err   error
 }
 
 // get returns what read returns. Whoever asks while it reads waits for the next one, which begins afterwards: nobody
-// misses what was written before he asked. One of the callers reads for all, and ends it even if nobody wants it from
-// him any more.
-func (l *look[T]) get(ctx context.Context, read func() (T, error)) (value T, err error) {
-	l.mu.Lock()
-	a, first := l.next, l.next == nil
-	if first {
-		a = &answer[T]{done: make(chan struct{})}
-		l.next = a
-	}
-	l.mu.Unlock()
-	if first {
-		l.turn <- struct{}{}
+// misses what was written before he asked. One of the callers reads for all, but only as long as he wants it himself.
+func (l *look[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
+	for {
 		l.mu.Lock()
-		l.next = nil
+		a, first := l.next, l.next == nil
+		if first {
+			a = &answer[T]{done: make(chan struct{}), left: true}
+			l.next = a
+		}
 		l.mu.Unlock()
-		a.value, a.err = read()
-		<-l.turn
-		close(a.done)
+		if first {
+			l.lead(ctx, a, read)
+		}
+		select {
+		case <-a.done:
+			if !a.left {
+				return a.value, a.err
+			}
+			if ctx.Err() != nil {
+				return value, context.Cause(ctx)
+			}
+		case <-ctx.Done():
+			return value, context.Cause(ctx)
+		}
 	}
+}
+
+// lead waits for the turn and reads. It lets the others know however it ends, also by a panic.
+func (l *look[T]) lead(ctx context.Context, a *answer[T], read func(context.Context) (T, error)) {
+	defer close(a.done)
+	mine := false
 	select {
-	case <-a.done:
-		return a.value, a.err
+	case l.turn <- struct{}{}:
+		mine = true
+		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return value, context.Cause(ctx)
+	}
+	l.mu.Lock()
+	l.next = nil
+	l.mu.Unlock()
+	if mine {
+		a.value, a.err = read(ctx)
+		a.left = ctx.Err() != nil
 	}
 }
 

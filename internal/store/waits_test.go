@@ -15,7 +15,7 @@ func TestLooksAreShared(t *testing.T) {
 		l := newLook[int64]()
 		var reads, written atomic.Int64
 		gate := make(chan struct{})
-		read := func() (int64, error) {
+		read := func(context.Context) (int64, error) {
 			reads.Add(1)
 			n := written.Load()
 			<-gate
@@ -56,7 +56,7 @@ func TestLookHasOneErrorForAll(t *testing.T) {
 		fails := errors.New("away")
 		gate := make(chan error)
 		reads := 0
-		read := func() (int, error) {
+		read := func(context.Context) (int, error) {
 			reads++ // one at a time
 			return 7, <-gate
 		}
@@ -90,6 +90,84 @@ func TestLookHasOneErrorForAll(t *testing.T) {
 		go func() { gate <- nil }()
 		if n, err := l.get(t.Context(), read); n != 7 || err != nil || reads != 3 {
 			t.Errorf("afterwards: %d, %v after %d reads", n, err, reads)
+		}
+	})
+}
+
+// Whoever stops waiting is free at once, also if he reads for others, or waits for his turn to: they have their answer
+// without him.
+func TestLookLetsItsReaderGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLook[int]()
+		frozen := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() }
+		answers := func(context.Context) (int, error) { return 7, nil }
+		ended := make(chan error, 2)
+		leaving, leave := context.WithCancel(t.Context())
+		later, leaveLater := context.WithCancel(t.Context())
+		for _, ctx := range []context.Context{leaving, later} {
+			go func() {
+				_, err := l.get(ctx, frozen)
+				ended <- err
+			}()
+			synctest.Wait()
+		}
+		stays := make(chan int, 1)
+		go func() { // shares the read of the one whose turn comes
+			n, err := l.get(t.Context(), answers)
+			if err != nil {
+				t.Error(err)
+			}
+			stays <- n
+		}()
+		synctest.Wait()
+		for _, end := range []func(){leaveLater, leave} {
+			end()
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("who stopped waiting got %v", err)
+				}
+			default:
+				t.Fatal("who stopped waiting is held up by a database that does not answer")
+			}
+		}
+		if n := <-stays; n != 7 {
+			t.Errorf("who stayed got %d", n)
+		}
+	})
+}
+
+// A panic of the one who reads is his alone: a loop goes on after it, and so do the others.
+func TestLookSurvivesAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLook[int]()
+		gate := make(chan struct{})
+		went := make(chan any, 1)
+		go func() {
+			defer func() { went <- recover() }()
+			_, _ = l.get(t.Context(), func(context.Context) (int, error) { <-gate; panic("a fault") })
+		}()
+		synctest.Wait()
+		answers := make(chan int, 3)
+		for range cap(answers) {
+			go func() {
+				n, err := l.get(t.Context(), func(context.Context) (int, error) { return 7, nil })
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- n
+			}()
+		}
+		synctest.Wait()
+		close(gate)
+		if reason := <-went; reason != "a fault" {
+			t.Errorf("the panic became %v", reason)
+		}
+		for range cap(answers) {
+			if n := <-answers; n != 7 {
+				t.Errorf("another got %d", n)
+			}
 		}
 	})
 }

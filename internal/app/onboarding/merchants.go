@@ -103,9 +103,9 @@ const demoMerchant = "demo merchant"
 // Demo is a merchant for a database that has none, with the keys that only this process knows.
 type Demo struct {
 	Onboarded
-	ob     *Onboarding
-	change pay.Change
-	begun  bool // the merchant may be written
+	ob      *Onboarding
+	change  pay.Change
+	unknown bool // the merchant may be written, even later
 }
 
 // NewDemo returns a demo merchant that is not written yet.
@@ -116,20 +116,32 @@ func (ob *Onboarding) NewDemo(n NewMerchant) (*Demo, error) {
 	return &Demo{Onboarded: o, ob: ob, change: change}, err
 }
 
-// Create writes the merchant if the database has none, and reports whether it did. If several nodes start at once, one
-// of them does. After an error, call it again: nobody may know whether the merchant was written.
-func (d *Demo) Create(ctx context.Context) (made bool, err error) {
-	if !d.begun {
+// Create writes the merchant if the database has none, and reports whether the demo merchant is this one. If several nodes
+// start at once, one of them writes its own. After an error, call it again: nobody may know whether the merchant was
+// written.
+func (d *Demo) Create(ctx context.Context) (ours bool, err error) {
+	if ours, err := d.first(ctx); !base.Absent(err) {
+		return ours, err
+	}
+	if !d.unknown {
 		if count, err := d.ob.Store.Merchants.Count(ctx); err != nil || count > 0 {
 			return false, err
 		}
 	}
-	d.begun = true
-	if err := d.ob.Store.Commit(ctx, d.change); !errors.Is(err, store.ErrDuplicate) {
-		return err == nil, err
+	err = d.ob.Store.Commit(ctx, d.change)
+	d.unknown = d.unknown || errors.Is(err, store.ErrUnknown)
+	if errors.Is(err, store.ErrDuplicate) {
+		return d.first(ctx)
 	}
-	first, err := d.ob.Store.Idempotency.Get(ctx, demoMerchant)
-	return first.Object == d.Merchant.ID, err
+	return err == nil, err
+}
+
+// first reports whether the database's demo merchant is this one.
+//
+// Errors: store.ErrNotFound if there is no demo merchant.
+func (d *Demo) first(ctx context.Context) (ours bool, err error) {
+	made, err := d.ob.Store.Idempotency.Get(ctx, demoMerchant)
+	return err == nil && made.Object == d.Merchant.ID, err
 }
 
 // Demo is the sandbox of the demo merchant's first shop.
