@@ -21,7 +21,12 @@ func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // It takes one statement, or two if a test clock was moved, and reads the first row of each index. Callers at the same
 // time share the answer: it must not be changed.
 func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
-	return s.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) { return due.Next(ctx, s.b) })
+	return s.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) {
+		reading, stop := context.WithCancel(s.life) // it is nobody's own, and no part of his trace
+		defer stop()
+		defer context.AfterFunc(ctx, stop)()
+		return due.Next(reading, s.b)
+	})
 }
 
 // look is a read that callers at the same time share. Loops ask together, when the service starts and when many of them
