@@ -167,7 +167,14 @@ func TestOperatorResolvesWithdrawals(t *testing.T) {
 				if page := op.Page(t, consolePath+"withdrawals/"+id); !strings.Contains(page, `value="`+words[0]+`"`) {
 					t.Errorf("the page does not offer %s", words[0])
 				}
-				op.Do(t, consolePath+path, "outcome", words[0], "note", "line 7 of their list")
+				// The service asks the provider too, at any time: the operator is told then to load the page again.
+				harness.Eventually(t, "the decision is taken", func() bool {
+					a := op.Ask(t, http.MethodPost, consolePath+path, url.Values{"outcome": {words[0]}, "note": {"line 7 of their list"}})
+					if a.Status != http.StatusSeeOther && a.Status != http.StatusConflict {
+						t.Fatalf("the decision gets %d: %s", a.Status, a.Text())
+					}
+					return a.Status == http.StatusSeeOther
+				})
 				if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != words[1] {
 					t.Errorf("ruled %s, the withdrawal is %s", words[0], r)
 				}
