@@ -19,7 +19,7 @@ TEST := $(GO) test -vet=off
 PARALLEL := -p $(shell nproc) -parallel $(shell expr 2 '*' $$(nproc))
 # With the detector, a program sleeps for a second before it exits, in case that others are still at work. Tests end
 # what they began: for seventy packages that second is a minute.
-export GORACE := atexit_sleep_ms=20
+export GORACE ?= atexit_sleep_ms=20
 # In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
 # finds nothing, and takes five to ten times as long.
 LONELY := ./internal/simulation ./internal/arch

@@ -146,7 +146,7 @@ func TestLookSurvivesAPanic(t *testing.T) {
 		went := make(chan any, 1)
 		go func() {
 			defer func() { went <- recover() }()
-			_, _ = l.get(t.Context(), func(context.Context) (int, error) { <-gate; panic("a fault") })
+			_, _ = l.get(t.Context(), func(context.Context) (int, error) { <-gate; panic("a fault") }) // returns nothing
 		}()
 		synctest.Wait()
 		answers := make(chan int, 3)

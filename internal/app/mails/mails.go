@@ -33,7 +33,8 @@ const (
 	mailsADay = 20
 )
 
-// InvitationsADay is the most e-mails with an invitation that the users of a merchant send in a day: they go to any address.
+// InvitationsADay is after how many invitations by e-mail in a day the users of a merchant send no more: these go to any
+// address.
 const InvitationsADay = 30
 
 // MailOutcome is the result of a try to send an e-mail.
