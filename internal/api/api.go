@@ -13,8 +13,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/api/gate"
+	"github.com/cascadapay/cascada/internal/api/openapi"
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -54,6 +56,9 @@ type API struct {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
+// registering is held by who registers operations: services of one process share the schemas (openapi.Schemas).
+var registering sync.Mutex
+
 // New returns the API of a service. Requests already have ids (web.Identify). baseURL is the public address
 // with Base.
 func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, error) {
@@ -62,16 +67,14 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, e
 	config := huma.DefaultConfig("Cascada", view.APIVersion)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.AllowAdditionalPropertiesByDefault = true
+	config.Components.Schemas = openapi.Schemas
 	config.Formats = wire.Formats()
 	config.Servers = []*huma.Server{{URL: baseURL}}
 	// A request refused before its credentials are checked counts as a stranger's.
 	refuse := func(w http.ResponseWriter, r *http.Request, err error) {
 		gate.Strangers(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.writeError(w, r, err) }), api.writeError).ServeHTTP(w, r)
 	}
-	api.huma = humago.NewWithPrefix(wire.Mux{ServeMux: api.mux, Refuse: refuse}, Base, config)
-	api.huma.UseMiddleware(api.admit)
-	api.routes()
-	api.publish()
+	api.register(config, wire.Mux{ServeMux: api.mux, Refuse: refuse})
 	api.mux.HandleFunc("POST "+Base+"/providers/{account}/notifications", api.notification)
 	notFound := func(w http.ResponseWriter, r *http.Request) {
 		api.writeError(w, r, api.lost(r))
@@ -94,6 +97,16 @@ func New(a *app.App, log *slog.Logger, baseURL string, gate *gate.Gate) (*API, e
 	})
 	api.handler = headed(handler, strings.TrimSuffix(baseURL, Base)+"/docs")
 	return api, nil
+}
+
+// register registers the operations and makes the document from them.
+func (a *API) register(config huma.Config, mux humago.Mux) {
+	registering.Lock()
+	defer registering.Unlock()
+	a.huma = humago.NewWithPrefix(mux, Base, config)
+	a.huma.UseMiddleware(a.admit)
+	a.routes()
+	a.publish()
 }
 
 // headed adds the API's version to each reply (VER-5), with those of web.Private. Errors link to the reference.

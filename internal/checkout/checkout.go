@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -37,17 +38,22 @@ var assetFiles embed.FS
 
 // Pages serves the shopper's pages.
 type Pages struct {
-	app       *app.App
-	log       *slog.Logger
-	base      string // the service's own address, independent of request headers
-	root      string // the path of base, before every link
+	app  *app.App
+	log  *slog.Logger
+	base string // the service's own address, independent of request headers
+	root string // the path of base, before every link
+	files
+	watchers *watchers
+	address  func(*http.Request) string // the address under which a request is counted
+	serving  context.Context            // ends with End
+	end      context.CancelFunc
+}
+
+// files are what pages are made of.
+type files struct {
 	texts     map[string]text
 	templates map[string]*template.Template
 	assets    map[string]asset
-	watchers  *watchers
-	address   func(*http.Request) string // the address under which a request is counted
-	serving   context.Context            // ends with End
-	end       context.CancelFunc
 }
 
 // End ends the streams of live updates. Their pages then connect to another node.
@@ -67,31 +73,41 @@ func New(a *app.App, log *slog.Logger, base string, from func(*http.Request) str
 	if err != nil {
 		return nil, err
 	}
+	read, err := readFiles()
+	if err != nil {
+		return nil, err
+	}
 	p := &Pages{
-		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), templates: map[string]*template.Template{},
-		assets: map[string]asset{}, watchers: newWatchers(a.Sessions.Versions, log), address: from,
+		app: a, log: log, base: base, root: strings.TrimSuffix(address.Path, "/"), files: read,
+		watchers: newWatchers(a.Sessions.Versions, log), address: from,
 	}
 	p.serving, p.end = context.WithCancel(context.Background())
-	if p.texts, err = readTexts(); err != nil {
-		return nil, err
+	return p, nil
+}
+
+// readFiles reads the files, once in a process.
+var readFiles = sync.OnceValues(func() (f files, err error) {
+	f = files{templates: map[string]*template.Template{}, assets: map[string]asset{}}
+	if f.texts, err = readTexts(); err != nil {
+		return f, err
 	}
 	for name, kind := range map[string]string{"checkout.css": "text/css; charset=utf-8", "noscript.css": "text/css; charset=utf-8", "checkout.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
 		body, err := assetFiles.ReadFile("assets/" + name)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		sum := sha256.Sum256(body)
-		p.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
+		f.assets[name] = asset{"/checkout/assets/" + hex.EncodeToString(sum[:6]) + "-" + name, kind, body}
 	}
 	for _, name := range []string{"payment", "bank", "selector", "problem"} {
 		t, err := template.New("page.html").Funcs(template.FuncMap{"field": newField, "list": newList}).ParseFS(templateFiles, "templates/page.html", "templates/"+name+".html")
 		if err != nil {
-			return nil, fmt.Errorf("checkout page %s: %w", name, err)
+			return f, fmt.Errorf("checkout page %s: %w", name, err)
 		}
-		p.templates[name] = t
+		f.templates[name] = t
 	}
-	return p, nil
-}
+	return f, nil
+})
 
 // Register adds the pages to the public listener. limit wraps the pages that read the
 // database.

@@ -31,9 +31,9 @@ type Credentials struct {
 
 // Publish returns the function that makes the document of the registered operations. The document is a
 // copy. The one that validates requests is looser, because clamped and coded values must pass it; mend
-// tightens the copy. needs is called with an operation id.
+// tightens the copy. needs is called with an operation id. The operations' types are in Schemas.
 func Publish(doc *huma.OpenAPI, needs func(id string) Credentials, mend func(paths, schemas map[string]any)) func() ([]byte, error) {
-	webhooks(doc)
+	doc.Webhooks = webhooks()
 	return func() ([]byte, error) {
 		text, err := json.Marshal(doc)
 		if err != nil {

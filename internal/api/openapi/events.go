@@ -3,37 +3,42 @@ package openapi
 import (
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// webhooks adds the events that endpoints receive. Generators drop schemas without an operation before they
+// Schemas are those of all types of the API, made once: a process may have many services, as in tests. Who registers
+// operations with them excludes others; requests only read.
+var Schemas = huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+
+// webhooks are the events that endpoints receive. Generators drop schemas without an operation before they
 // read webhooks; GET /events refers to all of them.
-func webhooks(doc *huma.OpenAPI) {
-	doc.Webhooks = map[string]*huma.PathItem{}
+var webhooks = sync.OnceValue(func() map[string]*huma.PathItem {
+	items := map[string]*huma.PathItem{}
 	var objects []*huma.Schema
 	seen := map[reflect.Type]bool{}
 	for _, e := range hook.EventTypes() {
-		doc.Webhooks[string(e)] = eventItem(doc, e)
+		items[string(e)] = eventItem(e)
 		if object := eventObject(e); object != nil && !seen[object] {
 			seen[object] = true
-			objects = append(objects, doc.Components.Schemas.Schema(object, true, ""))
+			objects = append(objects, Schemas.Schema(object, true, ""))
 		}
 	}
-	doc.Components.Schemas.Map()["EventData"].Properties["object"] = &huma.Schema{AnyOf: objects, Description: "What the event is about: its type says which"}
-}
+	Schemas.Map()["EventData"].Properties["object"] = &huma.Schema{AnyOf: objects, Description: "What the event is about: its type says which"}
+	return items
+})
 
 // eventItem describes one event as a webhook.
-func eventItem(doc *huma.OpenAPI, e hook.EventType) *huma.PathItem {
-	registry := doc.Components.Schemas
-	schema := huma.SchemaFromType(registry, reflect.TypeFor[view.Event]())
+func eventItem(e hook.EventType) *huma.PathItem {
+	schema := huma.SchemaFromType(Schemas, reflect.TypeFor[view.Event]())
 	schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{e}}
 	if object := eventObject(e); object != nil {
 		schema.Properties["data"] = &huma.Schema{Type: huma.TypeObject, Required: []string{"object", "previous"}, Properties: map[string]*huma.Schema{
-			"object":   registry.Schema(object, true, ""),
-			"previous": registry.Schema(reflect.TypeFor[view.EventPrevious](), true, ""),
+			"object":   Schemas.Schema(object, true, ""),
+			"previous": Schemas.Schema(reflect.TypeFor[view.EventPrevious](), true, ""),
 		}}
 	}
 	return &huma.PathItem{Post: &huma.Operation{

@@ -59,8 +59,11 @@ func (p *Page) say(m *flash) *flash {
 		return nil
 	}
 	sentence, known := p.room.text(p.lang, m.Key)
-	if !known {
-		sentence, known = p.room.frame.all[p.lang][m.Key]
+	for _, other := range p.room.frame.rooms { // the room that the visitor came from
+		if known {
+			break
+		}
+		sentence, known = other.text(p.lang, m.Key)
 	}
 	if !known { // not a message of ours
 		return nil

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +34,6 @@ type Config struct {
 type Frame struct {
 	Config
 	texts   map[string]texts   // the frame's own, by language
-	all     map[string]texts   // of all rooms, by language: a flash may come from another room
 	parsed  func() error       // reads base, parts and known once, when the first page is shown
 	base    *template.Template // layouts and parts; it is cloned for each page, and never executed
 	parts   *template.Template // the same, for what the function part writes
@@ -57,7 +55,7 @@ func New(c Config) (*Frame, error) {
 		return nil, errors.New("dashboard: a frame needs a log and a clock")
 	}
 	c.Root = strings.TrimSuffix(c.Root, "/")
-	f := &Frame{Config: c, all: map[string]texts{}}
+	f := &Frame{Config: c}
 	var err error
 	if f.shown, err = lru.New[pageKey, *page](mostShown); err != nil {
 		return nil, err
@@ -67,9 +65,6 @@ func New(c Config) (*Frame, error) {
 	}
 	if f.sayings, err = ownSayings(); err != nil {
 		return nil, err
-	}
-	for lang, t := range f.texts {
-		f.all[lang] = maps.Clone(t)
 	}
 	own, err := readAssets()
 	if err != nil {

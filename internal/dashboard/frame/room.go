@@ -51,14 +51,9 @@ func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 		return nil, err
 	}
 	r := &Room{frame: f, files: files, texts: own, names: map[string][]string{}}
-	for lang, t := range own {
-		for key, sentence := range t {
-			if _, taken := f.texts[lang][key]; taken {
-				return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
-			}
-			if _, taken := f.all[lang][key]; !taken {
-				f.all[lang][key] = sentence
-			}
+	for key := range own[languages[0]] { // the others have the same keys
+		if _, taken := f.texts[languages[0]][key]; taken {
+			return nil, fmt.Errorf("dashboard: the frame has the text %q already: use it, or choose another key", key)
 		}
 	}
 	more, err := f.label(items, r.text)
