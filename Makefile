@@ -18,8 +18,9 @@ TEST := $(GO) test -vet=off
 # processors run at a time, in one package for each processor.
 PARALLEL := -p $(shell nproc) -parallel $(shell expr 2 '*' $$(nproc))
 # With the detector, a program sleeps for a second before it exits, in case that others are still at work. Tests end
-# what they began: for seventy packages that second is a minute.
-export GORACE ?= atexit_sleep_ms=20
+# what they began: for seventy packages that second is a minute. The detector's memory of a large piece of the heap is
+# written over when the piece is used again: to give it back to the system, and get it anew page by page, takes longer.
+export GORACE ?= atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824
 # In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
 # finds nothing, and takes five to ten times as long.
 LONELY := ./internal/simulation ./internal/arch
@@ -29,9 +30,12 @@ PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
+# Packages whose sources say nothing of goroutines, locks or servers: the detector finds nothing in their tests.
+ALONE_WORDS := (^|[{;])\s*go |\.Go\(|"sync|"net/http|t\.Parallel|synctest
+ALONE = $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do grep -qE '$(ALONE_WORDS)' $$dir/*.go || echo $$path; done)
 # The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
 # detector does not see.
-RACED = ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$')
+RACED = ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$' | grep -vxF "$(ALONE)")
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -64,6 +68,7 @@ raced:
 program:
 	$(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
 plain:
+	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE)
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(PAGES)
 	$(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -timeout 15m $(ROOMS)
 
@@ -86,6 +91,7 @@ cost: ## run the tests as make test does, and list what each package costs in se
 	@mkdir -p bin && rm -f $(COST)
 	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
 	PART=program $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada
+	PART=alone $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ALONE)
 	PART=pages $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(PAGES)
 	PART=postgres $(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ROOMS)
 	@sort -rn $(COST)

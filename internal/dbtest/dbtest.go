@@ -221,7 +221,9 @@ func (s *instance) start() (err error) {
 	if err != nil {
 		return err
 	}
-	return s.serve("-c", "synchronous_commit=off")
+	// Nobody follows this server (Pair has a standby). A test runs most statements once or twice on a connection: it is
+	// cheaper to plan them once.
+	return s.serve("-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "plan_cache_mode=force_generic_plan")
 }
 
 // makeDir makes the server's directory.

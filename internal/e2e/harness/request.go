@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,6 +59,14 @@ type Request struct {
 // PIX code, which has "sandbox-" and twelve digits.
 var upstream = regexp.MustCompile(`sandbox-[123](\D|$)|providerRef`)
 
+// namesUpstream finds upstream in a reply. Most have neither word, which is quick to see.
+func namesUpstream(body []byte) []byte {
+	if !bytes.Contains(body, []byte("sandbox-")) && !bytes.Contains(body, []byte("providerRef")) {
+		return nil
+	}
+	return upstream.Find(body)
+}
+
 // Send makes a request. If the path is of the API, it fails the test if the reply names a provider
 // or another request, has wrong headers, or differs from the OpenAPI document.
 func (s *Instance) Send(t *testing.T, q Request) Reply {
@@ -88,7 +97,7 @@ func (s *Instance) Send(t *testing.T, q Request) Reply {
 	if id := r.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || r.Status >= 400 && id != r.Text(t, "error.requestId") {
 		t.Errorf("X-Request-Id is %q, want the prefix req_, and the same id in an error: %s", id, r)
 	}
-	if found := upstream.Find(body); found != nil {
+	if found := namesUpstream(body); found != nil {
 		t.Errorf("the reply names a provider (%s): %s", found, r)
 	}
 	s.Spec.check(t, r)
