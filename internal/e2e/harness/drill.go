@@ -154,6 +154,24 @@ func (d *Drill) Pass(t *testing.T, time time.Duration) {
 	Must(t, err)
 }
 
+// PassSettled is Pass, and then waits until no sweep has a payment of the drill: the service sweeps too, and what it has is
+// due again when the lease ends. If time passes before, a payment is queried once more. It is for tests that count the
+// queries.
+func (d *Drill) PassSettled(t *testing.T, by time.Duration) {
+	t.Helper()
+	d.Pass(t, by)
+	Eventually(t, "no sweep has a payment", func() bool {
+		for _, id := range d.IDs {
+			p, err := d.App.Store.Payments.Any(ctx, id)
+			Must(t, err)
+			if p.DueAt.Equal(d.Clock.Now().Add(pay.SweepLease).Truncate(time.Microsecond)) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // Audit compares the providers' books with ours line by line, and returns how many payments are
 // completed. Each completed payment is one charge. Every other charge must be in suspense with an
 // inquiry; inquiries is their number. but is as in Reconciled: such a charge of a completed payment

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // A query answers with another amount, the next one fails, and the third answers with that amount
@@ -114,7 +113,7 @@ func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
 		asked := first.QuestionsAsked.Load()
 		for range 40 {
-			d.Pass(t, 24*time.Hour)
+			d.PassSettled(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 1 || n > 2 {
 			t.Errorf("the provider was queried %d times after the shopper paid, want 1 or 2", n)
@@ -134,13 +133,13 @@ func TestExpiredPaymentIsLetGo(t *testing.T) {
 		first.Next("open")
 		d.Pay(t, 1, 1)
 		d.Clock.Advance(d.Expires(t, d.IDs[0]).Sub(d.Clock.Now()))
-		d.Pass(t, time.Minute)
+		d.PassSettled(t, time.Minute)
 		asked := first.QuestionsAsked.Load()
 		for range 24 {
-			d.Pass(t, time.Hour)
+			d.PassSettled(t, time.Hour)
 		}
 		for range 60 {
-			d.Pass(t, 24*time.Hour)
+			d.PassSettled(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n != 5 {
 			t.Errorf("the provider was queried %d times after the payment expired, want 5", n)
@@ -156,25 +155,16 @@ func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
 		first.Fails(harness.CutsAfter)
 		d.Pay(t, 1, 1)
 		first.Fails(harness.Gateway)
-		// The service sweeps too. While a sweep has the payment, it is due when the lease ends: time must not pass then.
-		passes := func(by time.Duration) {
-			d.Pass(t, by)
-			harness.Eventually(t, "no sweep has the payment", func() bool {
-				p, err := d.App.Store.Payments.Any(ctx, d.IDs[0])
-				harness.Must(t, err)
-				return !p.DueAt.Equal(d.Clock.Now().Add(pay.SweepLease).Truncate(time.Microsecond))
-			})
-		}
 		asked := first.QuestionsAsked.Load()
 		for range 48 {
-			passes(time.Hour / 2)
+			d.PassSettled(t, time.Hour/2)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 20 || n > 34 {
 			t.Errorf("on the first day the provider was queried %d times, want 20 to 34", n)
 		}
 		asked = first.QuestionsAsked.Load()
 		for range 24 * 4 {
-			passes(time.Hour)
+			d.PassSettled(t, time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 12 || n > 30 {
 			t.Errorf("in the next four days the provider was queried %d times, want 12 to 30", n)
