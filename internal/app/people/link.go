@@ -80,8 +80,8 @@ type Invitee struct {
 // address is withdrawn.
 //
 // Errors: invalid_request for the address or the role, forbidden for a role with rights that the giver lacks,
-// conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited for a user whose merchant has sent
-// mails.InvitationsADay.
+// conflict_state if the user has a role there, store.ErrNotFound for the merchant, rate_limited for a user whose
+// merchant has sent mails.InvitationsADay.
 func (ls *Links) Invite(ctx context.Context, by audit.Actor, giver people.Role, n Invitee) (Told, error) {
 	email, err := people.ParseEmail(n.Email)
 	if err != nil {
