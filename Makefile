@@ -31,7 +31,7 @@ PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
 # Packages whose sources say nothing of goroutines, locks, servers or databases: the detector finds nothing in their tests.
-ALONE_WORDS := (^|[{;])\s*go |\.Go\(|"sync|"net/http|t\.Parallel|synctest|internal/(dbtest|store|app|daemon)"
+ALONE_WORDS := (^|[{;])\s*go |\.Go\(|"sync|"net/http|t\.Parallel|synctest|internal/(dbtest|store|app|daemon)["/]
 ALONE = $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do grep -qE '$(ALONE_WORDS)' $$dir/*.go || echo $$path; done)
 # The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
 # detector does not see.

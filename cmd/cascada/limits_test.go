@@ -185,3 +185,28 @@ func freePort(t *testing.T) string {
 	defer l.Close()
 	return l.Addr().String()
 }
+
+// GOGC and GOMEMLIMIT, as Go documents them, replace the service's own settings: each of them all (docs/OPERATIONS.md).
+func TestOperatorsMemorySettingsHold(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{"GOMEMLIMIT=256MiB": "100", "GOGC=50": "50", "GOGC=": "800"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			metrics := freePort(t)
+			s := newUser(t).with("GOGC=", "GOMEMLIMIT=", setting).serve(t, "--metrics", metrics)
+			defer s.stop()
+			reply, err := http.Get("http://" + metrics + "/metrics")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reply.Body.Close()
+			page, err := io.ReadAll(reply.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(page), "\ngo_gc_gogc_percent "+want+"\n") {
+				t.Errorf("the heap does not grow by %s %%", want)
+			}
+		})
+	}
+}
