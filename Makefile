@@ -66,7 +66,7 @@ raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
 program:
-	$(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
+	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
 plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE)
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(PAGES)

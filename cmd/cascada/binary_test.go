@@ -27,8 +27,14 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// binary is the program under test, built once, as users have it.
+// binary is the program under test, as users have it: the one that make test has just built, or one built for the tests.
 var binary string
+
+// built is the directory of what the tests build.
+var built string
+
+// ready is the environment variable that names a program built from these sources.
+const ready = "CASCADA_TEST_BINARY"
 
 // plain is the program with the plain adapter: the tests' executable, or one without the race detector
 // if the tests run with it. The detector then watches only the tests' own clients; races in the program
@@ -37,7 +43,7 @@ var plain = sync.OnceValues(func() (string, error) {
 	if info, ok := debug.ReadBuildInfo(); ok && !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return os.Executable()
 	}
-	path := filepath.Join(filepath.Dir(binary), "plain")
+	path := filepath.Join(built, "plain")
 	return path, build("test", "-c", "-o", path, ".")
 })
 
@@ -79,22 +85,24 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	dir, err := os.MkdirTemp("", "cascada-bin")
-	if err != nil {
+	var err error
+	if built, err = os.MkdirTemp("", "cascada-bin"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(dir, "cascada")
-	if err := build("build", "-o", binary, "."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		_ = os.RemoveAll(dir) // nothing was built
-		os.Exit(1)
+	if binary = os.Getenv(ready); binary == "" {
+		binary = filepath.Join(built, "cascada")
+		if err := build("build", "-o", binary, "."); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			_ = os.RemoveAll(built) // nothing was built
+			os.Exit(1)
+		}
 	}
 	// Most tests spend their time waiting for processes.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err) // the flag exists
 	}
-	dbtest.Main(m, func() { _ = os.RemoveAll(dir) })
+	dbtest.Main(m, func() { _ = os.RemoveAll(built) })
 }
 
 // each runs a test on each engine, in parallel with others, because they mostly wait for processes.

@@ -96,9 +96,15 @@ func newCrowd(t testing.TB, key string, seed *rand.Rand, server func(but *server
 	return &crowd{t: t, key: key, server: server, ask: (*crowd).choose, seed: seed, thinks: 200 * time.Millisecond, codes: map[string]int{}, shelves: map[string][]string{}, tags: map[string]int{}}
 }
 
+// endless is how many requests clients send until it is enough.
+const endless = 1 << 30
+
 // work lets clients send n requests, or requests until it is enough, and returns a function that
 // waits for their end.
 func (c *crowd) work(clients, n int) (wait func()) {
+	if n == endless && !*full { // a short drill lasts as long as what it waits for: with fewer requests it costs less
+		c.thinks = max(c.thinks, min(4*c.thinks, 400*time.Millisecond))
+	}
 	var all sync.WaitGroup
 	var next atomic.Int64
 	for range clients {

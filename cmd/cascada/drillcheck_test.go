@@ -32,7 +32,7 @@ func TestDrillCheckOnAStandby(t *testing.T) {
 	k.any(nil).subscribe(c.key)
 	c.stock(disputes)
 	c.thinks = 400 * time.Millisecond // so that the database does not grow faster than it is checked
-	wait := c.work(4, 1<<30)
+	wait := c.work(4, endless)
 	c.more("the crowd to work", 100)
 	state := filepath.Join(t.TempDir(), "proved.json")
 	checks, found := 0, 0

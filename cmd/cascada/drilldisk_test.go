@@ -47,7 +47,7 @@ func fillUp(t *testing.T, name string, disk *dbtest.Disk, database string, full 
 	in := node.subscribe(c.key)
 	c.stock(2)
 	c.thinks = 100 * time.Millisecond
-	wait := c.work(8, 1<<30)
+	wait := c.work(8, endless)
 	c.more("the crowd to work", 100)
 	lines := strings.Count(node.output(), "\n")
 	disk.Fill()

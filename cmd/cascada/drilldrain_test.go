@@ -152,7 +152,7 @@ func TestDrillDrain(t *testing.T) {
 	}
 	c := newCrowd(t, key, moments(t), func(*server) *server { return front })
 	c.ask, c.thinks = asksPaid, 20*time.Millisecond
-	wait := c.work(clients, 1<<30)
+	wait := c.work(clients, endless)
 	c.more("payments before the first drain", 50)
 
 	least, sent, bad := 1<<30, 0, 0

@@ -38,7 +38,7 @@ func TestDrillPackage(t *testing.T) {
 
 	c := newCrowd(t, p.merchant(), moments(t), func(*server) *server { return s })
 	c.ask, c.thinks = asksPaid, 20*time.Millisecond
-	wait := c.work(clients, 1<<30)
+	wait := c.work(clients, endless)
 	c.more("payments before the upgrade", 50)
 	began := time.Now()
 	for i := range upgrades {

@@ -59,7 +59,7 @@ func TestDrillPooler(t *testing.T) {
 			in := k.any(nil).subscribe(c.key)
 			c.stock(disputes)
 			c.thinks = 100 * time.Millisecond
-			wait := c.work(clients, 1<<30)
+			wait := c.work(clients, endless)
 			c.more("the crowd to work", much)
 			at := drill.turn(b, patience)
 			c.more("work to go on", much)

@@ -125,7 +125,7 @@ func (f failover) run(t *testing.T) {
 	in := k.any(nil).subscribe(c.key)
 	c.stock(disputes)
 	c.thinks = 100 * time.Millisecond
-	wait := c.work(clients, 1<<30)
+	wait := c.work(clients, endless)
 	c.more("the crowd to work", 100)
 	said, stop := k.watchReady()
 	began := time.Now()

@@ -39,18 +39,18 @@ type emptied struct{ began, ended time.Time }
 //	go test ./cmd/cascada -run TestDrillReset -v -full -timeout 30m
 func TestDrillReset(t *testing.T) {
 	t.Parallel()
-	resets := 1
+	resets, clients := 1, 4
 	if *full {
-		resets = 3
+		resets, clients = 3, 8
 	}
 	heading("database", "resets", "nodes killed", "in a pass", "nodes suspended", "rows of the last", "a reset took", "payments in production", "longest answer there", "errors there", "lost", "doubled", "untrue answers", "in the sandbox: gone", "kept", "wrong")
 	atOnce(t, map[string]func(t *testing.T){
-		"SQLite, one node":      func(t *testing.T) { emptySandboxes(t, dbtest.SQLite(t), 1, resets) },
-		"PostgreSQL, two nodes": func(t *testing.T) { emptySandboxes(t, dbtest.Postgres(t), 2, resets) },
+		"SQLite, one node":      func(t *testing.T) { emptySandboxes(t, dbtest.SQLite(t), 1, clients, resets) },
+		"PostgreSQL, two nodes": func(t *testing.T) { emptySandboxes(t, dbtest.Postgres(t), 2, clients, resets) },
 	})
 }
 
-func emptySandboxes(t *testing.T, database string, nodes, resets int) {
+func emptySandboxes(t *testing.T, database string, nodes, clients, resets int) {
 	upstream := providertest.NewUpstream(t, "key-1")
 	upstream.Next("paid")
 	u := plainly(t, database).with("PLAIN_KEY=key-1", "PLAIN_SECRET=hush")
@@ -69,7 +69,7 @@ func emptySandboxes(t *testing.T, database string, nodes, resets int) {
 	live.ask = func(c *crowd, random *rand.Rand) *asked { return c.pays(pix, random).perhaps(random) }
 	tries.ask = asksPaid
 	live.thinks, tries.thinks = 500*time.Millisecond, 200*time.Millisecond // as clients that wait for each other
-	waitLive, waitTries := live.work(8, 1<<30), tries.work(8, 1<<30)
+	waitLive, waitTries := live.work(clients, endless), tries.work(clients, endless)
 	tries.more("payments in the sandbox", 100)
 	for range resets {
 		d.empty(tries)

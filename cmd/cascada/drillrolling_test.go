@@ -130,7 +130,7 @@ func TestDrillRolling(t *testing.T) {
 	front := balancer(t, r.at)
 	c := newCrowd(t, u.merchant(t, r.database).Keys.Sandbox.Secret, moments(t), func(*server) *server { return front })
 	c.ask, c.thinks = asksPaid, 20*time.Millisecond
-	wait := c.work(clients, 1<<30)
+	wait := c.work(clients, endless)
 	c.more("payments before the upgrade", 50)
 	began := time.Now()
 	files, newest := t.TempDir(), newestMigration(t)

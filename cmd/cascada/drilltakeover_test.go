@@ -36,7 +36,7 @@ func TestDrillTakeover(t *testing.T) {
 			random := moments(t)
 			c := newCrowd(t, k.user.merchant(t, k.database).Keys.Sandbox.Secret, random, k.any)
 			c.ask, c.thinks = asksPaid, 20*time.Millisecond
-			wait := c.work(clients, 1<<30)
+			wait := c.work(clients, endless)
 			for i := range kills {
 				time.Sleep(300*time.Millisecond + time.Duration(random.Int64N(int64(700*time.Millisecond)))) // the kill comes at a random moment
 				k.replace(i % drill.nodes)

@@ -52,7 +52,10 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 	if err := server.exec(ctx, "CREATE DATABASE "+name+" STRATEGY wal_log"); err != nil {
 		return "", err
 	}
-	return name, Prepare(ctx, server.dsn(name))
+	if err := Prepare(ctx, server.dsn(name)); err != nil || !Keep {
+		return name, err
+	}
+	return name, server.keep(ctx, name)
 })
 
 // Only, if a package sets it before its tests, is the one engine on which Each runs them:
@@ -153,6 +156,9 @@ func postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if server.keeper != nil {
+		return server.keeper.database(t, original)
+	}
 	return copied(t, original)
 }
 
@@ -191,6 +197,7 @@ type instance struct {
 	attr      *syscall.SysProcAttr
 	process   *exec.Cmd
 	databases atomic.Int64
+	keeper    *keeper // nil without Keep
 }
 
 func (s *instance) dsn(database string) string {

@@ -126,12 +126,17 @@ func (s *core) Engine() string {
 	return "sqlite"
 }
 
-// Tidy frees the space of rows that left the tables they only pass through. It does nothing if nothing was
-// written since its last run.
+// tidyAfter is how many commits are worth a run of Tidy. After fewer, autovacuum is early enough; and PostgreSQL plans
+// every statement on the tables anew after a run.
+const tidyAfter = 100
+
+// Tidy frees the space of rows that left the tables they only pass through. It does nothing if few commits were written
+// since its last run.
 func (s *core) Tidy(ctx context.Context) error {
 	commits := s.stats.commits.Load()
-	if s.stats.tidied.Swap(commits) == commits {
+	if commits-s.stats.tidied.Load() < tidyAfter {
 		return nil
 	}
+	s.stats.tidied.Store(commits)
 	return s.b.DB.Tidy(ctx)
 }

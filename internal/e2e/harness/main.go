@@ -19,6 +19,7 @@ var ctx = context.Background()
 // cleanup. A run of all tests fails if they did not see what the room's promises.txt lists.
 func Main(m *testing.M, cleanup ...func()) {
 	watchTime()
+	dbtest.Keep = true
 	dbtest.Only = os.Getenv("E2E_ENGINE") // the Makefile says why
 	if os.Getenv("GOGC") == "" {          // the daemon's own setting is for one service in a process, not for hundreds
 		_ = os.Setenv("GOGC", "400") // then the daemon does not change it

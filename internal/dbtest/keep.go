@@ -1,0 +1,276 @@
+package dbtest
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Keep, if a package sets it before its tests, keeps the databases of PostgreSQL and their sessions for the
+// next test: a test gets one that is empty again (see emptyDatabase), and sessions that have prepared and
+// planned most of its statements. New ones take PostgreSQL longer than everything that a test asks of it.
+var Keep bool
+
+// keeper is between the tests and PostgreSQL. It gives a client a session that an earlier client left at
+// rest, if there is one.
+type keeper struct {
+	server   *instance
+	listener net.Listener
+	dir      string
+
+	mu        sync.Mutex
+	free      []*kept
+	databases map[string]*kept
+}
+
+// kept is a database that one test after another uses.
+type kept struct {
+	name  string
+	admin *pgx.Conn // empties it
+
+	mu       sync.Mutex
+	ended    *sync.Cond // a client has ended
+	clients  int
+	sessions []*session // in the order in which they were opened: a service opens its connections in much the same order each time
+}
+
+// keepGrace is how long a database waits for the end of its clients.
+const keepGrace = 5 * time.Second
+
+func newKeeper(server *instance) (*keeper, error) {
+	k := &keeper{server: server, dir: filepath.Join(server.dir, "kept"), databases: map[string]*kept{}}
+	if err := os.Mkdir(k.dir, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if k.listener, err = net.Listen("unix", filepath.Join(k.dir, socket)); err != nil {
+		return nil, err
+	}
+	go func() {
+		for {
+			conn, err := k.listener.Accept()
+			if err != nil {
+				return
+			}
+			go k.serve(conn)
+		}
+	}()
+	return k, nil
+}
+
+// database returns the address of an empty copy of the prepared database.
+func (k *keeper) database(t testing.TB, original string) string {
+	t.Helper()
+	d, err := k.take(original)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.giveBack(d); err != nil {
+			t.Error(err)
+		}
+	})
+	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", d.name, k.dir)
+}
+
+// take returns a database that no test uses, or a new one.
+func (k *keeper) take(original string) (*kept, error) {
+	k.mu.Lock()
+	if n := len(k.free); n > 0 {
+		d := k.free[n-1]
+		k.free = k.free[:n-1]
+		k.mu.Unlock()
+		return d, nil
+	}
+	k.mu.Unlock()
+	ctx := context.Background()
+	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1))}
+	d.ended = sync.NewCond(&d.mu)
+	if err := k.server.exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.admin, err = pgx.Connect(ctx, k.server.dsn(d.name)); err != nil {
+		return nil, err
+	}
+	if _, err := d.admin.Exec(ctx, "SET session_replication_role = replica; SET lock_timeout = '2s'", pgx.QueryExecModeSimpleProtocol); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.databases[d.name] = d
+	return d, nil
+}
+
+// giveBack empties a database for the next test. One that cannot be emptied, or whose schema was changed, is
+// dropped.
+func (k *keeper) giveBack(d *kept) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*keepGrace)
+	defer cancel()
+	if d.quiet() {
+		var same bool
+		if err := d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same); err == nil && same {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.free = append(k.free, d)
+			return nil
+		}
+	}
+	k.mu.Lock()
+	delete(k.databases, d.name)
+	k.mu.Unlock()
+	_ = d.admin.Close(ctx)
+	return k.server.exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)")
+}
+
+// quiet waits for the end of all clients, and reports whether they have ended.
+func (d *kept) quiet() bool {
+	late := false
+	timer := time.AfterFunc(keepGrace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		late = true
+		d.ended.Broadcast()
+	})
+	defer timer.Stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.clients > 0 && !late {
+		d.ended.Wait()
+	}
+	return d.clients == 0
+}
+
+// cancelRequest is what a first message has in place of a version if it asks to cancel another session's
+// statement.
+const cancelRequest = 80877102
+
+// serve carries one client.
+func (k *keeper) serve(client net.Conn) {
+	defer client.Close()
+	in := bufio.NewReader(client)
+	head := make([]byte, 8)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size < 8 || size > 1<<16 {
+		return
+	}
+	hello := append(head, make([]byte, size-8)...)
+	if _, err := io.ReadFull(in, hello[8:]); err != nil {
+		return
+	}
+	if binary.BigEndian.Uint32(head[4:8]) == cancelRequest {
+		k.cancel(hello)
+		return
+	}
+	k.mu.Lock()
+	d := k.databases[parameter(hello, "database")]
+	k.mu.Unlock()
+	if d == nil {
+		return
+	}
+	s, err := d.open(k.server, hello)
+	if err != nil {
+		return
+	}
+	d.done(s, s.carry(client, in))
+}
+
+// cancel passes a request to cancel on.
+func (k *keeper) cancel(request []byte) {
+	conn, err := net.Dial("unix", filepath.Join(k.server.dir, socket))
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	if _, err := conn.Write(request); err == nil {
+		_, _ = io.Copy(io.Discard, conn) // the server closes when it has done it
+	}
+}
+
+// parameter returns a parameter of a client's first message.
+func parameter(hello []byte, name string) string {
+	for list := texts(hello[8:]); len(list) > 1; list = list[2:] {
+		if list[0] == name {
+			return list[1]
+		}
+	}
+	return ""
+}
+
+// texts splits what ends with zeros.
+func texts(b []byte) (list []string) {
+	for len(b) > 0 {
+		end := slices.Index(b, 0)
+		if end < 0 {
+			break
+		}
+		list = append(list, string(b[:end]))
+		b = b[end+1:]
+	}
+	return list
+}
+
+// open returns the first session at rest whose client began as this one does, or a new one.
+func (d *kept) open(server *instance, hello []byte) (*session, error) {
+	d.mu.Lock()
+	d.clients++
+	for _, s := range d.sessions {
+		if s.resting && string(s.hello) == string(hello) {
+			s.resting = false
+			d.mu.Unlock()
+			return s, nil
+		}
+	}
+	d.mu.Unlock()
+	s, err := dialSession(server, hello)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.clients--
+		d.ended.Broadcast()
+		return nil, err
+	}
+	d.sessions = append(d.sessions, s)
+	go func() {
+		s.read()
+		d.forget(s)
+	}()
+	return s, nil
+}
+
+// done ends a client's use of a session, which rests or is closed.
+func (d *kept) done(s *session, rest bool) {
+	if !rest {
+		_ = s.conn.Close()
+		<-s.over
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.resting = rest
+	d.clients--
+	d.ended.Broadcast()
+}
+
+// forget removes a session that has ended.
+func (d *kept) forget(s *session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })
+}
+
+var errMessage = errors.New("a message is longer than any of PostgreSQL's")

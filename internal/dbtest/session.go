@@ -1,0 +1,243 @@
+package dbtest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// session is a session of PostgreSQL that one client after another uses. What an earlier client prepared
+// stays prepared. PostgreSQL's documentation describes the messages:
+// https://www.postgresql.org/docs/current/protocol-message-formats.html
+type session struct {
+	conn  net.Conn
+	in    *bufio.Reader
+	hello []byte // the first message of its clients
+	reply []byte // what the server said to it
+	over  chan struct{}
+
+	resting bool // owned by the database
+
+	mu       sync.Mutex
+	client   *bufio.Writer     // nil: nobody uses it
+	prepared map[string]string // the messages that prepared statements, by name
+	sent     []*batch          // what the server has not answered
+	writing  bool              // the last of them has not ended
+	idle     bool              // no transaction is open
+	spoiled  bool              // what the next client would find is not known
+	rested   chan struct{}     // closed when the session has left what its client set
+}
+
+// batch is what is sent until the server says that it is ready again.
+type batch struct {
+	prepares map[string]string // statements that it prepares
+	closes   []bool            // each message that closes: whether it stands in place of one that prepares
+	failed   bool
+}
+
+// dialSession opens a session.
+func dialSession(server *instance, hello []byte) (*session, error) {
+	conn, err := net.Dial("unix", filepath.Join(server.dir, socket))
+	if err != nil {
+		return nil, err
+	}
+	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 1<<14), hello: hello, over: make(chan struct{}), prepared: map[string]string{}, idle: true}
+	if _, err := conn.Write(hello); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	for {
+		kind, message, err := readMessage(s.in)
+		if err == nil && kind == 'E' {
+			err = fmt.Errorf("PostgreSQL refuses a session: %q", message)
+		}
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		s.reply = append(s.reply, message...)
+		if kind == 'Z' {
+			return s, nil
+		}
+	}
+}
+
+// readMessage reads a message, with its head.
+func readMessage(in *bufio.Reader) (kind byte, message []byte, err error) {
+	head, err := in.Peek(5)
+	if err != nil {
+		return 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(head[1:])
+	if size < 4 || size > 1<<30 {
+		return 0, nil, errMessage
+	}
+	kind, message = head[0], make([]byte, size+1)
+	_, err = io.ReadFull(in, message)
+	return kind, message, err
+}
+
+// closeNothing closes a portal that does not exist, which PostgreSQL answers as if it existed.
+var closeNothing = []byte("C\x00\x00\x00\x0ePcascada.\x00")
+
+// parsed is the answer to a message that prepares a statement.
+var parsed = []byte("1\x00\x00\x00\x04")
+
+// leave is what a session does between two clients.
+const leave = "RESET ALL; SELECT pg_advisory_unlock_all(); UNLISTEN *"
+
+// restGrace bounds how long a session takes to leave what its client set.
+const restGrace = 5 * time.Second
+
+// carry carries a client's messages to the server until the client ends, and reports whether the session is
+// at rest for the next one.
+func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
+	s.mu.Lock()
+	s.client = bufio.NewWriterSize(client, 1<<14)
+	_, _ = s.client.Write(s.reply)
+	_ = s.client.Flush() // if it fails, the client has gone, and reading from it ends
+	s.mu.Unlock()
+	go func() {
+		<-s.over
+		_ = client.Close()
+	}()
+	out := bufio.NewWriterSize(s.conn, 1<<14)
+	for {
+		kind, message, err := readMessage(in)
+		if err != nil || kind == 'X' {
+			break
+		}
+		if _, err := out.Write(s.note(kind, message)); err != nil {
+			break
+		}
+		if in.Buffered() == 0 && out.Flush() != nil {
+			break
+		}
+	}
+	return s.rest(out)
+}
+
+// note notes a client's message, and returns what is sent in its place.
+func (s *session) note(kind byte, message []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.writing {
+		s.sent, s.writing = append(s.sent, &batch{prepares: map[string]string{}}), true
+	}
+	b := s.sent[len(s.sent)-1]
+	switch kind {
+	case 'P':
+		if name := texts(message[5:])[0]; name != "" {
+			if s.prepared[name] == string(message) {
+				b.closes = append(b.closes, true)
+				return closeNothing
+			}
+			b.prepares[name] = string(message)
+		}
+	case 'C':
+		b.closes = append(b.closes, false)
+		if message[5] == 'S' {
+			delete(s.prepared, string(message[6:len(message)-1]))
+		}
+	case 'Q', 'S':
+		s.writing = false
+	}
+	return message
+}
+
+// rest leaves what the client set, if the client left the session between two transactions.
+func (s *session) rest(out *bufio.Writer) bool {
+	s.mu.Lock()
+	s.client = nil
+	if !s.idle || s.spoiled || len(s.sent) > 0 || out.Buffered() > 0 {
+		s.mu.Unlock()
+		return false
+	}
+	s.sent, s.rested = append(s.sent, &batch{}), make(chan struct{})
+	rested := s.rested
+	s.mu.Unlock()
+	message := append([]byte("Q\x00\x00\x00\x00"+leave), 0)
+	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-1))
+	if _, err := s.conn.Write(message); err != nil {
+		return false
+	}
+	late := time.NewTimer(restGrace)
+	defer late.Stop()
+	select {
+	case <-rested:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return !s.spoiled
+	case <-s.over:
+	case <-late.C:
+	}
+	return false
+}
+
+// read carries the server's messages to the client of the moment until the session ends.
+func (s *session) read() {
+	defer close(s.over)
+	defer s.conn.Close()
+	for {
+		kind, message, err := readMessage(s.in)
+		if err != nil {
+			return
+		}
+		s.heard(kind, message)
+	}
+}
+
+func (s *session) heard(kind byte, message []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch kind {
+	case '3':
+		if len(s.sent) > 0 && len(s.sent[0].closes) > 0 {
+			if s.sent[0].closes[0] {
+				message = parsed
+			}
+			s.sent[0].closes = s.sent[0].closes[1:]
+		}
+	case 'E':
+		if len(s.sent) > 0 {
+			s.sent[0].failed = true
+		}
+	case 'Z':
+		s.ready(message[5] == 'I')
+	}
+	if s.client == nil {
+		return
+	}
+	_, _ = s.client.Write(message)
+	if s.in.Buffered() == 0 {
+		_ = s.client.Flush() // if it fails, the client has gone
+	}
+}
+
+// ready ends the batch that the server has answered.
+func (s *session) ready(idle bool) {
+	s.idle = idle
+	if len(s.sent) == 0 {
+		s.spoiled = true
+		return
+	}
+	b := s.sent[0]
+	s.sent = s.sent[1:]
+	switch {
+	case !b.failed:
+		for name, message := range b.prepares {
+			s.prepared[name] = message
+		}
+	case len(b.prepares) > 0: // those before the mistake are prepared
+		s.spoiled = true
+	}
+	if s.client == nil && s.rested != nil {
+		close(s.rested)
+		s.rested, s.spoiled = nil, s.spoiled || b.failed
+	}
+}
