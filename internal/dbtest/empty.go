@@ -20,10 +20,12 @@ CREATE FUNCTION dbtest.changed() RETURNS event_trigger LANGUAGE plpgsql AS $$ BE
 	END IF;
 END $$;`
 
-// watchOn begins that.
+// watchOn begins that, in sessions that leave out triggers too.
 const watchOn = `
 CREATE EVENT TRIGGER dbtest_made ON ddl_command_end EXECUTE FUNCTION dbtest.changed();
-CREATE EVENT TRIGGER dbtest_gone ON sql_drop EXECUTE FUNCTION dbtest.changed();`
+CREATE EVENT TRIGGER dbtest_gone ON sql_drop EXECUTE FUNCTION dbtest.changed();
+ALTER EVENT TRIGGER dbtest_made ENABLE ALWAYS;
+ALTER EVENT TRIGGER dbtest_gone ENABLE ALWAYS;`
 
 // schemaChanged is true if a test changed the schema, or a setting of the database.
 const schemaChanged = `EXISTS (SELECT FROM dbtest.changes)

@@ -89,7 +89,7 @@ var closeNothing = []byte("C\x00\x00\x00\x0ePcascada.\x00")
 var parsed = []byte("1\x00\x00\x00\x04")
 
 // leave is what a session does between two clients.
-const leave = "RESET ALL; SELECT pg_advisory_unlock_all(); UNLISTEN *"
+const leave = "RESET ALL; SELECT pg_advisory_unlock_all(); UNLISTEN *; DISCARD TEMP"
 
 // restGrace bounds how long a session takes to leave what its client set.
 const restGrace = 5 * time.Second
