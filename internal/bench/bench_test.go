@@ -36,7 +36,7 @@ func started(t *testing.T, merchants int) (*daemon.Service, Config) {
 		t.Fatal(err)
 	}
 	c := Config{
-		URL: s.URL, Connections: 4, Warmup: 50 * time.Millisecond, Duration: 2 * time.Second,
+		URL: s.URL, Connections: 4, Warmup: 50 * time.Millisecond, Duration: time.Second / 2,
 		Method: "sbx_card", Amount: "25.50", Idempotency: true, Auth: Token,
 	}
 	for range merchants {
@@ -201,7 +201,7 @@ func TestRunReportsItsProgress(t *testing.T) {
 
 func TestLostServerIsReported(t *testing.T) {
 	s, c := started(t, 1)
-	c.Duration, c.ProgressEvery = 3*time.Second, 10*time.Millisecond
+	c.Duration, c.ProgressEvery = time.Second, 10*time.Millisecond
 	stopped, once := make(chan struct{}), new(sync.Once)
 	c.Progress = func(p Progress) {
 		if p.Taken > 0 { // the run has begun

@@ -35,8 +35,7 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		}
 		// Moving a test clock makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
-		_, err := s.Clocks.List(ctx)
-		must(t, err)
+		s.Clocks.Respect(true)
 		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
 			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.DueAt.Add(-time.Hour))
 		}

@@ -79,7 +79,7 @@ type Meter struct {
 // stats counts the work of the group commit.
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
-	tidied                                   atomic.Int64 // commits when Tidy last ran
+	tidied                                   atomic.Int64 // changes when Tidy last ran
 	failed                                   map[Failure]*atomic.Int64
 }
 
@@ -126,17 +126,17 @@ func (s *core) Engine() string {
 	return "sqlite"
 }
 
-// tidyAfter is how many commits are worth a run of Tidy. After fewer, autovacuum is early enough; and PostgreSQL plans
-// every statement on the tables anew after a run.
-const tidyAfter = 100
+// tidyAfter is how many changes are worth a run of Tidy. After fewer, autovacuum is early enough; and after each run
+// PostgreSQL plans every statement on the tables anew.
+const tidyAfter = 200
 
-// Tidy frees the space of rows that left the tables they only pass through. It does nothing if few commits were written
+// Tidy frees the space of rows that left the tables they only pass through. It does nothing if few changes were written
 // since its last run.
 func (s *core) Tidy(ctx context.Context) error {
-	commits := s.stats.commits.Load()
-	if commits-s.stats.tidied.Load() < tidyAfter {
+	changes := s.stats.changes.Load()
+	if changes-s.stats.tidied.Load() < tidyAfter {
 		return nil
 	}
-	s.stats.tidied.Store(commits)
+	s.stats.tidied.Store(changes)
 	return s.b.DB.Tidy(ctx)
 }

@@ -3,6 +3,7 @@ package base
 import (
 	"context"
 	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,10 @@ import (
 type Clocks struct {
 	now   func() time.Time
 	moved atomic.Pointer[map[string]time.Duration] // test clocks of merchants who moved theirs; nil before they were read
+
+	reads  atomic.Int64 // so many have begun
+	mu     sync.Mutex   // owns the next field
+	newest int64        // of the reads that are kept
 }
 
 // TimeOf is the time for everything that belongs to the scope: the service's clock, or the test
@@ -45,6 +50,7 @@ func (c *Clocks) advance(scope tenant.Scope) (time.Duration, bool) {
 
 // ReadClocks reads the test clocks that were moved, on any node.
 func (b *Base) ReadClocks(ctx context.Context) error {
+	began := b.reads.Add(1)
 	list, err := b.Store.Clocks.List(ctx)
 	if err != nil {
 		return err
@@ -53,11 +59,24 @@ func (b *Base) ReadClocks(ctx context.Context) error {
 	for _, c := range list {
 		clocks[c.Merchant] = c.Advance
 	}
-	before := b.moved.Swap(&clocks)
-	if before == nil || !maps.Equal(*before, clocks) {
+	if b.keep(began, clocks) {
 		b.wake() // work that was due later may be due now
 	}
 	return nil
+}
+
+// keep keeps the clocks unless a read that began later has kept its own, and reports whether one has changed. It does not
+// make reads wait for each other.
+func (b *Base) keep(began int64, clocks map[string]time.Duration) (changed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if began < b.newest {
+		return false
+	}
+	b.newest = began
+	b.Store.Clocks.Respect(len(clocks) > 0)
+	before := b.moved.Swap(&clocks)
+	return before == nil || !maps.Equal(*before, clocks)
 }
 
 // Reread refreshes this node's memory after a use case has written. If the database cannot be read

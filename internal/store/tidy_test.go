@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/store"
+)
+
+// A busy service vacuums the tables that rows only pass through. One that writes little leaves them to autovacuum: a vacuum
+// makes PostgreSQL plan every statement on them anew.
+func TestBusyServiceVacuumsPassingRows(t *testing.T) {
+	database := dbtest.Postgres(t)
+	s, err := store.Open(ctx, database, store.Options{})
+	must(t, err)
+	defer s.Close()
+	db := newVandal(t, database).db
+	tidied := func(when string, want int) {
+		t.Helper()
+		must(t, s.Tidy(ctx))
+		for _, table := range []string{"processing", "unsealed", "facts"} {
+			var n int
+			must(t, db.QueryRow("SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = $1", table).Scan(&n))
+			if n != want {
+				t.Errorf("%s %s was vacuumed %d times, want %d", when, table, n, want)
+			}
+		}
+	}
+	tidied("of a new service", 0)
+	write := func(round, changes int) {
+		var writing sync.WaitGroup
+		for i := range changes {
+			writing.Go(func() {
+				tr := transfer(fmt.Sprintf("tr_%d_%d", round, i), ledger.Posting{Account: ledger.Available, Amount: 5}, ledger.Posting{Account: ledger.Receivable, Amount: -5})
+				if err := s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{tr}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		writing.Wait()
+	}
+	write(1, 20)
+	tidied("after 20 changes", 0)
+	write(2, 200)
+	tidied("after 220 changes", 1)
+	tidied("with nothing since", 1)
+}
