@@ -65,7 +65,7 @@ test: tools lint build ## install what tests need, lint, and run everything, wit
 raced:
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 20m $(RACED)
 	E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -timeout 10m -run '^($(AT_ONCE))$$' ./internal/e2e/checkout ./internal/e2e/dashboard
-program:
+program: build
 	CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -timeout 20m ./cmd/cascada
 plain:
 	$(ALIKE) $(TEST) $(PARALLEL) -timeout 15m $(ALONE)
@@ -87,10 +87,10 @@ race: ## run the end-to-end tests on both databases with the detector, and the r
 
 .PHONY: cost
 cost: export COST := $(CURDIR)/bin/cost
-cost: ## run the tests as make test does, and list what each package costs in seconds of processor: bin/cost
+cost: build ## run the tests as make test does, and list what each package costs in seconds of processor: bin/cost
 	@mkdir -p bin && rm -f $(COST)
 	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
-	PART=program $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada
+	PART=program CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada
 	PART=alone $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ALONE)
 	PART=pages $(ALIKE) $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(PAGES)
 	PART=postgres $(ALIKE) E2E_ENGINE=postgres $(TEST) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(ROOMS)

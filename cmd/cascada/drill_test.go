@@ -102,7 +102,7 @@ const endless = 1 << 30
 // work lets clients send n requests, or requests until it is enough, and returns a function that
 // waits for their end.
 func (c *crowd) work(clients, n int) (wait func()) {
-	if n == endless && !*full { // a short drill lasts as long as what it waits for: with fewer requests it costs less
+	if n == endless && !*full { // fewer requests: a short drill mostly waits, and need not cost more
 		c.thinks = max(c.thinks, min(4*c.thinks, 400*time.Millisecond))
 	}
 	var all sync.WaitGroup

@@ -201,7 +201,7 @@ func TestRunReportsItsProgress(t *testing.T) {
 
 func TestLostServerIsReported(t *testing.T) {
 	s, c := started(t, 1)
-	c.Duration, c.ProgressEvery = time.Second, 10*time.Millisecond
+	c.Duration, c.ProgressEvery = 2*time.Second, 10*time.Millisecond
 	stopped, once := make(chan struct{}), new(sync.Once)
 	c.Progress = func(p Progress) {
 		if p.Taken > 0 { // the run has begun

@@ -1,4 +1,4 @@
-// Package dbtest gives each test fresh databases: an SQLite file, and a database of a real
+// Package dbtest gives each test empty databases: an SQLite file, and a database of a real
 // PostgreSQL that the test process starts and stops itself. Only tests use it.
 package dbtest
 
@@ -143,7 +143,7 @@ func memory() string {
 }
 
 // Postgres returns the address of the test's own database, which is dropped when the test
-// ends.
+// ends, or emptied for the next one (Keep).
 func Postgres(t testing.TB) string {
 	t.Helper()
 	once(t)

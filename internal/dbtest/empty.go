@@ -12,7 +12,7 @@ import (
 const watchSchema = `
 CREATE SCHEMA dbtest;
 CREATE TABLE dbtest.changes (what text);
-CREATE FUNCTION dbtest.changed() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+CREATE FUNCTION dbtest.changed() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
 	IF tg_event = 'sql_drop' THEN
 		INSERT INTO dbtest.changes SELECT object_identity FROM pg_event_trigger_dropped_objects() WHERE NOT is_temporary;
 	ELSE
@@ -20,7 +20,7 @@ CREATE FUNCTION dbtest.changed() RETURNS event_trigger LANGUAGE plpgsql AS $$ BE
 	END IF;
 END $$;`
 
-// watchOn begins that, in sessions that leave out triggers too.
+// watchOn begins that. ALWAYS: also in sessions that leave out other triggers.
 const watchOn = `
 CREATE EVENT TRIGGER dbtest_made ON ddl_command_end EXECUTE FUNCTION dbtest.changed();
 CREATE EVENT TRIGGER dbtest_gone ON sql_drop EXECUTE FUNCTION dbtest.changed();
@@ -33,7 +33,8 @@ const schemaChanged = `EXISTS (SELECT FROM dbtest.changes)
 
 // keep makes the function dbtest.empty in a database that is prepared, and begins to keep its copies. The
 // function returns false if the database is not as it was; otherwise all tables have the rows that they have
-// now. Its session leaves out triggers and foreign keys: to set that in the function would plan it anew each time.
+// now. Its session leaves out triggers and foreign keys. The function does not set that itself: PostgreSQL would plan it
+// anew at each call.
 func (s *instance) keep(ctx context.Context, database string) (err error) {
 	conn, err := pgx.Connect(ctx, s.dsn(database))
 	if err != nil {

@@ -11,16 +11,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Keep, if a package sets it before its tests, keeps the databases of PostgreSQL and their sessions for the
-// next test: a test gets one that is empty again (see emptyDatabase), and sessions that have prepared and
-// planned most of its statements. New ones take PostgreSQL longer than everything that a test asks of it.
+// next test: a test gets a database that is empty again (empty.go), and sessions that have prepared and planned
+// most of its statements. To make new ones takes PostgreSQL longer than all that a test asks of it.
 var Keep bool
 
 // keeper is between the tests and PostgreSQL. It gives a client a session that an earlier client left at
@@ -42,9 +44,12 @@ type kept struct {
 
 	mu       sync.Mutex
 	ended    *sync.Cond // a client has ended
-	clients  int
+	clients  int        // each until its session rests or has ended
 	sessions []*session // in the order in which they were opened: a service opens its connections in much the same order each time
 }
+
+// restLimit is how many sessions of a database rest at most. A node has 15.
+const restLimit = 16
 
 // keepGrace is how long a database waits for the end of its clients.
 const keepGrace = 5 * time.Second
@@ -117,22 +122,35 @@ func (k *keeper) take(original string) (*kept, error) {
 // giveBack empties a database for the next test. One that cannot be emptied, or whose schema was changed, is
 // dropped.
 func (k *keeper) giveBack(d *kept) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*keepGrace)
-	defer cancel()
-	if d.quiet() {
-		var same bool
-		if err := d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same); err == nil && same {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.free = append(k.free, d)
-			return nil
-		}
+	ctx := context.Background() // the test's own context has ended
+	var err error
+	empty := d.quiet()
+	if empty {
+		empty, err = d.empty(ctx)
 	}
 	k.mu.Lock()
+	if empty {
+		defer k.mu.Unlock()
+		k.free = append(k.free, d)
+		return nil
+	}
 	delete(k.databases, d.name)
 	k.mu.Unlock()
 	_ = d.admin.Close(ctx)
-	return k.server.exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)")
+	return errors.Join(err, k.server.exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)"))
+}
+
+// lockTimeout is the code for a lock that was not free in time.
+const lockTimeout = "55P03"
+
+// empty empties the database, and reports whether it is as it was. A lock that a test left, or a test that ended all
+// sessions, is no error.
+func (d *kept) empty(ctx context.Context) (same bool, err error) {
+	err = d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same)
+	if e, answered := errors.AsType[*pgconn.PgError](err); d.admin.IsClosed() || answered && e.Code == lockTimeout {
+		return false, nil
+	}
+	return same, err
 }
 
 // quiet waits for the end of all clients, and reports whether they have ended.
@@ -184,6 +202,9 @@ func (k *keeper) serve(client net.Conn) {
 		return
 	}
 	s, err := d.open(k.server, hello)
+	if refused, answered := errors.AsType[refusal](err); answered {
+		_, _ = client.Write(refused)
+	}
 	if err != nil {
 		return
 	}
@@ -225,12 +246,24 @@ func texts(b []byte) (list []string) {
 	return list
 }
 
-// open returns the first session at rest whose client began as this one does, or a new one.
+// parameters lists those of a client's first message in one order: clients send them in any.
+func parameters(hello []byte) string {
+	var pairs []string
+	for list := texts(hello[8:]); len(list) > 1; list = list[2:] {
+		pairs = append(pairs, list[0]+"="+list[1])
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, "\n")
+}
+
+// open returns the first session at rest with the client's parameters, or a new one. A session may serve a reader after a
+// committer: PostgreSQL keeps the plans that it made with the settings of the one that asked first.
 func (d *kept) open(server *instance, hello []byte) (*session, error) {
+	as := parameters(hello)
 	d.mu.Lock()
 	d.clients++
 	for _, s := range d.sessions {
-		if s.resting && string(s.hello) == string(hello) {
+		if s.resting && s.parameters == as && !s.ended() {
 			s.resting = false
 			d.mu.Unlock()
 			return s, nil
@@ -253,17 +286,28 @@ func (d *kept) open(server *instance, hello []byte) (*session, error) {
 	return s, nil
 }
 
-// done ends a client's use of a session, which rests or is closed.
+// done ends a client's use of a session. It rests, or ends when PostgreSQL has done what the client sent: until then
+// the database is not emptied.
 func (d *kept) done(s *session, rest bool) {
-	if !rest {
-		_ = s.conn.Close()
-		<-s.over
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if rest = rest && d.resting() < restLimit; !rest {
+		d.mu.Unlock()
+		s.end()
+		d.mu.Lock()
+	}
 	s.resting = rest
 	d.clients--
 	d.ended.Broadcast()
+}
+
+func (d *kept) resting() (n int) {
+	for _, s := range d.sessions {
+		if s.resting {
+			n++
+		}
+	}
+	return n
 }
 
 // forget removes a session that has ended.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -15,11 +16,11 @@ import (
 // stays prepared. PostgreSQL's documentation describes the messages:
 // https://www.postgresql.org/docs/current/protocol-message-formats.html
 type session struct {
-	conn  net.Conn
-	in    *bufio.Reader
-	hello []byte // the first message of its clients
-	reply []byte // what the server said to it
-	over  chan struct{}
+	conn       *net.UnixConn
+	in         *bufio.Reader
+	parameters string        // of its clients' first messages
+	reply      []byte        // what the server said to the first of them
+	over       chan struct{} // closed when it has ended
 
 	resting bool // owned by the database
 
@@ -30,23 +31,45 @@ type session struct {
 	writing  bool              // the last of them has not ended
 	idle     bool              // no transaction is open
 	spoiled  bool              // what the next client would find is not known
-	rested   chan struct{}     // closed when the session has left what its client set
+	rested   chan struct{}     // closed when the client's settings are reset
 }
 
 // batch is what is sent until the server says that it is ready again.
 type batch struct {
 	prepares map[string]string // statements that it prepares
-	closes   []bool            // each message that closes: whether it stands in place of one that prepares
+	closes   []bool            // its Close messages, in order: true for our own, each in place of a message that prepares
+	removes  bool              // it removes a statement
 	failed   bool
+}
+
+// refusal is PostgreSQL's message that it makes no session.
+type refusal []byte
+
+func (r refusal) Error() string { return fmt.Sprintf("PostgreSQL refuses a session: %q", []byte(r)) }
+
+// ended reports whether the session has ended.
+func (s *session) ended() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// end ends the session. PostgreSQL does first what it was sent.
+func (s *session) end() {
+	_ = s.conn.CloseWrite() // if it fails, the session has ended
+	<-s.over
 }
 
 // dialSession opens a session.
 func dialSession(server *instance, hello []byte) (*session, error) {
-	conn, err := net.Dial("unix", filepath.Join(server.dir, socket))
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: filepath.Join(server.dir, socket)})
 	if err != nil {
 		return nil, err
 	}
-	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 1<<14), hello: hello, over: make(chan struct{}), prepared: map[string]string{}, idle: true}
+	s := &session{conn: conn, in: bufio.NewReaderSize(conn, 1<<14), parameters: parameters(hello), over: make(chan struct{}), prepared: map[string]string{}, idle: true}
 	if _, err := conn.Write(hello); err != nil {
 		conn.Close()
 		return nil, err
@@ -54,7 +77,7 @@ func dialSession(server *instance, hello []byte) (*session, error) {
 	for {
 		kind, message, err := readMessage(s.in)
 		if err == nil && kind == 'E' {
-			err = fmt.Errorf("PostgreSQL refuses a session: %q", message)
+			err = refusal(message)
 		}
 		if err != nil {
 			conn.Close()
@@ -88,10 +111,10 @@ var closeNothing = []byte("C\x00\x00\x00\x0ePcascada.\x00")
 // parsed is the answer to a message that prepares a statement.
 var parsed = []byte("1\x00\x00\x00\x04")
 
-// leave is what a session does between two clients.
-const leave = "RESET ALL; SELECT pg_advisory_unlock_all(); UNLISTEN *; DISCARD TEMP"
+// reset is what a session does between two clients.
+const reset = "RESET SESSION AUTHORIZATION; RESET ALL; CLOSE ALL; SELECT pg_advisory_unlock_all(); UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES"
 
-// restGrace bounds how long a session takes to leave what its client set.
+// restGrace bounds how long that takes.
 const restGrace = 5 * time.Second
 
 // carry carries a client's messages to the server until the client ends, and reports whether the session is
@@ -102,9 +125,14 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 	_, _ = s.client.Write(s.reply)
 	_ = s.client.Flush() // if it fails, the client has gone, and reading from it ends
 	s.mu.Unlock()
+	gone := make(chan struct{})
+	defer close(gone)
 	go func() {
-		<-s.over
-		_ = client.Close()
+		select {
+		case <-s.over:
+			_ = client.Close()
+		case <-gone:
+		}
 	}()
 	out := bufio.NewWriterSize(s.conn, 1<<14)
 	for {
@@ -119,7 +147,8 @@ func (s *session) carry(client net.Conn, in *bufio.Reader) (rest bool) {
 			break
 		}
 	}
-	return s.rest(out)
+	_ = out.Flush() // if it fails, the session has ended
+	return s.rest()
 }
 
 // note notes a client's message, and returns what is sent in its place.
@@ -142,26 +171,39 @@ func (s *session) note(kind byte, message []byte) []byte {
 	case 'C':
 		b.closes = append(b.closes, false)
 		if message[5] == 'S' {
-			delete(s.prepared, string(message[6:len(message)-1]))
+			s.remove(b, string(message[6:len(message)-1]))
 		}
-	case 'Q', 'S':
+	case 'Q', 'S', 'F':
 		s.writing = false
+		s.spoiled = s.spoiled || kind == 'Q' && hidden.Match(message)
 	}
 	return message
 }
 
-// rest leaves what the client set, if the client left the session between two transactions.
-func (s *session) rest(out *bufio.Writer) bool {
+// hidden finds texts that prepare or remove statements without a message of their own.
+var hidden = regexp.MustCompile(`(?i)\b(PREPARE|DEALLOCATE|DISCARD)\b`)
+
+// remove notes that a batch removes a statement.
+func (s *session) remove(b *batch, name string) {
+	b.removes = true
+	delete(s.prepared, name)
+	for _, sent := range s.sent {
+		delete(sent.prepares, name)
+	}
+}
+
+// rest resets what the client set, if the client ended between two transactions.
+func (s *session) rest() bool {
 	s.mu.Lock()
 	s.client = nil
-	if !s.idle || s.spoiled || len(s.sent) > 0 || out.Buffered() > 0 {
+	if !s.idle || s.spoiled || len(s.sent) > 0 {
 		s.mu.Unlock()
 		return false
 	}
 	s.sent, s.rested = append(s.sent, &batch{}), make(chan struct{})
 	rested := s.rested
 	s.mu.Unlock()
-	message := append([]byte("Q\x00\x00\x00\x00"+leave), 0)
+	message := append([]byte("Q\x00\x00\x00\x00"+reset), 0)
 	binary.BigEndian.PutUint32(message[1:], uint32(len(message)-1))
 	if _, err := s.conn.Write(message); err != nil {
 		return false
@@ -233,7 +275,7 @@ func (s *session) ready(idle bool) {
 		for name, message := range b.prepares {
 			s.prepared[name] = message
 		}
-	case len(b.prepares) > 0: // those before the mistake are prepared
+	case len(b.prepares) > 0 || b.removes: // only what came before the mistake was done, and where it was is not known
 		s.spoiled = true
 	}
 	if s.client == nil && s.rested != nil {

@@ -80,6 +80,7 @@ type Meter struct {
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
 	tidied                                   atomic.Int64 // changes when Tidy last ran
+	tidiedAt                                 atomic.Pointer[time.Time]
 	failed                                   map[Failure]*atomic.Int64
 }
 
@@ -126,17 +127,26 @@ func (s *core) Engine() string {
 	return "sqlite"
 }
 
-// tidyAfter is how many changes are worth a run of Tidy. After fewer, autovacuum is early enough; and after each run
-// PostgreSQL plans every statement on the tables anew.
-const tidyAfter = 200
+// Tidy runs after tidyAfter changes, or a tidyPause after the last run if there was any. It does not run more often because
+// after each run PostgreSQL plans every statement on the tables anew.
+const (
+	tidyAfter = 200
+	tidyPause = time.Minute
+)
 
-// Tidy frees the space of rows that left the tables they only pass through. It does nothing if few changes were written
-// since its last run.
+// Tidy frees the space of rows that left the tables they only pass through, if enough was written since its last run.
 func (s *core) Tidy(ctx context.Context) error {
+	now := time.Now()
+	s.stats.tidiedAt.CompareAndSwap(nil, &now)
 	changes := s.stats.changes.Load()
-	if changes-s.stats.tidied.Load() < tidyAfter {
+	written := changes - s.stats.tidied.Load()
+	if written == 0 || written < tidyAfter && now.Sub(*s.stats.tidiedAt.Load()) < tidyPause {
 		return nil
 	}
+	if err := s.b.DB.Tidy(ctx); err != nil {
+		return err
+	}
 	s.stats.tidied.Store(changes)
-	return s.b.DB.Tidy(ctx)
+	s.stats.tidiedAt.Store(&now)
+	return nil
 }

@@ -30,6 +30,10 @@ func TestBusyServiceVacuumsPassingRows(t *testing.T) {
 			}
 		}
 	}
+	for _, table := range []string{"processing", "unsealed", "facts"} { // the service's vacuum skips a table that is being vacuumed
+		_, err := db.Exec("ALTER TABLE " + table + " SET (autovacuum_enabled = off)")
+		must(t, err)
+	}
 	tidied("of a new service", 0)
 	write := func(round, changes int) {
 		var writing sync.WaitGroup

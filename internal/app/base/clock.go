@@ -15,9 +15,9 @@ type Clocks struct {
 	now   func() time.Time
 	moved atomic.Pointer[map[string]time.Duration] // test clocks of merchants who moved theirs; nil before they were read
 
-	reads  atomic.Int64 // so many have begun
+	reads  atomic.Int64 // how many reads have begun
 	mu     sync.Mutex   // owns the next field
-	newest int64        // of the reads that are kept
+	newest int64        // the number of the read whose clocks are kept
 }
 
 // TimeOf is the time for everything that belongs to the scope: the service's clock, or the test
@@ -65,8 +65,8 @@ func (b *Base) ReadClocks(ctx context.Context) error {
 	return nil
 }
 
-// keep keeps the clocks unless a read that began later has kept its own, and reports whether one has changed. It does not
-// make reads wait for each other.
+// keep takes the clocks that a read found, unless a read that began later was faster. It reports whether a clock has
+// changed. No read waits for another.
 func (b *Base) keep(began int64, clocks map[string]time.Duration) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,7 +39,7 @@ func (s *Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 	return base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
 }
 
-// Respect sets whether leases respect test clocks: without any they need not look.
+// Respect sets whether leases look at test clocks. They need not if none was moved.
 func (s *Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
 
 // Clocks are test clocks.
