@@ -103,20 +103,11 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 			return strconv.FormatFloat(rate, 'f', -1, 64)
 		}
 		gauge := func(name string) (float64, bool) {
-			reply, err := http.Get("http://" + metrics + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer reply.Body.Close()
-			page, err := io.ReadAll(reply.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindSubmatch(page)
+			line := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(metricsAt(t, metrics))
 			if line == nil {
 				return 0, false
 			}
-			n, err := strconv.ParseFloat(string(line[1]), 64)
+			n, err := strconv.ParseFloat(line[1], 64)
 			return n, err == nil
 		}
 		if _, known := gauge("cascada_fx_oldest_rate_seconds"); rate() != "5.4" || known {
@@ -186,6 +177,21 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// metricsAt returns the page of the metrics.
+func metricsAt(t *testing.T, address string) string {
+	t.Helper()
+	reply, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	page, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
 // GOGC and GOMEMLIMIT, as Go documents them, replace the service's own settings: each of them all (docs/OPERATIONS.md).
 func TestOperatorsMemorySettingsHold(t *testing.T) {
 	t.Parallel()
@@ -195,16 +201,7 @@ func TestOperatorsMemorySettingsHold(t *testing.T) {
 			metrics := freePort(t)
 			s := newUser(t).with("GOGC=", "GOMEMLIMIT=", setting).serve(t, "--metrics", metrics)
 			defer s.stop()
-			reply, err := http.Get("http://" + metrics + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer reply.Body.Close()
-			page, err := io.ReadAll(reply.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(page), "\ngo_gc_gogc_percent "+want+"\n") {
+			if !strings.Contains(metricsAt(t, metrics), "\ngo_gc_gogc_percent "+want+"\n") {
 				t.Errorf("the heap does not grow by %s %%", want)
 			}
 		})

@@ -317,4 +317,4 @@ func (d *kept) forget(s *session) {
 	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })
 }
 
-var errMessage = errors.New("a message is longer than any of PostgreSQL's")
+var errMessage = errors.New("a message has a length that none of PostgreSQL's has")
