@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -103,12 +102,8 @@ func TestOperatorSetsRatesWhileTheServerRuns(t *testing.T) {
 			return strconv.FormatFloat(rate, 'f', -1, 64)
 		}
 		gauge := func(name string) (float64, bool) {
-			line := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(metricsAt(t, metrics))
-			if line == nil {
-				return 0, false
-			}
-			n, err := strconv.ParseFloat(line[1], 64)
-			return n, err == nil
+			n := metric(metrics, name)
+			return n, n >= 0
 		}
 		if _, known := gauge("cascada_fx_oldest_rate_seconds"); rate() != "5.4" || known {
 			t.Errorf("before a rate was set: %s, age known: %v", rate(), known)
@@ -177,32 +172,17 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// metricsAt returns the page of the metrics.
-func metricsAt(t *testing.T, address string) string {
-	t.Helper()
-	reply, err := http.Get("http://" + address + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	page, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
-}
-
 // GOGC and GOMEMLIMIT, as Go documents them, replace the service's own settings: each of them all (docs/OPERATIONS.md).
 func TestOperatorsMemorySettingsHold(t *testing.T) {
 	t.Parallel()
-	for setting, want := range map[string]string{"GOMEMLIMIT=256MiB": "100", "GOGC=50": "50", "GOGC=": "800"} {
+	for setting, want := range map[string]float64{"GOMEMLIMIT=256MiB": 100, "GOGC=50": 50, "GOGC=": 800} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			metrics := freePort(t)
 			s := newUser(t).with("GOGC=", "GOMEMLIMIT=", setting).serve(t, "--metrics", metrics)
 			defer s.stop()
-			if !strings.Contains(metricsAt(t, metrics), "\ngo_gc_gogc_percent "+want+"\n") {
-				t.Errorf("the heap does not grow by %s %%", want)
+			if got := metric(metrics, "go_gc_gogc_percent"); got != want {
+				t.Errorf("the heap grows by %v %%, want %v", got, want)
 			}
 		})
 	}
