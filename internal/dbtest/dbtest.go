@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -181,12 +182,21 @@ func copied(t testing.TB, original string) string {
 // Main runs a package's tests (a *testing.M, or something that wraps one), then stops the
 // server and cleans up.
 func Main(m interface{ Run() int }, cleanup ...func()) {
+	GrowHeap()
 	code := m.Run()
 	server.stop()
 	for _, do := range cleanup {
 		do()
 	}
 	os.Exit(code)
+}
+
+// GrowHeap makes a test process collect garbage less often, unless GOGC is set: its heap is small, and a collection
+// with the race detector is dear. Processes that the tests start do not get the setting.
+func GrowHeap() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 var server instance

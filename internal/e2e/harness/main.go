@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -21,9 +20,9 @@ func Main(m *testing.M, cleanup ...func()) {
 	watchTime()
 	dbtest.Keep = true
 	dbtest.Only = os.Getenv("E2E_ENGINE") // the Makefile says why
-	if os.Getenv("GOGC") == "" {          // the daemon's own setting is for one service in a process, not for hundreds
-		_ = os.Setenv("GOGC", "400") // then the daemon does not change it
-		debug.SetGCPercent(400)
+	dbtest.GrowHeap()                     // before GOGC is set: with it, GrowHeap does nothing
+	if os.Getenv("GOGC") == "" {
+		_ = os.Setenv("GOGC", "400") // then the daemon keeps it: its own setting is for one service in a process, not for hundreds
 	}
 	dbtest.Prepare = func(ctx context.Context, database string) error {
 		s, err := store.Open(ctx, database, store.Options{})
