@@ -398,7 +398,7 @@ func (a *App) Loops() []work.Loop {
 		base.RowByRow(a.Polled("balances at payout accounts", payouts.FloatsEvery, a.Floats.Compare)),
 		a.Polled("rates", acquiring.RatesEvery, a.Rates.ReadRates),
 		base.TableByTable(a.Polled("counters", time.Minute, func(ctx context.Context) error { return a.Store.RollUp(ctx, a.Now()) })),
-		base.RowByRow(a.Polled("tidy", 3*time.Second, a.Store.Tidy)),
+		base.RowByRow(a.Polled("tidy", 3*time.Second, func(ctx context.Context) error { return a.Store.Tidy(ctx, a.Now()) })),
 		base.TableByTable(a.Polled("idempotency keys", 6*time.Hour, a.PurgeKeys)),
 		base.RowByRow(a.Polled("credentials rotated out", time.Hour, a.Accounts.ForgetCredentials)),
 		base.TableByTable(work.Loop{Name: "inboxes", Every: max(delivery.TrimEvery, a.Look), Do: a.Webhooks.TrimInboxes}),

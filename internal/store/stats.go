@@ -79,8 +79,8 @@ type Meter struct {
 // stats counts the work of the group commit.
 type stats struct {
 	commits, changes, again, halved, unknown atomic.Int64
-	tidied                                   atomic.Int64 // changes when Tidy last ran
-	tidiedAt                                 atomic.Pointer[time.Time]
+	tidied                                   atomic.Int64              // changes when Tidy last ran
+	tidiedAt                                 atomic.Pointer[time.Time] // nil before its first call
 	failed                                   map[Failure]*atomic.Int64
 }
 
@@ -135,8 +135,7 @@ const (
 )
 
 // Tidy frees the space of rows that left the tables they only pass through, if enough was written since its last run.
-func (s *core) Tidy(ctx context.Context) error {
-	now := time.Now()
+func (s *core) Tidy(ctx context.Context, now time.Time) error {
 	s.stats.tidiedAt.CompareAndSwap(nil, &now)
 	changes := s.stats.changes.Load()
 	written := changes - s.stats.tidied.Load()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -19,9 +20,10 @@ func TestBusyServiceVacuumsPassingRows(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	db := newVandal(t, database).db
+	now := noon
 	tidied := func(when string, want int) {
 		t.Helper()
-		must(t, s.Tidy(ctx))
+		must(t, s.Tidy(ctx, now))
 		for _, table := range []string{"processing", "unsealed", "facts"} {
 			var n int
 			must(t, db.QueryRow("SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = $1", table).Scan(&n))
@@ -51,5 +53,11 @@ func TestBusyServiceVacuumsPassingRows(t *testing.T) {
 	tidied("after 20 changes", 0)
 	write(2, 200)
 	tidied("after 220 changes", 1)
+	now = now.Add(time.Minute)
 	tidied("with nothing since", 1)
+	write(3, 1)
+	tidied("with one change, a minute after the last run", 2)
+	now = now.Add(59 * time.Second)
+	write(4, 1)
+	tidied("with one change, too soon", 2)
 }
