@@ -30,8 +30,9 @@ PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
-# Packages whose sources say nothing of goroutines, locks, servers or databases: the detector finds nothing in their tests.
-ALONE_WORDS := (^|[{;])\s*go |\.Go\(|"sync|"net/http|t\.Parallel|synctest|internal/(dbtest|store|app|daemon)["/]
+# Packages in whose sources nothing begins a goroutine, a server or a client, or opens a database: the detector finds
+# nothing in their tests, locks or not.
+ALONE_WORDS := (^|[{;])\s*go |\.Go\(|AfterFunc|t\.Parallel|synctest|httptest\.New(TLS|Unstarted)?Server|http\.(Client|Get|Post|Serve|Listen|Default|Transport|Server)|\.Serve\(|net\.(Listen|Dial)|internal/(dbtest|store|app|daemon|e2e|provider/providertest)["/]
 ALONE = $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do grep -qE '$(ALONE_WORDS)' $$dir/*.go || echo $$path; done)
 # The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
 # detector does not see.

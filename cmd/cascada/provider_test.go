@@ -85,7 +85,7 @@ func TestOperatorConnectsAProviderWhileTheServerRuns(t *testing.T) {
 			first = id
 			return took == "true" && id != ""
 		})
-		if out := u.does(t, "explain", first); !regexp.MustCompile(`1  bank: pending\n   called 20\S+Z, said pending after \d+m?s\n   by priority: 3; it costs 0.20 USD\nnow\n   bank takes such a payment\n`).MatchString(out) {
+		if out := u.does(t, "explain", first); !regexp.MustCompile(`1  bank: pending\n   called 20\S+Z, said pending after \d+[mµ]?s\n   by priority: 3; it costs 0.20 USD\nnow\n   bank takes such a payment\n`).MatchString(out) {
 			t.Errorf("explain:\n%s", out)
 		}
 		if out := u.does(t, "explain", first, "--json"); !strings.Contains(out, `"rail":"pix.BRA"`) || !strings.Contains(out, `"why":"by priority: 3; it costs 0.20 USD"`) ||

@@ -43,6 +43,7 @@ type kept struct {
 	admin *pgx.Conn // empties it
 
 	mu       sync.Mutex
+	taken    bool       // a test uses it: only then it takes clients
 	ended    *sync.Cond // a client has ended
 	clients  int        // each until its session rests or has ended
 	sessions []*session // in the order in which they were opened: a service opens its connections in much the same order each time
@@ -97,11 +98,14 @@ func (k *keeper) take(original string) (*kept, error) {
 		d := k.free[n-1]
 		k.free = k.free[:n-1]
 		k.mu.Unlock()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.taken = true
 		return d, nil
 	}
 	k.mu.Unlock()
 	ctx := context.Background()
-	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1))}
+	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1)), taken: true}
 	d.ended = sync.NewCond(&d.mu)
 	if err := k.server.exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
 		return nil, err
@@ -153,7 +157,7 @@ func (d *kept) empty(ctx context.Context) (same bool, err error) {
 	return same, err
 }
 
-// quiet waits for the end of all clients, and reports whether they have ended.
+// quiet refuses new clients, waits for the end of all clients, and reports whether they have ended.
 func (d *kept) quiet() bool {
 	late := false
 	timer := time.AfterFunc(keepGrace, func() {
@@ -165,6 +169,7 @@ func (d *kept) quiet() bool {
 	defer timer.Stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.taken = false
 	for d.clients > 0 && !late {
 		d.ended.Wait()
 	}
@@ -261,6 +266,10 @@ func parameters(hello []byte) string {
 func (d *kept) open(server *instance, hello []byte) (*session, error) {
 	as := parameters(hello)
 	d.mu.Lock()
+	if !d.taken { // a client that a test left alive must not write into the next test's database
+		d.mu.Unlock()
+		return nil, errNotTaken
+	}
 	d.clients++
 	for _, s := range d.sessions {
 		if s.resting && s.parameters == as && !s.ended() {
@@ -316,5 +325,7 @@ func (d *kept) forget(s *session) {
 	defer d.mu.Unlock()
 	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })
 }
+
+var errNotTaken = errors.New("no test uses the database")
 
 var errMessage = errors.New("a message has a length that none of PostgreSQL's has")

@@ -159,6 +159,7 @@ func (s *session) note(kind byte, message []byte) []byte {
 		s.sent, s.writing = append(s.sent, &batch{prepares: map[string]string{}}), true
 	}
 	b := s.sent[len(s.sent)-1]
+	s.spoiled = s.spoiled || (kind == 'P' || kind == 'Q') && hidden.Match(message)
 	switch kind {
 	case 'P':
 		if name := texts(message[5:])[0]; name != "" {
@@ -175,7 +176,6 @@ func (s *session) note(kind byte, message []byte) []byte {
 		}
 	case 'Q', 'S', 'F':
 		s.writing = false
-		s.spoiled = s.spoiled || kind == 'Q' && hidden.Match(message)
 	}
 	return message
 }
