@@ -121,5 +121,9 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 				t.Errorf("the selection is refused (%d) and the erasure reports %+v, want one session erased", chosen, done)
 			}
 		}
+		late := o.Session(t, `{"amount":25.5,"currency":"USD","customer":{"firstName":"Ana","lastName":"Lima","email":"late@mail.example","phone":"+5511987654321"}}`)
+		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "late@mail.example"}, false)
+		harness.Must(t, err)
+		harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+late+"/select", `{"paymentMethodId":"sbx_pse"}`).Refused(t, "404 checkout_session_not_found invalid_request_error")
 	})
 }
