@@ -32,7 +32,7 @@ ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
 # Packages in whose sources nothing begins a goroutine, a server or a client, or opens a database: the detector finds
 # nothing in their tests, locks or not.
-ALONE_WORDS := (^|[{;])\s*go |\.Go\(|AfterFunc|t\.Parallel|synctest|httptest\.New(TLS|Unstarted)?Server|http\.(Client|Get|Post|Serve|Listen|Default|Transport|Server)|\.Serve\(|net\.(Listen|Dial)|internal/(dbtest|store|app|daemon|e2e|provider/providertest)["/]
+ALONE_WORDS := (^|[{;])\s*go |\.Go\(|AfterFunc|t\.Parallel|RunParallel|synctest|httptest\.New(TLS|Unstarted)?Server|http\.(Client|Get|Post|Serve|Listen|Default|Transport|Server)|\.Serve\(|net\.(Listen|Dial)|internal/(dbtest|store|app|daemon|e2e|provider/providertest)["/]
 ALONE = $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do grep -qE '$(ALONE_WORDS)' $$dir/*.go || echo $$path; done)
 # The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
 # detector does not see.
@@ -88,7 +88,7 @@ race: ## run the end-to-end tests on both databases with the detector, and the r
 
 .PHONY: cost
 cost: export COST := $(CURDIR)/bin/cost
-cost: build ## run the tests as make test does, and list what each package costs in seconds of processor: bin/cost
+cost: build ## run most tests as make test does, and list what each package costs in seconds of processor: bin/cost
 	@mkdir -p bin && rm -f $(COST)
 	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
 	PART=program CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada

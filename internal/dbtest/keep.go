@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,13 +30,12 @@ var Keep bool
 // keeper is between the tests and PostgreSQL. It gives a client a session that an earlier client left at
 // rest, if there is one.
 type keeper struct {
-	server   *instance
-	listener net.Listener
-	dir      string
+	server *instance
+	dir    string
+	loans  atomic.Int64
 
-	mu        sync.Mutex
-	free      []*kept
-	databases map[string]*kept
+	mu   sync.Mutex
+	free []*kept
 }
 
 // kept is a database that one test after another uses.
@@ -43,10 +44,10 @@ type kept struct {
 	admin *pgx.Conn // empties it
 
 	mu       sync.Mutex
-	taken    bool       // a test uses it: only then it takes clients
-	ended    *sync.Cond // a client has ended
-	clients  int        // each until its session rests or has ended
-	sessions []*session // in the order in which they were opened: a service opens its connections in much the same order each time
+	listener net.Listener // of the test that has it; nil: none has
+	ended    *sync.Cond   // a client has ended
+	clients  int          // each until its session rests or has ended
+	sessions []*session   // in the order in which they were opened: a service opens its connections in much the same order each time
 }
 
 // restLimit is how many sessions of a database rest at most. A node has 15.
@@ -56,24 +57,8 @@ const restLimit = 16
 const keepGrace = 5 * time.Second
 
 func newKeeper(server *instance) (*keeper, error) {
-	k := &keeper{server: server, dir: filepath.Join(server.dir, "kept"), databases: map[string]*kept{}}
-	if err := os.Mkdir(k.dir, 0o755); err != nil {
-		return nil, err
-	}
-	var err error
-	if k.listener, err = net.Listen("unix", filepath.Join(k.dir, socket)); err != nil {
-		return nil, err
-	}
-	go func() {
-		for {
-			conn, err := k.listener.Accept()
-			if err != nil {
-				return
-			}
-			go k.serve(conn)
-		}
-	}()
-	return k, nil
+	k := &keeper{server: server, dir: filepath.Join(server.dir, "kept")}
+	return k, os.Mkdir(k.dir, 0o755)
 }
 
 // database returns the address of an empty copy of the prepared database.
@@ -83,12 +68,42 @@ func (k *keeper) database(t testing.TB, original string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, err := k.lend(d)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := k.giveBack(d); err != nil {
 			t.Error(err)
 		}
 	})
-	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", d.name, k.dir)
+	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", d.name, dir)
+}
+
+// lend takes clients of a database in a directory of this test alone: a client that an earlier test left alive knows only
+// its own, where nobody listens any more.
+func (k *keeper) lend(d *kept) (dir string, err error) {
+	dir = filepath.Join(k.dir, strconv.FormatInt(k.loans.Add(1), 10))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	listener, err := net.Listen("unix", filepath.Join(dir, socket))
+	if err != nil {
+		return "", err
+	}
+	d.mu.Lock()
+	d.listener = listener
+	d.mu.Unlock()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go k.serve(conn, d, listener)
+		}
+	}()
+	return dir, nil
 }
 
 // take returns a database that no test uses, or a new one.
@@ -98,14 +113,11 @@ func (k *keeper) take(original string) (*kept, error) {
 		d := k.free[n-1]
 		k.free = k.free[:n-1]
 		k.mu.Unlock()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.taken = true
 		return d, nil
 	}
 	k.mu.Unlock()
 	ctx := context.Background()
-	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1)), taken: true}
+	d := &kept{name: fmt.Sprintf("k%d", k.server.databases.Add(1))}
 	d.ended = sync.NewCond(&d.mu)
 	if err := k.server.exec(ctx, "CREATE DATABASE "+d.name+" TEMPLATE "+original+" STRATEGY file_copy"); err != nil {
 		return nil, err
@@ -117,9 +129,6 @@ func (k *keeper) take(original string) (*kept, error) {
 	if _, err := d.admin.Exec(ctx, "SET session_replication_role = replica; SET lock_timeout = '2s'", pgx.QueryExecModeSimpleProtocol); err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.databases[d.name] = d
 	return d, nil
 }
 
@@ -132,14 +141,12 @@ func (k *keeper) giveBack(d *kept) error {
 	if empty {
 		empty, err = d.empty(ctx)
 	}
-	k.mu.Lock()
 	if empty {
+		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.free = append(k.free, d)
 		return nil
 	}
-	delete(k.databases, d.name)
-	k.mu.Unlock()
 	_ = d.admin.Close(ctx)
 	return errors.Join(err, k.server.exec(ctx, "DROP DATABASE "+d.name+" WITH (FORCE)"))
 }
@@ -169,7 +176,8 @@ func (d *kept) quiet() bool {
 	defer timer.Stop()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.taken = false
+	_ = d.listener.Close() // a local socket
+	d.listener = nil
 	for d.clients > 0 && !late {
 		d.ended.Wait()
 	}
@@ -180,8 +188,8 @@ func (d *kept) quiet() bool {
 // statement.
 const cancelRequest = 80877102
 
-// serve carries one client.
-func (k *keeper) serve(client net.Conn) {
+// serve carries one client, who came by a listener.
+func (k *keeper) serve(client net.Conn, d *kept, by net.Listener) {
 	defer client.Close()
 	in := bufio.NewReader(client)
 	head := make([]byte, 8)
@@ -200,13 +208,7 @@ func (k *keeper) serve(client net.Conn) {
 		k.cancel(hello)
 		return
 	}
-	k.mu.Lock()
-	d := k.databases[parameter(hello, "database")]
-	k.mu.Unlock()
-	if d == nil {
-		return
-	}
-	s, err := d.open(k.server, hello)
+	s, err := d.open(k.server, hello, by)
 	if refused, answered := errors.AsType[refusal](err); answered {
 		_, _ = client.Write(refused)
 	}
@@ -226,16 +228,6 @@ func (k *keeper) cancel(request []byte) {
 	if _, err := conn.Write(request); err == nil {
 		_, _ = io.Copy(io.Discard, conn) // the server closes when it has done it
 	}
-}
-
-// parameter returns a parameter of a client's first message.
-func parameter(hello []byte, name string) string {
-	for list := texts(hello[8:]); len(list) > 1; list = list[2:] {
-		if list[0] == name {
-			return list[1]
-		}
-	}
-	return ""
 }
 
 // texts splits what ends with zeros.
@@ -263,12 +255,12 @@ func parameters(hello []byte) string {
 
 // open returns the first session at rest with the client's parameters, or a new one. A session may serve a reader after a
 // committer: PostgreSQL keeps the plans that it made with the settings of the one that asked first.
-func (d *kept) open(server *instance, hello []byte) (*session, error) {
+func (d *kept) open(server *instance, hello []byte, by net.Listener) (*session, error) {
 	as := parameters(hello)
 	d.mu.Lock()
-	if !d.taken { // a client that a test left alive must not write into the next test's database
+	if d.listener != by {
 		d.mu.Unlock()
-		return nil, errNotTaken
+		return nil, errEnded
 	}
 	d.clients++
 	for _, s := range d.sessions {
@@ -326,6 +318,6 @@ func (d *kept) forget(s *session) {
 	d.sessions = slices.DeleteFunc(d.sessions, func(other *session) bool { return other == s })
 }
 
-var errNotTaken = errors.New("no test uses the database")
+var errEnded = errors.New("the client's test has ended")
 
 var errMessage = errors.New("a message has a length that none of PostgreSQL's has")

@@ -96,22 +96,29 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s := harness.Start(t, database, &harness.Clock{})
 		o := s.NewShop(t)
+		shopper := func(name string) (token string, who privacy.Shopper) {
+			mail := name + "@mail.example"
+			token = o.Session(t, `{"amount":25.5,"currency":"USD","customer":{"firstName":"Ana","lastName":"Lima","email":"`+mail+`","phone":"+5511987654321"}}`)
+			return token, privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
+		}
+		choose := func(token string) harness.Reply {
+			return harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`)
+		}
+		ana := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		for i := range 20 {
-			mail := fmt.Sprintf("race%d@mail.example", i)
-			token := o.Session(t, `{"amount":25.5,"currency":"USD","customer":{"firstName":"Ana","lastName":"Lima","email":"`+mail+`","phone":"+5511987654321"}}`)
+			token, who := shopper(fmt.Sprintf("race%d", i))
 			chosen := 0
 			var all sync.WaitGroup
 			all.Go(func() {
 				time.Sleep(time.Duration(i%10) * 300 * time.Microsecond)
-				chosen = harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+token+"/select", `{"paymentMethodId":"sbx_pse"}`).Status
+				chosen = choose(token).Status
 			})
-			who := privacy.Shopper{Merchant: o.Merchant.ID, Email: mail}
 			found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
 			harness.Must(t, err)
 			if len(found.Payments)+len(found.Sessions) == 0 {
 				t.Error("the export finds neither a payment nor a session of the shopper")
 			}
-			done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, who, false)
+			done, err := s.App.Privacy.EraseShopper(ctx, ana, who, false)
 			harness.Must(t, err)
 			all.Wait()
 			if chosen == http.StatusCreated && len(done.Kept) == 0 {
@@ -121,9 +128,9 @@ func TestShopperIsFoundWhileHeChooses(t *testing.T) {
 				t.Errorf("the selection is refused (%d) and the erasure reports %+v, want one session erased", chosen, done)
 			}
 		}
-		late := o.Session(t, `{"amount":25.5,"currency":"USD","customer":{"firstName":"Ana","lastName":"Lima","email":"late@mail.example","phone":"+5511987654321"}}`)
-		_, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: o.Merchant.ID, Email: "late@mail.example"}, false)
+		token, who := shopper("late") // one who chooses after the erasure
+		_, err := s.App.Privacy.EraseShopper(ctx, ana, who, false)
 		harness.Must(t, err)
-		harness.Client{Instance: s}.Post(t, "/checkout/sessions/"+late+"/select", `{"paymentMethodId":"sbx_pse"}`).Refused(t, "404 checkout_session_not_found invalid_request_error")
+		choose(token).Refused(t, "404 checkout_session_not_found invalid_request_error")
 	})
 }
