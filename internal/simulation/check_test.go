@@ -17,31 +17,31 @@ import (
 const (
 	checkIsClean   = "check is clean"
 	oneByOne       = "a node sends the events of an object one after the other"
-	chargesAgree   = "what providers took is in the books, and nothing else"
+	chargesAgree   = "the books have exactly what providers charged"
 	disputesAgree  = "a dispute ends as its issuer says"
-	refundsAgree   = "what providers gave back is in the books, and nothing else"
-	payoutsAgree   = "what the bank paid out is in the books, and nothing else"
-	newsIsKept     = "what a notification tells is in the books once it was taken"
-	paidIsPaid     = "nothing expires or is canceled that its provider says is paid"
-	failsUnpaid    = "a payment does not fail that can be paid"
-	chargedOnce    = "a payment is charged at one provider, and not after it went on"
-	lifeGoesOn     = "a payment's life has no way back"
-	merchantsPart  = "a merchant gives back no more than his term says"
+	refundsAgree   = "the books have exactly what providers refunded"
+	payoutsAgree   = "the books have exactly what the banks paid out"
+	newsIsKept     = "the content of every accepted notification is in the books"
+	paidIsPaid     = "no payment expires or is canceled if its provider says that it is paid"
+	failsUnpaid    = "a payment that can still be paid does not fail"
+	chargedOnce    = "a payment is charged at one provider, never at one that the cascade has left"
+	lifeGoesOn     = "a payment's status never goes back"
+	merchantsPart  = "a merchant gives back no more than its term says"
 	paidOnce       = "no shopper pays twice"
-	withinSource   = "nothing gives back more than came"
+	withinSource   = "no payment is refunded beyond its amount"
 	eventsArrived  = "every event arrives"
-	doneOnce       = "a request is done once at most"
+	doneOnce       = "a request is done at most once"
 	answersTrue    = "every answer is true"
 	answeredInTime = "every request with a key is answered"
 	paymentsEnd    = "every payment ends"
 	claimsEnd      = "every claim ends"
 	withdrawalsEnd = "every withdrawal ends"
-	comesToRest    = "a service that nobody wants anything of comes to rest"
+	comesToRest    = "a service without requests becomes idle"
 	nodesStart     = "a node starts"
 	operatorWorks  = "the operator can work"
 	resetsEnd      = "a reset ends"
-	resetsEmpty    = "nothing from before a reset is there after it"
-	resetsSpare    = "what comes after a reset stays"
+	resetsEmpty    = "a reset deletes everything from before it"
+	resetsSpare    = "a reset deletes nothing from after it"
 )
 
 // books is everything that the service has written, in its final state.
@@ -188,7 +188,7 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 		if ours || late {
 			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s and is in our books", c.ref, c.paid, c.asked)
 		} else if !slices.ContainsFunc(all.receipts[p.ID], func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
-			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and nobody was told", c.ref, c.paid, c.asked)
+			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and no notice reports it", c.ref, c.paid, c.asked)
 		}
 	case c.status == "paid" && !ours && !late:
 		w.find(chargesAgree, p.ID, "%s was paid at %s, and the payment is %s", c.ref, u.name, p.Status)
@@ -237,19 +237,19 @@ func (w *world) checkRefunds(all *books) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(parts)) {
 		if most := mostGiven(all.payments[id], given[id], count[id]); parts[id] > most {
-			w.find(merchantsPart, id, "of %s the merchant gave back %d cents in %d refunds, and owed %d at the most", id, parts[id], count[id], most)
+			w.find(merchantsPart, id, "for %s the merchant gave back %d cents in %d refunds, and owed at most %d", id, parts[id], count[id], most)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(given)) {
 		if p := all.payments[id]; given[id] > p.Price.Local.Minor {
-			w.find(withinSource, id, "refunds of %s are more than it", id)
+			w.find(withinSource, id, "refunds of %s exceed its amount", id)
 		}
 	}
 }
 
-// mostGiven is the most that refunds of an amount take from the merchant: its share of the
-// capture, or the whole capture if fees are kept, and a cent for each rounded share,
-// because the first refunds take the rounding.
+// mostGiven is the most that refunds of a local amount may take from the merchant: the same
+// share of the capture, without the fees if they are returned, and a cent for each rounded
+// part, because the first refunds take the rounding.
 func mostGiven(p pay.Payment, local, refunds int64) int64 {
 	of := p.Price.Amount.Minor
 	if p.Terms.FeesOnRefund() == tenant.FeesReturned {
@@ -312,9 +312,9 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	case !r.settled:
 		return // not known, and at most one was made
 	case r.id != "" && len(made) == 0:
-		w.find(answersTrue, "", "%s was told of %s, which is not there", name, r.id)
+		w.find(answersTrue, "", "%s was answered with %s, which does not exist", name, r.id)
 	case r.id != "" && made[0] != r.id:
-		w.find(answersTrue, about, "%s was told of %s, and made %s", name, r.id, made[0])
+		w.find(answersTrue, about, "%s was answered with %s, and made %s", name, r.id, made[0])
 	case r.id == "" && len(made) > 0 && !r.unclear:
 		w.find(answersTrue, about, "%s was refused (%v), and made %s", name, r.err, made[0])
 	}
@@ -323,11 +323,11 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 		return
 	}
 	if r.canceled && !p.Failure.Canceled() {
-		w.find(answersTrue, about, "%s was told to be canceled, and is %s", name, p.Status)
+		w.find(answersTrue, about, "%s was answered as canceled, and is %s", name, p.Status)
 	}
 	told, is := r.status, p.Status
 	if told == pay.Completed && !captured(p) || told == pay.Failed && is != pay.Failed {
-		w.find(answersTrue, about, "%s was told %s, and is %s", name, told, is)
+		w.find(answersTrue, about, "%s was answered as %s, and is %s", name, told, is)
 	}
 }
 
@@ -358,11 +358,11 @@ func (w *world) checkEvents(all *books) {
 			told := w.inboxes[host].told[id]
 			for n := int64(1); n <= want[host][id]; n++ {
 				if told[n] == "" {
-					w.find(eventsArrived, id, "event %d of %s did not arrive, of %d", n, id, want[host][id])
+					w.find(eventsArrived, id, "event %d of %s did not arrive; it has %d", n, id, want[host][id])
 				}
 			}
 			if int64(len(told)) > want[host][id] {
-				w.find(eventsArrived, id, "%d events of %s arrived, and there are %d", len(told), id, want[host][id])
+				w.find(eventsArrived, id, "%d events of %s arrived, and it has %d", len(told), id, want[host][id])
 			}
 		}
 	}

@@ -37,7 +37,7 @@ type conductor struct {
 	ended   chan struct{}
 }
 
-// endless is more turns than a moment has.
+// endless is more turns than any moment has.
 const endless = 20_000
 
 type turn struct {
@@ -53,8 +53,8 @@ func newConductor(seed uint64) *conductor {
 }
 
 // turn returns when it is the caller's turn. The key says what the caller is about to do.
-// Two that wait at once with one key are about to do the same: their order does not matter,
-// as long as no other comes between them and both have the same luck (luck).
+// Two callers that wait with the same key are about to do the same thing: their order does not
+// matter, as long as no other turn comes between them and luck gives both the same result.
 func (c *conductor) turn(key string) {
 	mine := turn{key, make(chan struct{})}
 	c.mu.Lock()
@@ -135,7 +135,7 @@ func (c *conductor) next() (turn, bool) {
 	return next, true
 }
 
-// note keeps a digest of all that happened, and when.
+// note adds to the digest what happens, and when.
 //
 // It panics if a moment has too many turns: a service that loops without time passing would
 // never end.
@@ -145,7 +145,7 @@ func (c *conductor) note(key string) {
 		c.now, c.since = now, 0
 	}
 	if c.since > endless {
-		panic(fmt.Sprintf("world %d goes round and round: %d turns in one moment, now %s", c.seed, c.since, key))
+		panic(fmt.Sprintf("world %d loops without end: %d turns in one moment, now %s", c.seed, c.since, key))
 	}
 	c.turns.Add(1)
 	c.digest = mix(mix(c.digest, uint64(now)), hash64(key))
@@ -154,17 +154,17 @@ func (c *conductor) note(key string) {
 	}
 }
 
-// stop ends the turns. Then no goroutine waits for one any more.
+// stop ends the turns. No goroutine may be waiting for one.
 func (c *conductor) stop() {
 	close(c.end)
 	<-c.ended
 }
 
-// one returns true once in that many times.
+// one returns true once in that many calls, on average.
 func (c *conductor) one(in int) bool { return in > 0 && c.chance.IntN(in) == 0 }
 
-// luck returns true once in that many times, with the same result for all calls with one key
-// at one time.
+// luck returns true once in that many calls, on average. All calls with the same key at the
+// same time get the same result.
 func (c *conductor) luck(key string, in int) bool {
 	if in <= 0 {
 		return false

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	defects = flag.Int("defects", 0, "put the defects back, one at a time, and count the worlds until each is found: so many at most")
-	only    = flag.String("only", "", "of the defects, only those whose name has this")
+	defects = flag.Int("defects", 0, "reintroduce the defects one at a time, and count the worlds until each is found: at most this many")
+	only    = flag.String("only", "", "only the defects whose name contains this")
 )
 
 // defect is a mistake that the service had, or could have: a piece of source code, and its

@@ -44,13 +44,13 @@ func (w *world) see(change *pay.Change) {
 				continue
 			}
 			w.passed[ref] = true
-			// The operator may also resolve a refused one.
+			// The operator may also have resolved a refused charge.
 			u := w.upstreams[attempt.Provider]
 			if u == nil || u.charges[ref] == nil {
 				continue
 			}
 			if status := u.charges[ref].status; status == "open" || status == "paid" || p.Failure == nil || p.Failure.Code != "abandoned" {
-				w.find(chargedOnce, p.ID, "%s is held to be missing, and %s has it", ref, u.name)
+				w.find(chargedOnce, p.ID, "%s counts as missing, and %s has it", ref, u.name)
 			}
 		}
 	}
@@ -74,12 +74,12 @@ func follows(from, to pay.Status) bool {
 // arrived checks each new charge at a provider.
 func (w *world) arrived(u *upstream, made *charge) {
 	if w.passed[made.ref] {
-		w.find(chargedOnce, made.payment, "%s came to %s after it was held to be missing", made.ref, u.name)
+		w.find(chargedOnce, made.payment, "%s arrived at %s after it counted as missing", made.ref, u.name)
 	}
 	for _, name := range accounts {
 		for _, other := range w.upstreams[name].charges {
 			if other != made && other.payment == made.payment && (other.status == "open" || other.status == "paid") && made.status != "declined" && made.status != "soft" {
-				w.find(chargedOnce, made.payment, "%s came to %s while %s had %s", made.ref, u.name, name, other.ref)
+				w.find(chargedOnce, made.payment, "%s arrived at %s while %s had %s", made.ref, u.name, name, other.ref)
 			}
 		}
 	}

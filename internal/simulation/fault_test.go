@@ -9,9 +9,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// faults are the faults between the nodes and the database, each once in so many trips; 0
-// is never. The seed chooses them for a whole world, so that a world has a little of many
-// faults or much of one.
+// faults are the faults between the nodes and the database. Each happens once in so many
+// trips; 0 is never. The seed chooses them for a whole world, so that a world has many faults
+// now and then, or one fault often.
 type faults struct {
 	w *world
 
@@ -20,7 +20,7 @@ type faults struct {
 	refused int // a commit is not applied
 	slow    int // a commit is slow
 	hung    int // a commit gets no answer until it is given up
-	broken  int // a read or a lease fails, a lease at times after it was done
+	broken  int // a read or a lease fails, the lease sometimes after it was written
 	stall   int // the node stops for a while before it hears of a commit
 	die     int // the node dies before or after a commit
 	deaf    int // the node stops for a while before it hears an answer
@@ -51,7 +51,7 @@ func (w *world) choose() *faults {
 
 // trip makes one trip to the database. Its caller has the turn.
 func (f *faults) trip(ctx context.Context, n *node, t store.Trip, key string, run func(context.Context) error) error {
-	whole := context.WithoutCancel(ctx) // SQLite commits at once, even if the network's time has passed
+	whole := context.WithoutCancel(ctx) // SQLite commits at once, even if the caller's time is over
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -81,7 +81,7 @@ func (f *faults) trip(ctx context.Context, n *node, t store.Trip, key string, ru
 
 func (f *faults) commit(ctx, whole context.Context, n *node, key string, run func(context.Context) error) error {
 	c := f.w.turns
-	// It takes time, in which others queue for the next one.
+	// A commit takes time, in which others queue for the next one.
 	if err := f.pass(ctx, c.between(200*time.Microsecond, 15*time.Millisecond)); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (f *faults) commit(ctx, whole context.Context, n *node, key string, run fun
 				return err
 			}
 		}
-		_ = f.pass(ctx, givenUp) // whoever waits less is told earlier
+		_ = f.pass(ctx, givenUp) // a caller with less patience returns earlier
 		return context.DeadlineExceeded
 	}
 	return run(whole)
@@ -153,8 +153,8 @@ func (f *faults) pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hears sometimes pauses a node before it hears the answer to a call. It has the turn, and
-// the call's key.
+// hears sometimes pauses a node before it hears the answer to a call with this key. The
+// caller has the turn.
 func (f *faults) hears(n *node, key string) error {
 	if n != f.w.office && f.w.turns.one(f.deaf) {
 		f.w.count("nodes stalled before an answer")

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// handKey in the environment makes a process a hand.
+// handKey in the environment turns a process into a hand.
 const handKey = "CASCADA_SIMULATION_HAND"
 
 // hand runs one world after the other, in its own process with one processor: worlds in one
@@ -54,7 +54,7 @@ func newHand() (*hand, error) {
 	return h, h.run.Start()
 }
 
-// world runs one world. It fails if the process failed, which cannot be used again.
+// world runs one world. It fails if the process failed; then the hand cannot be used again.
 func (h *hand) world(seed uint64) (result, error) {
 	_, _ = fmt.Fprintln(h.seeds, seed) // if the process has ended, there is no answer
 	line, err := h.worlds.ReadBytes('\n')
@@ -91,7 +91,7 @@ func (h *hand) close() error {
 	return nil
 }
 
-// TestHand is the work of a hand. By itself it does nothing.
+// TestHand is the work of a hand. In any other process it does nothing.
 func TestHand(t *testing.T) {
 	if os.Getenv(handKey) == "" {
 		return

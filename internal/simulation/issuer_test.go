@@ -90,7 +90,7 @@ func (u *upstream) gave(made *charge) bool {
 	return false
 }
 
-// ends makes the ruling of a dispute's present instance.
+// ends lets the issuer rule on a dispute's present instance.
 func (u *upstream) ends(d *dispute) {
 	c := u.w.turns
 	wait, end := c.between(time.Hour, 48*time.Hour), []string{"won", "lost"}[c.chance.IntN(2)]
@@ -135,7 +135,7 @@ func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 	return n
 }
 
-// asker is a client whose provider can be asked about disputes.
+// asker is a client whose provider answers queries about disputes.
 type asker struct{ client }
 
 // QueryDispute implements provider.DisputeQuerier.
@@ -173,7 +173,7 @@ func (w *world) checkDisputes(all *books, u *upstream, p pay.Payment, c *charge)
 		case len(last) != 1 || ends[0] != want:
 			w.find(disputesAgree, p.ID, "dispute %s was %s by instance %d, and its claims are %s", d.id, d.status, d.instance, strings.Join(ends, " and "))
 		case u.issuer.tells && last[0].Local != d.amount:
-			w.find(disputesAgree, p.ID, "dispute %s is of %s, and its claim of %s", d.id, d.amount, last[0].Local)
+			w.find(disputesAgree, p.ID, "dispute %s is about %s, and its claim about %s", d.id, d.amount, last[0].Local)
 		}
 	}
 }

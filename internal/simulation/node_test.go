@@ -71,13 +71,13 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 		InboxURL: "https://pay.example/inbox",
 		FX:       acquiring.FX{Every: time.Hour, Terms: acquiring.DefaultFX().Terms}, WalletCoolDown: time.Second,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
-		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // of two worlds, events are wide in one
+		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // in every second world, events are wide
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
 			if !open.Load() {
 				return commit()
 			}
-			// Changes are written in the order in which they come, and those of one batch
-			// are all heard of at once.
+			// Changes are written in the order in which they arrive, and the node learns the
+			// outcome of all changes of a batch at once.
 			n.decides(change)
 			rows := " " + laneOf(ctx) + rowsOf(change)
 			w.hesitates(n, change)
@@ -151,13 +151,13 @@ func (n *node) decides(change *pay.Change) {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {
-			n.w.find(paidIsPaid, p.ID, "%s ends %s as %s, of which its provider has just said that it is paid", n.name, p.ID, p.Status)
+			n.w.find(paidIsPaid, p.ID, "%s ends %s as %s, although its provider has just said that it is paid", n.name, p.ID, p.Status)
 		}
 	}
 }
 
 // missed makes the other nodes notice a dead or paused node, as fast as in production.
-// Their own loop looks once a day, for those that were missed.
+// Their own loop looks for dead nodes only every other day (look).
 func (w *world) missed() {
 	w.aside.Go(func() {
 		time.Sleep(6 * time.Second)
@@ -204,7 +204,7 @@ func laneOf(ctx context.Context) string {
 	return name
 }
 
-// stand returns while the node runs, and fails when it is dead.
+// stand waits while the node is paused. It fails once the node is dead.
 func (n *node) stand() error {
 	for {
 		n.mu.Lock()
@@ -225,8 +225,8 @@ func (n *node) stand() error {
 	}
 }
 
-// goesOn is stand for a caller that acts at once: when a node continues, all its work does
-// so at one moment, in no fixed order.
+// goesOn is stand for a caller that then acts at once, and gives it a turn: when a node
+// resumes, all its goroutines do so at the same moment, in no fixed order.
 func (n *node) goesOn(key string) error {
 	paused := n.isPaused()
 	err := n.stand()
@@ -291,14 +291,14 @@ func (n *node) wind() {
 	n.requests.Wait()
 	n.loops.Wait()
 	n.app.Close()
-	// Without a turn: what a dead node still does is invisible, and ends at any time.
+	// It needs no turn: nobody sees what a dead node still does, and it ends at any time.
 	stats := n.app.Stats()
 	n.w.ended.Lock()
 	defer n.w.ended.Unlock()
 	n.w.stats["commits"] += int(stats.Commits)
 	n.w.stats["changes"] += int(stats.Changes)
 	n.w.stats["batches halved"] += int(stats.Halved)
-	n.w.stats["commits found out"] += int(stats.Unknown)
+	n.w.stats["commits whose outcome was looked up"] += int(stats.Unknown)
 }
 
 // through is a node's way to the database and back.

@@ -19,8 +19,8 @@ import (
 )
 
 // staff makes the operator work during the faults. The operator has its own process, like a
-// user of the command line: it is not paused and does not die between its look into the
-// provider's books and its command; it is only slow at times.
+// user of the command line. It is neither paused nor killed between its look into the
+// provider's books and its command, only slow at times.
 func (w *world) staff(chance *rand.Rand) (err error) {
 	if w.office, err = w.open("office", 0); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (w *world) topUp(chance *rand.Rand) {
 	w.said("float", "", err)
 }
 
-// pause pauses a merchant for some minutes while its clients ask for payments and withdrawals.
+// pause pauses a merchant for some minutes while its clients request payments and withdrawals.
 func (w *world) pause(chance *rand.Rand) {
 	shop := w.shops[chance.IntN(len(w.shops))].by.Merchant
 	ctx := lane(context.Background(), "office pauses")
@@ -115,9 +115,9 @@ func (w *world) said(of, about string, err error) {
 	var refused *problem.Error
 	switch {
 	case err == nil:
-		w.count("words of the operator on a " + of)
+		w.count("commands of the operator on a " + of)
 	case errors.As(err, &refused) && refused.Code == problem.ConflictState:
-		w.count("words of the operator refused")
+		w.count("commands of the operator refused")
 	case !unclear(err) && refused.Code != problem.ClaimAlreadyResolved:
 		w.find(operatorWorks, about, "%v", err)
 	}
@@ -166,7 +166,7 @@ func (w *world) ruleWithdrawals(chance *rand.Rand) {
 	}
 }
 
-// quick sometimes lets the operator resolve an object at the moment at which a call begins.
+// quick sometimes lets the operator resolve an object at the moment when a call begins.
 func (w *world) quick(change *pay.Change) {
 	if w.office == nil || w.healing() {
 		return

@@ -22,8 +22,8 @@ type bank struct {
 	payouts          map[string]*paidOut
 	gone, mute, slow int
 	rejects, returns int
-	short            int // it has no money, and keeps nothing of the call
-	fickle           int // it rejects a call and keeps nothing of it
+	short            int // it has no money, and does not record the call
+	fickle           int // it rejects a call and does not record it
 	twice            int
 }
 
@@ -127,7 +127,7 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "busy"}
 		}
 		if w.turns.one(p.b.short) {
-			w.count("payouts without money for them")
+			w.count("payouts refused for lack of money")
 			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 		}
 		made := &paidOut{net: r.Net.Minor, status: "open"}
@@ -237,7 +237,7 @@ func (w *world) checkPayouts(all *books) {
 				paid++
 			}
 			if f.net != out.Net() || f.bank != out.Provider || f.ref != out.Reference() {
-				w.find(payoutsAgree, out.ID, "%s has %d of %s, withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Provider, out.Reference())
+				w.find(payoutsAgree, out.ID, "%s paid %d for %s, and withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Provider, out.Reference())
 			}
 		}
 		delete(by, out.ID)
@@ -247,7 +247,7 @@ func (w *world) checkPayouts(all *books) {
 		case (out.Status == pay.WithdrawalDone) != (paid == 1):
 			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, the banks paid it %d times", out.ID, out.Status, paid)
 		case returned == 1 && out.Status != pay.WithdrawalRefused:
-			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, and it came back", out.ID, out.Status)
+			w.find(payoutsAgree, out.ID, "withdrawal %s is %s, and the bank returned it", out.ID, out.Status)
 		}
 	}
 	w.checkFloat(all)

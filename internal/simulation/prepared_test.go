@@ -21,8 +21,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// prepared is the beginning of every world: a database with shops, provider accounts and
-// some money that was earned days ago, and the matching books of the other parties.
+// prepared is the start of every world: a database with shops, provider accounts and some
+// money that was earned days ago, and the matching books of the other parties.
 type prepared struct {
 	sealKey []byte // of the prepared database
 	content []byte
@@ -52,7 +52,7 @@ func (p *prepared) furnish(w *world) {
 	}
 }
 
-// prepare makes it, in a bubble of its own.
+// prepare makes the prepared state, in a bubble of its own.
 func prepare() (*prepared, error) {
 	ctx := context.Background()
 	p := &prepared{charges: map[string]map[string]charge{}, told: map[string]map[string]map[int64]string{}}
@@ -155,7 +155,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	return nil
 }
 
-// refundFees gives each tier a term of its own, so that worlds have both.
+// refundFees gives each tier one of the two terms, so that worlds have both.
 var refundFees = map[tenant.Tier]tenant.RefundFees{tenant.Starter: tenant.FeesReturned, tenant.Standard: tenant.FeesKept, tenant.Premium: tenant.FeesReturned, tenant.Trusted: tenant.FeesKept}
 
 func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m merchant, err error) {

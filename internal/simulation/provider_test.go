@@ -22,19 +22,19 @@ type upstream struct {
 
 	// Its faults in this world: each happens once in so many calls.
 	slow, mute, broken, gone, declines, wrong int
-	// fickle refuses a call and keeps nothing of it: the same call may be accepted the next
+	// fickle refuses a call and does not record it: the same call may be accepted the next
 	// time.
 	fickle int
-	// silent ones send no notifications; the others send theirs at most this late, and one in
-	// so many twice.
+	// A silent provider sends no notifications. The others send theirs at most tardy late, and
+	// repeat one in so many (twice).
 	silent  bool
 	tardy   time.Duration
 	asks    time.Duration // how long it must not be queried about an open charge
 	twice   int
 	cancels bool
-	// stubborn has a call to end a charge, and always refuses it.
+	// A stubborn provider always refuses the call that ends a charge.
 	stubborn bool
-	// down is until when a gateway answers all calls, and none comes through.
+	// Until down, a gateway answers all calls, and none arrives.
 	down time.Time
 
 	issuer   issuer
@@ -120,7 +120,7 @@ func (r *refund) outcome() pay.Outcome {
 	return o
 }
 
-// take handles an arriving charge.
+// take handles a charge that arrives.
 func (u *upstream) take(r provider.Request) pay.Outcome {
 	if known, again := u.charges[r.Reference]; again {
 		return u.outcome(known)
@@ -157,7 +157,7 @@ func (u *upstream) pay(made *charge) {
 	u.tell(made.ref, made.ref+"/paid")
 }
 
-// give handles an arriving refund.
+// give handles a refund that arrives.
 func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	if known, again := u.refunds[r.Reference]; again {
 		return known.outcome()
@@ -248,7 +248,7 @@ func (u *upstream) send(what news) {
 	u.w.count("notifications")
 }
 
-// taken records that a node has accepted a notification: its news must be in the books.
+// taken checks that the content of a notification is in the books, once a node has accepted it.
 func (u *upstream) taken(what news) {
 	ctx := context.Background()
 	made, isCharge := u.charges[what.Ref]
@@ -261,13 +261,13 @@ func (u *upstream) taken(what news) {
 		_, order, _ := pay.ParseReference(what.Ref)
 		fits := made.paid == made.asked
 		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved || !fits && len(p.Strays) == 0 {
-			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node has taken that, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
+			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node accepted the notification, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
 		}
 	case isRefund && given.status == "done":
 		id, _, _ := pay.ParseRefundReference(what.Ref)
 		c, err := u.w.eye.Claims.Any(ctx, id)
 		if err != nil || !c.Status.Terminal() {
-			u.w.find(newsIsKept, c.Payment, "%s is done at %s, a node has taken that, and %s is %s, %v", what.Ref, u.name, id, c.Status, err)
+			u.w.find(newsIsKept, c.Payment, "%s is done at %s, a node accepted the notification, and %s is %s, %v", what.Ref, u.name, id, c.Status, err)
 		}
 	}
 }

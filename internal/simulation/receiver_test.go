@@ -15,10 +15,10 @@ import (
 // inbox is the deliveries that a shop's endpoint accepted: for each object, the events by
 // number. The owner of the turn may touch it.
 type inbox struct {
-	told   map[string]map[int64]string // object → sequence → event; those before the count left out
-	mu     sync.Mutex                  // guards open, which is left without the turn
+	told   map[string]map[int64]string // object → sequence → event; without events that have no number
+	mu     sync.Mutex                  // guards open, which changes without the turn
 	open   map[string]string           // object and node → the delivery that is under way
-	faulty int                         // it fails once in so many times
+	faulty int                         // it fails once in so many deliveries
 	slow   int
 }
 
@@ -118,7 +118,7 @@ func (b *inbox) enter(w *world, node string, e told, delivery string) (leave fun
 }
 
 func (b *inbox) take(e told) {
-	if e.Sequence == 0 { // from before the count; payments in progress have no earlier event
+	if e.Sequence == 0 { // from before events were numbered; payments in progress have no earlier event
 		return
 	}
 	id := e.object()

@@ -27,15 +27,15 @@ var trialRails = []string{"sbx_pix", "sbx_card"}
 type trials struct {
 	shop   *merchant
 	made   []*trial
-	resets int  // that are over, as they saw it
-	closed bool // a reset was asked for, and they did not see its end
+	resets int  // whose end they saw
+	closed bool // a reset was requested, and they have not seen its end
 }
 
-// trial is a payment in a sandbox that was answered.
+// trial is a sandbox payment whose request was answered.
 type trial struct {
 	id   string
-	gone bool // a reset was asked for later, and is over
-	kept bool // it was asked for when the last reset was over
+	gone bool // a reset was requested later, and is over
+	kept bool // it was requested after the end of the last reset
 }
 
 // develop lets a shop's developers try payments in the sandbox, and empty it now and then.
@@ -83,7 +83,7 @@ func (w *world) entered(s *trials, name string, do func(context.Context, *node) 
 	return err
 }
 
-// try makes a payment, and gives some back.
+// try makes a payment, and sometimes refunds it.
 func (w *world) try(s *trials, tag string, chance *rand.Rand) {
 	shop, open, resets := s.shop, !s.closed, s.resets
 	amount, rail := money.New(int64(10+chance.IntN(200))*100, money.USD), trialRails[chance.IntN(len(trialRails))]
@@ -114,7 +114,7 @@ func (w *world) try(s *trials, tag string, chance *rand.Rand) {
 	})
 }
 
-// reset empties the sandbox, and returns when that is over.
+// reset empties the sandbox, and returns when the reset is over.
 func (w *world) reset(s *trials) {
 	merchant := s.shop.by.Merchant
 	before := slices.Clone(s.made)
@@ -152,8 +152,8 @@ func (w *world) reset(s *trials) {
 	s.resets++
 }
 
-// pass lets every node look for sandboxes that are emptied, as its loop does all the time: in a world the loops that look
-// for others' writes come once in two days.
+// pass lets every node look for resets, as its loop does all the time in production: in a world, the loops that look
+// for others' writes run once in two days.
 func (w *world) pass(merchant string, busy map[*node]bool) {
 	for _, n := range slices.Clone(w.nodes) {
 		if busy[n] || n.isDead() || n.isPaused() {
@@ -176,7 +176,7 @@ func (w *world) pass(merchant string, busy map[*node]bool) {
 	}
 }
 
-// checkSandboxes proves that resets took what was there before them, and nothing else.
+// checkSandboxes proves that resets deleted everything from before them, and nothing else.
 func (w *world) checkSandboxes(ctx context.Context) {
 	for _, s := range w.sandboxes {
 		r, err := w.eye.Resets.Get(ctx, s.shop.by.Merchant)
@@ -188,7 +188,7 @@ func (w *world) checkSandboxes(ctx context.Context) {
 			_, err := w.eye.Payments.Any(ctx, t.id)
 			switch {
 			case t.gone && !errors.Is(err, store.ErrNotFound):
-				w.find(resetsEmpty, t.id, "%s is from before a reset, and is there (%v)", t.id, err)
+				w.find(resetsEmpty, t.id, "%s is from before a reset, and still exists (%v)", t.id, err)
 			case t.kept && err != nil:
 				w.find(resetsSpare, "", "%s is from after the last reset, and reads as %v", t.id, err)
 			}

@@ -40,12 +40,12 @@ type merchant struct {
 type request struct {
 	what     string // create, refund, withdraw
 	shop     *merchant
-	tag      string // in what it makes: an order's id, a refund's reason
-	amount   int64  // of a withdrawal, which no other one has
+	tag      string // marks what it makes: an order's id, a refund's reason
+	amount   int64  // of a withdrawal; each has its own
 	key      string // the Idempotency-Key, "" without one
 	tries    int
 	settled  bool  // it has an answer that is not a 5xx
-	unclear  bool  // for all that the shop knows, some try may have been done
+	unclear  bool  // as far as the shop knows, one of the tries may have been done
 	err      error // the error in the answer
 	id       string
 	status   pay.Status // as the answer said
@@ -71,10 +71,10 @@ func unclear(err error) bool {
 		shown.Code == problem.IdempotencyConflict && shown.Details.Reason == "request_in_progress"
 }
 
-// ask makes a request to some node, as over HTTP: heard is false if no answer came within
+// ask makes a request to some node, as over HTTP. heard is false if no answer came within
 // the caller's patience.
 //
-// Requests at one time use one connection, to one node.
+// Requests within the same second use one connection, to one node.
 func (w *world) ask(name string, patience time.Duration, do func(context.Context, *node) error) (err error, heard bool) {
 	w.turns.turn(name)
 	if time.Since(w.balanced.at) > time.Second || w.balanced.to == nil || w.balanced.to.isDead() {
@@ -129,7 +129,7 @@ func (w *world) made(r *request, chance *rand.Rand, do func(context.Context, *no
 			return
 		}
 		if heard && undone(err) {
-			w.count("requests told that nothing was done")
+			w.count("requests answered that nothing was done")
 		} else {
 			r.unclear = true
 		}
@@ -147,7 +147,7 @@ func hashOf(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// key returns an Idempotency-Key, where the shop uses one.
+// idempotency returns an Idempotency-Key with its request; the key is empty if the shop uses none.
 func (r *request) idempotency(route string, body ...any) base.Idempotency {
 	return base.Idempotency{Route: route, Key: r.key, Hash: hashOf(body...)}
 }
@@ -186,7 +186,7 @@ func (w *world) shopping(number int, shop *merchant) {
 		if w.healing() {
 			return
 		}
-		// At times many come at once.
+		// Sometimes many come at once.
 		many := 1
 		if chance.IntN(2) == 0 {
 			many = 4 + chance.IntN(10)
@@ -230,8 +230,8 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	}
 }
 
-// cancel is a shop that cancels a payment some time later. It repeats that until it knows
-// the result, and another of its programs may do the same at the same time.
+// cancel is a shop that cancels a payment some time later. It repeats the request until it
+// knows the result, and a second program of the shop may do the same at the same time.
 func (w *world) cancel(order *request, chance *rand.Rand) {
 	time.Sleep(time.Duration(chance.Int64N(int64(30 * time.Minute))))
 	w.turns.turn("wants to cancel " + order.tag)
@@ -325,7 +325,7 @@ func (w *world) giveBackSome(r *request, order *request, text string, chance *ra
 		}
 		return refund.ID, "", nil
 	})
-	w.count("refunds asked for")
+	w.count("refunds requested")
 }
 
 func (w *world) takeOut(r *request, chance *rand.Rand) {
@@ -342,14 +342,14 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 		}
 		return made.ID, "", nil
 	})
-	w.count("withdrawals asked for")
+	w.count("withdrawals requested")
 }
 
 // afterwards refunds payments in parts, in the days after the busy time and again when
 // reserves are released.
 func (w *world) afterwards(chance *rand.Rand) {
 	shop := w.shops[0]
-	last := time.Now().Add(w.quiet + 8*day) // what is asked for later may not have ended when the world does
+	last := time.Now().Add(w.quiet + 8*day) // a later refund may still be open when the world ends
 	for i := range 12 {
 		wait := time.Duration(chance.Int64N(int64(2 * day)))
 		if i == 6 {
@@ -370,8 +370,8 @@ func (w *world) afterwards(chance *rand.Rand) {
 	}
 }
 
-// atRelease refunds a part of each old payment at the moment at which the reserve of its
-// day is released: the first node, by its clock, is doing that.
+// atRelease refunds a part of each old payment at the moment when the node whose clock is
+// furthest ahead releases the reserve of its day.
 func (w *world) atRelease(chance *rand.Rand) {
 	time.Sleep(w.span + w.longer + day)
 	w.turns.turn("waits for the release")

@@ -77,7 +77,7 @@ func (w *world) count(what string) { w.counts[what]++ }
 
 func (w *world) healing() bool { return w.healed.Load() }
 
-// anyone returns a node that accepts requests, chosen like a balancer would.
+// anyone returns a node that accepts requests, chosen as a balancer would.
 func (w *world) anyone() *node {
 	var up []*node
 	for _, n := range w.nodes {
@@ -149,7 +149,7 @@ func newWorld(seed uint64, from *prepared) (*world, error) {
 	return w, w.look(from.sealKey)
 }
 
-// accounts are the providers', in the order in which payments go to them.
+// accounts are the provider accounts, in the order in which payments go to them.
 var accounts = []string{"first", "second", "third"}
 
 // live runs the world: things happen and fail, then all heals, and days pass.
@@ -226,7 +226,7 @@ const (
 )
 
 // rest lets time pass without faults. It returns false, and reports why, if the service
-// does not come to rest: such a world would take very long to end.
+// does not become idle: such a world would take very long to end.
 func (w *world) rest(d time.Duration) bool {
 	for ; d > 0; d -= day {
 		before := w.turns.turns.Load()
@@ -355,7 +355,7 @@ func (w *world) enough() {
 	}
 }
 
-// rule is the operator, who decides about money that fits no payment.
+// rule lets the operator decide about money that fits no payment.
 func (w *world) rule(words ...pay.ClaimVerb) {
 	ctx := context.Background()
 	w.turns.turn("the operator looks")
