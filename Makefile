@@ -3,39 +3,39 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 GO ?= go
 FUZZTIME ?= 30s
-# SQLite is C made into Go: the race detector finds nothing in it, and makes the
-# tests take twice as long. Other packages cannot be left out, encoding/json neither:
-# their instances of generic functions are everybody's, and without the detector's marks
-# it reports races that are none. Nothing of ours does arithmetic with pointers.
+# SQLite is C translated to Go: the race detector finds nothing in it, and makes the
+# tests take twice as long. Other packages cannot be left out, not even encoding/json:
+# all packages share their instances of generic functions, and without the detector's
+# marks it reports races that do not exist. Our code does no arithmetic with pointers.
 PLAIN := -race=false -d=checkptr=0
 RACE := -race -gcflags=all=-d=checkptr=0 -gcflags='modernc.org/sqlite/lib=$(PLAIN)' -gcflags='modernc.org/libc/...=$(PLAIN)' -gcflags='modernc.org/memory=$(PLAIN)'
-# All that runs without the detector is built with the same flags, those of make build: with others
+# Everything that runs without the detector is built with the flags of make build: with other flags
 # every package would be compiled again.
 ALIKE = CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
-# make lint has vetted everything, the tests too: go test would vet each package again.
+# make lint has vetted everything, including the tests: go test would vet each package again.
 TEST := $(GO) test -vet=off
-# A test waits for a disk, a browser or a clock as long as it computes, so that twice as many as there are
-# processors run at a time, in one package for each processor.
+# Tests spend half their time waiting for a disk, a browser or a clock. So twice as many tests as there are
+# processors run at a time, and one package for each processor.
 PARALLEL := -p $(shell nproc) -parallel $(shell expr 2 '*' $$(nproc))
-# With the detector, a program sleeps for a second before it exits, in case that others are still at work. Tests end
-# what they began: for seventy packages that second is a minute. The detector's memory of a large piece of the heap is
-# written over when the piece is used again: to give it back to the system, and get it anew page by page, takes longer.
+# With the detector, a program sleeps for a second before it exits, in case other goroutines still run. Tests end
+# what they began: for seventy packages those seconds are a minute. When a large piece of the heap is used again, the
+# detector overwrites its own memory for it: giving that to the system and getting it back page by page takes longer.
 export GORACE ?= atexit_sleep_ms=20 clear_shadow_mmap_threshold=1073741824
-# In a world one goroutine moves at a time, and the arch tests read the sources: there the race detector
-# finds nothing, and takes five to ten times as long.
+# In a world only one goroutine runs at a time, and the arch tests only read the sources: the race detector
+# finds nothing there, and makes them take five to ten times as long.
 LONELY := ./internal/simulation ./internal/arch
-# These rooms look at pages: a browser and a server take turns. They run with the detector in make race. make test runs
-# those of their tests with it in which several look or click at the same time, and the one that opens every page.
+# The tests of these rooms look at pages: a browser and a server take turns. make race runs them with the detector. make
+# test runs with it only those in which several users look or click at the same time, and the one that opens every page.
 PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
 AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
-# Packages in whose sources nothing begins a goroutine, a server or a client, or opens a database: the detector finds
-# nothing in their tests, locks or not.
+# Packages whose sources start no goroutine, server or client, and open no database: the detector finds nothing in
+# their tests, whether they have locks or not.
 ALONE_WORDS := (^|[{;])\s*go |\.Go\(|AfterFunc|t\.Parallel|RunParallel|synctest|httptest\.New(TLS|Unstarted)?Server|http\.(Client|Get|Post|Serve|Listen|Default|Transport|Server)|\.Serve\(|net\.(Listen|Dial)|internal/(dbtest|store|app|daemon|e2e|provider/providertest)["/]
 ALONE = $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do grep -qE '$(ALONE_WORDS)' $$dir/*.go || echo $$path; done)
-# The one that lasts longest begins first. The tests of cmd/cascada run the program in processes of its own, which the
-# detector does not see.
+# The package that takes longest begins first. The tests of cmd/cascada run the program in separate processes, which
+# the detector does not see.
 RACED = ./internal/store $$($(GO) list ./... | grep -vE '/(internal/(simulation|arch|store|e2e/($(PAGE_ROOMS)))|cmd/cascada)$$' | grep -vxF "$(ALONE)")
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -59,7 +59,7 @@ run: build ## start the service on SQLite with a demo merchant
 test: tools lint build ## install what tests need, lint, and run everything, with the race detector
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec worlds plain
 
-# The first runs beside all others in make test, which run one after another. End-to-end tests run with the detector on
+# In make test the first runs beside all others, which run one after another. End-to-end tests run with the detector on
 # SQLite, and without it on PostgreSQL: above the store the code is the same, and the store's own tests have the detector
 # on both (make race has all). Rooms of pages run on both databases without it.
 .PHONY: raced program plain
@@ -82,13 +82,13 @@ spec: build ## lint the published OpenAPI documents, run generated clients, and 
 	./spec/check.sh
 
 .PHONY: race
-race: ## run the end-to-end tests on both databases with the detector, and the races again and again
+race: ## run the end-to-end tests on both databases with the detector, and the tests for races five times
 	$(GO) test $(RACE) $(PARALLEL) -timeout 60m ./internal/e2e/...
 	$(GO) test $(RACE) -count 5 -run 'Race|Once|Floor|Kill' ./internal/... ./cmd/...
 
 .PHONY: cost
 cost: export COST := $(CURDIR)/bin/cost
-cost: build ## run most tests as make test does, and list what each package costs in seconds of processor: bin/cost
+cost: build ## run most tests as make test does, and list what each package costs in seconds of processor time: bin/cost
 	@mkdir -p bin && rm -f $(COST)
 	PART=race E2E_ENGINE=sqlite $(TEST) $(RACE) $(PARALLEL) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost $(RACED)
 	PART=program CASCADA_TEST_BINARY=$(CURDIR)/bin/cascada $(ALIKE) $(TEST) -count 1 -timeout 40m -exec $(CURDIR)/.ci/cost ./cmd/cascada
@@ -120,10 +120,10 @@ lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run w
 
 VULNDB := $(or $(GOVULNDB),https://vuln.go.dev)
 .PHONY: vulns
-vulns: ## look for known vulnerabilities in what is called, where the database can be reached
+vulns: ## look for known vulnerabilities in the code that is called, if their database can be reached
 	@if curl -fsS -m 10 -o /dev/null $(VULNDB)/index/db.json 2>/dev/null; then \
 	  $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -db $(VULNDB) ./...; \
-	else echo "lint: $(VULNDB) cannot be reached: known vulnerabilities were not looked for"; fi
+	else echo "lint: $(VULNDB) cannot be reached: known vulnerabilities were not checked"; fi
 
 .PHONY: sbom
 sbom: build ## list every module in the binary with its version and checksum: bin/cascada.sbom
@@ -144,14 +144,14 @@ drills: tools ## see bad days with your own eyes (docs/DRILLS.md); DRILL=TestDri
 	@test -x bin/litestream || GOBIN=$(CURDIR)/bin $(GO) install github.com/benbjohnson/litestream/cmd/litestream@v0.5.18
 	$(GO) test ./cmd/cascada -run '$(DRILL)' -v -full -parallel 1 -timeout 4h
 
-# INSTALL installs what is wanted.
+# INSTALL installs the packages that are missing.
 define INSTALL
 [ -z "$$want" ] || { \
 	  [ "$$(id -u)" = 0 ] || { echo "the tests need$$want: install them, or run make as root"; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$want; }
 endef
 
-# What the tests start for themselves, from Debian's packages.
+# Programs that the tests start, from Debian's packages.
 .PHONY: tools
 tools:
 	@want=; \

@@ -18,34 +18,33 @@
 // There is a method for each operation of the API, named after it: getSettlement
 // is Settlement, listSettlements is Settlements. Deprecated operations have none,
 // and those for tokens need none. A list comes a page at a time; AllPayments,
-// AllClaims, AllSettlements and AllSettlementTransactions go through long ones.
+// AllClaims, AllSettlements and AllSettlementTransactions iterate over all pages.
 //
 // # Credentials
 //
 // With both keys the client exchanges them for an access token at its first
 // call and renews it before it expires. With the secret key alone it sends the
 // key itself, which saves the exchange; a restricted key (rk_…) takes its place.
-// A publishable key alone reaches Ping
-// and PaymentMethods only.
+// A publishable key alone reaches only Ping and PaymentMethods.
 //
 // # Errors
 //
-// What the service refuses is an *Error: switch on its Code, never on its
-// Message. Every other error is of the network or of the context, and leaves
-// open whether the service did what it was asked.
+// If the service refuses a call, the error is an *Error: switch on its Code, never
+// on its Message. Every other error comes from the network or the context, and leaves
+// open whether the service did what was requested.
 //
 // # Retries
 //
 // The client repeats nothing by itself, with one exception: a call refused
-// with token_expired or invalid_token is sent once more with a new token, for
-// the service has done nothing then. Who repeats CreatePayment after a network
-// error sends the same IdempotencyKey, and is never charged twice.
+// with token_expired or invalid_token is sent once more with a new token, because
+// the service has done nothing then. If you repeat CreatePayment after a network
+// error, send the same IdempotencyKey: then nobody is charged twice.
 //
 // # Events
 //
-// A Receiver verifies what a webhook delivers and reads it as an Event, with what
-// it is about in the same types that the calls return. Its Handle is an endpoint,
-// its Read for handlers of your own.
+// A Receiver verifies the deliveries of a webhook and reads them as Events. The object of
+// an Event has the same type that the calls return. Handle is a whole endpoint; Read is
+// for your own handlers.
 //
 // # Money
 //
@@ -198,7 +197,7 @@ func read(reply io.Reader, out any) error {
 	if err != nil {
 		return err
 	}
-	if len(body) > maxReply { // a part is of no use
+	if len(body) > maxReply { // a part would be useless
 		return fmt.Errorf("it is larger than %d bytes", maxReply)
 	}
 	switch out := out.(type) {

@@ -25,7 +25,7 @@ type Delivery struct {
 	LastResponseSnippet string    `json:"lastResponseSnippet"`
 	LastDurationMs      int64     `json:"lastDurationMs"`
 	CreatedAt           time.Time `json:"createdAt"`
-	DeliveredAt         time.Time `json:"deliveredAt"` // zero until it was
+	DeliveredAt         time.Time `json:"deliveredAt"` // zero until it is delivered
 	// Only Delivery returns these.
 	Payload    json.RawMessage   `json:"payload"` // byte for byte what is signed
 	AttemptLog []DeliveryAttempt `json:"attemptLog"`

@@ -84,7 +84,7 @@ type Error struct {
 	// Details is data for programs. A declined payment exists all the same:
 	// Details.TransactionID names it.
 	Details Details `json:"details"`
-	// RetryAfter is how long to wait by the service's reply, 0 if it has none.
+	// RetryAfter is how long to wait, according to the reply; 0 if it does not say.
 	RetryAfter time.Duration `json:"-"`
 	// Replayed means that this is the stored reply to an earlier request with the same
 	// IdempotencyKey.

@@ -45,9 +45,9 @@ const (
 // AllEvents subscribes a webhook to every event.
 const AllEvents = "*"
 
-// Event is something that happened, as a webhook delivers it. Drop one whose ID
-// you have seen, and order those of one object by Sequence: deliveries are made
-// at least once, and those that failed may overtake each other.
+// Event is something that happened, as a webhook delivers it. Drop an event whose ID
+// you have seen, and order the events of one object by Sequence: each is delivered
+// at least once, and deliveries that failed may overtake each other.
 //
 // In JSON it is the body of the delivery, also that of Delivery.Payload and
 // Received.Payload.
@@ -59,7 +59,7 @@ type Event struct {
 	Environment string       `json:"environment"` // sandbox or production
 	MerchantID  string       `json:"merchantId"`
 	ShopID      string       `json:"shopId"`
-	Sequence    int64        `json:"sequence"` // counts the object's events from 1; 0 stands before the count
+	Sequence    int64        `json:"sequence"` // counts the object's events from 1; 0 comes before 1
 	Request     EventRequest `json:"request"`
 	Data        EventData    `json:"data"`
 

@@ -210,7 +210,7 @@ type PaymentData struct {
 func (c *Client) CreatePayment(ctx context.Context, n NewPayment) (Payment, error) {
 	var reply struct {
 		Payment
-		TransactionID string `json:"transactionId"` // where the others have id
+		TransactionID string `json:"transactionId"` // the other replies call it id
 	}
 	header, err := c.do(ctx, request{
 		method: http.MethodPost, path: "/payments", body: n,
@@ -277,9 +277,9 @@ func (c *Client) Payments(ctx context.Context, f PaymentFilter) (PaymentPage, er
 	return page, err
 }
 
-// AllPayments goes through all payments that the filter selects, newest first,
-// asking for a page at a time. Payments made meanwhile shift nothing. It ends
-// after the first error.
+// AllPayments iterates over all payments that the filter selects, newest first, one
+// page at a time. New payments do not shift the pages. It ends after the first
+// error.
 //
 //	for p, err := range shop.AllPayments(ctx, client.PaymentFilter{Status: client.Completed}) {
 //		if err != nil {

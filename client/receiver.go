@@ -18,7 +18,7 @@ import (
 const (
 	// signatureHeader has the time and the signatures of a delivery.
 	signatureHeader = "X-Service-Signature"
-	// tolerance is how far a signature's time may lie from the receiver's clock.
+	// tolerance is how far a signature's time may be from the receiver's clock.
 	tolerance = 300 * time.Second
 	// maxSignature bounds what is read of that header: some fourteen signatures.
 	maxSignature = 1024
@@ -27,7 +27,7 @@ const (
 	maxEvent = 4 << 20
 )
 
-// Why a delivery is not read. Errors wrap one of these.
+// Why a delivery is refused. Errors wrap one of these.
 var (
 	// ErrSignature means that no secret of the receiver signed this body.
 	ErrSignature = errors.New("client: the delivery is not signed with the webhook's secret")
@@ -61,18 +61,18 @@ func (r Receiver) Read(header http.Header, body []byte) (Event, error) {
 	return e, nil
 }
 
-// Handle is the endpoint of a webhook: it reads each delivery and hands its event
-// to take. Answered are
+// Handle is the endpoint of a webhook: it reads each delivery and passes its event
+// to take. It answers
 //
 //	204  take returned nil
 //	400  the event is not readable, or did not arrive whole
-//	401  it is not signed, or long ago
+//	401  it is not signed, or was signed too long ago
 //	413  it is larger than any event
 //	500  take returned an error, which it logs itself
 //
-// The service tries all but the first again. Delivery.LastResponseSnippet shows
-// there why a delivery was refused, but never the error of take. The service waits
-// for 10 seconds: work that takes longer is done after take has kept the event.
+// After all but the first the service tries again. Its Delivery.LastResponseSnippet
+// shows why a delivery was refused, but never the error of take. The service waits
+// for 10 seconds: if the work takes longer, let take store the event, and do it later.
 func (r Receiver) Handle(take func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEvent))

@@ -119,7 +119,7 @@ type NewReplay struct {
 	IdempotencyKey string `json:"-"`
 }
 
-// Replay is the sending again of the events of a time span.
+// Replay sends the events of a time span again.
 type Replay struct {
 	ID             string      `json:"id"` // rpl_…
 	SubscriptionID string      `json:"subscriptionId"`

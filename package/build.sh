@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the packages into dist/: package/build.sh [amd64] [arm64]. VERSION=1.2.3 names the version;
-# without it git does. PROGRAM=FILE packs a program that was built before. The same sources make the same bytes, whoever builds them, with one version of Go
-# and of dpkg.
+# without it git does. PROGRAM=FILE packs a program that was built before. With the same versions of Go
+# and dpkg the same sources make the same bytes, whoever builds them.
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH DPKG_DEB_THREADS_MAX=1
 version=${VERSION:-$(git describe --tags --always --dirty)}
 
-# debian prints the version as dpkg orders it: 1.2.3, 1.2.3+5.gabc after it; before the first
+# debian prints the version in a form that dpkg orders: 1.2.3, then 1.2.3+5.gabc; before the first
 # tag the time of the commit.
 debian() {
     local v=${version#v}
@@ -28,7 +28,7 @@ cp package/Containerfile "$OUT/container/"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# deb ARCH makes the package of a program that is built.
+# deb ARCH makes the package for a built program.
 deb() {
     local arch=$1 root=$work/$1
     install -D -m 0755 "$OUT/container/linux-$arch/cascada" "$root/usr/bin/cascada"

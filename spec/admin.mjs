@@ -1,6 +1,6 @@
 // Calls every operation of the operators' document with a valid request, through a
-// proxy that fails whatever the document does not promise. An operation that is added
-// to the document must be added here.
+// proxy that reports everything that the document does not promise. An operation that is
+// added to the document must be added here.
 //
 //   node admin.mjs admin.json PROXY TOKEN SERVICE SECRET
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ async function request(base, bearer, method, path, body) {
   return { reply, text: await reply.text() };
 }
 
-/** call makes one request of an operation; refusals are the statuses that do as well as success. */
+/** call makes one request of an operation; refusals are the error statuses that are accepted too. */
 async function call(id, path = {}, body, refusals = []) {
   const known = operations.get(id);
   if (!known) throw new Error(`the document has no operation ${id}`);

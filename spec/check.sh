@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Proves that the published OpenAPI documents are ones that others' tools take.
-# Redocly's strict rules and Spectral's find nothing in that of merchants and
-# that of operators. From the first, four generators with their defaults make
-# clients; each compiles, pays and refunds. Every operation of both is called, through
-# a proxy that validates both ways. `make spec` calls it.
+# Proves that common tools accept the published OpenAPI documents. Redocly's strict
+# rules and Spectral's find nothing in the merchants' document and the operators'.
+# Four generators with their defaults make clients from the merchants' document; each
+# client compiles, pays and refunds. Every operation of both documents is called, through
+# a proxy that validates requests and replies. `make spec` calls this.
 #
-# It needs Node.js: as root on Debian it installs it. Where Node.js is older
-# than the tools want, it takes a newer one from the npm registry for itself.
-# Everything is kept in bin/spec, so a second run takes seconds.
+# It needs Node.js, and as root on Debian it installs it. If Node.js is older than the
+# tools require, it gets a newer one for itself from the npm registry. Everything is
+# kept in bin/spec, so a second run takes seconds.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -90,17 +90,17 @@ run @hey-api/openapi-ts/bin/run.js -i openapi.json -o hey
 run orval/dist/bin/orval.mjs --input openapi.json --output orval/client.ts
 (cd "$root" && go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -generate types,client -package shop "$work/openapi.json") >oapi/shop/shop.go
 run typescript/bin/tsc -p tsconfig.json
-run typescript/bin/tsc -p tsconfig.hey.json # its own code is not so exact about what is absent
+run typescript/bin/tsc -p tsconfig.hey.json # its own code is less exact about absent properties
 (cd oapi && go build -o ../oapi-client .)
 
-# Prism stands before the service, and answers for it where it says what the
-# document does not.
+# Prism is a proxy in front of the service. It answers with an error if the service's
+# reply does not follow the document.
 prism() { exec "$node" node_modules/@stoplight/prism-cli/dist/index.js proxy --errors --port 0 "$@"; }
 prism openapi.json "$url/api/v1" >prism.log 2>&1 &
 proxy=$!
 prism admin.json "$admin" >desk.log 2>&1 &
 desk=$!
-# listening waits for one, and prints its address.
+# listening waits until a proxy listens, and prints its address.
 listening() {
   until sed -n 's/.*is listening on \(http[^ ]*\).*/\1/p' "$2" | grep .; do
     kill -0 "$1" 2>/dev/null || die "Prism ended: $(cat "$2")"
@@ -114,10 +114,10 @@ TOKEN=$(key secret)
 export TOKEN SERVICE
 every=$("$node" "$here/every.mjs" openapi.json "$SERVICE" "$TOKEN" "$(key publishable)") || die 'an operation does not do what the document says'
 operator=$("$root/bin/cascada" operator add spec --database "sqlite:$data/spec.db" | sed -n 's/^token *//p')
-office=$("$node" "$here/admin.mjs" admin.json "$DESK" "$operator" "$url/api/v1" "$TOKEN") || die 'an operation of the operators does not do what their document says'
+office=$("$node" "$here/admin.mjs" admin.json "$DESK" "$operator" "$url/api/v1" "$TOKEN") || die 'an operation of the admin API does not do what its document says'
 for client in fetch hey orval; do
   run esbuild/bin/esbuild "$client.ts" --bundle --packages=external --platform=node --format=esm --outfile="$client.mjs"
   "$node" "$client.mjs" || die "the client of $client.ts fails"
 done
 ./oapi-client || die 'the client of oapi-codegen fails'
-echo "spec: the documents pass Redocly's strict rules and Spectral's, and four generated clients compile, pay and refund; $every and the $office of operators do as the documents say"
+echo "spec: the documents pass Redocly's strict rules and Spectral's, and four generated clients compile, pay and refund; $every of the merchants' API and $office of the admin API do as the documents say"

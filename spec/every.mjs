@@ -1,6 +1,6 @@
-// Calls every operation of the published document with a valid request, through
-// a proxy that fails whatever the document does not promise. An operation that is
-// added to the document must be added here.
+// Calls every operation of the published document with a valid request, through a
+// proxy that reports everything that the document does not promise. An operation that
+// is added to the document must be added here.
 //
 //   node every.mjs openapi.json PROXY SECRET PUBLISHABLE
 import { readFileSync } from "node:fs";
@@ -37,14 +37,14 @@ const operations = new Map(todo);
 const paid = { "Sandbox-Simulate": "paid" };
 const pix = { amount: 25.5, paymentMethodId: "sbx_pix", documentId: "52998224725" };
 
-// Who calls.
+// Credentials.
 const pair = await call("createToken", {}, { apiKey: publishable, secretKey: secret });
 const renewed = await call("refreshToken", {}, { refreshToken: pair.refreshToken });
 token = renewed.accessToken;
 for (const id of ["ping", "getMe", "getBalance", "listPaymentMethods", "listKeys", "listShops", "getSandbox"]) await call(id);
 await call("setSandbox", {}, { strict: false });
 
-// Who is told.
+// Webhooks.
 const hook = await call("createWebhook", {}, { events: ["*"] });
 const deaf = await call("createWebhook", {}, { events: ["payment.completed"], url: "http://127.0.0.1:9/hooks" });
 await call("listWebhooks");
@@ -111,7 +111,7 @@ await call("cancelWithdrawal", { id: withdrawal.id });
 await call("deleteWallet", { id: wallet.id });
 await call("listMovements");
 
-// What was told.
+// Events and their deliveries.
 const events = (await call("listEvents")).data;
 await call("getEvent", { id: events[0].id });
 await call("listInbox", { id: hook.id });
@@ -123,7 +123,7 @@ await call("replayDelivery", { id: deaf.id, deliveryId: delivery.id });
 const span = await call("replayEvents", { id: hook.id }, { from: events.at(-1).createdAt, to: events[0].createdAt, types: ["payment.failed"] });
 await call("getReplay", { id: hook.id, replayId: span.id });
 await call("listReplays", { id: hook.id, limit: "1" });
-for (let tries = 0; ; tries++) { // one may be done before it can be stopped
+for (let tries = 0; ; tries++) { // a replay may be done before it can be stopped
   const known = problems.length;
   const short = await call("replayEvents", { id: deaf.id }, { from: events.at(-1).createdAt });
   await call("stopReplay", { id: deaf.id, replayId: short.id });

@@ -1,6 +1,6 @@
-// A shop's program in TypeScript, with a client made from nothing but the
-// published document: cascada.d.ts is what openapi-typescript makes of it.
-// `make spec` compiles this, so what the document promises can be used.
+// A shop's program in TypeScript, with a client made only from the published
+// document: openapi-typescript makes cascada.d.ts from it. `make spec` compiles
+// this, so a program can use what the document promises.
 import type { components, operations, webhooks } from "./cascada.js";
 
 type Schemas = components["schemas"];

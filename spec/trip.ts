@@ -1,5 +1,5 @@
-// What each generated client does: it takes a payment, gives a part back, and
-// reads both. The amounts are ones that a 32-bit number cannot hold.
+// What each generated client does: it makes a payment, refunds a part of it, and
+// reads the payment. A 32-bit number cannot hold the amounts.
 
 /** Shop is what a generated client can do, whatever its functions look like. */
 export interface Shop {
@@ -12,7 +12,7 @@ const env = process.env;
 export const root = env["SERVICE"] ?? "";
 export const token = env["TOKEN"] ?? "";
 
-/** want is a value that is there. */
+/** want returns a value, which must be there. */
 export function want<T>(value: T | undefined, problem: unknown): T {
   if (value === undefined) throw new Error(JSON.stringify(problem));
   return value;
@@ -22,7 +22,7 @@ function same(what: string, got: number, wanted: number): void {
   if (got !== wanted) throw new Error(`${what} is ${got}, want ${wanted}`);
 }
 
-/** trip fails where an amount is not exact. */
+/** trip fails if an amount is not exact. */
 export async function trip(shop: Shop): Promise<void> {
   const usd = 45033.37, part = 131072.01;
   const made = await shop.pay(usd);

@@ -110,7 +110,7 @@ func TestKeptHeadsProveTheChains(t *testing.T) {
 		}
 		goesOn("every invariant holds\n")
 		pay()
-		goesOn("every invariant holds of what changed since 20")
+		goesOn("every invariant holds for what changed since 20")
 		first, err := os.ReadFile(state)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestKeptHeadsProveTheChains(t *testing.T) {
 			}
 		}
 		write(first) // an older state proves more
-		goesOn("every invariant holds of what changed since 20")
+		goesOn("every invariant holds for what changed since 20")
 		write(bytes.Replace(first, []byte(`"block":`), []byte(`"block":1`), 1))
 		goesOn("as it was written with this database's key")
 		goesOn("as it was written with this database's key", "--full")

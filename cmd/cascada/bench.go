@@ -44,19 +44,19 @@ type benchCmd struct {
 func (benchCmd) Help() string {
 	return `The bench measures the whole path of a payment over HTTP: credentials, idempotency key,
 the call to the provider between two commits, ledger and event. The throughput counts the
-replies 201 that come within the measured time; any other reply is reported as an error.
+201 replies that arrive within the measured time; any other reply is reported as an error.
 Latency runs from the first byte sent to the last byte read. Afterwards the bench compares
 its own counts with what the server lists and, with --webhooks, each payment with its event.
 
 Without --rate the load is a closed loop: each connection sends its next payment when the
-last one is answered, so the latency is that under full load. With --rate payments are sent
+last one is answered, so the latency is measured under full load. With --rate payments are sent
 at even intervals, and the latency counts from the time when a payment is due to be sent.
 
 With --dead-endpoints and --slow-endpoints some merchants' endpoints fail or are slow; the
-webhook figures are those of the other endpoints.
+webhook figures cover only the other endpoints.
 
 Not measured: the network, TLS, the response time of a real provider (the sandbox answers
-at once) and the endpoints that read. Server, database and load generator share this
+at once) and requests that only read. Server, database and load generator share this
 machine, so the report includes the CPU time of the generator.
 
 The bench creates its merchants directly in --database, which must be the server's database,

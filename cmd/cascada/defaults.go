@@ -14,8 +14,8 @@ import (
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
 
-// words are what flags take from the rest of the program, as ${name}: a default or a list stands in
-// one place only.
+// words are the texts that flags take from the rest of the program, as ${name}: each default or list is
+// defined in one place only.
 func words() map[string]string {
 	limits, fx := daemon.DefaultLimits(), acquiring.DefaultFX()
 	var tiers []string
@@ -41,8 +41,8 @@ func words() map[string]string {
 	return all
 }
 
-// filledIn puts the words into the texts of commands and flags. kong would do it too, but reads each word once for each
-// flag: half of what a short command costs.
+// filledIn puts the words into the texts of commands and flags. kong would do this too, but reads every word again for
+// each flag, which takes half of the time of a short command.
 func filledIn(words map[string]string) kong.Option {
 	var pairs []string
 	for name, word := range words {

@@ -31,8 +31,8 @@ func newDemo(s *daemon.Service, out io.Writer) (*demo, error) {
 // maxDemoPause is the longest pause between two tries.
 const maxDemoPause = time.Minute
 
-// run makes the demo. While the database does not answer, it tries again: the merchant may be written, and nobody else
-// has its keys. The service runs without the demo, so any other error is only logged.
+// run makes the demo. While the database does not answer, it tries again: the merchant may already be written, and
+// nobody else has its keys. The service runs without the demo, so any other error is only logged.
 func (d *demo) run(ctx context.Context, log *slog.Logger) {
 	for pause := time.Second; ; pause = min(2*pause, maxDemoPause) {
 		err := d.try(ctx)
@@ -112,10 +112,10 @@ func (d *demo) showLink(ctx context.Context) error {
 	return d.print(ctx, "Sign in to the dashboard with this link, which works once:\n\n  %s\n\n", address)
 }
 
-// lastPrint is how long a node that ends waits for what it prints.
+// lastPrint is how long a node that ends waits for somebody to read its output.
 const lastPrint = time.Second
 
-// print writes a text. Whoever should read it may read nothing any more: that does not keep the node from ending.
+// print writes a text. If nobody reads it any more, the node still ends.
 func (d *demo) print(ctx context.Context, format string, values ...any) error {
 	done := make(chan error, 1)
 	go func() {

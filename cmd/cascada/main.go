@@ -67,7 +67,7 @@ func main() { run(adapters.All(), cli.NextVersion{}) }
 
 // run runs the program. Accounts can be opened at the providers in adapters.
 func run(adapters cli.Registry, next cli.NextVersion) {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // else the operator's settings hold
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" { // otherwise the operator's settings apply
 		debug.SetGCPercent(heapGrowth)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))

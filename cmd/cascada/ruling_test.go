@@ -29,7 +29,7 @@ func TestOperatorResolvesUnknownOutcomes(t *testing.T) {
 		if out, log, code := u.run(t, append(resolve, "not-charged")...); code == 0 || !strings.Contains(log, "the provider says otherwise: approved") {
 			t.Errorf("not-charged: exit %d\n%s%s", code, out, log)
 		}
-		if out, log, code := u.run(t, append(resolve, "paid")...); code != 0 || out != payment+" is completed; asked, the provider said approved\n" {
+		if out, log, code := u.run(t, append(resolve, "paid")...); code != 0 || out != payment+" is completed; the query to the provider returned approved\n" {
 			t.Errorf("paid: exit %d\n%s%s", code, out, log)
 		}
 		if out, log, code := u.run(t, append(resolve, "paid")...); code == 0 || !strings.Contains(log, "its end is known") {

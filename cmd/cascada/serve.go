@@ -86,7 +86,7 @@ func (c *serveCmd) Run(ctx context.Context, adapters cli.Registry) error {
 	log, access := c.logs(os.Stderr)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	signal.Ignore(syscall.SIGPIPE) // a node lives on when nobody reads what it prints
+	signal.Ignore(syscall.SIGPIPE) // a node keeps running when nobody reads its output
 	if c.RateLimit == "off" {
 		log.Warn("rate limits are off: this is for load tests")
 	}

@@ -69,7 +69,7 @@ func TestOperatorPaysWithdrawalsByHand(t *testing.T) {
 		if _, log, code := u.run(t, append(resolve, "not-paid")...); code == 0 || !strings.Contains(log, "only for a payout that arrived: leave it out") {
 			t.Errorf("a reference with not-paid: exit %d\n%s", code, log)
 		}
-		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; asked, the payout provider said held\n" {
+		if out := u.does(t, append(resolve, "paid")...); out != id+" is completed; the query to the payout provider returned held\n" {
 			t.Errorf("withdrawal resolve: %s", out)
 		}
 		if out := u.does(t, "withdrawal", "show", id); !strings.Contains(out, "SPEI-77") {

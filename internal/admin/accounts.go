@@ -21,7 +21,7 @@ type AccountPath struct {
 type accountOut struct{ Body shape.Account }
 
 type accountsIn struct {
-	All bool `query:"all" doc:"Also those that were removed"`
+	All bool `query:"all" doc:"Include removed accounts"`
 }
 
 type accountsOut struct {
@@ -35,15 +35,15 @@ type openIn struct{ Body OpenBody }
 // OpenBody opens an account.
 type OpenBody struct {
 	_           struct{}           `additionalProperties:"false"`
-	ID          string             `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"It is in the notification URL, and for life. Made by default; give one, so that a repeat opens no second account"`
+	ID          string             `json:"id,omitempty" maxLength:"64" example:"stripe-mx" doc:"Part of the notification URL; it can never change. By default one is made; give one, so that a repeat opens no second account"`
 	Adapter     string             `json:"adapter" maxLength:"64" example:"stripe"`
 	Environment tenant.Environment `json:"environment" enum:"sandbox,production" example:"production" doc:"sandbox: the provider's own test environment"`
-	Merchant    *string            `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"Whose payments it takes; absent: all merchants'"`
+	Merchant    *string            `json:"merchantId,omitempty" nullable:"true" maxLength:"64" doc:"The merchant whose payments it takes; absent: all merchants"`
 	Credentials map[string]string  `json:"credentials" text:"lines" example:"{\"secretKey\":\"sk_live_…\",\"webhookSecret\":\"whsec_…\"}" doc:"By name, as GET /adapters lists them. Kept encrypted and never shown"`
-	Rails       []string           `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all that the adapter has"`
+	Rails       []string           `json:"rails,omitempty" maxItems:"500" example:"[\"card.MEX\"]" doc:"Catalog keys; none: all rails of the adapter"`
 	Terms       []shape.Terms      `json:"terms,omitempty" maxItems:"500"`
-	Priority    *int               `json:"priority,omitempty" example:"100" doc:"Of two accounts the lower one is tried first; 100 by default"`
-	BaseURL     string             `json:"baseUrl,omitempty" maxLength:"500" doc:"In place of the provider's own address: https, or http to the node's own machine for tests"`
+	Priority    *int               `json:"priority,omitempty" example:"100" doc:"Accounts with lower numbers are tried first; 100 by default"`
+	BaseURL     string             `json:"baseUrl,omitempty" maxLength:"500" doc:"URL to use instead of the provider's own: https, or http to the node's own machine for tests"`
 	Disabled    bool               `json:"disabled,omitempty" doc:"Take no charges until it is enabled"`
 }
 
@@ -56,10 +56,10 @@ type changeIn struct {
 // token must not redirect them.
 type ChangeBody struct {
 	_        struct{}      `additionalProperties:"false"`
-	Version  int64         `json:"version" example:"3" doc:"The account's version that was read; one that is not the present one is a conflict"`
+	Version  int64         `json:"version" example:"3" doc:"The account's version as you read it; if the account has changed since, the request is a conflict"`
 	Priority *int          `json:"priority,omitempty" example:"10"`
-	Rails    []string      `json:"rails,omitempty" maxItems:"500" doc:"In place of the present ones; none: all that the adapter has"`
-	Terms    []shape.Terms `json:"terms,omitempty" maxItems:"500" doc:"In place of the present ones"`
+	Rails    []string      `json:"rails,omitempty" maxItems:"500" doc:"Replaces the current rails; an empty list: all rails of the adapter"`
+	Terms    []shape.Terms `json:"terms,omitempty" maxItems:"500" doc:"Replaces the current terms"`
 }
 
 type rotateIn struct {
@@ -70,12 +70,12 @@ type rotateIn struct {
 // RotateBody replaces the credentials of the same names.
 type RotateBody struct {
 	_           struct{}          `additionalProperties:"false"`
-	Credentials map[string]string `json:"credentials" text:"lines" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Those that are not named stay; the empty text gives up an optional one"`
+	Credentials map[string]string `json:"credentials" text:"lines" example:"{\"webhookSecret\":\"whsec_…\"}" doc:"Credentials that are not named stay; an empty text removes an optional one"`
 }
 
 type removeIn struct {
 	AccountPath
-	Force bool `query:"force" doc:"Although payments there are not decided: nobody will learn how they end"`
+	Force bool `query:"force" doc:"Remove it even if it has open payments: their outcome then stays unknown"`
 }
 
 type checkOut struct{ Body shape.Check }
@@ -87,21 +87,21 @@ func (a *API) accountRoutes() {
 	conflict := []problem.Code{problem.ConflictState}
 	handle(a, op("listAccounts", http.MethodGet, "/accounts", "List provider accounts", "All of them, by environment, merchant and priority."), nil, a.accounts)
 	open := op("openAccount", http.MethodPost, "/accounts", "Open a provider account",
-		"Payments go there at once on this node, and within seconds on the others. Nobody is called: check it afterwards.")
+		"This node uses it at once, the others within seconds. The provider is not called: check the account afterwards.")
 	open.DefaultStatus = http.StatusCreated
 	handle(a, open, conflict, a.open)
-	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "Its `version` is what a change of it names. Of its credentials the names alone are told."), nil, a.account)
+	handle(a, op("getAccount", http.MethodGet, "/accounts/{id}", "Read a provider account", "A change must name its `version`. Only the names of its credentials are shown."), nil, a.account)
 	handle(a, op("changeAccount", http.MethodPatch, "/accounts/{id}", "Change an account's rails, terms or priority",
-		"What is not given stays. Adapter, environment, merchant and base URL are for life here: open another account."), conflict, a.change)
+		"Fields that are not given stay the same. Adapter, environment, merchant and base URL cannot change here: open another account."), conflict, a.change)
 	handle(a, op("removeAccount", http.MethodDelete, "/accounts/{id}", "Remove an account for good",
-		"Its credentials are deleted, nothing of it can be refunded or asked about any more, and its id is not used again."), conflict, a.remove)
-	handle(a, op("rotateCredentials", http.MethodPost, "/accounts/{id}/credentials", "Put new credentials in place",
-		"Calls use them at once. Notifications that are signed with the old ones are taken for 24 hours."), conflict, a.rotate)
-	handle(a, op("enableAccount", http.MethodPost, "/accounts/{id}/enable", "Let an account take new charges", "Doing it twice changes nothing."), conflict, a.enable)
+		"Its credentials are deleted, its payments can no longer be refunded or queried, and its id is never used again."), conflict, a.remove)
+	handle(a, op("rotateCredentials", http.MethodPost, "/accounts/{id}/credentials", "Replace an account's credentials",
+		"Calls use them at once. Notifications that are signed with the old ones are accepted for 24 hours."), conflict, a.rotate)
+	handle(a, op("enableAccount", http.MethodPost, "/accounts/{id}/enable", "Let an account take new charges", "A repeat changes nothing."), conflict, a.enable)
 	handle(a, op("disableAccount", http.MethodPost, "/accounts/{id}/disable", "Let an account take no new charges",
-		"What it has goes on: it is asked about, refunded, and its notifications are taken. Doing it twice changes nothing."), conflict, a.disable)
+		"Its payments go on: they can be queried and refunded, and its notifications are accepted. A repeat changes nothing."), conflict, a.disable)
 	handle(a, op("checkAccount", http.MethodPost, "/accounts/{id}/check", "Ask the provider whether the credentials work",
-		"A call that costs nothing. That they do not work is a result and no error."), conflict, a.check)
+		"The call costs nothing. If they do not work, that is a result, not an error."), conflict, a.check)
 }
 
 func (a *API) accounts(ctx context.Context, _ audit.Actor, in *accountsIn) (*accountsOut, error) {

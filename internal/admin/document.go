@@ -17,14 +17,14 @@ import (
 // scheme names the credentials in the document.
 const scheme = "operator"
 
-const introduction = `Provider accounts, merchants' terms, the decisions about a payment, and how accounts do.
+const introduction = `Provider accounts, merchants' terms, the decisions about a payment, and the health of accounts.
 
-Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. What is changed is in the audit log, with the operator's name, address and request.`
+Requests and replies are JSON in UTF-8 with camelCase names; times are ISO 8601 in UTC. A field or parameter that is not described is refused. Errors have one envelope: switch on ` + "`error.code`" + `. Every change is in the audit log, with the operator's name, address and request.`
 
 // meanings describe each code in the document.
 var meanings = map[problem.Code]string{
 	problem.MissingCredentials:  "There is no Authorization header, or it is empty.",
-	problem.InvalidToken:        "The token is no operator's, or its operator was removed.",
+	problem.InvalidToken:        "The token belongs to no operator, or its operator was removed.",
 	problem.InvalidRequest:      "A field or parameter is wrong or unknown: details.issues lists each.",
 	problem.MissingField:        "A required field is missing.",
 	problem.InvalidJSON:         "The body is not JSON.",
@@ -36,7 +36,7 @@ var meanings = map[problem.Code]string{
 	problem.ClaimNotFound:       "There is no such claim.",
 
 	problem.ClaimAlreadyResolved: "The claim has ended.",
-	problem.ConflictState:        "Not as it is now: details.reason of an account is version, removed, id_taken or open_payments; of a ruling provider_says_otherwise, or none where the end is known.",
+	problem.ConflictState:        "Not possible in the current state. For an account details.reason is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, or absent if the outcome is already known.",
 	problem.ServiceUnavailable:   "The service is busy: retry with backoff.",
 	problem.Internal:             "Something went wrong on our side.",
 }
@@ -52,7 +52,7 @@ func (a *API) publish() error {
 	}
 	doc.Tags = []*huma.Tag{
 		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
-		{Name: "Merchants", Description: "What was agreed with merchants."},
+		{Name: "Merchants", Description: "Merchants' terms."},
 		{Name: "Routing", Description: "Why payments go where they go."},
 		{Name: "Endings", Description: "What only the operator can end."},
 	}

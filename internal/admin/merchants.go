@@ -27,8 +27,8 @@ type termsIn struct {
 // TermsBody changes the terms of a merchant.
 type TermsBody struct {
 	_          struct{}          `additionalProperties:"false"`
-	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"The fees, the reserve, the delay and the limits of requests follow from it"`
-	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"Of the payments that are made from now on"`
+	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
+	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
 }
 
 type pauseIn struct {
@@ -45,13 +45,13 @@ type PauseBody struct {
 func (a *API) merchantRoutes() {
 	tags := []string{"Merchants"}
 	handle(a, huma.Operation{OperationID: "getMerchant", Method: http.MethodGet, Path: "/merchants/{id}", Tags: tags,
-		Summary: "Read what was agreed with a merchant", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
+		Summary: "Read a merchant's terms", Description: "Its tier, and the fees, the reserve and the delay that follow from it."}, nil, a.merchant)
 	handle(a, huma.Operation{OperationID: "changeMerchant", Method: http.MethodPatch, Path: "/merchants/{id}", Tags: tags,
-		Summary: "Change what was agreed with a merchant", Description: "Payments that are made already keep the terms that they were made with. What is not given stays."}, nil, a.changeMerchant)
+		Summary: "Change a merchant's terms", Description: "Existing payments keep the terms that they were made with. Fields that are not given stay the same."}, nil, a.changeMerchant)
 	handle(a, huma.Operation{OperationID: "pauseMerchant", Method: http.MethodPost, Path: "/merchants/{id}/pause", Tags: tags,
-		Summary: "Let a merchant begin nothing new in production", Description: "New payments, checkouts, links and withdrawals are refused, on every node within 5 seconds. What is under way goes on, and so does the sandbox. Doing it again changes the reason."}, nil, a.pauseMerchant)
+		Summary: "Pause a merchant in production", Description: "New payments, checkouts, links and withdrawals are refused, on every node within 5 seconds. What is under way goes on, and so does the sandbox. A repeat changes the reason."}, nil, a.pauseMerchant)
 	handle(a, huma.Operation{OperationID: "resumeMerchant", Method: http.MethodPost, Path: "/merchants/{id}/resume", Tags: tags,
-		Summary: "End the pause of a merchant", Description: "Doing it twice changes nothing."}, nil, a.resumeMerchant)
+		Summary: "End the pause of a merchant", Description: "A repeat changes nothing."}, nil, a.resumeMerchant)
 }
 
 func (a *API) merchant(ctx context.Context, _ audit.Actor, in *MerchantPath) (*merchantOut, error) {

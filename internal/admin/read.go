@@ -27,10 +27,10 @@ func (a *API) readRoutes() {
 	handle(a, huma.Operation{OperationID: "listAdapters", Method: http.MethodGet, Path: "/adapters", Tags: []string{"Accounts"},
 		Summary: "List the providers that accounts can be opened at", Description: "Each with the credentials that it needs and the rails that it has."}, nil, a.adapters)
 	handle(a, huma.Operation{OperationID: "explainPayment", Method: http.MethodGet, Path: "/payments/{id}/explanation", Tags: []string{"Routing"},
-		Summary: "Say why a payment went where it went", Description: "Each try as it was noted then, and what every account would say to such a payment now."},
+		Summary: "Explain why a payment went to its accounts", Description: "Each attempt as it was recorded then, and whether each account would accept such a payment now."},
 		nil, a.explanation)
 	handle(a, huma.Operation{OperationID: "getHealth", Method: http.MethodGet, Path: "/health", Tags: []string{"Routing"},
-		Summary: "Say how the accounts do, as this node sees it", Description: "Each node finds out by itself, and forgets it at a restart: ask each."}, nil, a.health)
+		Summary: "Show the health of the accounts, as this node sees it", Description: "Each node knows only its own calls, and forgets them at a restart: ask each node."}, nil, a.health)
 }
 
 func (a *API) adapters(context.Context, audit.Actor, *struct{}) (*adaptersOut, error) {

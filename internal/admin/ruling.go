@@ -23,7 +23,7 @@ type PaymentRuling struct {
 	_       struct{} `additionalProperties:"false"`
 	Outcome pay.Word `json:"outcome" enum:"paid,not-charged" example:"paid"`
 	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; it is kept in the audit log"`
-	Force   bool     `json:"force,omitempty" doc:"Although the provider says otherwise"`
+	Force   bool     `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
 type ruleWithdrawalIn struct {
@@ -36,8 +36,8 @@ type WithdrawalRuling struct {
 	_         struct{} `additionalProperties:"false"`
 	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
-	Force     bool     `json:"force,omitempty" doc:"Although the payout provider says otherwise"`
-	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"What the bank or the network calls the payout, where it arrived"`
+	Force     bool     `json:"force,omitempty" doc:"Resolve it even if the payout provider says otherwise"`
+	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived"`
 }
 
 type ruleClaimIn struct {
@@ -50,7 +50,7 @@ type ClaimRuling struct {
 	_       struct{}        `additionalProperties:"false"`
 	Outcome pay.ClaimStatus `json:"outcome" enum:"approved,rejected,withdrawn" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant"`
 	Note    string          `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
-	Force   bool            `json:"force,omitempty" doc:"Although the provider says otherwise"`
+	Force   bool            `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
 type ruledClaimOut struct{ Body shape.RuledClaim }
@@ -70,14 +70,14 @@ func (a *API) rulingRoutes() {
 		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Endings"}}
 	}
 	conflict := []problem.Code{problem.ConflictState}
-	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome nobody knows",
-		"The oldest first, at most 500."), nil, a.unsure)
-	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "End a payment whose provider does not tell how it ended",
-		"The provider is asked first, where it can be. `paid` completes the payment, or books late money where it had ended; `not-charged` ends it."), conflict, a.rulePayment)
-	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "End a refund, a chargeback or an inquiry",
-		"By the word of the bank, the provider or yourself. A refund that is under way is asked about first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.ruleClaim)
-	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "End a withdrawal whose payout provider does not tell how it ended",
-		"The provider is asked first, where it can be. `paid` completes it, `not-paid` gives the money back to the balance."), conflict, a.ruleWithdrawal)
+	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome is unknown",
+		"Oldest first, at most 500."), nil, a.unsure)
+	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "Resolve a payment whose provider does not report how it ended",
+		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` fails it."), conflict, a.rulePayment)
+	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
+		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.ruleClaim)
+	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
+		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.ruleWithdrawal)
 }
 
 // unsureLimit bounds the list.

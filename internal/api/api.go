@@ -56,7 +56,8 @@ type API struct {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// registering is held by who registers operations: services of one process share the schemas (openapi.Schemas).
+// registering is held while operations are registered: the services of one process share the schemas
+// (openapi.Schemas).
 var registering sync.Mutex
 
 // New returns the API of a service. Requests already have ids (web.Identify). baseURL is the public address
@@ -308,7 +309,7 @@ func (a *API) identify(ctx huma.Context, call *Call) error {
 		return err
 	}
 	if need != anyKey && call.Kind == tenant.Publishable {
-		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches GET /ping and GET /payment-methods alone")
+		return problem.New(problem.KeyKindNotAllowed, "use a secret key here (sk_test_… or sk_live_…): a publishable one reaches only GET /ping and GET /payment-methods")
 	}
 	if right := need.right(); right != "" && !call.May(right) {
 		err = tenant.NoRight(right)

@@ -48,7 +48,7 @@ type refreshOut struct {
 
 type logoutIn struct {
 	Body *struct {
-		RefreshToken string `json:"refreshToken,omitempty" maxLength:"400" doc:"Of the login to end; without it, that of the access token ends"`
+		RefreshToken string `json:"refreshToken,omitempty" maxLength:"400" doc:"Names the login to end; without it, the access token's login ends"`
 	}
 }
 

@@ -55,7 +55,7 @@ func (a *API) claimRoutes() {
 		MaxBodyBytes: maxEvidenceBody, BodyReadTimeout: evidenceTimeout, Middlewares: huma.Middlewares{newUploads().admit(a)},
 	}, toAnswer, inShop(a, a.submitEvidence))
 	handle(a, huma.Operation{OperationID: "acceptClaim", Method: http.MethodPost, Path: "/claims/{id}/accept", Tags: tags,
-		Summary: "Give in: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, inShop(a, a.acceptClaim))
+		Summary: "Accept a claim: the shopper is paid", DefaultStatus: http.StatusOK}, toAnswer, inShop(a, a.acceptClaim))
 	files := map[string]*huma.MediaType{}
 	for _, kind := range evidence.Types() {
 		files[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}

@@ -52,7 +52,7 @@ func (a *API) clockRoutes() {
 	handle(a, huma.Operation{OperationID: "advanceClock", Method: http.MethodPost, Path: "/sandbox/clock", Tags: tags,
 		Summary: "Move the sandbox's test clock forward", DefaultStatus: http.StatusOK}, toPlay, a.moveClock)
 	handle(a, huma.Operation{OperationID: "getSandbox", Method: http.MethodGet, Path: "/sandbox/settings", Tags: tags,
-		Summary: "Read how the sandbox is set"}, toRead, a.settings)
+		Summary: "Read the settings of the sandbox"}, toRead, a.settings)
 	handle(a, huma.Operation{OperationID: "setSandbox", Method: http.MethodPatch, Path: "/sandbox/settings", Tags: tags,
 		Summary: "Make the sandbox strict, or lenient again"}, toPlay, a.set)
 }

@@ -33,7 +33,7 @@ type deliveriesOut struct {
 
 type deliveryIn struct {
 	ID         string `path:"id"`
-	DeliveryID string `path:"deliveryId" doc:"wd_…, or dlv_… as the header has it"`
+	DeliveryID string `path:"deliveryId" doc:"wd_…, or dlv_… as in the header"`
 }
 
 type deliveryOut struct{ Body view.DeliveryDetail }

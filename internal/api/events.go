@@ -45,9 +45,9 @@ type replaySpanIn struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable characters; a repeat gets the replay that the first request began"`
 	RawBody        []byte
 	Body           struct {
-		From  string   `json:"from,omitempty" example:"2026-11-20T08:00:00Z" doc:"Events that happened from then on: a date or a date-time, UTC where no zone is given"`
-		To    string   `json:"to,omitempty" doc:"Events that happened before this; the default is now"`
-		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; all that the webhook gets where it is absent"`
+		From  string   `json:"from,omitempty" example:"2026-11-20T08:00:00Z" doc:"Events that happened at this time or later: a date or a date-time, in UTC if it names no zone"`
+		To    string   `json:"to,omitempty" doc:"Events that happened before this time; now by default"`
+		Types []string `json:"types,omitempty" maxItems:"50" doc:"Event names; by default all that the webhook gets"`
 	}
 	asked hook.Replay
 }
@@ -98,7 +98,7 @@ func (a *API) eventRoutes() {
 	handle(a, huma.Operation{OperationID: "getEvent", Method: http.MethodGet, Path: "/events/{id}", Tags: tags,
 		Summary: "Read an event as it is sent"}, toRead, inShop(a, a.event))
 	handle(a, huma.Operation{OperationID: "replayEvents", Method: http.MethodPost, Path: "/webhooks/{id}/replay", Tags: tags,
-		Summary: "Send the events of a time again", DefaultStatus: http.StatusOK}, toNotify, inShop(a, a.replaySpan))
+		Summary: "Send the events of a period again", DefaultStatus: http.StatusOK}, toNotify, inShop(a, a.replaySpan))
 	handle(a, huma.Operation{OperationID: "getReplay", Method: http.MethodGet, Path: "/webhooks/{id}/replays/{replayId}", Tags: tags,
 		Summary: "Read how far a replay has come"}, toRead, inShop(a, a.replaying))
 	handle(a, huma.Operation{OperationID: "listReplays", Method: http.MethodGet, Path: "/webhooks/{id}/replays", Tags: tags,

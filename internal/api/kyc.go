@@ -45,11 +45,11 @@ type simulateKYCIn struct {
 func (a *API) kycRoutes() {
 	tags := []string{"Verification"}
 	handle(a, huma.Operation{OperationID: "startVerification", Method: http.MethodPost, Path: "/kyc/init", Tags: tags,
-		Summary: "Begin to verify the merchant; 200 with the open verification where there is one", DefaultStatus: http.StatusCreated}, toWithdraw, a.startKYC)
+		Summary: "Start verifying the merchant; 200 with the open verification if there is one", DefaultStatus: http.StatusCreated}, toWithdraw, a.startKYC)
 	handle(a, huma.Operation{OperationID: "getVerification", Method: http.MethodGet, Path: "/kyc/{id}", Tags: tags,
 		Summary: "Read a verification"}, toRead, a.kyc)
 	handle(a, huma.Operation{OperationID: "simulateVerification", Method: http.MethodPost, Path: "/sandbox/kyc/{id}", Tags: []string{"Sandbox"},
-		Summary: "Move a sandbox verification", DefaultStatus: http.StatusOK}, toPlay, a.simulateKYC)
+		Summary: "Set the outcome of a sandbox verification", DefaultStatus: http.StatusOK}, toPlay, a.simulateKYC)
 }
 
 // The verification is the merchant's, whichever shop starts it, so legacy credentials of the whole merchant

@@ -28,7 +28,7 @@ import (
 // PaymentBody creates a payment (PAY-1).
 type PaymentBody struct {
 	Amount          Amount `json:"amount"`
-	Currency        string `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217, USD by default: what amount is in. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
+	Currency        string `json:"currency,omitempty" minLength:"1" maxLength:"3" example:"USD" doc:"ISO 4217: the currency of amount, USD by default. The transaction's amount is its worth in USD; a shopper who pays in this currency pays exactly the amount"`
 	PaymentMethodID string `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"From the catalog; required unless paymentMethod is given"`
 	PaymentMethod   string `json:"paymentMethod,omitempty" maxLength:"40" deprecated:"true" doc:"Legacy slug, used when paymentMethodId is absent"`
 	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
@@ -154,9 +154,9 @@ type listIn struct {
 	PaymentMethodID string                `query:"paymentMethodId"`
 	Catalog
 	MerchantOrderID string `query:"merchantOrderId"`
-	Email           string `query:"email" doc:"The shopper's e-mail, all of it, in any case"`
+	Email           string `query:"email" doc:"The shopper's complete e-mail address, in any case"`
 	Amount          string `query:"amount" doc:"Major units of currency" example:"25.5"`
-	Currency        string `query:"currency" doc:"ISO 4217, what amount is in. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
+	Currency        string `query:"currency" doc:"ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	wire.Span
 	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
 	filter pay.PaymentFilter
@@ -245,7 +245,7 @@ func (a *API) paymentRoutes() {
 		handle(a, huma.Operation{OperationID: "cancel" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/cancel", Tags: tags, Deprecated: legacy,
 			Summary: "Cancel a pending payment", DefaultStatus: http.StatusOK}, toCharge, inShop(a, a.cancelPayment))
 		handle(a, huma.Operation{OperationID: "simulate" + alias.suffix, Method: http.MethodPost, Path: alias.path + "/{id}/simulate",
-			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment"}, toPlay, a.simulate)
+			Tags: []string{"Sandbox"}, Deprecated: legacy, Summary: "Move a sandbox payment to another status"}, toPlay, a.simulate)
 	}
 }
 
@@ -320,7 +320,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 	}
 }
 
-// differ lists the headers that make a request with the same body and another hash a different one.
+// differ lists the headers that explain why a request with the same body has another hash.
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {

@@ -29,8 +29,8 @@ type PurchaseBody struct {
 type LineItemBody struct {
 	Name       string `json:"name" minLength:"1" maxLength:"200"`
 	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
-	UnitAmount Amount `json:"unitAmount" doc:"The price of one, in the currency of amount; below zero for what is taken off"`
-	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number of it"`
+	UnitAmount Amount `json:"unitAmount" doc:"The price of one, in the currency of amount; negative for a discount"`
+	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number for it"`
 }
 
 // Metadata is a shop's own keys and values. Its schema accepts anything: errors are reported key by key.
@@ -143,7 +143,7 @@ func publishPurchases(schemas map[string]any) {
 		properties["metadata"] = map[string]any{
 			"type": "object", "maxProperties": pay.MaxMetadata, "propertyNames": map[string]any{"minLength": 1, "maxLength": pay.MaxMetadataKey},
 			"additionalProperties": map[string]any{"type": "string", "maxLength": pay.MaxMetadataValue},
-			"description":          "Own keys and values. They come back wherever the object is shown, in events too: put no secrets there. They cannot be changed later",
+			"description":          "Own keys and values. They are returned wherever the object is shown, also in events: put no secrets there. They cannot be changed later",
 			"examples":             []any{map[string]any{"cart": "c-311"}},
 		}
 		if expand, ok := properties["expand"].(map[string]any); ok {

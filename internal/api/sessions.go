@@ -72,7 +72,7 @@ func isEmail(text string) bool {
 // one it is an amount and a customer.
 type SessionBody struct {
 	PaymentBody
-	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it stands for userEmail, userName and documentId where they are absent"`
+	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it supplies userEmail, userName and documentId if they are absent"`
 }
 
 // adopt copies customer fields that a payment names differently.
@@ -134,7 +134,7 @@ type readSessionOut struct{ Body view.Session }
 // SelectBody is a customer's choice (CHK-9).
 type SelectBody struct {
 	PaymentMethodID string             `json:"paymentMethodId,omitempty" maxLength:"40" example:"sbx_card" doc:"A routable method of the catalog"`
-	Customer        SelectCustomerBody `json:"customer,omitempty" doc:"What the customer corrected; what is absent is the session's"`
+	Customer        SelectCustomerBody `json:"customer,omitempty" doc:"The customer's corrections; absent fields keep the session's values"`
 }
 
 // SelectCustomerBody is the customer's corrections.
@@ -263,7 +263,7 @@ func publishSessions(schemas map[string]any) {
 		back["description"] = "Where the shopper is sent back to"
 	}
 	if method, ok := properties["paymentMethodId"].(map[string]any); ok {
-		method["description"] = "From the catalog, for one-shot mode; absent, the customer chooses"
+		method["description"] = "From the catalog, for one-shot mode; if absent, the customer chooses"
 	}
 	for name, fields := range map[string][]field{"CustomerBody": new(CustomerBody).fields(), "SelectCustomerBody": new(SelectCustomerBody).fields()} {
 		customer, _ := schemas[name].(map[string]any)

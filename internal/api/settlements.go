@@ -77,7 +77,7 @@ type movementsOut struct {
 func (a *API) settlementRoutes() {
 	tags := []string{"Settlements"}
 	handle(a, huma.Operation{OperationID: "listMovements", Method: http.MethodGet, Path: "/me/balance/movements", Tags: []string{"Merchant"},
-		Summary: "List what moved the balance, newest first"}, toRead, a.movements)
+		Summary: "List the movements of the balance, newest first"}, toRead, a.movements)
 	handle(a, huma.Operation{OperationID: "listSettlements", Method: http.MethodGet, Path: "/settlements", Tags: tags,
 		Summary: "List settlements, newest first"}, toRead, a.settlements)
 	handle(a, huma.Operation{OperationID: "getSettlement", Method: http.MethodGet, Path: "/settlements/{id}", Tags: tags,

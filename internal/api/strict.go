@@ -17,7 +17,7 @@ func (a *API) shared(op *huma.Operation, need access) {
 	if need != open && need != orNone {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: shopParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString}, Example: "shp_01J0000000000000000000000A",
-			Description: "The shop that the request is about, where the credentials are the whole merchant's",
+			Description: "The shop that the request is about, if the credentials are the whole merchant's",
 		})
 	}
 }

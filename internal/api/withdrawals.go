@@ -91,7 +91,7 @@ func (a *API) withdrawalRoutes() {
 	handle(a, huma.Operation{OperationID: "listWithdrawals", Method: http.MethodGet, Path: "/withdrawals", Tags: tags,
 		Summary: "List withdrawals, newest first"}, toRead, inShop(a, a.withdrawals))
 	handle(a, huma.Operation{OperationID: "quoteWithdrawal", Method: http.MethodGet, Path: "/withdrawals/quote", Tags: tags,
-		Summary: "Tell what a withdrawal would come to"}, toRead, inShop(a, a.quoteWithdrawal))
+		Summary: "Show what a withdrawal would cost"}, toRead, inShop(a, a.quoteWithdrawal))
 	handle(a, huma.Operation{OperationID: "getWithdrawal", Method: http.MethodGet, Path: "/withdrawals/{id}", Tags: tags,
 		Summary: "Read a withdrawal"}, toRead, inShop(a, a.withdrawal))
 	handle(a, huma.Operation{OperationID: "cancelWithdrawal", Method: http.MethodPost, Path: "/withdrawals/{id}/cancel", Tags: tags,

@@ -327,7 +327,7 @@ func (a *App) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 	return a.Store.OldestDue(ctx)
 }
 
-// OldestOpen returns, for each kind, since when the oldest open object is open.
+// OldestOpen returns, for each kind, since when the oldest open object has been open.
 func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 	return a.Store.OldestOpen(ctx)
 }
@@ -335,7 +335,8 @@ func (a *App) OldestOpen(ctx context.Context) (map[string]time.Time, error) {
 // Machine is what serves the database: processes, leases of nodes, the schema. For the operator.
 func (a *App) Machine(ctx context.Context) (store.Machine, error) { return a.Store.Machine(ctx) }
 
-// WaitsOf returns since when the oldest due row of each loop waits; loops without waiting work are missing.
+// WaitsOf returns since when the oldest due row of each loop has waited; loops without waiting work are
+// missing.
 func (a *App) WaitsOf(ctx context.Context) (map[string]time.Time, error) {
 	due, err := a.OldestDue(ctx)
 	now, waits := a.Now(), map[string]time.Time{}

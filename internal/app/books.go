@@ -134,14 +134,14 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	return a.Store.Audit.List(ctx, merchant, after, limit)
 }
 
-// AuditLog lists the newest acts that a filter lets pass, newest first. It is for the operator.
+// AuditLog lists the newest acts that match a filter, newest first. It is for the operator.
 func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	return a.Store.Audit.Latest(ctx, f, limit)
 }
 
-// Rulings lists what people decided, newest first, before the entry with an id; "" is the beginning. What the sandbox or a
-// loop did by itself is no decision: with it, a page may have fewer than limit entries though more follow, so next is
-// where the next page begins, "" at the end.
+// Rulings lists people's decisions, newest first, before the entry with an id; "" begins at the newest. It leaves out what
+// the sandbox or a loop did by itself, so a page may have fewer than limit entries even if more follow. next is where the
+// next page begins, "" at the end.
 func (a *App) Rulings(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error) {
 	for _, act := range audit.Rulings() {
 		some, err := a.Store.Audit.Latest(ctx, audit.Filter{Act: act, Before: before}, limit)
@@ -159,9 +159,9 @@ func (a *App) Rulings(ctx context.Context, before string, limit int) (list []aud
 }
 
 // MerchantAudit lists what happened at a merchant in the environment of a scope, newest first: in the sandbox also what
-// was done to both environments, such as invitations. Users belong to the merchant, so it is of all its shops.
+// was done to both environments, such as invitations. Users belong to the merchant, so the list is of all its shops.
 //
-// Errors: invalid_request for a cursor that is none.
+// Errors: invalid_request for an invalid cursor.
 func (a *App) MerchantAudit(ctx context.Context, scope tenant.Scope, f audit.MerchantFilter) ([]audit.Entry, error) {
 	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
 		return nil, problem.Field(problem.InvalidRequest, "cursor", "there is no such entry to continue after: begin at the first page")

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Checks checks the books beside the service, as cascada check does: over a few connections of its own, which only
-// read, and in bounded steps.
+// Checks checks the books while the service runs, as cascada check does: over a few connections of its own, which
+// only read, and in bounded steps.
 type Checks struct {
 	*base.Base
 	job     *background.Job[CheckProgress, store.Checked]
@@ -25,7 +25,7 @@ type Checks struct {
 	more    fs.FS
 }
 
-// CheckProgress is how far a check is.
+// CheckProgress is the progress of a check.
 type CheckProgress struct {
 	Seals    bool     // only the seals are checked
 	Finished []string // parts, in their order
@@ -39,7 +39,7 @@ func newChecks(b *base.Base, address string, more fs.FS) *Checks {
 	return &Checks{b, background.New[CheckProgress, store.Checked](b.Now), address, more}
 }
 
-// BooksObject is what a check is of, in the audit log.
+// BooksObject is the object of a check in the audit log.
 const BooksObject = "books"
 
 // books connects to the database as cascada check does.
@@ -65,7 +65,7 @@ func (c *Checks) Start(by audit.Actor, o CheckOptions) error {
 		at := CheckProgress{Seals: o.Seals}
 		o.Progress = func(now Progress) {
 			if now.Part != at.Now.Part && at.Now.Part != "" {
-				at.Finished = append(slices.Clip(at.Finished), at.Now.Part) // the list before was told
+				at.Finished = append(slices.Clip(at.Finished), at.Now.Part) // a copy: the earlier list was handed out
 			}
 			at.Now = now
 			tell(at)

@@ -21,7 +21,7 @@ import (
 // ErrExists means that the name for a file is already in use.
 var ErrExists = errors.New("the file exists already, and existing files are never overwritten")
 
-// Recipients reads the recipients of a file: an age recipient, or @FILE with one a line.
+// Recipients reads the recipients of a file: an age recipient, or @FILE with one per line.
 func Recipients(words []string) (list []age.Recipient, err error) {
 	for _, word := range words {
 		text := word
@@ -34,7 +34,7 @@ func Recipients(words []string) (list []age.Recipient, err error) {
 		}
 		found, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
-			return nil, fmt.Errorf("recipient %q: %w; want one such as age1…, of age-keygen", word, err)
+			return nil, fmt.Errorf("recipient %q: %w; want one such as age1…, from age-keygen", word, err)
 		}
 		list = append(list, found...)
 	}

@@ -2,12 +2,10 @@
 // long each took, what they cost, and whether every event was delivered.
 //
 // The load is a closed loop unless a rate is given: each connection sends its
-// next payment when the reply to the last one is in. So the latency is that of a service with as
-// many callers as there are connections, each always waiting; it is not that
-// of payments which arrive whatever the service does. The generator shares the
-// machine with what it measures, so its hot path is a raw connection, prebuilt
-// requests and a reader that skips what nobody looks at; it tells what CPU it
-// took itself.
+// next payment when the reply to the last one is in. So the latency is that of a service with one caller for
+// each connection, who always waits for the reply; payments that arrive independently of the service have
+// another one. The generator shares the machine with the server, so its hot path is a raw connection,
+// prebuilt requests and a reader that skips unused bytes; it reports its own CPU time.
 //
 // It is not a test of the network, of TLS, or of a provider: the sandbox's
 // providers answer at once.
@@ -82,15 +80,15 @@ func (c Config) checked() (Config, error) {
 	case c.Rate < 0:
 		return c, errors.New("the rate must not be below 0")
 	case c.DeadPercent < 0 || c.SlowPercent < 0 || c.DeadPercent+c.SlowPercent > 90:
-		return c, errors.New("of the endpoints at most 90 % can be dead or slow")
+		return c, errors.New("at most 90 % of the endpoints can be dead or slow")
 	case c.DeadPercent+c.SlowPercent > 0 && (!c.Webhooks || len(c.Shops) < 3):
 		return c, errors.New("dead and slow endpoints need webhooks, and at least 3 merchants")
 	case c.VerifyAll && !c.Webhooks:
-		return c, errors.New("to verify every delivery takes webhooks")
+		return c, errors.New("verifying every delivery needs webhooks")
 	case c.Progress != nil && c.ProgressEvery <= 0:
 		return c, errors.New("the time between two lines of progress must be above 0")
 	case c.Duration <= 0 || c.Warmup < 0:
-		return c, errors.New("the duration must be above 0, the warm-up not below")
+		return c, errors.New("the duration must be above 0, and the warm-up must not be negative")
 	}
 	return c, nil
 }

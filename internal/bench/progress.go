@@ -10,10 +10,10 @@ import (
 // Progress is the state of a run.
 type Progress struct {
 	Elapsed             time.Duration // since its start
-	Payments            int64         // replies 201 since the last report
+	Payments            int64         // 201 replies since the last report
 	P50Ms, P99Ms, MaxMs float64       // of these
 	Errors              int64         // since the start: all other replies, and broken connections
-	Taken, Events       int64         // since the start: replies 201, and payments whose event arrived
+	Taken, Events       int64         // since the start: 201 replies, and payments whose event arrived
 }
 
 // String is one line for a log.

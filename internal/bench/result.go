@@ -35,7 +35,7 @@ type Settings struct {
 type Result struct {
 	Settings Settings `json:"settings"`
 
-	// Payments are the replies 201 within the window; the following fields are about them.
+	// Payments are the 201 replies within the window; the following fields are about them.
 	Payments  int64   `json:"payments"`
 	PerSecond float64 `json:"perSecond"`
 	P50Ms     float64 `json:"p50Ms"`
@@ -44,9 +44,9 @@ type Result struct {
 	MaxMs     float64 `json:"maxMs"`
 
 	// For the whole run, with warm-up and tail.
-	Taken    int64            `json:"taken"`    // replies 201
+	Taken    int64            `json:"taken"`    // 201 replies
 	Listed   int64            `json:"listed"`   // payments that the service lists afterwards
-	Statuses map[string]int64 `json:"statuses"` // of the replies 201
+	Statuses map[string]int64 `json:"statuses"` // of the 201 replies
 	Errors   map[string]int64 `json:"errors"`   // all others, by status and code
 
 	// Within the window. The cost of errors is included, and divided by the payments.
@@ -165,7 +165,7 @@ func (r Result) Write(out io.Writer) error {
 	line("load", "%d connections, %s; %s; %s %s USD", s.Connections, arrival(s.Rate), merchants(s.Merchants), s.Method, s.Amount)
 	line("requests", "auth %s, idempotency keys %s, webhooks %s", s.Auth, onOff(s.Idempotency), onOff(s.Webhooks))
 	if s.DeadPercent+s.SlowPercent > 0 {
-		line("endpoints", "%d %% dead (half refuse, half never answer), %d %% answer after %s; what follows is of the others", s.DeadPercent, s.SlowPercent, slowAnswer)
+		line("endpoints", "%d %% dead (half refuse, half never answer), %d %% answer after %s; the following lines are about the others", s.DeadPercent, s.SlowPercent, slowAnswer)
 	}
 	line("time", "%s measured after %s of warm-up", s.Duration, s.Warmup)
 	line("machine", "%d CPUs, shared by server, database and load generator (GOMAXPROCS %d)", s.CPUs, s.GOMAXPROCS)

@@ -19,7 +19,7 @@ var (
 	changesDesc   = prometheus.NewDesc("cascada_store_changes_total", "Changes written by these transactions.", nil, nil)
 	againDesc     = prometheus.NewDesc("cascada_store_commits_again_total", "Transactions that started again because a change in them lost to another.", nil, nil)
 	halvedDesc    = prometheus.NewDesc("cascada_store_batches_halved_total", "Batches whose halves ran separately because a statement failed.", nil, nil)
-	unknownDesc   = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost, and whose result was found out later.", nil, nil)
+	unknownDesc   = prometheus.NewDesc("cascada_store_commits_unknown_total", "Transactions whose answer was lost, and whose result became known later.", nil, nil)
 	failedDesc    = prometheus.NewDesc("cascada_store_changes_failed_total", "Changes that were not written, or whose result is unknown, by reason. Most changes that lost to another (stale, insufficient) were decided again.", []string{"cause"}, nil)
 	sealedDesc    = prometheus.NewDesc("cascada_seal_last_timestamp_seconds", "When this node last sealed rows; absent until it does.", nil, nil)
 	openConns     = prometheus.NewDesc("cascada_database_connections", "Open connections to the database.", []string{"pool", "state"}, nil)

@@ -79,7 +79,7 @@ func NewMasterKey() string {
 }
 
 // AddMasterKey appends a new master key to a key file, and returns the key's fingerprint.
-// The key is not yet used by that.
+// The key is not used yet.
 func AddMasterKey(path string) (fingerprint string, err error) {
 	return fingerprint, changeMasterKeys(path, func(keys [][]byte) ([][]byte, error) {
 		added, err := parseMasterKeys(NewMasterKey(), path)
@@ -104,14 +104,14 @@ func RemoveMasterKey(path, fingerprint string) error {
 			return err == nil && v.Newest() == fingerprint
 		})
 		if len(left) == 0 || len(left) == len(keys) {
-			return nil, fmt.Errorf("%s: there is no key %s beside another one", path, fingerprint)
+			return nil, fmt.Errorf("%s: there is no key %s, or it is the only one", path, fingerprint)
 		}
 		return left, nil
 	})
 }
 
 // changeMasterKeys replaces a whole key file: a reader finds the old file or the new one.
-// Of two changes at once one is refused: the new file's name is the lock.
+// Of two simultaneous changes one is refused: the new file's name is the lock.
 func changeMasterKeys(path string, change func([][]byte) ([][]byte, error)) error {
 	next := path + ".new"
 	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

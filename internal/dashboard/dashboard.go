@@ -1,7 +1,7 @@
 // Package dashboard is the web interface of merchants' staff and operators, at /dashboard. Its pages are made on
 // the server; scripts make them faster and live. It decides nothing: pages call the use cases of internal/app.
 //
-// frame is what all pages stand in. Every other package is a room: the pages of one part, with their templates
+// frame has what all pages share. Every other package is a room: the pages of one part, with their templates
 // and texts.
 package dashboard
 

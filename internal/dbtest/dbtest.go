@@ -192,7 +192,7 @@ func Main(m interface{ Run() int }, cleanup ...func()) {
 }
 
 // GrowHeap makes a test process collect garbage less often, unless GOGC is set: its heap is small, and a collection
-// with the race detector is dear. It sets nothing for processes that the tests start.
+// with the race detector is expensive. It sets nothing for processes that the tests start.
 func GrowHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

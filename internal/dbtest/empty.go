@@ -20,7 +20,7 @@ CREATE FUNCTION dbtest.changed() RETURNS event_trigger LANGUAGE plpgsql SECURITY
 	END IF;
 END $$;`
 
-// watchOn begins that. ALWAYS: also in sessions that leave out other triggers.
+// watchOn turns that on. ALWAYS: also in sessions that leave out other triggers.
 const watchOn = `
 CREATE EVENT TRIGGER dbtest_made ON ddl_command_end EXECUTE FUNCTION dbtest.changed();
 CREATE EVENT TRIGGER dbtest_gone ON sql_drop EXECUTE FUNCTION dbtest.changed();

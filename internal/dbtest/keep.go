@@ -24,7 +24,7 @@ import (
 
 // Keep, if a package sets it before its tests, keeps the databases of PostgreSQL and their sessions for the
 // next test: a test gets a database that is empty again (empty.go), and sessions that have prepared and planned
-// most of its statements. To make new ones takes PostgreSQL longer than all that a test asks of it.
+// most of its statements. Making new ones takes PostgreSQL longer than everything that a test asks of it.
 var Keep bool
 
 // keeper is between the tests and PostgreSQL. It gives a client a session that an earlier client left at
@@ -80,8 +80,8 @@ func (k *keeper) database(t testing.TB, original string) string {
 	return fmt.Sprintf("postgres:///%s?host=%s&user=app&sslmode=disable", d.name, dir)
 }
 
-// lend takes clients of a database in a directory of this test alone: a client that an earlier test left alive knows only
-// its own, where nobody listens any more.
+// lend accepts clients of a database in a directory that only this test has: a client that an earlier test left alive
+// knows only that test's directory, where nobody listens any more.
 func (k *keeper) lend(d *kept) (dir string, err error) {
 	dir = filepath.Join(k.dir, strconv.FormatInt(k.loans.Add(1), 10))
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -155,7 +155,7 @@ func (k *keeper) giveBack(d *kept) error {
 const lockTimeout = "55P03"
 
 // empty empties the database, and reports whether it is as it was. A lock that a test left, or a test that ended all
-// sessions, is no error.
+// sessions, is not an error.
 func (d *kept) empty(ctx context.Context) (same bool, err error) {
 	err = d.admin.QueryRow(ctx, "SELECT dbtest.empty()").Scan(&same)
 	if e, answered := errors.AsType[*pgconn.PgError](err); d.admin.IsClosed() || answered && e.Code == lockTimeout {
@@ -188,7 +188,7 @@ func (d *kept) quiet() bool {
 // statement.
 const cancelRequest = 80877102
 
-// serve carries one client, who came by a listener.
+// serve serves one client, which connected through a listener.
 func (k *keeper) serve(client net.Conn, d *kept, by net.Listener) {
 	defer client.Close()
 	in := bufio.NewReader(client)
@@ -230,7 +230,7 @@ func (k *keeper) cancel(request []byte) {
 	}
 }
 
-// texts splits what ends with zeros.
+// texts splits a list of texts that each end with a zero.
 func texts(b []byte) (list []string) {
 	for len(b) > 0 {
 		end := slices.Index(b, 0)
@@ -243,7 +243,8 @@ func texts(b []byte) (list []string) {
 	return list
 }
 
-// parameters lists those of a client's first message in one order: clients send them in any.
+// parameters lists the parameters of a client's first message in a fixed order: clients send them in any
+// order.
 func parameters(hello []byte) string {
 	var pairs []string
 	for list := texts(hello[8:]); len(list) > 1; list = list[2:] {

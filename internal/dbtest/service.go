@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Durable starts a server on a disk, with the settings that docs/OPERATIONS.md asks for: what it confirmed
-// is on that disk.
+// Durable starts a server on a disk, with the settings that docs/OPERATIONS.md requires: everything that it
+// confirmed is on that disk.
 func Durable(t testing.TB) *Server {
 	t.Helper()
 	return alone(t, "/tmp", "-c", "fsync=on", "-c", "full_page_writes=on", "-c", "shared_buffers=256MB", "-c", "min_wal_size=2GB", "-c", "max_wal_size=4GB")

@@ -57,7 +57,7 @@ func (s *session) ended() bool {
 	}
 }
 
-// end ends the session. PostgreSQL does first what it was sent.
+// end ends the session. First PostgreSQL does what it was sent.
 func (s *session) end() {
 	_ = s.conn.CloseWrite() // if it fails, the session has ended
 	<-s.over

@@ -49,7 +49,7 @@ func Reference() (Table, error) {
 	return t, nil
 }
 
-// With returns the table with other quotes.
+// With returns the table with other known rates.
 func (t Table) With(quotes []pay.KnownRate) Table {
 	t.quotes = make(map[money.Currency]pay.KnownRate, len(quotes))
 	for _, q := range quotes {
@@ -91,7 +91,7 @@ func (t Table) Currencies() (all []money.Currency) {
 	return slices.Compact(all)
 }
 
-// Quotes calls each for every quote, in no order.
+// Quotes calls each for every known rate, in no order.
 func (t Table) Quotes(each func(pay.KnownRate)) {
 	for _, q := range t.quotes {
 		each(q)

@@ -25,7 +25,7 @@ type Country struct {
 }
 
 // Parse reads an ISO 3166-1 code of two or three letters in any case, with
-// space around it allowed. It is false for anything else: "UK", "076",
+// space around it allowed. It returns false for anything else: "UK", "076",
 // "Mexico" and "" are not codes.
 func Parse(s string) (Country, bool) {
 	s = strings.TrimSpace(s)

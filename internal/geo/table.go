@@ -5,8 +5,8 @@ package geo
 // disagree about it.
 //
 // ISO 4217 gives no currency to Antarctica (AQ), Palestine (PS) and South
-// Georgia (GS). They have here what is used there, since a country without a
-// currency would be a special case in every caller.
+// Georgia (GS). The table has the currency that is used there, because a country without a currency would be
+// a special case in every caller.
 var table = [...]Country{
 	{"AD", "AND", "Andorra", "EUR"},
 	{"AE", "ARE", "United Arab Emirates", "AED"},

@@ -23,7 +23,7 @@ import (
 // usualTimeout is how long a call of the provider may take.
 const usualTimeout = 10 * time.Second
 
-// Config is what a Provider is made with.
+// Config configures a Provider.
 type Config struct {
 	Issuer   string // https://login.example.com, as the provider writes it
 	ClientID string
@@ -42,10 +42,10 @@ type Provider struct {
 	finding singleflight.Group
 }
 
-// ErrDown says that the provider does not answer, or not as one does.
+// ErrDown means that the provider does not answer, or does not answer like an identity provider.
 var ErrDown = errors.New("the identity provider cannot be used")
 
-// ErrRefused says that the provider refused, or that what it answered is not to be trusted.
+// ErrRefused means that the provider refused, or that its answer cannot be trusted.
 var ErrRefused = errors.New("the identity provider's answer was refused")
 
 // New returns a provider. It calls nobody.
@@ -99,8 +99,8 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	return got.(*oidc.Provider), nil
 }
 
-// client is ourselves as the provider knows us. How the secret is sent is chosen here: to try both ways, as the
-// library would, uses the code up at some providers.
+// client is this service as the provider knows it. It fixes how the secret is sent: trying both ways, as the
+// library would, uses up the code at some providers.
 func (p *Provider) client(found *oidc.Provider) *oauth2.Config {
 	var offers struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
@@ -123,7 +123,7 @@ type Asked struct {
 	Verifier string `json:"v"` // of PKCE: ties the code to whoever asked
 }
 
-// Ask returns a question, and the address at the provider to which the browser has to go.
+// Ask returns a question, and the address at the provider to which the browser must go.
 //
 // Errors: ErrDown.
 func (p *Provider) Ask(ctx context.Context) (a Asked, address string, err error) {
@@ -138,11 +138,11 @@ func (p *Provider) Ask(ctx context.Context) (a Asked, address string, err error)
 // Person is who somebody is, as the provider says.
 type Person struct {
 	Issuer, Subject string // together they name the person, for ever
-	Email           string // "" if the provider tells none that it has verified
+	Email           string // "" if the provider gives none, or has not verified it
 	Name            string
 }
 
-// Answered takes the answer to a question: the state and the code with which the browser came back.
+// Answered checks the answer to a question: the state and the code with which the browser came back.
 //
 // Errors: ErrDown, ErrRefused.
 func (p *Provider) Answered(ctx context.Context, a Asked, state, code string) (Person, error) {

@@ -15,7 +15,7 @@ const (
 	FloatReturned Kind = "float_return" // it had arrived and came back: paid to float
 )
 
-// Kinds lists every kind of transfer. A test holds it against the constants.
+// Kinds lists every kind of transfer. A test compares it with the constants.
 func Kinds() []Kind {
 	return []Kind{
 		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,

@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// Account names a place where money can be: one of a merchant's in one environment, or one
-// of the service's own. The service's accounts are kept per merchant too, so that no
+// Account names a place where money can be: a merchant's account in one environment, or one of the
+// service's own. The service's accounts are kept per merchant too, so that no
 // payment of one merchant waits for another's lock on a shared balance.
 type Account string
 
@@ -53,7 +53,7 @@ const (
 	Float          Account = "float"           // may be paid out
 	FloatCommitted Account = "float_committed" // sent, not yet known to have arrived
 	FloatPaid      Account = "float_paid"      // arrived
-	FloatFunding   Account = "float_funding"   // what the operator paid in, negative
+	FloatFunding   Account = "float_funding"   // what the operator paid into it, negative
 )
 
 // FloatOwner is the owner of a float's transfers, in place of a merchant: they never mix
@@ -129,7 +129,7 @@ const (
 )
 
 // Transfer is a set of postings that sums to zero, for one merchant, or one
-// float, in one environment. Transfers are never changed; only the emptying of a sandbox deletes its own.
+// float, in one environment. Transfers are never changed; only a sandbox's reset deletes them.
 type Transfer struct {
 	ID       string
 	Merchant string // or a FloatOwner

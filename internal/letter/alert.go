@@ -31,7 +31,7 @@ func (d *Writer) Alert(n pay.AlertNotice) Letter {
 	return Letter{Subject: values.Replace(texts["alert_"+string(news.What)+"_subject"]), Text: text.String()}
 }
 
-// ofOthers reports whether somebody else than the account's user may have done it.
+// ofOthers reports whether somebody other than the account's user may have done it.
 func ofOthers(n pay.AlertNotice) bool { return n.User == "" || n.News.What.ByOthers() }
 
 // factsOf are the keys of the lines that say what is known: whose account or which key, when, by whom and from where.

@@ -64,7 +64,6 @@ func Line(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// write makes the bytes of a message, the same of each try, and says to whom it goes.
 // CheckAddress returns a person's address: only one, without a name before it.
 func CheckAddress(text string) (string, error) {
 	parsed, err := netmail.ParseAddress(text)
@@ -77,6 +76,7 @@ func CheckAddress(text string) (string, error) {
 	return parsed.Address, nil
 }
 
+// write returns the recipient's address and the bytes of a message, which are the same for each try.
 func (s *Sender) write(m Message) (to string, text []byte, err error) {
 	parsed, err := netmail.ParseAddress(m.To)
 	if err != nil {

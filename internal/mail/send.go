@@ -166,7 +166,7 @@ func (s *Sender) greet(conn net.Conn) (*smtp.Client, error) {
 	return client, client.Hello(s.domain)
 }
 
-// bound gives each answer the deadline of the whole.
+// bound allows each answer as much time as the whole e-mail.
 func (s *Sender) bound(client *smtp.Client) {
 	client.CommandTimeout, client.SubmissionTimeout = s.timeout, s.timeout
 }

@@ -1,5 +1,5 @@
-// Package mailtest is a real SMTP server on loopback that tests send to: it answers what the test
-// says, and keeps what it was sent. It is used by tests only.
+// Package mailtest is a real SMTP server on loopback that tests send to: it answers as the test says, and
+// keeps the e-mails that it receives. It is used by tests only.
 package mailtest
 
 import (
@@ -31,14 +31,14 @@ import (
 // Host is the name in the server's certificate.
 const Host = "mail.example.com"
 
-// Options are what a server asks for.
+// Options configure a server.
 type Options struct {
 	Implicit       bool   // TLS from the first byte
 	StartTLS       bool   // TLS is offered
 	User, Password string // who may send; "" for all
 }
 
-// Mail is an e-mail as it came.
+// Mail is an e-mail as it arrived.
 type Mail struct {
 	From, To  string // of the envelope
 	Encrypted bool
@@ -52,7 +52,7 @@ type Mail struct {
 // Server is the receiver.
 type Server struct {
 	Address string         // host:port
-	Roots   *x509.CertPool // whom its certificate is believed from
+	Roots   *x509.CertPool // the roots that prove its certificate
 
 	options Options
 	ended   chan struct{}
@@ -63,7 +63,7 @@ type Server struct {
 	taken   []Mail
 }
 
-// Start starts a server that takes everything. It ends with the test.
+// Start starts a server that accepts everything. It ends with the test.
 func Start(t *testing.T, o Options) *Server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,15 +96,15 @@ func Start(t *testing.T, o Options) *Server {
 	return s
 }
 
-// Answers makes the server say what a function returns to the text of an e-mail: nil takes it,
-// Reply refuses it. It is asked before the client is answered.
+// Answers makes the server answer the text of an e-mail as a function returns: nil accepts it, Reply refuses
+// it. The function is called before the client gets its answer.
 func (s *Server) Answers(answer func(Mail) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// Refuses makes the server say what a function returns to a recipient.
+// Refuses makes the server answer a recipient as a function returns.
 func (s *Server) Refuses(refuse func(recipient string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,14 +122,14 @@ func (s *Server) Hang(Mail) error {
 	return errors.New("the test is over")
 }
 
-// Came lists the e-mails whose text came, whatever was answered.
+// Came lists the e-mails whose text arrived, whatever the server answered.
 func (s *Server) Came() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.came)
 }
 
-// Taken lists those that the server said it takes.
+// Taken lists those that the server accepted.
 func (s *Server) Taken() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,11 +207,11 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        { s.from, s.to = "", "" }
 func (s *session) Logout() error { return nil }
 
-// read takes an e-mail apart as a reader's program does.
+// read parses an e-mail as a mail program does.
 func (m *Mail) read() error {
 	parsed, err := netmail.ReadMessage(strings.NewReader(m.Raw))
 	if err != nil {
-		return fmt.Errorf("this is no e-mail: %w", err)
+		return fmt.Errorf("this is not an e-mail: %w", err)
 	}
 	m.Header = parsed.Header
 	if m.Subject, err = new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")); err != nil {
@@ -222,7 +222,7 @@ func (m *Mail) read() error {
 	return err
 }
 
-// certify makes a certificate that signs itself.
+// certify makes a self-signed certificate.
 func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,6 +1,6 @@
 package money
 
-// How the service rounds what it converts. Each rule stands here once, with its reason, and who
+// How the service rounds what it converts. Each rule is here once, with its reason. Whoever
 // converts an amount calls it.
 
 // converted is for amounts that are charged, paid out or expected: the nearest, and a tie to the
@@ -19,8 +19,8 @@ func (r Rate) ToUSD(local Amount) (Amount, error) { return r.ConvertBack(local, 
 // is worth nothing. It fails and panics as Convert does.
 func (r Rate) DifferenceInUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, Up) }
 
-// Around is the range in another currency that has all amounts from low to high, which are in USD:
-// rounded outward, so that an amount at its end is not refused. It fails and panics as Convert does.
+// Around is the range in another currency that covers the USD amounts from low to high: rounded
+// outward, so that an amount at its end is not refused. It fails and panics as Convert does.
 func (r Rate) Around(low, high Amount, to Currency) (least, most Amount, err error) {
 	if least, err = r.Convert(low, to, Down); err != nil {
 		return least, most, err

@@ -12,7 +12,7 @@ type decimal struct {
 	coef     uint64
 	exp      int
 	// long says the digits did not fit coef, whose value is then meaningless.
-	// exp still tells where the last digit that is not zero stands.
+	// exp still tells the place of the last digit that is not zero.
 	long bool
 }
 
@@ -132,7 +132,7 @@ func power(n int) uint64 {
 	return p
 }
 
-// appendPlaces appends n × 10^-places in plain digits, all the places written.
+// appendPlaces appends n × 10^-places in plain digits, with all its places.
 func appendPlaces(b []byte, n uint64, places int) []byte {
 	var buf [20]byte
 	digits := strconv.AppendUint(buf[:0], n, 10)

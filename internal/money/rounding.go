@@ -21,10 +21,9 @@ const (
 	Up
 )
 
-// away says whether a truncated magnitude takes one more unit. The magnitude
-// has a rest that is not zero; half compares that rest with one half (-1, 0,
-// +1) and odd tells about the truncated magnitude. Signs do not matter: every
-// Rounding is symmetric around zero.
+// away says whether a truncated magnitude gets one more unit. Its remainder is not zero; half
+// compares the remainder with one half (-1, 0, +1), and odd says whether the truncated magnitude is
+// odd. Signs do not matter: every Rounding is symmetric around zero.
 func (r Rounding) away(half int, odd bool) bool {
 	switch r {
 	case HalfEven:
@@ -55,8 +54,8 @@ func divide(hi, lo, den uint64, negative bool, r Rounding) (int64, bool) {
 	return signed(negative, quotient)
 }
 
-// compareHalf compares rest/den with one half. Subtracting, because doubling
-// the rest could overflow.
+// compareHalf compares rest/den with one half. It subtracts, because doubling the rest could
+// overflow.
 func compareHalf(rest, den uint64) int {
 	other := den - rest
 	switch {

@@ -223,9 +223,9 @@ type Caller struct {
 const (
 	// CallTimeout bounds one call, from its first byte to its last.
 	CallTimeout = 20 * time.Second
-	// callStart is the longest time between the begin of a call and its first byte.
+	// callStart is the longest time between the beginning of a call and its first byte.
 	callStart = 8 * time.Second
-	// callTime is the longest time that a call may be under way, counted from its begin. It
+	// callTime is the longest time that a call may be under way, counted from its beginning. It
 	// includes 7 seconds for a node's error about the database's clock.
 	callTime = callStart + CallTimeout + 7*time.Second
 	// callLease is longer than callTime: after it, the caller is dead and the sweep queries the

@@ -159,22 +159,22 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	return p, change
 }
 
-// misfits reports whether the provider says that another amount was paid than the payment asks for.
+// misfits reports whether the provider says that an amount other than the payment's was paid.
 func (p Payment) misfits(o Outcome) bool {
 	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Price.Local
 }
 
-// amountMismatch is the decline code of an attempt whose provider reports another amount.
+// amountMismatch is the decline code of an attempt whose provider reports a different amount.
 const amountMismatch = "amount_mismatch"
 
 func otherAmount() Failure {
 	return Failure{Code: amountMismatch, Message: "the amount that was paid differs from the payment's"}
 }
 
-// hold keeps a payment open whose provider answers that another amount was paid. The answer is kept
-// for the operator like a notification, and the merchant gets an event, once for each amount, even
-// if other answers come in between (LATE-5). No other provider is tried: the shopper was charged.
-// The payment still ends with its window.
+// hold keeps a payment open if its provider answers that a different amount was paid. The answer is
+// kept for the operator like a notification, and the merchant gets an event, once for each amount,
+// even if other answers come in between (LATE-5). No other provider is tried: the shopper was
+// charged. The payment still ends with its window.
 func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
 	from := p
 	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
@@ -284,7 +284,7 @@ func (p Payment) answer() Payment {
 }
 
 // Reply records the payment's status as the create call's reply. The create call continued past
-// pending, and nothing came of it.
+// pending, but nothing more was played.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Answered = p.Status

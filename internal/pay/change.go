@@ -60,7 +60,7 @@ type Change struct {
 	Accounts      []acquirer.Account
 	Operators     []tenant.Operator
 	Users         []people.User       // ErrStale if the address of a new one is taken
-	Memberships   []people.Membership // ErrStale if there is one of a new one's user and merchant
+	Memberships   []people.Membership // ErrStale if the user of a new one already has one at the merchant
 	SignIns       []people.SignIn
 	Links         []people.Link
 	Sealed        []tenant.Sealed         // ErrStale if the id of a new one is taken
@@ -83,8 +83,8 @@ type Once struct {
 	At     time.Time
 }
 
-// OnceKept is the shortest time that the key of a request is kept: repeated within it, the request is
-// not executed again (IDEM-8).
+// OnceKept is how long the key of a request is kept at least: a request that is repeated within that
+// time is not executed again (IDEM-8).
 const OnceKept = 7 * 24 * time.Hour
 
 // Event is something that happened to an object. It is sent to the merchant's endpoints. Its id is
@@ -111,7 +111,7 @@ type Event struct {
 	Payload []byte // the body that is sent; made before the commit
 }
 
-// ToldEvent is what was told of an event.
+// ToldEvent is an event with the payload that was sent.
 type ToldEvent struct {
 	ID      string
 	Type    hook.EventType

@@ -26,7 +26,7 @@ const (
 // ClaimKinds lists all kinds.
 func ClaimKinds() []ClaimKind { return []ClaimKind{UserDispute, ChargebackClaim, Inquiry} }
 
-// ClaimStatus is where a claim stands (CLAIM-3).
+// ClaimStatus is the state of a claim (CLAIM-3).
 type ClaimStatus string
 
 // States of a claim.
@@ -65,7 +65,7 @@ const (
 	StageEnded    DisputeStage = "ended"
 )
 
-// Stage is where a claim of the status stands.
+// Stage is the dispute stage of a claim with the status.
 func (s ClaimStatus) Stage() DisputeStage {
 	switch s {
 	case ClaimNeedsEvidence:
@@ -393,11 +393,11 @@ type Evidence struct {
 	Text string        `json:"text,omitempty"`
 	File *EvidenceFile `json:"file,omitempty"`
 	At   int64         `json:"at"` // microseconds UTC
-	// Shut is the text as it is stored, if it cannot be decrypted: it is written back like this.
+	// Shut is the text as it is stored, if it cannot be decrypted: it is written back unchanged.
 	Shut string `json:"-"`
 }
 
-// Same reports whether two pieces of evidence say the same: a text of a kind, or the content of a file of a kind.
+// Same reports whether two pieces of evidence are the same: a text of a kind, or the content of a file of a kind.
 func (e Evidence) Same(o Evidence) bool {
 	if e.Kind != o.Kind || (e.File == nil) != (o.File == nil) {
 		return false

@@ -172,7 +172,7 @@ func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 }
 
 // of finds the last claim of the notice's dispute, the one that no other claim follows. unclear:
-// more than one may be meant.
+// the notice may mean more than one claim.
 func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 	var nameless *Claim
 	open, over := 0, d.followed()

@@ -43,7 +43,7 @@ func (a Attempt) pause() time.Duration {
 	return pause
 }
 
-// unsure is the time since when it is unknown whether the shopper paid, after the answer o.
+// unsure is when it became unknown whether the shopper paid, after the answer o; zero if it is known.
 func (p Payment) unsure(o Outcome, now time.Time) time.Time {
 	switch {
 	case o.Kind != Unknown:
@@ -101,8 +101,8 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 // Looking reports whether a payment that ended unpaid is still queried.
 func (p Payment) Looking() bool { return !p.Status.Open() && !p.DueAt.IsZero() }
 
-// Look records a provider's answer about a payment that ended unpaid. A payment that was paid after
-// all is late money, as if the provider had sent a notification.
+// Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
+// all, that is late money, as if the provider had sent a notification.
 func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
 	from := p
 	attempt, ok := p.Attempts.Current()
@@ -133,7 +133,7 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 	return p, change
 }
 
-// found books the money of a payment that had ended, which a query found.
+// found books money that a query found for a payment that had ended.
 func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
 	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
@@ -170,8 +170,7 @@ func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time)
 	return p, Change{Notices: []KeptNotice{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
 }
 
-// Word is the operator's finding about a payment or a withdrawal for which no provider reports the
-// end.
+// Word is the operator's finding about a payment or a withdrawal whose end no provider reports.
 type Word string
 
 // The findings.
@@ -238,7 +237,7 @@ func (p Payment) denied(order int, o Outcome) bool {
 	return a.Ruled && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
 }
 
-// Denies keeps for the operator that a provider's answer about an attempt contradicts a payment
+// Denies records for the operator that a provider's answer about an attempt contradicts a payment
 // resolved as paid. It returns false if there is no contradiction.
 func (o Outcome) Denies(p Payment, order int, now time.Time) (Change, bool) {
 	if !p.denied(order, o) {
@@ -313,7 +312,7 @@ func (w Word) Rule(p Payment, o Outcome, claimID string, now time.Time) (Payment
 const failedCanceled = "canceled"
 
 // Canceled reports whether the payment ended because its shop canceled it or its shopper called it
-// off: see WayChanged. nil is no failure.
+// off: see WayChanged. nil means that there is no failure.
 func (f *Failure) Canceled() bool { return f != nil && f.Code == failedCanceled }
 
 // Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether

@@ -113,8 +113,8 @@ type Retained struct {
 	UpTo    string    // the id up to which the rows were checked
 }
 
-// Commitment replaces an address in a row of the hash chain. With the address and the salt it can
-// be proved; without the salt it cannot be found out.
+// Commitment replaces an address in a row of the hash chain. Whoever has the address and the salt
+// can prove the commitment; without the salt, nobody can find out the address.
 func Commitment(address, salt string) string {
 	if address == "" {
 		return ""

@@ -11,16 +11,16 @@ import (
 // Page is a part of a list.
 type Page struct {
 	Limit, Offset int
-	After         string // in place of Offset: what stands behind the row of this id; "" for all
+	After         string // in place of Offset: the rows after the one with this id; "" for all
 }
 
 // CursorParam is the parameter that an error about Page.After names.
 const CursorParam = "startingAfter"
 
-// Span is the time from From on and before To. A zero bound is none.
+// Span is the time from From on and before To. A zero time means no bound.
 type Span struct{ From, To time.Time }
 
-// What lists select: rows of a scope, made or happened in Span. Empty fields select all.
+// What lists select: rows of a scope that were created, or happened, in Span. Empty fields select all.
 type (
 	// PaymentFilter selects payments of a shop.
 	PaymentFilter struct {
@@ -34,8 +34,8 @@ type (
 		Email   string // in any case
 		// Document is the end of the shopper's document, as DocumentEnd has it; "": any.
 		Document string
-		// Amount is in USD what a payment is worth, and in another currency what the shopper pays or
-		// what the shop asked for; zero: any.
+		// An Amount in USD is what a payment is worth. In another currency it is what the shopper
+		// pays, or what the shop asked for. Zero: any.
 		Amount money.Amount
 	}
 	// ClaimFilter selects claims of a shop.
@@ -82,17 +82,18 @@ type MovementFilter struct {
 	After MovementPlace
 }
 
-// MovementPlace is a place in the list of movements: behind those of a transfer. The zero value is before all.
+// MovementPlace is a place in the list of movements: after those of a transfer. The zero value is before all.
 type MovementPlace struct {
 	At       time.Time
 	Transfer string
 }
 
-// MostCounted is how many payments of an e-mail or an amount are counted: there are that many, or
-// more.
+// MostCounted is the largest count of the payments of an e-mail, a document or an amount: it means
+// that there are that many, or more.
 const MostCounted = 10_000
 
-// Capped reports whether a list counts MostCounted at most: no counter knows an e-mail, a document or an amount.
+// Capped reports whether the list counts only up to MostCounted: there is no counter for an e-mail, a document
+// or an amount.
 func (f PaymentFilter) Capped() bool {
 	return f.OrderID == "" && (f.Email != "" || f.Document != "" || !f.Amount.IsZero())
 }
@@ -100,8 +101,8 @@ func (f PaymentFilter) Capped() bool {
 // FewestOfDocument is how many characters of the end of a shopper's document a search needs.
 const FewestOfDocument = 4
 
-// DocumentEnd is what somebody typed as the end of a shopper's document, as a filter has it: lower case letters and
-// digits. ok is false if it is too short, or holds something else than letters, digits and punctuation.
+// DocumentEnd turns what somebody typed as the end of a shopper's document into the form of a filter: lower-case
+// letters and digits. ok is false if it is too short, or has characters other than letters, digits and punctuation.
 func DocumentEnd(text string) (end string, ok bool) {
 	for _, r := range strings.ToLower(text) {
 		switch {
@@ -114,7 +115,7 @@ func DocumentEnd(text string) (end string, ok bool) {
 	return end, len(end) >= FewestOfDocument
 }
 
-// KindCount is how many of the payments of a kind that a shop created on a day have a status now.
+// KindCount counts the payments of a kind that a shop created on a day and that have a status now.
 type KindCount struct {
 	Day     time.Time // UTC
 	Rail    string
@@ -124,7 +125,7 @@ type KindCount struct {
 	N       int64
 }
 
-// DayCount is how many of the payments that a shop created on a day have a status now.
+// DayCount counts the payments that a shop created on a day and that have a status now.
 type DayCount struct {
 	Day    time.Time // UTC
 	Status Status

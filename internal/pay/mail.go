@@ -55,7 +55,7 @@ type LinkNotice struct {
 	To       string
 	Language tenant.Language
 	Kind     people.LinkKind
-	Merchant string // name of the one that an invitation is to; "": the operator's console
+	Merchant string // name of the one that an invitation is for; "": the operator's console
 	Address  string // of the link's page
 	EndsAt   time.Time
 }
@@ -82,7 +82,7 @@ type ReceiptNotice struct {
 	Order       string // or ""
 	Description string // or ""
 	Paid        money.Amount
-	Back        money.Amount // what the shopper has again; zero for nothing
+	Back        money.Amount // what the shopper got back; zero for nothing
 	PaidAt      time.Time
 	Test        bool // a payment of the sandbox
 }
@@ -116,7 +116,7 @@ func ReceiptMail(p Payment, claims []Claim, id, to string, shop tenant.Shop, lan
 	}
 }
 
-// gotBack is what the shopper has of the payment again: by refunds that the provider confirmed, and by disputes that the
+// gotBack is what the shopper got back of the payment: in refunds that the provider confirmed, and in disputes that the
 // merchant lost. A refund that is under way may still fail, so it does not count.
 func (p Payment) gotBack(claims []Claim) money.Amount {
 	back := money.New(0, p.Price.Local.Currency)
@@ -144,11 +144,11 @@ type WalletNotice struct {
 	Key         string // preview of the key that added it; "" if a user did
 	User        string // e-mail address of the user who added it in the dashboard; "" if a key did
 	AddedAt     time.Time
-	ActiveAt    time.Time // from when on it can be paid to
+	ActiveAt    time.Time // when it can first be paid to
 }
 
-// Mail returns the e-mail to a merchant about the new wallet, which was added with a key, of which preview is
-// known, or by the user with an e-mail address. It returns false if no e-mail is sent: in the sandbox, where
+// Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
+// the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
 // a wallet does no harm, and if the merchant has no address.
 func (w Wallet) Mail(m tenant.Merchant, preview, user string) (Mail, bool) {
 	to := strings.TrimSpace(m.Email)
@@ -196,10 +196,10 @@ func (m Mail) over(s MailStatus, now time.Time) (Mail, Change) {
 // AlertPrefix begins the object of an alert.
 const AlertPrefix = "alr_"
 
-// AlertsADay is the most alerts of one kind that somebody gets in a day: guesses of a stranger must not fill a mailbox.
+// AlertsADay is the most alerts of one kind that somebody gets in a day: a stranger's guesses must not fill a mailbox.
 const AlertsADay = 5
 
-// What the owners of a merchant hear of its production (DASH-18).
+// What the owners of a merchant are told about its production environment (DASH-18).
 const (
 	KeyMade         people.What = "key_made"
 	KeyRolled       people.What = "key_rolled"
@@ -208,8 +208,8 @@ const (
 	MerchantResumed people.What = "resumed"
 )
 
-// AlertNotice is the content of an e-mail about an account, a key or a merchant. It has no text that whoever caused it could choose
-// freely, and no secret.
+// AlertNotice is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person who
+// caused it could choose freely.
 type AlertNotice struct {
 	To       string
 	Language tenant.Language
@@ -221,7 +221,8 @@ type AlertNotice struct {
 	Last     bool      // nobody sends another one of this kind today
 }
 
-// AlertObject is what alerts of a kind to one recipient, a user's or a merchant's id, are counted by.
+// AlertObject is the name under which alerts of a kind to one recipient are counted. to is the id of a user
+// or a merchant.
 func AlertObject(what people.What, to string) string { return AlertPrefix + string(what) + "/" + to }
 
 // AlertMail returns the e-mail with an alert. merchant is "" for one about an account.

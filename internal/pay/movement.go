@@ -143,7 +143,7 @@ var bookings = map[ledger.Kind]booking{
 	// A refund takes its part of the reserve when it is frozen, and returns it if the refund fails.
 	ledger.RefundFreeze:  {movement: MovedFreeze, line: LineRelease, quiet: true, text: "Held for a refund"},
 	ledger.RefundPaid:    {movement: MovedRefund, line: LineRefund, text: "Refund paid"},
-	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund came to nothing"},
+	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund was not made"},
 
 	ledger.ChargebackHold:    {movement: MovedFreeze, text: "Held for a dispute"},
 	ledger.ChargebackFee:     {movement: MovedChargebackFee, line: LineChargebackFee, text: "Fee of a dispute"},

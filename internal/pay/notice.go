@@ -268,8 +268,8 @@ func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
 	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
 }
 
-// LastOpen reports whether no mismatched notice of a payment other than one waits for the operator.
-// told are all notices of the payment, oldest first.
+// LastOpen reports whether, apart from one, no mismatched notice of a payment waits for the
+// operator. told are all notices of the payment, oldest first.
 func LastOpen(told []KeptNotice, one KeptNotice) bool {
 	open := map[string]bool{}
 	for _, r := range told { // a closing comes after the notice that it closes

@@ -32,7 +32,7 @@ type Payment struct {
 	Page     PaymentPage
 
 	Attempts   Attempts
-	Owner      string   // the node that has a call of it, or its answer, in hand; or ""
+	Owner      string   // the node that is handling a call of it, or the call's answer; or ""
 	caller     Caller   // the node that makes the next call; not stored
 	Answered   Status   // the status that the create call replied with, "" before that
 	Script     Script   // what the sandbox was asked to play
@@ -42,7 +42,7 @@ type Payment struct {
 	Refunds    Refunds
 	Disputes   Disputes
 	Strays     Strays // money that came late, or of another amount
-	// Unsure is since when it is unknown whether the shopper paid; zero if it is known.
+	// Unsure is when it became unknown whether the shopper paid; zero if it is known.
 	Unsure time.Time
 	// CancelAsked is when the shop asked to cancel it; zero if it did not, or was refused.
 	CancelAsked time.Time

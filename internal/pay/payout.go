@@ -89,8 +89,8 @@ type PayoutAttempt struct {
 	Ended       int64    `json:"ended"`
 }
 
-// attemptsKept is the number of a withdrawal's attempts that are kept: one that waits for money for
-// weeks is tried often.
+// attemptsKept is the number of a withdrawal's attempts that are kept: a withdrawal that waits
+// weeks for money is tried often.
 const attemptsKept = 20
 
 // Reference is our name of the withdrawal at the payout provider, and its idempotency key there. It
@@ -134,8 +134,9 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
-// Rests is until when an account that proved not to pay the withdrawal is not tried with it again:
-// five minutes at first, doubling up to an hour. It is zero if the account gave no such proof.
+// Rests is the time until which the withdrawal is not sent again to an account that proved that it
+// did not pay: five minutes at first, doubling up to an hour. It is zero if the account gave no
+// such proof.
 func (w Withdrawal) Rests(account string) time.Time {
 	var last time.Time
 	times := 0
@@ -161,7 +162,7 @@ func (w Withdrawal) Wait(reason string, until, now time.Time) (Withdrawal, Chang
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// misfits reports whether the provider reports another amount than the withdrawal's.
+// misfits reports whether the provider reports an amount other than the withdrawal's.
 func (w Withdrawal) misfits(o PayoutOutcome) bool {
 	return o.Local != (money.Amount{}) && w.Local != (money.Amount{}) && o.Local != w.Local
 }
@@ -205,7 +206,7 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 }
 
 // Contrary keeps for the operator an answer to a call or query that contradicts the withdrawal's
-// present state, or reports another amount. then is the withdrawal as it stood at the call. It
+// present state, or reports another amount. then is the withdrawal as it was at the call. It
 // returns false if there is no contradiction.
 func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
 	switch o.Kind {
@@ -285,7 +286,7 @@ type Batch struct {
 // Secret names what the encrypted file belongs to.
 func (b Batch) Secret() string { return "payout batch " + b.Account + "/" + b.ID }
 
-// Scope is the scope of the audit log in which a batch's acts are written. A batch has payouts of
+// Scope is the scope of the audit entries about a batch. A batch has payouts of
 // many merchants, so its scope has no merchant.
 func (b Batch) Scope() tenant.Scope { return tenant.Scope{Live: b.Live} }
 
@@ -338,7 +339,7 @@ func (b Batch) Export(now time.Time) (Batch, Change, error) {
 	return b, Change{}, b.conflict("export", "the file can be exported once another operator has approved it")
 }
 
-// MayDissolve reports whether the batch's file has not left, and may still.
+// MayDissolve reports whether the batch's file has not left yet, but still may.
 func (b Batch) MayDissolve() bool { return b.Status == BatchMade || b.Status == BatchApproved }
 
 // Dissolve frees the payouts of a batch whose file was never exported.

@@ -157,8 +157,9 @@ func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) 
 	return c, true
 }
 
-// sentSince reports whether the withdrawal was sent, since a time, to an account that proved not to
-// pay it. A withdrawal counts once in an hour and in a day, however many accounts it goes to.
+// sentSince reports whether the withdrawal was sent, since a time, to an account that proved that
+// it did not pay. A withdrawal counts once in an hour and in a day, however many accounts it goes
+// to.
 func (w Withdrawal) sentSince(at time.Time) bool {
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return !time.UnixMicro(a.Started).Before(at) })
 }
@@ -255,8 +256,8 @@ func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Acc
 	}}
 }
 
-// Drop takes a withdrawal of a sandbox that is being emptied out of its float and its batch, which are the operator's:
-// as if it had never been sent. batch is nil if it stands in none.
+// Drop removes a withdrawal from its float and its batch, which are the operator's, because its sandbox is being
+// emptied: as if it had never been sent. batch is nil if it is in none.
 func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
 	change := Change{}
 	if w.Status == WithdrawalDone {

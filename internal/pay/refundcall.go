@@ -79,9 +79,9 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// Answered applies the answer to a call or a query about the refund as it stood then. If the refund
-// was requested again, only "accepted" counts: one of two calls may be refused. An answer that
-// contradicts a refund that has ended is kept for the operator.
+// Answered applies the answer to a call or a query about the refund; then is the claim as it was at
+// the call. If the refund was requested again, only "accepted" counts: one of two calls may be
+// refused. An answer that contradicts a refund that has ended is kept for the operator.
 func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
 	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
 	switch {
@@ -162,15 +162,15 @@ func (c Claim) Called(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// misfits reports whether a provider says that another amount went back.
+// misfits reports whether a provider says that a different amount went back.
 func (c Claim) misfits(o Outcome) bool {
 	return o.Kind == Approved && o.Local.Currency != "" && o.Local != c.Local
 }
 
-// hold keeps a refund open whose provider answers that another amount went back. The answer is kept
-// for the operator, once, like a notification. Some money may be gone, so the refund is queried and
-// not requested again. Only a confirmation of the right amount, or the operator, ends it: a refusal
-// or "missing" does not.
+// hold keeps a refund open if its provider answers that a different amount went back. The answer is
+// kept for the operator, once, like a notification. Some money may be gone, so the refund is
+// queried and not requested again. Only a confirmation of the right amount, or the operator, ends
+// it: a refusal or "missing" does not.
 func (c Claim) hold(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	var change Change
 	if !c.Call.Other {

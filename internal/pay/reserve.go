@@ -80,9 +80,9 @@ func (r Reserve) wait() Reserve {
 }
 
 // Close begins the release. Whether a refund draws from the reserve must not depend on a clock: a
-// commit may take any time, and the same money could be released and given back. So the day is
-// closed first, and refunds that are written later draw from the merchant's balance. Only then are
-// the earlier refunds counted.
+// commit may take any length of time, and the same money could be released and given back. So the
+// day is closed first, and refunds that are written later draw from the merchant's balance. Only
+// then are the earlier refunds counted.
 //
 // The floor can never be violated. It makes this Change and changes that draw from the reserve wait
 // for each other.

@@ -191,7 +191,7 @@ func (p Payment) Retriable() bool {
 // are always written together. The session must be Choosable.
 func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change) {
 	reached := []SessionStep{SessionChosen}
-	if s.IP == "" { // the shop has a page of its own: who chooses has seen the methods
+	if s.IP == "" { // the shop has a page of its own: whoever chooses has seen the methods
 		reached = []SessionStep{SessionVisited, SessionChosen}
 	}
 	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
@@ -302,6 +302,6 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	return next, change, nil
 }
 
-// WayChanged reports whether the shopper called the payment off to choose another way to pay. nil is
-// no failure.
+// WayChanged reports whether the shopper called the payment off to choose another way to pay. nil
+// means that there is no failure.
 func (f *Failure) WayChanged() bool { return f.Canceled() && f.Decline == otherWay }

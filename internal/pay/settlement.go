@@ -81,8 +81,8 @@ type Settlement struct {
 	DueAt     time.Time // open: when to look; later: for the receipt, the sandbox's payout; zero when all is done
 }
 
-// Cursor is a place in the order in which lines are collected: by kind and time. At the time itself
-// some may be collected already, and others not.
+// Cursor is a place in the order in which lines are collected: by kind and time. Of the lines at
+// exactly that time, some may be collected already.
 type Cursor struct {
 	Kind int // index of SettledKinds; after the last one, nothing is left
 	At   time.Time
@@ -95,8 +95,8 @@ func (c Cursor) Done() bool { return c.Kind >= len(SettledKinds()) }
 func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 
 // OpenSettlement returns the first batch of a merchant, due at once. The Once of the Change keeps
-// it from being opened twice. start is when the books begin: when the merchant was made, or its sandbox was emptied. It
-// makes the id, so a batch after a reset is another than the one that is gone.
+// it from being opened twice. start is when the books begin: when the merchant was made, or its sandbox was emptied.
+// The id is made from it, so a batch after a reset differs from the one that is gone.
 func OpenSettlement(scope tenant.Scope, start, now time.Time) Change {
 	s := newSettlement(scope, 1, start, now)
 	s.DueAt = now
@@ -134,7 +134,7 @@ func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, Settlement
 // Look decides what to do with a due open batch. first is the time of the oldest transfer that no
 // batch has collected, zero if there is none; delay is the merchant's. The batch begins to close
 // when that transfer is old enough and the last closing is long enough ago. Otherwise it is due
-// again when that may be so.
+// again when both may be true.
 func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
 	if !s.PeriodEnd.IsZero() { // a node died while closing it
 		return s, true
@@ -195,8 +195,8 @@ func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, le
 	return s, Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 
-// Rest keeps a batch open that has no listed lines, since there is nothing to report to the
-// merchant yet. What it collected stays with it.
+// Rest keeps a batch without listed lines open, since there is nothing to report to the merchant
+// yet. What it collected stays with it.
 //
 // It is due again at once, and then waits for the oldest line that is left, since one may be old
 // enough in a moment. If it could collect nothing, it waits for restPause to avoid an endless loop.

@@ -64,7 +64,7 @@ type Withdrawal struct {
 	Found       bool         // it is in the account's own list, from before a restore, and was not sent since
 	Said        string       // its last answer that decided nothing: for the operator
 	Flight
-	Round          int             // number of accounts that proved before that they did not pay it
+	Round          int             // number of accounts that have proved so far that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
 	ApprovedBy     string          // the operator who approved it beyond the limits
 	Waiting        string          // why it is due and not sent, or ""
@@ -186,8 +186,8 @@ func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Cha
 	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
 }
 
-// Heard is Resolve for the answer to a call or query about the withdrawal as it stood then. If it
-// was sent again since, only "accepted" or better counts: one of two calls may be refused.
+// Heard is Resolve for the answer to a call or query; then is the withdrawal as it was at the call.
+// If it was sent again since, only "accepted" or better counts: one of two calls may be refused.
 func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
 	if then.Round != w.Round || then.Batch != w.Batch || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false

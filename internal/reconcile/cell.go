@@ -25,7 +25,7 @@ var (
 
 // ReadAmount reads an amount in the format, exactly.
 //
-// Errors: a text that is no such number, has too many decimals, or is too large.
+// Errors: a text that is not such a number, has too many decimals, or is too large.
 func (f Format) ReadAmount(text string, c money.Currency) (money.Amount, error) {
 	number := strings.TrimPrefix(strings.Map(func(r rune) rune {
 		if r == ' ' || r == '\u00a0' || r == '\u202f' {
@@ -89,7 +89,7 @@ var (
 // ReadDate reads a date in the format; day reports that it is a whole day. An empty text is
 // the zero time.
 //
-// Errors: a text that is no date which is known.
+// Errors: a text that is not a date in a known form.
 func (f Format) ReadDate(text string) (at time.Time, day bool, err error) {
 	zone := f.Zone
 	if zone == nil {

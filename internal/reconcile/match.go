@@ -35,8 +35,8 @@ type Matcher struct {
 	Owner   string // the merchant who owns the account; "" for all merchants
 	From    time.Time
 	To      time.Time // our payments from From on and before To must be in the report
-	// Shared means that other systems use the account too: a line whose reference is not ours
-	// is counted, and is no difference.
+	// Shared means that other systems use the account too: a line whose reference is not ours is
+	// counted, but is not a difference.
 	Shared bool
 	Tell   func(Finding)
 	// Cost is the price of a payment under the account's terms, in USD; false if not known.

@@ -7,19 +7,20 @@ import (
 
 // Parameters of a circuit.
 const (
-	// halfLife is after how long a call counts half: what a provider did two minutes ago
+	// halfLife is the time after which a call counts half: what a provider did two minutes ago
 	// hardly matters.
 	halfLife = 30 * time.Second
 	// enough is how many recent calls it takes to judge.
 	enough = 4.5
 	// tolerable is the share of them that may fail.
 	tolerable = 0.5
-	// inARow is how many failures without a success between them open a circuit, whenever they
-	// were, if there are few calls: among many calls, so many fail in a row by chance.
+	// inARow is how many failures without a success between them open a circuit, however old they
+	// are. It applies only while there are few calls: among many, that many fail in a row by
+	// chance.
 	inARow = 5
 	// few is the most recent calls that count as few.
 	few = 2 * enough
-	// shortest and longest bound the rest of an account; it doubles with every failed trial.
+	// shortest and longest bound how long a circuit stays open; the time doubles with every failed trial.
 	shortest = 30 * time.Second
 	longest  = 5 * time.Minute
 	// Slow is how long a call may take: a shopper who waits longer is probably gone.
@@ -89,8 +90,8 @@ func (c Circuit) Begin(now time.Time) Circuit {
 	return c
 }
 
-// Pass records that a call ended without a verdict about the account. If it was the trial
-// of an open circuit, the next call is. A call from before the trial does not end the rest.
+// Pass records that a call ended without a verdict about the account. If it was the trial of an
+// open circuit, the next call is the trial instead. A call from before the trial changes nothing.
 func (c Circuit) Pass(began, now time.Time) Circuit {
 	if !c.trial.IsZero() && !began.Before(c.trial) && now.Before(c.until) {
 		c.until, c.trial = now, time.Time{}

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 )
 
-// Health is how accounts do: their circuits by rail, their scores by rail and band of
+// Health records how accounts perform: their circuits by rail, their scores by rail and band of
 // amounts. It is not safe for concurrent use; call it in order of time.
 type Health struct {
 	circuits map[seat]Circuit
@@ -18,7 +18,7 @@ type Health struct {
 // seat is an account on a rail.
 type seat struct{ account, rail string }
 
-// kind is the payments that are rated together.
+// kind names the payments that are rated together.
 type kind struct {
 	seat
 	band string
@@ -35,9 +35,9 @@ func (h *Health) Began(account, rail string, now time.Time) {
 	h.circuits[s] = h.circuits[s].Begin(now)
 }
 
-// Ended records the outcome of a charge's call, and reports whether the account is now
-// passed over, or no longer is. A refused request is the merchant's mistake or ours: it
-// says nothing about the account, unless it took long.
+// Ended records the outcome of a charge's call, and reports whether payments now pass the account
+// over (open), and whether that has changed (turned). A refused request is the merchant's mistake
+// or ours: it says nothing about the account, unless it took long.
 func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
 	s := seat{account, rail}
 	if said == pay.Errored && took < Slow {
@@ -51,7 +51,7 @@ func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took ti
 	return open, turned
 }
 
-// Answers reports whether a provider works: a decline counts as work.
+// Answers reports whether a provider works: a decline counts as working.
 func Answers(said pay.OutcomeKind) bool {
 	switch said {
 	case pay.Approved, pay.Awaiting, pay.Declined, pay.Lapsed:
@@ -100,12 +100,12 @@ func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rai
 	band := Band(p.Price.Amount)
 	candidates := make([]Candidate, 0, len(taking))
 	for _, account := range taking {
-		if p.Attempts.Tried(account.ID) { // no longer a choice: the remaining account may be one that fails
+		if p.Attempts.Tried(account.ID) { // it cannot be chosen again; an account that fails may be all that is left
 			continue
 		}
 		candidates = append(candidates, h.Candidate(account, rail.Key, band))
 	}
-	explores := p.ID // a first try may
+	explores := p.ID // only a first try may explore
 	if len(p.Attempts) > 0 {
 		explores = ""
 	}

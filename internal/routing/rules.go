@@ -118,7 +118,7 @@ func (r Rules) Check() error {
 		}
 		checkExplored(of.Explored, rail+": explored", bad)
 		if of.Explored != nil && r.For(rail).Order != SuccessRate {
-			bad("%s: explored is for the order success_rate, and it is ordered by %s", rail, r.For(rail).Order)
+			bad("%s: explored is for the order success_rate, but the rail is ordered by %s", rail, r.For(rail).Order)
 		}
 		for i, id := range of.Accounts {
 			if slices.Contains(of.Accounts[:i], id) {

@@ -8,7 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// memory is after how long a payment counts half in a success rate.
+// memory is the time after which a payment counts half in a success rate.
 const memory = 24 * time.Hour
 
 // Score is how many of an account's payments of a kind succeeded.

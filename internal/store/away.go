@@ -18,7 +18,7 @@ func (s *core) gone(cause error) {
 // back notes that the database accepted a commit. It is back if it has room for a larger one too: on a disk that is almost
 // full, it would be away again at once.
 func (s *core) back() {
-	if !s.away.Load() || !s.looking.TryLock() { // else somebody finds out just now
+	if !s.away.Load() || !s.looking.TryLock() { // otherwise somebody else is finding out
 		return
 	}
 	defer s.looking.Unlock()

@@ -212,7 +212,7 @@ func (s *core) met(batch []*waiting) {
 	}
 }
 
-// ended reports the end of a transaction with so many changes.
+// ended reports the end of a transaction, with its number of changes.
 func (s *core) ended(span *trace.Span, err error, changes int, took time.Duration) {
 	defer span.End()
 	if s.meter.Ended == nil && span == nil {

@@ -21,8 +21,8 @@ const (
 var (
 	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
 	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
-	// rollCounters upserts only existing rows: it finds them by key under any plan. One that is gone since it was read
-	// was of a sandbox that is being emptied.
+	// rollCounters upserts only existing rows: it finds them by key under any plan. One that has gone since it was
+	// read belonged to a sandbox that is being emptied.
 	rollCounters = engine.Standalone(`
 INSERT INTO counters (` + counterKey + `, n, rolled)
 SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r

@@ -33,7 +33,7 @@ const (
 // not confirmed that it is alive.
 var ErrNoHold = fmt.Errorf("%w: the node's lease is over", engine.ErrDown)
 
-var errTooShort = errors.New("the lease was nearly over when it was got")
+var errTooShort = errors.New("the lease was nearly over when it was granted")
 
 // node is this process as others see it. Its lease runs by the database's clock: two nodes' clocks need not
 // agree.
@@ -172,7 +172,7 @@ func (n *node) renew() (any, error) {
 			}
 			return nil, nil
 		}
-		n.s.b.Log.Warn("this node was taken for dead: it goes on under another name", "node", name)
+		n.s.b.Log.Warn("this node was taken for dead: it continues under another name", "node", name)
 		name = ""
 	}
 	return nil, errors.New("the node cannot join")
@@ -262,8 +262,8 @@ func (s *core) Serve(ctx context.Context) error {
 	return nil
 }
 
-// live tells people that this process lives, and writes something now and then if nothing else does: a newer program
-// runs no contract migration while this one is heard of.
+// live shows people that this process lives, and writes something now and then if nothing else does: as long as it
+// does, a newer program runs no contract migration.
 func (s *core) live() {
 	for {
 		s.beat()
@@ -302,7 +302,7 @@ func (s *core) TakeOver(ctx context.Context, due time.Time) (int, error) {
 	err = s.b.DB.Lease(ctx, s.b.Text(takeNodes), []any{me, margin, s.clock()}, func(r engine.Row) error {
 		var other string
 		err := r.Scan(&other)
-		s.b.Log.Warn("a node is gone: its calls are asked about", "node", other)
+		s.b.Log.Warn("a node is gone: its calls are queried", "node", other)
 		return err
 	})
 	if err != nil {

@@ -102,7 +102,7 @@ func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last s
 		}
 		sealed, err := o.seal(s.b.Personal, id, text)
 		if err != nil {
-			s.b.Log.Error("a row is not encrypted, for it cannot be read", "row", o.place.About(id), "error", err)
+			s.b.Log.Error("a row is not encrypted, because it cannot be read", "row", o.place.About(id), "error", err)
 		} else if sealed != text {
 			fresh.Text(id, text, sealed).Next()
 		}

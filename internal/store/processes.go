@@ -26,7 +26,7 @@ type Process struct {
 	Version string
 	Schema  int // the newest migration that it knows
 	Began   time.Time
-	Self    bool // it is the one that tells
+	Self    bool // it is the process that reads this
 }
 
 // Lease is the lease of a node that calls providers.
@@ -82,7 +82,7 @@ func (s *core) beat() {
 	err := s.b.DB.Lease(ctx, s.b.Text(tellProcess), []any{s.process.ID, processKept.Microseconds(), s.clock(), s.process.Host, s.process.Version, s.process.Schema}, nil)
 	err = cmp.Or(err, s.b.DB.Lease(ctx, s.b.Text(dropProcess), []any{"", nodeKept.Microseconds(), s.clock()}, nil))
 	if err != nil {
-		s.b.Log.Info("this process could not tell that it lives: the console may not list it", "error", err)
+		s.b.Log.Info("this process could not report that it lives: the console may not list it", "error", err)
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *core) Machine(ctx context.Context) (m Machine, err error) {
 		return m, err
 	}
 	if m.Alone {
-		m.Processes = []Process{s.process.Process} // it does not write what it knows
+		m.Processes = []Process{s.process.Process} // alone, it writes no row about itself
 	}
 	me := ""
 	if h := s.node.held.Load(); h != nil {

@@ -25,7 +25,7 @@ const widthKept = 10 * time.Second
 
 // widths are the numbers of deliveries per event of a shop, as seen by this process.
 type widths struct {
-	from    int        // an event with so many deliveries is wide
+	from    int        // an event with this many deliveries is wide
 	mu      sync.Mutex // owns the fields below
 	of      map[shopKey]width
 	cleared time.Time // when expired entries were last dropped

@@ -220,7 +220,7 @@ func (s *core) Close() {
 	}
 	if !s.away.Load() {
 		if err := s.leave(); err != nil {
-			s.b.Log.Warn("what this process was is told by the database for a while", "error", err)
+			s.b.Log.Warn("the database still lists this process for a while", "error", err)
 		}
 	}
 	s.end()

@@ -22,7 +22,7 @@ func (s *core) OldestDue(ctx context.Context) (map[string]time.Time, error) {
 // time share the answer: it must not be changed.
 func (s *core) NextDue(ctx context.Context) (map[string]time.Time, error) {
 	return s.nextDue.get(ctx, func(ctx context.Context) (map[string]time.Time, error) {
-		reading, stop := context.WithCancel(s.life) // it is nobody's own, and no part of his trace
+		reading, stop := context.WithCancel(s.life) // it belongs to no single caller, and to no caller's trace
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
 		return due.Next(reading, s.b)
@@ -41,13 +41,13 @@ func newLook[T any]() *look[T] { return &look[T]{turn: make(chan struct{}, 1)} }
 
 type answer[T any] struct {
 	done  chan struct{}
-	left  bool // whoever was to read has gone without an answer: the others ask again
+	left  bool // the caller that should have read has gone without an answer: the others ask again
 	value T
 	err   error
 }
 
 // get returns what read returns. Whoever asks while it reads waits for the next one, which begins afterwards: nobody
-// misses what was written before he asked. One of the callers reads for all, but only as long as he wants it himself.
+// misses what was written before the call. One of the callers reads for all, but only as long as it waits itself.
 func (l *look[T]) get(ctx context.Context, read func(context.Context) (T, error)) (value T, err error) {
 	for {
 		l.mu.Lock()

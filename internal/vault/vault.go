@@ -116,8 +116,8 @@ func (v *Vault) NewRoot() []byte {
 	return newest.seal(RootID, root, false)
 }
 
-// OldRoot returns the root of a database from before there was one: the master key that
-// encrypts a text in it.
+// OldRoot returns the root of a database that was made before roots existed: the master key that encrypts a
+// text in it.
 //
 // Errors: ErrSealed.
 func (v *Vault) OldRoot(about string, sealed []byte) ([]byte, error) {
@@ -128,8 +128,8 @@ func (v *Vault) OldRoot(about string, sealed []byte) ([]byte, error) {
 	return by.seal(RootID, by.key, true), nil
 }
 
-// Pass returns the root, encrypted under the newest master key. Once it has replaced the
-// one before and is read by Unlock, new texts are encrypted under that key.
+// Pass returns the root, encrypted under the newest master key. Once it has replaced the previous one and
+// Unlock has read it, new texts are encrypted under that key.
 func (v *Vault) Pass() []byte {
 	u, newest := v.unlocked.Load(), v.masters[len(v.masters)-1]
 	return newest.seal(RootID, u.root, bytes.Equal(u.root, newest.key))
@@ -201,8 +201,8 @@ func (v *Vault) open(about string, sealed []byte) (plain []byte, by *master, err
 	return nil, nil, fmt.Errorf("%w: %s", ErrSealed, about)
 }
 
-// Reseal encrypts a text again under the current master key; changed is false if it already
-// is.
+// Reseal encrypts a text again under the current master key; changed is false if that key already encrypts
+// it.
 //
 // Errors: ErrSealed.
 func (v *Vault) Reseal(about string, sealed []byte) (fresh []byte, changed bool, err error) {

@@ -1,6 +1,5 @@
-// Package verify is the page where a merchant's verification goes on: what has
-// to be handed in, and where it stands. Who has its address may see it; the
-// address comes from POST /kyc/init and holds a token.
+// Package verify is the page of a merchant's verification: which documents to hand in, and its status.
+// Anybody who has its address may see it; the address comes from POST /kyc/init and contains a token.
 //
 // It takes no documents: those go to the operator, who decides with the
 // command cascada kyc.
@@ -25,7 +24,7 @@ var source string
 
 var page = template.Must(template.New("page").Parse(source))
 
-// content is what the page shows. A page without an id is the one that helps.
+// content is what the page shows. A page without an id says how to begin.
 type content struct {
 	Title     string
 	ID        string
@@ -59,14 +58,13 @@ func New(a *app.App, log *slog.Logger) http.Handler {
 	return mux
 }
 
-// handIn notes that the merchant has sent its documents. Doing so twice shows
-// the page again.
+// handIn notes that the merchant has sent its documents. A repeat shows the page again.
 func (p *pages) handIn(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	_, err := p.app.Verifications.HandIn(r.Context(), r.PathValue("id"), token)
 	var shown *problem.Error
 	if err == nil || errors.As(err, &shown) && shown.Code == problem.ConflictState {
-		// The page is read again, so that reloading it sends nothing twice.
+		// The browser loads the page anew, so that a reload sends nothing twice.
 		http.Redirect(w, r, r.URL.Path+"?token="+token, http.StatusSeeOther)
 		return
 	}

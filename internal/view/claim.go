@@ -35,8 +35,8 @@ type Claim struct {
 	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper gets the money, also if the claim expired"`
 	TransactionID     string              `json:"transactionId"`
 	MerchantOrderID   *string             `json:"merchantOrderId"`
-	PreviousClaimID   *string             `json:"previousClaimId" doc:"Of a chargeback: the claim of the same dispute that had ended before this one opened"`
-	Amount            Money               `json:"amount" doc:"Local currency; of a chargeback: what is disputed, which may be a part of the transaction"`
+	PreviousClaimID   *string             `json:"previousClaimId" doc:"For a chargeback: the claim of the same dispute that ended before this one opened"`
+	Amount            Money               `json:"amount" doc:"Local currency; for a chargeback: the disputed amount, which may be a part of the transaction"`
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
 	FrozenUSD         Money               `json:"frozenUsd" doc:"Part of the balance that is held now"`

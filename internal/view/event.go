@@ -20,7 +20,7 @@ type Event struct {
 	Environment tenant.Environment `json:"environment"`
 	MerchantID  string             `json:"merchantId"`
 	ShopID      string             `json:"shopId"`
-	Sequence    int64              `json:"sequence" doc:"Counts the object's events from 1. 0: the event stands before the count, as payment.created and payment.pending do"`
+	Sequence    int64              `json:"sequence" doc:"Counts the object's events from 1. 0: the event comes before the counted ones, as payment.created and payment.pending do"`
 	Request     EventRequest       `json:"request"`
 	Data        EventData          `json:"data"`
 }
@@ -59,7 +59,7 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 		Request: EventRequest{text(cause.RequestID), text(cause.IdempotencyKey)},
 		Data:    EventData{Previous: EventPrevious{e.Previous}},
 	}
-	switch { // of nearly all events the object is a payment
+	switch { // the object of nearly all events is a payment
 	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
 	case e.Settlement != nil:

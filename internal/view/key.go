@@ -31,7 +31,7 @@ type Key struct {
 	CreatedAt   Time               `json:"createdAt"`
 	LastUsedAt  *Time              `json:"lastUsedAt" nullable:"true" doc:"To the hour"`
 	EndsAt      *Time              `json:"endsAt" nullable:"true" doc:"When it stops being accepted"`
-	Successor   *string            `json:"successor" doc:"The key that took its place"`
+	Successor   *string            `json:"successor" doc:"The key that replaced it"`
 }
 
 // The states of a key.

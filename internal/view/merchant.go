@@ -86,7 +86,7 @@ func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) [
 	}
 	if count > 0 {
 		warnings = append(warnings, LedgerWarning{Code: "unmatched_confirmation", AmountUSD: USD(cents), Since: at(since),
-			Message: fmt.Sprintf("%d confirmations of another amount or currency than asked for wait for the operator", count)})
+			Message: fmt.Sprintf("%d confirmations, of an amount or currency that was not requested, wait for the operator", count)})
 	}
 	return warnings
 }

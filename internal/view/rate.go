@@ -13,7 +13,7 @@ func NewStaleRates(stale []pay.KnownRate, terms pay.RateTerms) []LedgerWarning {
 	for _, q := range stale {
 		warnings = append(warnings, LedgerWarning{
 			Code: "stale_rate", AmountUSD: USD(0), Since: at(q.At.Add(terms.StaleAfter)),
-			Message: fmt.Sprintf("the exchange rate of %s is of %s; after %s no new charges are taken in it",
+			Message: fmt.Sprintf("the exchange rate of %s is from %s; after %s no new charges are taken in it",
 				q.Currency, q.At.UTC().Format(time.RFC3339), q.At.Add(terms.MaxAge).UTC().Format(time.RFC3339)),
 		})
 	}

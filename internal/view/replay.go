@@ -25,7 +25,7 @@ type SpanReplay struct {
 	SubscriptionID string            `json:"subscriptionId"`
 	Status         hook.ReplayStatus `json:"status" enum:"running,done,stopped" doc:"stopped: stopReason says why"`
 	StopReason     *string           `json:"stopReason" enum:"requested,webhook_disabled" nullable:"true" doc:"null unless it is stopped"`
-	ResumeFrom     *Time             `json:"resumeFrom" nullable:"true" doc:"Of a stopped one: the from of a replay that goes on where it was. What happened earlier the endpoint has taken. null unless it is stopped"`
+	ResumeFrom     *Time             `json:"resumeFrom" nullable:"true" doc:"The from of a replay that continues where this one stopped; the endpoint has accepted all earlier events. null unless it is stopped"`
 	From           Time              `json:"from"`
 	To             Time              `json:"to"`
 	Types          []hook.EventType  `json:"types" doc:"Empty: all that the webhook gets"`

@@ -19,7 +19,7 @@ type SessionCreated struct {
 	CurrencyLocal     money.Currency    `json:"currencyLocal,omitempty" doc:"One-shot mode only"`
 	FxRate            *Rate             `json:"fxRate,omitempty" doc:"One-shot mode only"`
 	ExpiresAt         Time              `json:"expiresAt" doc:"When the token stops working; in one-shot mode, until when the customer may pay"`
-	PaymentData       *PaymentData      `json:"paymentData,omitempty" doc:"One-shot mode only, where the request has paymentData in expand"`
+	PaymentData       *PaymentData      `json:"paymentData,omitempty" doc:"One-shot mode only, if the request has paymentData in expand"`
 	Description       string            `json:"description,omitempty" doc:"As the shop sent it"`
 	Metadata          map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
 	LineItems         []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`

@@ -29,8 +29,8 @@ type Settlement struct {
 	NetAmount        Money                `json:"netAmount" doc:"Exactly the sum of its lines: grossVolume - fees.total - refunds - chargebacks - chargebackFees - reserveHeld + reserveReleased + adjustments"`
 	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
-	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out automatically, where that was agreed"`
-	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, merchant_paused, or what refused the withdrawal"`
+	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out automatically, if that was agreed"`
+	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, merchant_paused, or why the withdrawal was refused"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
 	PaidAt           *Time                `json:"paidAt" nullable:"true"`
@@ -85,7 +85,7 @@ func NewSettlementLine(l pay.SettlementLine) SettlementLine {
 	}
 }
 
-// Movement is one line of a merchant's account (BAL-5).
+// Movement is one line of a merchant's balance (BAL-5).
 type Movement struct {
 	ID            string           `json:"id" example:"mov_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6-capture-1"`
 	Type          pay.MovementType `json:"type" enum:"charge,fee,refund,claim_freeze,claim_release,claim_debit,chargeback_fee,reserve_hold,reserve_release,settlement,withdrawal,withdrawal_reversal,adjustment"`

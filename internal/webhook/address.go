@@ -85,7 +85,7 @@ func checkHost(host string, allowPrivate bool) error {
 	return nil
 }
 
-// endsInNumber tells the other ways to write an IPv4 address, such as 2130706433,
+// endsInNumber recognizes the other ways to write an IPv4 address, such as 2130706433,
 // 0x7f000001, 0177.0.0.1 and 127.1: some resolvers read them and ours may not. No
 // top-level domain is a number, so a name is never taken for one.
 func endsInNumber(name string) bool {
@@ -100,9 +100,8 @@ func allowedScheme(scheme string, live bool) bool {
 	return scheme == "https" || scheme == "http" && !live
 }
 
-// publicGuard lets through the public internet, on any port: merchants do run
-// receivers on 8443. Azure answers for a machine's metadata at an address that
-// looks public, so that one is named here.
+// publicGuard allows the public internet, on any port: merchants do run receivers on 8443. Azure serves a
+// machine's metadata at an address that looks public, so that address is listed here.
 func publicGuard() *ssrf.Guardian {
 	return ssrf.New(
 		ssrf.WithAnyPort(),
@@ -110,9 +109,9 @@ func publicGuard() *ssrf.Guardian {
 	)
 }
 
-// loopbackGuard also lets through loopback, for receivers under development. It still
-// refuses private networks and what clouds serve metadata on: a sandbox that is open
-// to others must not become a way into the network around it.
+// loopbackGuard also allows loopback, for receivers under development. It still refuses private networks and
+// the addresses at which clouds serve metadata: a sandbox that is open to others must not become a way into
+// the network around it.
 func loopbackGuard() *ssrf.Guardian {
 	return ssrf.New(
 		ssrf.WithAnyPort(),

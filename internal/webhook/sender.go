@@ -52,9 +52,8 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// Sender makes deliveries. It holds connections open between them, so there is one
-// of it in a process. It may be used from many goroutines at once and does not limit
-// how many: its caller decides how much one endpoint may take up.
+// Sender makes deliveries. It holds connections open between them, so a process has only one. It is safe for
+// concurrent use and sets no limit: its caller decides how many deliveries one endpoint may have at a time.
 type Sender struct {
 	timeout      time.Duration
 	allowPrivate bool
@@ -116,7 +115,7 @@ func (s *Sender) Send(ctx context.Context, live bool, m Message) Result {
 	defer cancel()
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
-	// The scheme is looked at again: the URL may have been saved under other rules.
+	// The scheme is checked again: the URL may have been saved under other rules.
 	if err != nil || !allowedScheme(request.URL.Scheme, live) || request.URL.Hostname() == "" {
 		return Result{Err: BlockedAddress, Duration: s.now().Sub(started)}
 	}
@@ -171,10 +170,9 @@ func (s *Sender) header(m Message, t time.Time) http.Header {
 		StandardIDHeader:        values[3:4:4],
 		StandardTimestampHeader: values[4:5:5],
 		StandardSignatureHeader: values[5:6:6],
-		// Not sent, being empty. It tells the transport that the request may go out
-		// again when an idle connection turns out to have been closed by the endpoint,
-		// which would otherwise look like a failed delivery. A repeat does no harm:
-		// deliveries are made at least once, and webhook-id tells repeats apart.
+		// Not sent, because it is empty. It lets the transport send the request again if the endpoint has
+		// closed an idle connection, which would otherwise look like a failed delivery. A repeat does no
+		// harm: deliveries are made at least once, and receivers recognize a repeat by its webhook-id.
 		"Idempotency-Key": {},
 	}
 }

@@ -116,8 +116,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 }
 
 // parseSignature takes a header apart. Schemes we do not know are skipped, so that
-// one can be added without breaking receivers. Two times would leave open which one
-// was signed.
+// one can be added without breaking receivers. With two times it would be unclear which one was signed.
 func parseSignature(header string) (stamp string, signatures []string, ok bool) {
 	if len(header) > maxSignatureHeader {
 		return "", nil, false

@@ -1,6 +1,6 @@
 // Package webhook signs one event and sends it to one endpoint.
 //
-// It is the last step of a delivery: bytes in, what the endpoint answered out.
+// It is the last step of a delivery: it sends bytes and returns what the endpoint answered.
 // A delivery goes to an address a merchant chose, so the package also decides
 // which addresses we are willing to talk to; a name is judged by the address it
 // leads to at the moment we connect, because a name can change after it was saved.
@@ -21,7 +21,7 @@ import (
 )
 
 // The headers of a delivery that a receiver looks at. The Standard Webhooks names
-// are lower-case in their specification; header names have no case on the wire.
+// are lower-case in their specification; header names are case-insensitive.
 const (
 	SignatureHeader = "X-Service-Signature"
 	EventHeader     = "X-Service-Event"

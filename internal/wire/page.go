@@ -20,7 +20,7 @@ import (
 type Page struct {
 	LimitText  string `query:"limit" doc:"1 to 100, clamped"`
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
-	Behind     string `query:"startingAfter" doc:"In place of offset: the nextCursor of the page before, which is the id of its last row. New rows do not shift the pages"`
+	Behind     string `query:"startingAfter" doc:"Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"`
 	Older      string `query:"starting_after" doc:"Another name of startingAfter"`
 	page       pay.Page
 }

@@ -10,8 +10,8 @@ import (
 
 // Span is the span of time in a query string.
 type Span struct {
-	From string `query:"from" doc:"Created from: a date or a date-time, UTC where no zone is given"`
-	To   string `query:"to" doc:"Created before"`
+	From string `query:"from" doc:"Created at this time or later: a date or a date-time, in UTC if it names no zone"`
+	To   string `query:"to" doc:"Created before this time"`
 	span pay.Span
 }
 

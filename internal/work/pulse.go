@@ -31,7 +31,7 @@ type Done struct {
 	Every   time.Duration // its longest pause
 	Runs    int64         // that ended
 	Failed  int64         // of these
-	Began   time.Time     // of the run that goes on; zero while it rests
+	Began   time.Time     // of the present run; zero while the loop rests
 	Last    time.Time     // when a run ended last; zero before the first
 	Took    time.Duration // of that run
 	Good    time.Time     // when a run ended last without an error
@@ -42,7 +42,7 @@ type Done struct {
 // Failing reports whether the last run failed.
 func (d Done) Failing() bool { return !d.Bad.IsZero() && d.Bad.After(d.Good) }
 
-// NewPulse returns one without loops. now is the time that Done tells.
+// NewPulse returns a pulse without loops. now is the clock for the times in Done.
 func NewPulse(now func() time.Time) *Pulse { return &Pulse{now: now} }
 
 // Of returns the loop with calls to the pulse.
@@ -113,8 +113,8 @@ func (p *Pulse) Done() (list []Done) {
 	return list
 }
 
-// Feel looks at all loops, and returns those that it found most times in a row in the same
-// activity; a loop's Patience multiplies that.
+// Feel looks at all loops, and returns those that were in the same activity at this many looks in a
+// row; a loop's Patience multiplies the number.
 func (p *Pulse) Feel(most int) (stuck []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

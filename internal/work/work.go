@@ -40,7 +40,7 @@ const quiet = 10 * rest
 // failures keeps a loop that fails again and again from filling the log.
 type failures struct {
 	last string
-	n    int // the same as the last, before it
+	n    int // equal failures before the last one
 }
 
 // log writes a failure: the first of its kind, and then one for each span of quiet. The loop tries again after retry.
@@ -99,7 +99,7 @@ func (l Loop) idle(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// pause is how long nothing is due, by Next.
+// pause is how long nothing is due, according to Next.
 func (l Loop) pause(ctx context.Context) (time.Duration, error) {
 	if l.Next == nil {
 		return l.Every, nil

@@ -1,6 +1,6 @@
-// Package oapi is a program that takes a payment and gives a part back, with the
-// client that oapi-codegen makes. The amounts are ones that a float32 cannot
-// hold. It is a module of its own: the product needs nothing of it.
+// Package oapi is a program that makes a payment and refunds a part of it, with the
+// client that oapi-codegen makes. A float32 cannot hold the amounts. It is a module
+// of its own, because the product does not depend on it.
 package main
 
 import (

@@ -21,7 +21,7 @@ import (
 // Adapter is a provider at which accounts can be opened.
 type Adapter struct {
 	Name        string   `json:"name" example:"stripe"`
-	Rails       []string `json:"rails" doc:"Catalog keys of what it takes payments by" example:"[\"card.MEX\",\"cash.oxxo.MEX\"]"`
+	Rails       []string `json:"rails" doc:"Catalog keys of its rails" example:"[\"card.MEX\",\"cash.oxxo.MEX\"]"`
 	Credentials []Field  `json:"credentials" doc:"What an account needs"`
 }
 
@@ -47,18 +47,18 @@ type Account struct {
 	ID              string                 `json:"id" example:"stripe-mx"`
 	Adapter         string                 `json:"adapter" example:"stripe"`
 	Environment     tenant.Environment     `json:"environment" enum:"sandbox,production"`
-	Merchant        *string                `json:"merchantId" doc:"Whose payments it takes; null: all merchants'"`
+	Merchant        *string                `json:"merchantId" doc:"The merchant whose payments it takes; null: all merchants"`
 	Status          acquirer.AccountStatus `json:"status" enum:"enabled,disabled,removed"`
-	Priority        int                    `json:"priority" doc:"Of two accounts the lower one is tried first"`
-	Rails           []string               `json:"rails" doc:"Catalog keys that it takes payments by" example:"[\"card.MEX\"]"`
-	AllRails        bool                   `json:"allRails" doc:"It takes payments by all rails of its adapter, those of a later version too"`
-	Terms           []Terms                `json:"terms" doc:"What the provider asks for and takes"`
-	BaseURL         string                 `json:"baseUrl,omitempty" doc:"In place of the provider's own address"`
-	Credentials     []string               `json:"credentials" doc:"Names of those that it has; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
-	NotificationURL string                 `json:"notificationUrl,omitempty" doc:"Where the provider is to send notifications; absent where it sends none"`
+	Priority        int                    `json:"priority" doc:"Accounts with lower numbers are tried first"`
+	Rails           []string               `json:"rails" doc:"Catalog keys of its rails" example:"[\"card.MEX\"]"`
+	AllRails        bool                   `json:"allRails" doc:"It has all rails of its adapter, also those that a later version adds"`
+	Terms           []Terms                `json:"terms" doc:"The provider's prices and limits"`
+	BaseURL         string                 `json:"baseUrl,omitempty" doc:"URL to use instead of the provider's own"`
+	Credentials     []string               `json:"credentials" doc:"Names of its credentials; values are never shown" example:"[\"secretKey\",\"webhookSecret\"]"`
+	NotificationURL string                 `json:"notificationUrl,omitempty" doc:"Where the provider must send notifications; absent if it sends none"`
 	PaysOut         bool                   `json:"paysOut" doc:"Withdrawals are paid from it, and it takes no payments"`
-	Problem         string                 `json:"problem,omitempty" doc:"Why it cannot be used, where it cannot"`
-	Version         int64                  `json:"version" doc:"Of the account; a change that names another one is refused"`
+	Problem         string                 `json:"problem,omitempty" doc:"Why it cannot be used; absent if it can"`
+	Version         int64                  `json:"version" doc:"A change that names another version is refused"`
 	CreatedAt       view.Time              `json:"createdAt"`
 	UpdatedAt       view.Time              `json:"updatedAt"`
 	RotatedAt       *view.Time             `json:"rotatedAt,omitempty" doc:"When credentials were last replaced"`
@@ -69,7 +69,7 @@ type Terms struct {
 	_      struct{} `additionalProperties:"false"`
 	Rail   string   `json:"rail,omitempty" maxLength:"100" doc:"Absent: every rail that has no terms of its own" example:"cash.oxxo.MEX"`
 	Price  string   `json:"price,omitempty" maxLength:"40" doc:"Percent and USD, or one of the two; absent: not known" example:"2.9%+0.30"`
-	Limits []string `json:"limits,omitempty" maxItems:"50" doc:"One a currency, in major units; absent: the rail's own" example:"[\"MXN:10-10000\"]"`
+	Limits []string `json:"limits,omitempty" maxItems:"50" doc:"One for each currency, in major units; absent: the rail's own" example:"[\"MXN:10-10000\"]"`
 }
 
 // NewAccount shows an account.

@@ -16,22 +16,22 @@ type Explanation struct {
 	ID       string     `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Rail     string     `json:"rail" example:"pix.BRA"`
 	Status   pay.Status `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Attempts []Attempt  `json:"attempts" doc:"Where it was tried, as it was noted then"`
-	Accounts []Verdict  `json:"accountsNow" doc:"Every account of the operator's, as it stands now"`
+	Attempts []Attempt  `json:"attempts" doc:"Where it was tried, as recorded then"`
+	Accounts []Verdict  `json:"accountsNow" doc:"All accounts of the operator, in their current state"`
 }
 
 // Attempt is one try at one account.
 type Attempt struct {
 	Order      int             `json:"order" doc:"From 1"`
 	Account    string          `json:"account" example:"stripe-mx"`
-	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"The newest that is known"`
+	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"The latest known outcome"`
 	Reason     string          `json:"reason,omitempty" doc:"The provider's or the issuer's word"`
 	Why        string          `json:"why,omitempty" doc:"Why it went there"`
 	Passed     []string        `json:"passedOver,omitempty" doc:"Accounts that were left out, each with the reason"`
 	Stop       string          `json:"stop,omitempty" doc:"Why no other account was tried after it, though there was one"`
 	StartedAt  view.Time       `json:"startedAt"`
-	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or where the service died in it"`
-	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"What the call itself said, where more was learnt later"`
+	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or if the service died during it"`
+	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"What the call itself returned, if more was learnt later"`
 	EndedAt    *view.Time      `json:"endedAt,omitempty" doc:"When the outcome was learnt"`
 }
 
@@ -40,8 +40,8 @@ type Verdict struct {
 	Account string   `json:"account" example:"stripe-mx"`
 	Takes   bool     `json:"takes"`
 	Reason  string   `json:"reason,omitempty" doc:"Why it does not"`
-	Circuit *Circuit `json:"circuit,omitempty" doc:"Of this rail, as the node sees it that answers; a command knows none"`
-	Score   *Score   `json:"score,omitempty" doc:"Of such payments, as the node sees it that answers; absent where it had none"`
+	Circuit *Circuit `json:"circuit,omitempty" doc:"For this rail, as the answering node sees it; absent in a command's output"`
+	Score   *Score   `json:"score,omitempty" doc:"For such payments, as the answering node sees it; absent if it had none"`
 }
 
 // NewExplanation shows an explanation.
@@ -83,10 +83,10 @@ func newAttempt(a pay.Attempt) Attempt {
 // Circuit says how an account has done on a rail recently.
 type Circuit struct {
 	State  routing.State `json:"state" enum:"closed,open,trial" doc:"open: payments pass it over; trial: the next payment finds out whether it works again"`
-	Until  *view.Time    `json:"until,omitempty" doc:"Of an open one: when a payment is let through for trial"`
+	Until  *view.Time    `json:"until,omitempty" doc:"If open: when a payment is let through as a trial"`
 	Calls  float64       `json:"callsOfLate" doc:"A call half a minute ago counts half"`
 	Failed float64       `json:"failedOfLate"`
-	InARow int           `json:"failedInARow" doc:"Calls that failed since one did not"`
+	InARow int           `json:"failedInARow" doc:"Failed calls since the last one that did not fail"`
 }
 
 func newCircuit(c routing.Circuit, now time.Time) Circuit {
@@ -101,8 +101,8 @@ func newCircuit(c routing.Circuit, now time.Time) Circuit {
 // Score is how many payments of a size succeeded.
 type Score struct {
 	Band     string  `json:"band" example:"10-50 USD"`
-	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"As accounts are ordered by it: one that nobody has tried does well half of the time"`
-	Payments float64 `json:"payments" doc:"Of about how many; one a day before the last counts half"`
+	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"Accounts are ordered by it; an untried account has one half"`
+	Payments float64 `json:"payments" doc:"About how many payments the rate is based on; one from a day before the last counts half"`
 }
 
 func newScore(band string, s routing.Score) Score {
@@ -111,7 +111,7 @@ func newScore(band string, s routing.Score) Score {
 
 // Health is the health of the accounts, as one node sees it.
 type Health struct {
-	Node  string       `json:"node" doc:"Which node answers; each sees for itself" example:"web-1:9465"`
+	Node  string       `json:"node" doc:"The node that answers; each sees only its own calls" example:"web-1:9465"`
 	At    view.Time    `json:"at"`
 	Rails []RailHealth `json:"rails" doc:"What the node has called since it started"`
 }

@@ -12,7 +12,7 @@ type Merchant struct {
 	ID         string            `json:"id" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Name       string            `json:"name" example:"Acme"`
 	Tier       tenant.Tier       `json:"tier" enum:"starter,standard,premium,trusted"`
-	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What becomes of a payment's fees when it is refunded, of the payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
+	RefundFees tenant.RefundFees `json:"refundFees" enum:"kept,returned" doc:"What happens to a payment's fees when it is refunded, for payments that are made from now on: kept, so that the merchant pays the whole refund, or returned"`
 
 	PlatformFeePct    view.Rate  `json:"platformFeePct" doc:"Percent of each payment"`
 	RollingReservePct view.Rate  `json:"rollingReservePct" doc:"Percent of each payment"`

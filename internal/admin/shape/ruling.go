@@ -22,7 +22,7 @@ type RuledWithdrawal struct {
 // RuledClaim is a claim after the operator resolved it.
 type RuledClaim struct {
 	ID      string          `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" doc:"Not the end yet while a refund is under way: its provider has not confirmed it"`
+	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" doc:"Not final while a refund is under way: its provider has not confirmed it"`
 	Payment string          `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 }
 
@@ -32,7 +32,7 @@ type UnsurePayment struct {
 	Status  pay.Status `json:"status" enum:"pending,processing,failed,expired"`
 	Account string     `json:"account" example:"stripe-mx" doc:"Where it is, or may be"`
 	Since   view.Time  `json:"since"`
-	Asked   int        `json:"asked" doc:"How often in a row that was in vain"`
+	Asked   int        `json:"asked" doc:"Queries in a row without a result"`
 }
 
 // NewUnsurePayment shows a payment.

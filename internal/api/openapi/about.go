@@ -54,26 +54,26 @@ var (
 var abouts = map[string]about{
 	"POST /auth/token": {
 		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
-			"it lives as long as `expiresIn` says. The refresh token lives 30 days and works once.\n\n" +
+			"it is valid for `expiresIn` seconds. The refresh token is valid for 30 days and works once.\n\n" +
 			"A raw secret key works as the bearer value too.",
 		codes: []problem.Code{problem.InvalidAPIKey},
 		body:  body(`{"apiKey":"pk_test_example-not-a-real-key","secretKey":"sk_test_example-not-a-real-key"}`),
 	},
 	"POST /auth/refresh": {
-		text:  "Gives a new pair of tokens. The refresh token that was sent stops working; sending it twice ends the login.",
+		text:  "Returns a new pair of tokens. The refresh token that was sent stops working; sending it twice ends the login.",
 		codes: []problem.Code{problem.InvalidToken},
 		body:  body(`{"refreshToken":"rt_example-not-a-real-token"}`),
 	},
 	"POST /auth/logout": {
 		text: "Ends the login of the access token, or of the `refreshToken` in the body: within two seconds no node accepts either of its tokens. " +
 			"If the access token has expired, send the refresh token without an `Authorization` header. " +
-			"Other logins of the key go on. A raw key is not a login: ask the operator to revoke it.",
+			"The key's other logins stay valid. A raw key is not a login: ask the operator to revoke it.",
 		codes: []problem.Code{problem.InvalidRequest}, anyShop: true,
 	},
 	"GET /ping": {text: "Shows whose credentials these are. It changes nothing.", anyShop: true},
 	"GET /me":   {text: "The merchant behind the credentials, what it may use, and its balance in this environment.", anyShop: true},
 	"GET /me/balance": {
-		text:    "The merchant's balance, the fees paid, and what in the books needs a person's attention.",
+		text:    "The merchant's balance, the fees paid, and what needs a person's attention.",
 		anyShop: true,
 	},
 	"GET /shops": {
@@ -81,11 +81,11 @@ var abouts = map[string]about{
 		anyShop: true,
 	},
 	"GET /keys": {
-		text: "The keys of this environment with their rights, masked: those of the shop, or with the whole merchant's credentials those of all shops and " +
-			"its own. A key itself is shown once, when the operator makes it.",
+		text: "The keys of this environment with their rights, masked: the shop's or, with the whole merchant's credentials, those of all shops and " +
+			"the merchant's own. A key itself is shown once, when the operator makes it.",
 		anyShop: true,
 	},
-	"GET /me/balance/movements": {text: "Every line of the merchant's account, newest first.", anyShop: true},
+	"GET /me/balance/movements": {text: "Every movement of the merchant's balance, newest first.", anyShop: true},
 	"GET /payment-methods": {
 		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
 			"`paymentMethodId`. Read the ids from here; they are never reused.",
@@ -93,33 +93,33 @@ var abouts = map[string]about{
 	"POST /payments": {
 		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +
 			"the shopper pays at `paymentFormUrl` (or at `checkoutUrl` with `hostedCheckout`). Rely on webhooks for what happens then.\n\n" +
-			"`amount` is in `currency`, USD by default, and is converted at the rate that is kept: the payment's `amount` is its worth in USD. " +
-			"A shopper who pays in that currency pays exactly what was asked.\n\n" +
-			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it is what the shopper needs to pay, as on get. " +
-			"`metadata`, `description` and `lineItems` come back wherever the payment is shown, in events too.\n\n" +
-			"A declined or exhausted payment answers with the error; it is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
+			"`amount` is in `currency`, USD by default, and is converted at the stored rate: the payment's `amount` is its worth in USD. " +
+			"A shopper who pays in that currency pays exactly that amount.\n\n" +
+			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it holds what the shopper needs to pay, as in a GET. " +
+			"`metadata`, `description` and `lineItems` are returned wherever the payment is shown, also in events.\n\n" +
+			"If the payment is declined, or no account is left to try, the reply is the error; the payment is stored and listed as `failed`, and `details.transactionId` names it.\n\n" +
 			"Send an `Idempotency-Key`: a repeat gets the first reply, and nobody is charged twice.",
 		codes: chargeCodes, body: paymentSamples,
 	},
 	"GET /payments": {
-		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` where new payments come in meanwhile.\n\n" +
-			"`email` and `amount` find what a shopper asks about; they count 10000 payments at most, and say so with `pagination.totalCapped`. " +
+		text: "The shop's payments, newest first. Page with `limit` and `offset`, or with `startingAfter` if new payments may arrive meanwhile.\n\n" +
+			"`email` and `amount` find the payment that a shopper asks about. With them, `pagination.total` counts at most 10000 payments, and `pagination.totalCapped` says that there may be more. " +
 			"`amount` is in `currency`: in USD, the default, it finds a payment's `amount`, in another currency its `amountLocal` or `amountRequested`.\n\n" +
-			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON, " +
-			"those within others with a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
+			"`format=csv` sends all that the filter selects as one file, newest first, from `startingAfter` on: a column for each field, named as in JSON; " +
+			"the name of a nested field has a dot. A text that a spreadsheet would run as a formula has an apostrophe in front. " +
 			"A merchant can download a limited number of files at a time; more are refused with `rate_limited`.",
 		codes: []problem.Code{problem.UnsupportedCurrency},
 	},
 	"GET /payments/{id}": {
-		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than asking again and again.",
+		text: "One payment, with `paymentData`: what the shopper needs to pay. Rely on webhooks rather than polling.",
 	},
 	"POST /payments/{id}/cancel": {
-		text: "Cancels a payment while it is `pending`. The provider is told to end the charge first, where it can. The payment is `failed` then, with " +
+		text: "Cancels a payment while it is `pending`. First the provider is told to end the charge, if it can. Then the payment is `failed`, with " +
 			"`failure.code` `canceled`, and `payment.failed` reports it. Canceling it again returns it unchanged; any other status is a conflict, also " +
-			"where the shopper paid first.\n\n" +
-			"Where the provider does not say in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
+			"if the shopper paid first.\n\n" +
+			"If the provider does not report in time whether the charge has ended, this answers 503 with `details.reason` `outcome_unknown`, and the payment " +
 			"is still `pending`: Cascada keeps asking, and an event reports the result. You may repeat the request.\n\n" +
-			"What is paid after all, by a voucher that cannot be called back, is late money: `attention` and `claim.opened` report it.",
+			"If the shopper still pays, with a voucher that cannot be revoked, that is late money: `attention` and `claim.opened` report it.",
 		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /payments/{id}/simulate": {
@@ -129,8 +129,8 @@ var abouts = map[string]about{
 		body:  body(`{"action":"paid"}`),
 	},
 	"POST /payments/{id}/refund": {
-		text: "Gives a captured payment back, in whole or in part; more than once while something remains. It opens a claim of type `user_dispute`, " +
-			"whose id is `refundId`, and is drawn from the available balance, then from the pending one.",
+		text: "Refunds a captured payment, in full or in part, and again while something remains. It opens a claim of type `user_dispute`, " +
+			"whose id is `refundId`. The money is taken from the available balance, then from the pending one.",
 		codes: []problem.Code{problem.AmountInvalid, problem.AmountAboveMaximum, problem.ConflictState, problem.BalanceInsufficient},
 		body:  []sample{{"part", "In part", `{"amount":50,"reason":"requested_by_customer"}`}, {"whole", "All that remains", `{}`}},
 	},
@@ -150,8 +150,8 @@ var abouts = map[string]about{
 		codes: []problem.Code{problem.NotFound}, replies: "The file.",
 	},
 	"POST /wallets": {
-		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and only ever shown masked. " +
-			"In production a new wallet waits before it can be used.",
+		text: "Adds where withdrawals go: a bank account or an address. The destination is checked, kept encrypted and shown only masked. " +
+			"In production a new wallet cannot be used at once: it has a cool-down.",
 		codes: []problem.Code{problem.UnsupportedCurrency, problem.ProductionKeyRefused, problem.ConflictState},
 		body: []sample{
 			{"bank", "A bank account in Mexico", `{"label":"Main","type":"bank_account","currency":"MXN","network":"spei","destination":"032180000118359719"}`},
@@ -162,7 +162,7 @@ var abouts = map[string]about{
 	"GET /wallets/{id}":    {text: "One wallet. The destination is masked."},
 	"DELETE /wallets/{id}": {text: "Disables a wallet. Withdrawals that were already sent still arrive."},
 	"POST /withdrawals": {
-		text: "Takes money out of the available balance to a wallet. The funds leave the balance at once and come back when the withdrawal fails or " +
+		text: "Sends money from the available balance to a wallet. The funds leave the balance at once and return if the withdrawal fails or " +
 			"is canceled. In production the merchant must be verified first.",
 		codes: []problem.Code{
 			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
@@ -171,8 +171,8 @@ var abouts = map[string]about{
 		body: body(`{"amount":250,"walletId":"wal_` + suffix + `"}`),
 	},
 	"GET /withdrawals/quote": {
-		text: "Shows what a withdrawal would cost now: the fee, what arrives and at which rate. It is refused where the withdrawal would be. Nothing is stored, " +
-			"and the withdrawal itself uses the rate of the moment at which it is made.",
+		text: "Shows what a withdrawal would cost now: the fee, what arrives and at which rate. It is refused if the withdrawal would be refused. Nothing is stored, " +
+			"and the withdrawal itself uses the rate of the moment when it is made.",
 		codes: []problem.Code{
 			problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountBelowMinimum, problem.BalanceInsufficient, problem.KYCRequired,
 			problem.WalletNotFound, problem.ConflictState, problem.MissingField,
@@ -181,12 +181,12 @@ var abouts = map[string]about{
 	"GET /withdrawals":      {text: "The shop's withdrawals, newest first."},
 	"GET /withdrawals/{id}": {text: "One withdrawal."},
 	"POST /withdrawals/{id}/cancel": {
-		text:  "Cancels a withdrawal while it is pending. The funds are back at once.",
+		text:  "Cancels a withdrawal while it is pending. The funds return at once.",
 		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /kyc/init": {
 		anyShop: true,
-		text:    "Begins to verify the merchant: send a person to `url`. While a verification is open this answers 200 with it.",
+		text:    "Starts verifying the merchant: send a person to `url`. If a verification is already open, the reply is 200 with that one.",
 		body:    body(`{"level":"basic","subjectType":"company","returnUrl":"https://shop.example/verified"}`),
 	},
 	"GET /kyc/{id}": {text: "One verification. It is the merchant's, whichever shop asks.", anyShop: true},
@@ -196,26 +196,26 @@ var abouts = map[string]about{
 		codes:   []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body:    body(`{"status":"verified"}`),
 	},
-	"GET /settlements": {text: "The merchant's batches, newest first. The first one is open: it still grows.", anyShop: true},
+	"GET /settlements": {text: "The merchant's settlements, newest first. The first one is open: it still grows.", anyShop: true},
 	"GET /settlements/{id}": {
-		text: "One batch, with its sums. A closed one never changes; what comes later goes into the next.", anyShop: true,
+		text: "One settlement with its totals. A closed one never changes; later lines go into the next one.", anyShop: true,
 	},
-	"GET /settlements/{id}/transactions": {text: "The lines of a batch: payments, refunds, chargebacks, releases.", anyShop: true},
+	"GET /settlements/{id}/transactions": {text: "The lines of a settlement: payments, refunds, chargebacks, releases.", anyShop: true},
 	"GET /settlements/{id}/report": {
-		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the batch is closed.",
+		text:    "The receipt as PDF, or every line as CSV or JSON. The PDF is made when the settlement closes.",
 		codes:   []problem.Code{problem.ConflictState},
 		replies: "The report.", anyShop: true,
 	},
 	"POST /settlements/{id}/simulate": {
-		text:    "Acts as the bank: confirms the payout of a closed sandbox batch.",
+		text:    "Acts as the bank: confirms the payout of a closed sandbox settlement.",
 		codes:   []problem.Code{problem.SettlementAlreadyPaid, problem.ConflictState, problem.ProductionKeyRefused},
 		body:    body(`{"action":"paid"}`),
 		anyShop: true,
 	},
 	"POST /checkout/sessions": {
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
-			"with it the payment is made at once, as by `POST /payments` with `hostedCheckout`. `metadata`, `description` and `lineItems` go on to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
-			"A session lives 24 hours and makes one payment.",
+			"with it the payment is made at once, as with `POST /payments` and `hostedCheckout`. `metadata`, `description` and `lineItems` are copied to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
+			"A session is valid for 24 hours and makes one payment.",
 		codes: append([]problem.Code{problem.CheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
 			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
@@ -225,7 +225,7 @@ var abouts = map[string]about{
 	"GET /checkout/sessions/{token}": {text: "What the page shows. The token is the credential."},
 	"POST /checkout/sessions/{token}/select": {
 		text: "Chooses the method and makes the payment, once. The token is the credential. The browser then goes to `checkoutUrl`. " +
-			"While money for the order is held, because a payment came late or with another amount, it is refused with `conflict_state`, and `details.existingTxId` names that payment.",
+			"While money for the order is held, because a payment came late or with another amount, the choice is refused with `conflict_state`, and `details.existingTxId` names that payment.",
 		codes: []problem.Code{
 			problem.CheckoutSessionAlreadyCompleted, problem.ConflictState, problem.UnsupportedMethod, problem.UnsupportedCountry, problem.AmountOutOfLimits,
 			problem.CardDeclined, problem.InsufficientFunds, problem.ExpiredCard, problem.FraudBlocked, problem.ThreeDSRequired, problem.CascadeExhausted, problem.Forbidden,
@@ -234,7 +234,7 @@ var abouts = map[string]about{
 	},
 	"POST /webhooks": {
 		text: "Subscribes an endpoint to events. The `secret` that signs its deliveries is in this reply and nowhere else. " +
-			"Without `url` a managed inbox is made. A shop has a bounded number of them, and no two with one URL and the same events.",
+			"Without `url` a managed inbox is made. The number of a shop's subscriptions is limited, and no two may have the same URL and the same events.",
 		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body: []sample{
 			{"own", "Your own endpoint", `{"events":["payment.completed","payment.failed"],"url":"https://shop.example/hooks","description":"orders"}`},
@@ -245,12 +245,12 @@ var abouts = map[string]about{
 	"DELETE /webhooks/{id}": {text: "Ends a subscription. Deliveries that still wait are dropped."},
 	"GET /webhooks/{id}":    {text: "One subscription, without its secret."},
 	"PATCH /webhooks/{id}": {
-		text:  "Changes what is given; the secret is kept. `status` enables a subscription that was disabled.",
+		text:  "Changes the fields that are given; the secret stays. `status` enables a subscription that was disabled.",
 		codes: []problem.Code{problem.ConflictState, problem.ProductionKeyRefused},
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
-		text: "Gives the subscription a new secret, shown here and nowhere else. For 24 hours deliveries are signed with both: `v1` is the new one, " +
+		text: "Gives the subscription a new secret, which only this reply shows. For 24 hours deliveries are signed with both: `v1` is the new one, " +
 			"`v0` the old one.",
 	},
 	"GET /webhooks/{id}/deliveries": {text: "The deliveries to the endpoint and their results, newest first."},
@@ -265,25 +265,25 @@ var abouts = map[string]about{
 		codes: []problem.Code{problem.ProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,
 	},
 	"GET /events": {
-		text: "What happened in the shop, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
-			"to go on after. payment.created and payment.pending are included only if a webhook subscribed to them.",
+		text: "The shop's events, newest first, each as it is sent to webhooks. Page with `limit` and `offset`, or with `starting_after`, the id " +
+			"after which the page begins. payment.created and payment.pending are included only if a webhook subscribed to them.",
 	},
 	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
 	"POST /webhooks/{id}/replay": {
-		text: "Sends every event of a period to one webhook again, those that were delivered too: up to 31 days and 100,000 events, 50 a second at most, in the " +
-			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay: drop those that you have seen.\n\n" +
-			"`events` is how many there are. A webhook has one replay at a time; repeating the same request returns it, and another one is a conflict, whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
+		text: "Sends every event of a period to one webhook again, also those that were delivered: at most 31 days, 100,000 events and 50 events per second, in the " +
+			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay the same: ignore those that you have seen.\n\n" +
+			"`events` is their number. A webhook has one replay at a time: repeating the same request returns it, and a different request is a conflict whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []problem.Code{problem.ConflictState},
 		body:  body(`{"from":"2026-11-20T08:00:00Z","to":"2026-11-20T12:00:00Z","types":["payment.completed"]}`),
 	},
 	"GET /webhooks/{id}/replays": {text: "The replays to a webhook, newest first: the one that is running, and those before."},
 	"GET /webhooks/{id}/replays/{replayId}": {
 		text: "The progress of a replay. It is `stopped` if that was requested, or the webhook was disabled or deleted, also by an endpoint that answered 410; " +
-			"`resumeFrom` is the `from` of a replay that goes on where it was.",
+			"`resumeFrom` is the `from` of a replay that continues where this one stopped.",
 	},
 	"POST /webhooks/{id}/replays/{replayId}/stop": {
-		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; one that is done is a conflict. " +
-			"To go on later, begin another one with its `resumeFrom` as `from` and its `to`.",
+		text: "Stops a replay: it begins no more deliveries, and those that it has begun are still sent. Stopping it again returns it unchanged; stopping one that is done is a conflict. " +
+			"To continue later, begin another replay with its `resumeFrom` as `from` and the same `to`.",
 		codes: []problem.Code{problem.ConflictState},
 	},
 	"POST /webhooks/{id}/deliveries/{deliveryId}/replay": {
@@ -317,27 +317,27 @@ var tagTexts = []struct{ name, text string }{
 	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},
 	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only."},
-	{"Events", "What we POST to your endpoints. Answer any 2xx within 10 seconds; work on it afterwards."},
+	{"Events", "What we POST to your endpoints. Answer with any 2xx within 10 seconds; process the event afterwards."},
 }
 
 const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
 
-**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `, a payment's is its worth in USD, ` + "`amountLocal`" + ` in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are unknown query parameters, except for an apparent typo such as ` + "`stauts`" + `, a list's filter by another name, and one that is there twice; with ` + "`?strict=true`" + ` both are refused, with the name that was probably meant. New fields may appear in replies.
+**Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `; a payment's ` + "`amount`" + ` is its worth in USD, and its ` + "`amountLocal`" + ` is in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are most unknown query parameters. An apparent typo such as ` + "`stauts`" + `, a list's filter under another name, and a parameter that is given twice are refused. With ` + "`?strict=true`" + ` every unknown field and parameter is refused; the error names the one that was probably meant. New fields may appear in replies.
 
 **Environments.** A test key reaches the sandbox, a live key production. The two never mix.
 
 **Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within 7 days gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
 
-**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects. ` + "`pagination.nextCursor`" + ` is the ` + "`startingAfter`" + ` of the next page, null on the last one: so paged, rows that come in meanwhile shift nothing.
+**Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects. ` + "`pagination.nextCursor`" + ` is the ` + "`startingAfter`" + ` of the next page, and null on the last one. Paged this way, rows that arrive meanwhile shift nothing.
 
-**Errors.** One envelope; switch on ` + "`error.code`" + `, never on the message.
+**Errors.** All have the same envelope: switch on ` + "`error.code`" + `, never on the message.
 
 **Versions.** Replies carry ` + "`Service-Version`" + `. A request may send it; an unknown one is refused.`
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
 	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
-		"also `v0=` with the one before. Compare in constant time; refuse anything more than 300 seconds old.",
+		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than 300 seconds old.",
 		sampleSignature},
 	{webhook.EventHeader, "The event's type.", "payment.completed"},
 	{webhook.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},

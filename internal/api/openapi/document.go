@@ -125,7 +125,7 @@ func (d document) complete() {
 	}
 	d.components("parameters")["Strict"] = object{
 		"name": wire.StrictParam, "in": "query", "required": false,
-		"description": "true: a field or a query parameter that is not known is refused, with the name that was probably meant, and not ignored. For tests.",
+		"description": "true: an unknown field or query parameter is refused, not ignored; the error names the one that was probably meant. For tests.",
 		"schema":      object{"type": "string", "enum": []any{"true", "false"}}, "example": "true",
 	}
 	named := responseNames{}
@@ -385,7 +385,7 @@ func (d document) prune() {
 func generic(node any) any {
 	text, err := json.Marshal(node)
 	if err != nil {
-		panic("openapi: a node that is no JSON: " + err.Error()) // made by us
+		panic("openapi: a node that is not JSON: " + err.Error()) // made by us
 	}
 	return parse(string(text))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Schemas are those of all types of the API, made once: a process may have many services, as in tests. Who registers
-// operations with them excludes others; requests only read.
+// Schemas has the schemas of all types of the API, made once: a process may have many services, as in tests.
+// Registering operations changes it, so it is done under a lock; requests only read it.
 var Schemas = huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 
 // webhooks are the events that endpoints receive. Generators drop schemas without an operation before they

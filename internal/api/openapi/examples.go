@@ -21,7 +21,7 @@ import (
 func parse(text string) any {
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		panic("openapi: an example that is no JSON: " + err.Error() + ": " + text) // our own text
+		panic("openapi: an example that is not JSON: " + err.Error() + ": " + text) // our own text
 	}
 	return v
 }

@@ -15,7 +15,7 @@ type explanation struct {
 
 const sampleTransaction = `"transactionId":"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 
-const operators = "No endpoint of this API returns it, only the operator's."
+const operators = "No endpoint of this API returns it, only those of the operator's API."
 
 // explanations has a row for each code that has more than a meaning.
 var explanations = map[problem.Code]explanation{
@@ -24,7 +24,7 @@ var explanations = map[problem.Code]explanation{
 		details: `{"issues":[{"path":"country","message":"country must be an ISO 3166 code of two or three letters"}]}`},
 	problem.MissingField: {param: "amount",
 		details: `{"issues":[{"path":"amount","message":"amount is required"}],"missingFields":["amount"]}`},
-	problem.MethodNotAllowed:    {apart: "No endpoint returns it: it is the answer where there is none for the method."},
+	problem.MethodNotAllowed:    {apart: "No endpoint returns it: it is the reply to a method that the path does not have."},
 	problem.UnsupportedMethod:   {param: "paymentMethodId"},
 	problem.UnsupportedCountry:  {param: "country"},
 	problem.UnsupportedCurrency: {param: "currency"},

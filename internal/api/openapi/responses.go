@@ -25,8 +25,8 @@ var replyHeaders = map[string]replyHeader{
 	"X-Request-Id":         {"string", "Names this request; an error's requestId is the same. Quote it when you contact support.", "req_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},
 	"Service-Version":      {"string", "The version of the API that replied.", "2026-11-21"},
 	"Idempotency-Replayed": {"string", "`true` when this is the stored reply to an earlier request with the same Idempotency-Key.", "true"},
-	"RateLimit-Limit":      {"integer", "Requests that may come at once: the burst. Absent where limits are off.", 200},
-	"RateLimit-Remaining":  {"integer", "Requests that may come now.", 199},
+	"RateLimit-Limit":      {"integer", "Requests that may be sent at once: the burst. Absent if limits are off.", 200},
+	"RateLimit-Remaining":  {"integer", "Requests that may be sent now.", 199},
 	"RateLimit-Reset":      {"integer", "Seconds until the whole burst is free again.", 1},
 	"Retry-After":          {"integer", "Seconds to wait before the next try.", 1},
 }

@@ -1,12 +1,12 @@
-// The page works without this. It adds finding, copying, and the mark of where
-// the reader is.
+// The page works without this. It adds search, copying, and a mark at the
+// reader's position.
 'use strict';
 
 const find = document.getElementById('find');
 const menu = document.querySelector('.menu');
 const wide = matchMedia('(min-width: 60rem)');
 
-// On a phone the contents are closed until they are asked for.
+// On a phone the contents are closed until the reader opens them.
 function fit() { menu.open = wide.matches; }
 fit();
 wide.addEventListener('change', fit);

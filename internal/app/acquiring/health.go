@@ -13,7 +13,7 @@ import (
 )
 
 // health is the health of the operator's accounts as this node sees it. Each node finds out by
-// itself: a provider that fails does so for all of them.
+// itself: a provider that fails, fails for all nodes.
 type health struct {
 	mu sync.Mutex // guards of
 	of *routing.Health

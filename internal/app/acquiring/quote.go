@@ -10,7 +10,7 @@ import (
 // Wanted is how an order is to be paid: an amount over a method.
 type Wanted struct {
 	Amount   money.Amount // in the shop's currency
-	Rate     pay.Reading  // of that currency, as it was promised; zero: the rate of now
+	Rate     pay.Reading  // of that currency, as it was promised; zero: the present rate
 	MethodID string       // the method by its id, or by its name
 	Method   string
 	Country  string

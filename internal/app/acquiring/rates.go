@@ -168,8 +168,8 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 	return rs.SetRates(ctx, by, readings, force)
 }
 
-// takeRates decides about readings and writes the result. Where they are an operator's, one that
-// jumps refuses all of them, and the audit log has those that were set. by is nil for a feed.
+// takeRates decides about readings and writes the result. If they are an operator's, all are
+// refused if one jumps, and the audit log has those that were set. by is nil for a feed.
 func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
@@ -350,8 +350,8 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 	return rs.Store.Rates.History(ctx, c, latest)
 }
 
-// RateAges returns the time of the oldest rate in use, known is false if there are only built-in
-// ones; and how many readings wait for the operator.
+// RateAges returns the age of the oldest rate in use, and how many readings wait for the operator.
+// known is false if there are only built-in rates.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
 	rs.table.Load().Quotes(func(q pay.KnownRate) {

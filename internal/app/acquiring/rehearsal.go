@@ -15,7 +15,7 @@ type Rehearsals struct {
 	job   *background.Job[Rehearsal, Rehearsed]
 }
 
-// Rehearsal is a replay that runs: what was asked for, and how far it is.
+// Rehearsal is a replay that runs: what was asked for, and its progress.
 type Rehearsal struct {
 	Asked PastRoutes
 	File  string // the rules as they were written

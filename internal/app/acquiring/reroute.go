@@ -29,7 +29,7 @@ type PastRoutes struct {
 	Progress func(RerouteProgress)
 }
 
-// RerouteProgress is how far a replay is.
+// RerouteProgress is the progress of a replay.
 type RerouteProgress struct {
 	Payments int64 // read so far; each is read twice
 	Permille int   // of the time that is read, of a thousand
@@ -130,7 +130,7 @@ func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, far *distance, each
 	}
 }
 
-// distance is how far a replay is: it passes over its time twice.
+// distance is the progress of a replay, which goes over its period twice.
 type distance struct {
 	o    PastRoutes
 	from time.Time // where this pass begins
@@ -147,7 +147,7 @@ func (d *distance) pass(from time.Time) *distance {
 	return d
 }
 
-// read tells that a page was read.
+// read reports that a page was read.
 func (d *distance) read(page []pay.Payment) {
 	if d.o.Progress == nil || len(page) == 0 {
 		return

@@ -44,7 +44,7 @@ func (t *tally) charged(c ProviderCalls, took time.Duration) {
 const maxWords = 1000
 
 // strange counts an unknown status word, and reports whether it is new. Each word is logged once
-// for each account. It is no label of a metric, because the number of words has no limit.
+// for each account. It is not a label of a metric, because the number of words has no limit.
 func (t *tally) strange(account, word string) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

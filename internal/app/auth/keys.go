@@ -43,8 +43,8 @@ func (ks *Keys) Create(ctx context.Context, by audit.Actor, n NewKey) (string, e
 	return raw, err
 }
 
-// create is Create by somebody who may give some rights only. The right withdrawals, which some secret keys
-// get without being asked, is then left out.
+// create is Create for somebody who may give only some rights. The right withdrawals, which some secret
+// keys get by default, is left out if may refuses it.
 //
 // Errors: as of Create; forbidden for another right that the giver lacks.
 func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(tenant.Right) bool) (raw string, key tenant.Key, err error) {

@@ -20,8 +20,8 @@ import (
 )
 
 // MasterKeys returns this process's master keys: their fingerprints, newest last, the one that
-// encrypts, and how many texts are encrypted under each. Texts that none of them opens are under
-// "".
+// encrypts, and how many texts are encrypted under each. Texts that none of them decrypts are
+// counted under "".
 func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
 	sealed = map[string]int{}
 	err = sc.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
@@ -62,8 +62,8 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	return sc.ReadSecrets(ctx)
 }
 
-// ResealTexts encrypts texts again that are under another master key than the current one. It can
-// be interrupted at any time, and skips texts that are done.
+// ResealTexts encrypts again the texts that are under a master key other than the current one. It
+// can be interrupted at any time, and skips texts that are done.
 func (sc *Secrets) ResealTexts(ctx context.Context) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (sc *Secrets) ResealTexts(ctx context.Context) error {
 	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
 }
 
-// Resealed waits until no text is, or can still become, encrypted under another master key than the
-// current one: until all nodes know it.
+// Resealed waits until no text is, or can still become, encrypted under a master key other than the
+// current one: until all nodes know the current one.
 func (sc *Secrets) Resealed(ctx context.Context) error {
 	for {
 		if err := sc.ResealTexts(ctx); err != nil {
@@ -103,8 +103,8 @@ func (sc *Secrets) Resealed(ctx context.Context) error {
 	}
 }
 
-// Reseal encrypts texts again that are under another master key than the current one, and returns
-// their number.
+// Reseal encrypts again the texts that are under a master key other than the current one, and
+// returns their number.
 func (sc *Secrets) Reseal(ctx context.Context) (n int, err error) {
 	err = sc.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0

@@ -12,9 +12,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Own is a user's way to the keys of a shop in an environment, with the keys of its whole merchant. Nobody
-// gives rights that they do not have: so nobody makes a key with more rights than their role has, and nobody
-// rolls one, which would show them its successor. Whoever may change keys may revoke every one.
+// Own lets a user change the keys of a shop in an environment, and those of its whole merchant. Users cannot
+// give rights that they do not have: they cannot make a key with more rights than their role has, nor roll
+// one, because they would see its successor. Whoever may change keys may revoke any of them.
 type Own struct {
 	keys *Keys
 	by   base.Principal

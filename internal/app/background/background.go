@@ -1,5 +1,5 @@
-// Package background runs long work that an operator started. It goes on after the operator's browser has gone, tells
-// how far it is, and can be stopped. One piece of a kind runs at a time on a node.
+// Package background runs long work that an operator started. It continues after the operator's browser has gone,
+// reports its progress, and can be stopped. One piece of a kind runs at a time on a node.
 package background
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Job is a kind of long work. P tells how far it is, R is its result. It is safe for use by many goroutines.
+// Job is a kind of long work. P is its progress, R is its result. It is safe for use by many goroutines.
 type Job[P, R any] struct {
 	now func() time.Time
 
@@ -39,7 +39,7 @@ type State[P, R any] struct {
 type Ended[R any] struct {
 	By        audit.Actor
 	Began, At time.Time
-	Result    R // as far as it came, if it was stopped or failed
+	Result    R // as far as it got, if it was stopped or failed
 	Stopped   bool
 	Err       error // why it failed; nil if it was stopped
 }
@@ -85,7 +85,7 @@ func (j *Job[P, R]) work(ctx context.Context, end Ended[R], do func(ctx context.
 	j.state.Changes++
 }
 
-// safely makes a panic of the work its error: a mistake in what an operator looks at must not end a node that takes
+// safely turns a panic of the work into its error: a mistake in such work must not end a node that takes
 // payments.
 func safely[P, R any](ctx context.Context, do func(ctx context.Context, tell func(P)) (R, error), tell func(P)) (result R, err error) {
 	defer func() {

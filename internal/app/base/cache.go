@@ -18,8 +18,8 @@ const (
 type Cache[T any] struct {
 	now     func() time.Time
 	entries *lru.Cache[string, cached[T]]
-	// mu makes one step of a look at forgotten and the adding of a value. forgotten counts the keys that were dropped: what was
-	// read before that may be old.
+	// mu makes the check of forgotten and the adding of a value one step. forgotten counts the dropped keys: a value that was
+	// read before a drop may be old.
 	mu        sync.Mutex
 	forgotten int64
 }
@@ -34,7 +34,7 @@ func NewCache[T any](now func() time.Time) *Cache[T] {
 	return &Cache[T]{now: now, entries: Newest[string, cached[T]](CacheLimit)}
 }
 
-// Newest returns a cache of the most recently used entries, at most so many.
+// Newest returns a cache of the most recently used entries, with a limit on their number.
 func Newest[K comparable, V any](most int) *lru.Cache[K, V] {
 	list, err := lru.New[K, V](most)
 	if err != nil {

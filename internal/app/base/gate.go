@@ -45,8 +45,8 @@ func UnlessShut[F ~func(context.Context) (int, error)](in *Base, do F) F {
 	}
 }
 
-// Mark is the part of the ids that a request makes which is derived from its key, and so also a
-// part of our references at providers; "" without a key.
+// Mark is derived from a request's key. It is a part of the ids that the request makes, and so of
+// our references at providers. It is "" without a key.
 func (i Idempotency) Mark(scope tenant.Scope) string {
 	if i.Key == "" {
 		return ""

@@ -25,7 +25,7 @@ func Behind(after string, find func() error) error {
 	return OrNotBehind(find())
 }
 
-// Absent reports whether a use case failed because what it was asked about is not there.
+// Absent reports whether a use case failed because the object that it was asked about does not exist.
 func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
 // OrNotBehind replaces "not found" with the error for a bad cursor. It does not change other

@@ -48,8 +48,8 @@ func (q *quiet) Say(kind string, every time.Duration) (left int, may bool) {
 }
 
 // ComesAgain logs that due work was not done. If the database is away, all work fails, so each kind
-// of message is logged once a second. In a sandbox that is emptied meanwhile (SBX-16), what the work needs is not found:
-// that is no error, because the work is not due any more.
+// of message is logged once a second. In a sandbox that is emptied meanwhile (SBX-16), rows that the work needs may be
+// gone: that is not an error, because the work is no longer due.
 func (q *quiet) ComesAgain(ctx context.Context, live bool, message string, err error, args ...any) {
 	args = append(args, "error", err)
 	if !live && Absent(err) {

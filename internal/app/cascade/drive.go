@@ -165,7 +165,7 @@ func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 
 // Settle commits the outcome of an attempt. If a notification came first, the outcome is treated as
 // another notification, so that no news is lost. mine is true if the payment is as this call wrote
-// it: only then the caller makes its next call. asked is the time of a query, in the database's
+// it: only then does the caller make its next call. asked is the time of a query, in the database's
 // clock; zero for a call.
 func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt, said pay.Outcome, asked time.Time, routes pay.Cascade, cause view.Cause) (_ pay.Payment, mine bool, _ error) {
 	read := p

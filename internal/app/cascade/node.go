@@ -19,8 +19,8 @@ func (c *Cascade) TakeOver(ctx context.Context) error {
 	return err
 }
 
-// Adopt continues a payment whose intent may or may not be written: its caller got an error. If it
-// exists, this node must finish it.
+// Adopt continues a payment whose intent may or may not have been written: its caller got an error.
+// If it exists, this node must finish it.
 func (c *Cascade) Adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 	c.afterwards(p, func(ctx context.Context, read pay.Payment) error {
 		if read.Version != p.Version {
@@ -85,8 +85,8 @@ func (c *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment
 }
 
 // replayWait is how long a second request waits for the first one, or for the node that has taken
-// over its payment. It ends between two polls, because of two timers that end at once either may be
-// seen first.
+// over its payment. It ends between two polls: if two timers ended at the same time, either could
+// be seen first.
 const (
 	replayWait = 10*time.Second - replayPoll/2
 	replayPoll = 20 * time.Millisecond

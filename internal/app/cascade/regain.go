@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Regain makes a new payment the one that a provider's list has of the same request: with its id,
-// its amount and its attempt. tries are the earlier attempts.
+// Regain gives a new payment the id, the amount and the attempt that a provider's list has for the
+// same request. tries are the earlier attempts.
 func (c *Cascade) Regain(p pay.Payment, at pay.Found, tries []pay.Found, by pay.Caller, now time.Time) (pay.Payment, pay.Change, error) {
 	object, order, ok := pay.ParseReference(at.Reference)
 	if !ok {

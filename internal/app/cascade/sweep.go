@@ -54,8 +54,8 @@ func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error 
 	}
 	expired := p.Overdue(c.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
-		// If the window is over and the charge cannot be ended, it was not paid a moment ago, and
-		// is queried again.
+		// After the window, an unknown answer to Cancel does not count: the query just said that
+		// the charge was not paid. It is queried again.
 		if said, can := c.Cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
 			o = said
 		}

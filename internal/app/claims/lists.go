@@ -34,8 +34,8 @@ func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f pay.ClaimFilt
 	return l.Store.Claims.Refunds(ctx, scope, f)
 }
 
-// Disputes lists a shop's disputes, and its inquiries, of a stage, behind the claim with the id after. Those
-// that need evidence are sorted by their deadline, nearest first; others newest first.
+// Disputes lists a shop's disputes and inquiries of a stage, beginning after the claim whose id is after.
+// Those that need evidence are sorted by their deadline, nearest first; others newest first.
 //
 // Errors: invalid_request for an unknown cursor.
 func (l *Lists) Disputes(ctx context.Context, scope tenant.Scope, stage pay.DisputeStage, after string, limit int) ([]pay.Claim, error) {
@@ -71,7 +71,8 @@ type Opener struct {
 	Name string // of the user; or the masked key
 }
 
-// Openers tells who opened refunds, by their ids. What the audit log does not have is missing.
+// Openers returns who opened refunds, by the refunds' ids. Refunds that the audit log does not have are
+// missing.
 func (l *Lists) Openers(ctx context.Context, scope tenant.Scope, list []pay.Claim) (map[string]Opener, error) {
 	ids := make([]string, len(list))
 	for i, c := range list {
@@ -96,7 +97,7 @@ func (l *Lists) Openers(ctx context.Context, scope tenant.Scope, list []pay.Clai
 	return openers, nil
 }
 
-// nameOf is what people call an actor, "" for one that is not known any more.
+// nameOf is an actor's name for people, "" for one that is not known any more.
 func (l *Lists) nameOf(ctx context.Context, who audit.Actor) (name string, err error) {
 	switch who.Kind {
 	case audit.ByUser:

@@ -160,7 +160,7 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 		}
 		var change pay.Change
 		if next, claim, change, err = read.Refund(n, balances, now); err != nil {
-			// The same request may have been first, and be the reason.
+			// The same request may have come first, and be the reason for the error.
 			if _, found, other := rf.Earlier(ctx, p.Scope, i); found || other != nil {
 				return cmp.Or(other, store.ErrDuplicate)
 			}
@@ -259,7 +259,7 @@ func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, boo
 	}}, true, nil
 }
 
-// called commits the outcome of a call or query about the refund as it stood then.
+// called commits the outcome of a call or query about the refund; then is the claim as it was at the call.
 func (rf *Claims) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
 	c, err := rf.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		next, change := c.Answered(p, then, o, rf.TimeOf(c.Scope))

@@ -93,8 +93,8 @@ const (
 	aheadLong  = 2 * time.Second
 )
 
-// ahead is until when a delivery waits for earlier ones of the same object; zero: it may be sent.
-// has reports whether this node has a delivery in hand, and so sends it in order.
+// ahead is the time until which a delivery waits for earlier ones of the same object; zero: it may
+// be sent. has reports whether this node has a delivery in hand, and so sends it in order.
 func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscription, has func(id string) bool) (until time.Time, err error) {
 	now := w.TimeOf(d.Scope)
 	if !d.Waits(now) {

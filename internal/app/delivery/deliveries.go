@@ -21,7 +21,7 @@ type DeliveryLog struct {
 }
 
 // Deliveries lists an endpoint's deliveries, newest first, with the number that the filter selects.
-// The page begins behind the delivery with the id after, if that is not empty.
+// The page begins after the delivery with the id f.After, if that is not empty.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
 func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
@@ -32,7 +32,8 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 	return log, err
 }
 
-// DeliveryPage is Deliveries without the number, which reads all that the filter selects in a span of time.
+// DeliveryPage is Deliveries without the number: with a span of time, counting reads everything that the
+// filter selects.
 //
 // Errors: as of Deliveries.
 func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
@@ -51,7 +52,7 @@ func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscri
 	return log, err
 }
 
-// RecentDeliveries is the number of deliveries of which Recent tells.
+// RecentDeliveries is the number of deliveries that Recent covers.
 const RecentDeliveries = 100
 
 // Recent is how an endpoint's newest deliveries have ended so far.
@@ -60,13 +61,13 @@ type Recent struct{ Delivered, Failed, Waiting int }
 // Tried is the number of deliveries that were tried.
 func (r Recent) Tried() int { return r.Delivered + r.Failed }
 
-// Recent tells of the newest deliveries to an endpoint.
+// Recent summarizes the newest deliveries to an endpoint.
 func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
 	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, pay.DeliveryFilter{Page: pay.Page{Limit: RecentDeliveries}}, hook.Delivery{})
 	return RecentOf(list), err
 }
 
-// RecentOf tells of deliveries, newest first.
+// RecentOf summarizes deliveries, newest first.
 func RecentOf(list []hook.Delivery) (r Recent) {
 	for _, d := range list[:min(len(list), RecentDeliveries)] {
 		switch d.Status {

@@ -38,7 +38,7 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilte
 	return list, total, err
 }
 
-// Page is List without the number, which reads all that the filter selects.
+// Page is List without the number: counting reads everything that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
 func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {

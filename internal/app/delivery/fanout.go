@@ -18,10 +18,10 @@ const (
 	fanOutBatch = 64
 	fanOutShops = 8
 	fanOutLease = 30 * time.Second
-	// fanOutRest is the rest after a step, in multiples of the step's duration, while other merchants
-	// write. So they wait for steps at most a fifth of the time.
+	// fanOutRest is the pause after a step, in multiples of the step's duration, while other
+	// merchants write. So they wait for steps at most a fifth of the time.
 	fanOutRest = 4
-	// longestRest limits the rest, in case the database was slow once.
+	// longestRest limits the pause, in case the database was slow once.
 	longestRest = time.Second
 )
 

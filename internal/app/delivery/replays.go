@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// Replays sends events of a time to an endpoint again (docs/decisions/replays.md).
+// Replays sends the events of a span of time to an endpoint again (docs/decisions/replays.md).
 type Replays struct {
 	*base.Base
 	hooks *Webhooks

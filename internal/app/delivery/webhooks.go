@@ -46,7 +46,7 @@ type Webhooks struct {
 	WebhooksConfig
 	subs    *base.Cache[endpoint]
 	deliver *dispatcher
-	// steps is held during a step of a fan-out beside other merchants, and its rest.
+	// steps is held during a fan-out's step and the pause after it, while other merchants write.
 	steps base.Latch
 }
 
@@ -294,7 +294,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 	return sub.At(w.TimeOf(scope)), err
 }
 
-// Subscriptions lists a shop's endpoints, newest first, with their number. A page may begin behind
+// Subscriptions lists a shop's endpoints, newest first, with their number. A page may begin after
 // an endpoint that was deleted meanwhile.
 //
 // Errors: invalid_request for an unknown cursor.

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// mostOwners is how many owners of a merchant hear of its keys and pauses. A merchant has few.
+// mostOwners is how many owners of a merchant are told of its keys and pauses. A merchant has few.
 const mostOwners = 5
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if this node sends e-mails.
@@ -51,7 +51,8 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 }
 
 // AddPauseAlerts adds e-mails to the owners of a merchant, or to the merchant if it has none, to the Change that pauses or
-// resumes it, if this node sends e-mails. The reason is the operator's own text, so the dashboard has it, and no e-mail.
+// resumes it, if this node sends e-mails. The reason is the operator's own text, so the dashboard shows it, but no e-mail
+// does.
 func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenant.Merchant) error {
 	if ms.mailer == nil {
 		return nil

@@ -28,13 +28,12 @@ const (
 	mailLease = 3 * time.Minute
 	// mailsEvery is how often a node without a mail server looks for e-mails that no node sends.
 	mailsEvery = time.Hour
-	// mailsADay is the most e-mails to a merchant in a day. After so many the merchant is warned,
+	// mailsADay is the most e-mails to a merchant in a day. By then the merchant has been warned,
 	// and others' e-mails must not wait behind them.
 	mailsADay = 20
 )
 
-// InvitationsADay is after how many invitations by e-mail in a day the users of a merchant send no more: these go to any
-// address.
+// InvitationsADay is the most invitations by e-mail that the users of a merchant send in a day: these go to any address.
 const InvitationsADay = 30
 
 // MailOutcome is the result of a try to send an e-mail.
@@ -125,7 +124,7 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 func (ms *Mails) Sends() bool { return ms.mailer != nil }
 
 // AddLink adds the e-mail with a one-time link to the Change that makes the link, and reports whether it did:
-// a node without a mail server sends none. merchant is the name of the one that an invitation is to.
+// a node without a mail server sends none. merchant is the name of the one that an invitation is for.
 func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language tenant.Language, merchant, address string) bool {
 	if ms.mailer == nil {
 		return false

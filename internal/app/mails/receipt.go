@@ -17,7 +17,8 @@ import (
 const (
 	// receiptsADay is the most receipts of one payment in a day, so that nobody floods a shopper.
 	receiptsADay = 3
-	// merchantReceiptsADay is the most of a merchant: other e-mails must not wait behind them.
+	// merchantReceiptsADay is the most receipts of a merchant in a day: other e-mails must not wait behind
+	// them.
 	merchantReceiptsADay = 200
 	// secondClick is for how long the same receipt is not sent again.
 	secondClick = time.Minute

@@ -11,9 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Agreement is what changes of what was agreed with a merchant. Empty fields stay.
+// Agreement is a change of what was agreed with a merchant. Empty fields change nothing.
 type Agreement struct {
-	// Version is that of the merchant as it was read; 0: whatever it is.
+	// Version is that of the merchant as it was read; 0: any.
 	Version    int64
 	Tier       tenant.Tier
 	RefundFees tenant.RefundFees
@@ -65,7 +65,7 @@ func (ob *Onboarding) Pause(ctx context.Context, by audit.Actor, id, reason stri
 const AnyReason = "*"
 
 // Resume ends a merchant's pause. Running servers know within base.CacheTTL. reason is that of the pause which the caller
-// means to end: another operator may have paused for another one meanwhile.
+// means to end: another operator may have paused the merchant for another reason meanwhile.
 //
 // Errors: store.ErrNotFound, conflict_state if the pause has another reason.
 func (ob *Onboarding) Resume(ctx context.Context, by audit.Actor, id, reason string) (tenant.Merchant, error) {

@@ -42,7 +42,7 @@ type NewMerchant struct {
 	Language tenant.Language // empty: English
 	// RefundFees is what happens to the fees of refunded payments; empty: kept.
 	RefundFees tenant.RefundFees
-	// Idempotency makes one merchant of requests that repeat each other.
+	// Idempotency lets requests that repeat each other make only one merchant.
 	Idempotency base.Idempotency
 }
 
@@ -54,7 +54,7 @@ type KeyPair struct {
 
 // Onboarded is a new merchant with its first shop and keys.
 type Onboarded struct {
-	Repeated bool // an earlier request made the merchant, and had its keys: there are none here
+	Repeated bool // an earlier request made the merchant and returned its keys: there are none here
 	Merchant tenant.Merchant
 	Shop     tenant.Shop
 	Sandbox  KeyPair
@@ -215,7 +215,7 @@ func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string
 	return err
 }
 
-// FindMerchants lists merchants whose name or e-mail address has a text in it, newest first, before the one with
+// FindMerchants lists merchants whose name or e-mail address contains a text, newest first, before the one with
 // an id, for the operator.
 func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
 	return ob.Store.Merchants.Find(ctx, text, before, limit)
@@ -226,7 +226,8 @@ func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]tenant.Shop
 	return ob.Store.Merchants.Shops(ctx, merchant)
 }
 
-// Merchants lists merchants with their shops, by id, after the id after, for the operator.
+// Merchants lists merchants with their shops, by id, beginning after the merchant whose id is after, for the
+// operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
 	list, err := ob.Store.Merchants.List(ctx, after, limit)
 	if err != nil {

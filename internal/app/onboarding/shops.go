@@ -50,10 +50,10 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 // mostShops is how many shops a merchant's own people may open, so that nobody fills the service with them.
 const mostShops = 50
 
-// OpenShop adds a shop to a merchant, without keys: whoever opens it on a page makes those that are needed, and no key
-// exists that nobody has seen. by is who opens it, for the audit log. A second click opens no second shop, which nobody
-// could remove again: the merchant has at most one shop of a name here. The merchant is written too, so that of two at
-// once one must decide again.
+// OpenShop adds a shop to a merchant, without keys: whoever opens it on a page makes the keys that are needed, so no
+// key exists that nobody has seen. by is who opens it, for the audit log. A second click opens no second shop, which
+// nobody could remove again: two shops opened here cannot have the same name. The merchant is written too, so that of
+// two requests at once one must decide again.
 //
 // Errors: invalid_request for the name, conflict_state if the merchant has many shops.
 func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, name string) (tenant.Shop, error) {

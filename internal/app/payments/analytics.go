@@ -13,10 +13,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Analytics are the use cases that count payments. They read totals alone, and no payment.
+// Analytics are the use cases that count payments. They read only totals, and no payments.
 type Analytics struct{ *base.Base }
 
-// AddUp adds what commits left to count to the totals. It returns a number above zero if more waits.
+// AddUp adds the facts that commits left to the totals. It returns a number above zero if more wait.
 func (an *Analytics) AddUp(ctx context.Context) (int, error) {
 	more, err := an.Store.Rollups.AddUp(ctx)
 	if more {
@@ -25,7 +25,7 @@ func (an *Analytics) AddUp(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// Groups lists the dimensions by which a merchant sees payments apart.
+// Groups lists the dimensions by which a merchant can group payments.
 func Groups() []analytics.Dimension {
 	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries}
 }
@@ -38,7 +38,8 @@ type Analysis struct {
 	Now      Outcomes
 	Before   Outcomes
 	Parts    []Part // those with most payments first; bands and hours in their own order
-	// Saved is what was paid after a first account had not taken it, SavedBefore in the days before.
+	// Saved is what was paid although the first account had not accepted it; SavedBefore is the same for the
+	// days before.
 	Saved, SavedBefore Sum
 	// Partial says that payments from before an update of the service are still being counted.
 	Partial bool
@@ -83,7 +84,8 @@ func (an *Analytics) Analyse(ctx context.Context, scope tenant.Scope, from, to t
 	if err != nil {
 		return a, err
 	}
-	// Totals know what ended. Those that are still open are in the counters of lists, or in flight.
+	// Totals have the payments that ended. Those that are still open are in the counters of lists, or in
+	// flight.
 	first, _, _, _ := span(from, to)
 	counts, err := an.Store.Payments.Kinds(ctx, scope, first, a.To)
 	if err != nil {
@@ -228,7 +230,7 @@ type Outcomes struct {
 	Missed   int64 // of those that ended and were not paid, in USD cents
 }
 
-// Decided is how many payments a provider or an issuer has decided: those that expired nobody tried to pay.
+// Decided is how many payments a provider or an issuer has decided: nobody tried to pay those that expired.
 func (o Outcomes) Decided() int64 { return o.Paid + o.Declined }
 
 // All is the number of payments.

@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Funnel is how far shoppers came in checkouts that began in a span of days, and in the days before.
+// Funnel is how far shoppers got in checkouts that began in a span of days, and in the days before.
 type Funnel struct {
 	From, To time.Time
 	Steps    []FunnelStep
@@ -23,7 +23,7 @@ type FunnelStep struct {
 	Now, Before int64
 }
 
-// Funnel reads how far the shop's checkouts came.
+// Funnel reads how far the shop's checkouts got.
 //
 // Errors: invalid_request for a span that is empty or too long.
 func (an *Analytics) Funnel(ctx context.Context, scope tenant.Scope, from, to time.Time) (f Funnel, err error) {

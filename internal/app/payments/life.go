@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Life is what happened to a payment, beside what the payment itself tells. Lists are oldest first.
+// Life is what happened to a payment, apart from what the payment itself shows. Lists are oldest first.
 type Life struct {
 	Claims     []pay.Claim
 	Events     []pay.ToldEvent
@@ -21,7 +21,7 @@ type Life struct {
 // lifeEvents bounds the events, and the deliveries, that are read of a payment or a claim. Most have a handful.
 const lifeEvents = 200
 
-// Life reads what happened to a payment that was read in the scope: each part is found by its name, which is
+// Life reads what happened to a payment that was read in the scope: each part is found by its id, which is
 // made from the payment's.
 func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment) (l Life, err error) {
 	if l.Claims, err = in.Store.Claims.Of(ctx, []string{p.ID}); err != nil {

@@ -16,7 +16,7 @@ import (
 type Link struct {
 	pay.Session
 	URL     string      // where the shopper pays
-	Payment pay.Payment // that was chosen with it; zero before
+	Payment pay.Payment // that its shopper made; zero before
 	Over    bool        // its time is over
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // longList is the number of payments from which a list counts as long: reading it takes
-// milliseconds of a processor.
+// milliseconds of processor time.
 const longList = 50
 
 // List lists a shop's payments, newest first, with the number that the filter selects. Long lists of

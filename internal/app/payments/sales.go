@@ -10,7 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// LongWait is how long a provider may leave a payment without an answer until somebody should look.
+// LongWait is how long a provider may leave a payment without an answer before somebody should look.
 const LongWait = 10 * time.Minute
 
 // Sales is how a shop sells now. Days are UTC, and a payment belongs to the day on which it was created.

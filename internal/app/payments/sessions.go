@@ -436,7 +436,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		if err != nil {
 			return pay.Order{}, err
 		}
-		// The funnel counts a checkout once it is opened. A payment that the shop made with its method opened none.
+		// The funnel counts a checkout once it is opened. A payment whose method the shop chose opened none.
 		buyer, purchase, opened = before.Buyer.Or(buyer), before.Purchase, before.Page.Opened
 	}
 	if s.Strict {

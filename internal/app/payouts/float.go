@@ -48,7 +48,7 @@ type floatKey struct {
 	currency money.Currency
 }
 
-// floats reads the free amount of each float, for so many withdrawals.
+// free reads the free amount of each float; without due withdrawals it reads nothing.
 func (fl *Floats) free(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
@@ -91,7 +91,7 @@ func (f FloatStatus) Units(minor int64) float64 {
 	return units
 }
 
-// Floats lists the floats, and compares each with the provider's balance, if it can be queried.
+// List lists the floats, and compares each with the provider's balance, if it can be queried.
 func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	list, err := fl.Store.Books.Floats(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	return told, nil
 }
 
-// compareFloat queries an account's balance.
+// compare queries an account's balance.
 func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.Account) {
 	if account.Status == "" || account.Status == acquirer.AccountRemoved {
 		f.Unknown = "the account was removed"
@@ -144,7 +144,7 @@ func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.
 	}
 }
 
-// CompareFloats compares the balances of payout accounts with the ledger, and keeps the result for
+// Compare compares the balances of payout accounts with the ledger, and keeps the result for
 // the metrics.
 func (fl *Floats) Compare(ctx context.Context) error {
 	list, err := fl.List(ctx)
@@ -161,7 +161,7 @@ func (fl *Floats) Compare(ctx context.Context) error {
 	return nil
 }
 
-// FloatsSeen is the result of the last CompareFloats.
+// Seen is the result of the last Compare.
 func (fl *Floats) Seen() []FloatStatus {
 	if list := fl.seen.Load(); list != nil {
 		return *list
@@ -169,7 +169,7 @@ func (fl *Floats) Seen() []FloatStatus {
 	return nil
 }
 
-// EnterFloat books money that the operator put into a payout account, or, below zero, took out or
+// Enter books money that the operator put into a payout account, or, below zero, took out or
 // lost there. From the first entry on, the account's payouts in that currency are limited to the
 // float. force allows a currency in which the account does not pay, and an amount below zero of
 // more than is free.

@@ -66,7 +66,6 @@ func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutN
 // that. Then it adds our reference to the notice.
 //
 // Errors: store.ErrNotFound.
-// Errors: store.ErrNotFound.
 func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
 		w, err := po.Store.Withdrawals.At(ctx, account, n.ProviderRef)

@@ -12,7 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// regainNewPayout makes a new withdrawal the one that an account's list has of the same request.
+// regainNewPayout gives a new withdrawal the amount and the round that an account's list has for the same
+// request.
 func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, change pay.Change, at pay.Found, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	object, round, _ := pay.ParsePayoutReference(at.Reference)
 	switch {

@@ -155,7 +155,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	return po.resolvePayout(ctx, sent, o)
 }
 
-// resolvePayout commits the provider's answer about the withdrawal as it stood then.
+// resolvePayout commits the provider's answer; then is the withdrawal as it was at the call.
 func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
 	w := then
 	return base.Again(func() error {

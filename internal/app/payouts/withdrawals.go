@@ -38,8 +38,8 @@ func (n NewWithdrawal) mark(scope tenant.Scope) string {
 }
 
 // Withdraw takes money out of the available balance and puts it on its way to a wallet. replayed:
-// an earlier request with the same key had made the withdrawal, which is returned as that reply
-// showed it.
+// an earlier request with the same key had made the withdrawal, which is returned as the first
+// reply showed it.
 //
 // Errors: kyc_required in production, wallet_not_found, missing_field if no wallet is named and
 // there is no default, conflict_state for a wallet that cannot be paid to, service_unavailable if
@@ -65,7 +65,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
 		}
 		if _, refused := errors.AsType[*problem.Error](err); refused {
-			// The same request may have been first, and be the reason.
+			// The same request may have come first, and be the reason for the error.
 			if _, found, other := po.Earlier(ctx, scope, n.Idempotency); found || other != nil {
 				return cmp.Or(other, store.ErrStale)
 			}

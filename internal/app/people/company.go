@@ -23,7 +23,7 @@ const CompanyLife = 10 * time.Minute
 // maxNext is the longest address of a page that is kept, in bytes: browsers drop long cookies.
 const maxNext = 1000
 
-// aboutCompany is what the vault binds a question to the identity provider to.
+// aboutCompany is the name to which the vault binds a question for the identity provider.
 const aboutCompany = "oidc sign-in"
 
 // Company is the company's identity provider, where users may sign in instead of typing a password here.
@@ -82,12 +82,12 @@ func (co *Company) Ask(ctx context.Context, next string) (address, sealed string
 	return address, base64.RawURLEncoding.EncodeToString(co.Vault.SealData(aboutCompany, text)), err
 }
 
-// Enter signs in whom the identity provider names. It is the first factor: a user who has a second one is asked for
-// it. A user is known by the subject at the provider. The first time it is the one with the address that the provider
-// has verified, and the subject is kept. Nobody becomes a user without an invitation: next may be the page of one. It
-// is returned.
+// Enter signs in the user whom the identity provider names. This is the first factor: a user who has a second one is
+// asked for it. A user is known by the subject at the provider. The first time, the user is found by the address that
+// the provider has verified, and the subject is kept. Nobody becomes a user without an invitation: the page that was
+// wanted may be the invitation's. That page is returned, unless the invitation was accepted.
 //
-// Errors: invalid_token, forbidden for who is no user here, service_unavailable.
+// Errors: invalid_token, forbidden for somebody who is not a user here, service_unavailable.
 func (co *Company) Enter(ctx context.Context, from From, sealed, state, code string, language tenant.Language) (e Entered, next string, err error) {
 	if co.provider == nil {
 		return e, "", problem.New(problem.NotFound, "there is no such page")
@@ -123,7 +123,7 @@ func (co *Company) Enter(ctx context.Context, from From, sealed, state, code str
 	return e, q.Next, err
 }
 
-// opened is the question of a cookie.
+// opened returns the question from a cookie.
 func (co *Company) opened(sealed string) (q question, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil {
@@ -173,8 +173,8 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 // invitationPage begins the address of an invitation's page.
 const invitationPage = "/dashboard/link/"
 
-// invited accepts the invitation from whose page somebody came, if it is to the address. The user has no password,
-// and can choose one later.
+// invited accepts the invitation from whose page somebody came, if it is for the address. The user has no
+// password, and can choose one later.
 func (co *Company) invited(ctx context.Context, from From, person identity.Person, email, subject, next string, language tenant.Language) (Entered, error) {
 	nobody := problem.New(problem.Forbidden, "nobody here has the e-mail address "+email+": ask an owner of your merchant for an invitation, and open its link first")
 	token, found := strings.CutPrefix(next, invitationPage)

@@ -56,7 +56,7 @@ func stepOf(secret, code string, now time.Time) (int64, bool) {
 	return 0, false
 }
 
-// typed is a code without what people type around it.
+// typed is a code in lower case, without spaces and hyphens.
 func typed(code string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(strings.TrimSpace(code)))
 }
@@ -85,7 +85,7 @@ func (pl *People) useCode(u people.User, code string, now time.Time) (people.Use
 }
 
 // Prove gives the second factor of a sign-in: a code of the user's app, or a recovery code. The sign-in gets a
-// new token. It is also how a user who is signed in proves again who it is (DASH-6).
+// new token. With it, a user who is signed in also proves their identity again (DASH-6).
 //
 // Errors: ErrSignedOut, invalid_token.
 func (pl *People) Prove(ctx context.Context, from From, token, code string) (Entered, error) {
@@ -155,7 +155,7 @@ type NewApp struct {
 }
 
 // AddTOTP gives a user an app for codes. The recovery codes are returned once and cannot be read again. If it is the
-// first second factor, every other sign-in than s ends.
+// first second factor, every sign-in except s ends.
 //
 // Errors: invalid_token for a wrong code or password, conflict_state if the user has an app.
 func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n NewApp) (recovery []string, err error) {
@@ -214,7 +214,7 @@ func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (cod
 	return codes, err
 }
 
-// DropTOTP takes a user's app for codes away.
+// DropTOTP removes a user's app for codes.
 func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 	return base.Again(func() error {
 		u, err := fa.Store.Users.Get(ctx, user)
@@ -225,8 +225,8 @@ func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 	})
 }
 
-// strengthened writes a user who got one more second factor. With the first one, every sign-in but the one with the id
-// kept ends: the password alone opened them.
+// strengthened writes a user who got one more second factor. With the first one, every sign-in except the one with the
+// id kept ends: the password alone opened them.
 func (pl *People) strengthened(ctx context.Context, from From, before, u people.User, kept string, what people.What) (err error) {
 	var over []people.SignIn
 	if !before.HasFactor() {
@@ -250,7 +250,7 @@ func (pl *People) strengthened(ctx context.Context, from From, before, u people.
 	return pl.Store.Commit(ctx, change)
 }
 
-// changed writes a user who changed the own account.
+// changed writes a user who changed their own account.
 func (pl *People) changed(ctx context.Context, from From, u people.User, act audit.Act, what people.What) error {
 	entries, err := pl.ofMerchants(ctx, from.User(u.ID), u.ID, act, u.ID)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 const (
 	// mostHashers is the most passwords that are hashed at a time: each takes 19 MiB.
 	mostHashers = 4
-	// mostHashing is how many passwords are hashed or wait for it. An address, and an account, has half of what the others
-	// leave.
+	// mostHashing is how many passwords are hashed or wait for it. An address, and an account, may have half of what the
+	// others leave.
 	mostHashing = 128
 )
 
@@ -32,7 +32,7 @@ type hashing struct {
 	decoy  func() (string, error) // a hash that no password has
 }
 
-// newHashing returns a hashing that takes so much memory, in KiB; 0 means hashMemory.
+// newHashing returns a hashing that takes this much memory, in KiB; 0 means hashMemory.
 func newHashing(memory uint32) *hashing {
 	if memory == 0 {
 		memory = hashMemory

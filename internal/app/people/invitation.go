@@ -13,15 +13,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// NewUser is what an invited person says of themselves.
+// NewUser is what invited people say about themselves.
 type NewUser struct {
 	Name     string
 	Password string
 	Language tenant.Language
 }
 
-// Accept accepts an invitation. Who is not a user yet becomes one, with a name and a password. Who is one already
-// must be signed in as that user: current is the user of the browser, "" for none.
+// Accept accepts an invitation. Somebody who is not a user yet becomes one, with a name and a password. Somebody
+// who is one already must be signed in as that user: current is the user of the browser, "" for none.
 //
 // Errors: not_found for the link, invalid_request, conflict_state if it is another user's.
 func (ls *Links) Accept(ctx context.Context, from From, token, current string, n NewUser) (Entered, error) {

@@ -32,7 +32,7 @@ type Links struct {
 	*base.Base
 	people *People
 	mails  *mails.Mails
-	// forgotten are the requests for a link that are being dealt with, by address and account. turn is held by one of them.
+	// forgotten are the requests for a link that are being handled, by address and account. turn is held by one of them.
 	forgotten *limit.Places
 	turn      base.Latch
 	dealing   sync.WaitGroup
@@ -43,7 +43,7 @@ func NewLinks(p *People, m *mails.Mails) *Links {
 	return &Links{Base: p.Base, people: p, mails: m, forgotten: limit.NewPlaces(mostForgotten), turn: base.NewLatch()}
 }
 
-// Drain waits for the requests for a link that were answered and are being dealt with.
+// Drain waits for the requests for a link that were answered and are still being handled.
 func (ls *Links) Drain() { ls.dealing.Wait() }
 
 // Told is a new one-time link.
@@ -265,9 +265,9 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 	return told, err
 }
 
-// Forgot sends a user a link to choose a new password. It returns before it has looked whether there is such a user: the
-// caller learns nothing of that, by the answer or by its time, nor whether e-mails are sent. Without them an operator makes
-// the link (cascada user link).
+// Forgot sends a user a link to choose a new password. It returns before it checks whether there is such a user: so neither
+// the answer nor its time tells the caller that, or whether e-mails are sent. Without e-mails an operator makes the link
+// (cascada user link).
 //
 // Errors: invalid_request, rate_limited if too many wait.
 func (ls *Links) Forgot(ctx context.Context, from From, email string) error {
@@ -342,8 +342,9 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	return l, u, nil
 }
 
-// stillGiven returns an error for an invitation whose giver could not give it any more: who was removed, or has a lesser
-// role now, must not come back by an invitation from before. A program's and the command line's are not asked.
+// stillGiven returns an error for an invitation whose giver could not give it any more: a user who was removed, or has a
+// lesser role now, must not come back through an earlier invitation. Invitations from programs and the command line are
+// not checked.
 //
 // Errors: not_found.
 func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
@@ -420,7 +421,7 @@ func (ls *Links) Reset(ctx context.Context, from From, token, password string) (
 	})
 }
 
-// newPassword is the change that gives a user a password. Every sign-in but the one with the id kept ends.
+// newPassword is the change that gives a user a password. Every sign-in except the one with the id kept ends.
 func (pl *People) newPassword(ctx context.Context, from From, u people.User, hash, kept string) (change pay.Change, err error) {
 	list, err := pl.SignIns(ctx, u.ID)
 	if err != nil {

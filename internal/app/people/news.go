@@ -12,13 +12,13 @@ import (
 // rememberedSignIns is how many of a user's last sign-ins tell which browsers and networks were used before.
 const rememberedSignIns = 100
 
-// news is something that the user of a request did to the own account.
+// news is something that the user of a request did to their own account.
 func (f From) news(what people.What) people.News {
 	return people.News{What: what, Address: f.Address, Browser: people.BrowserOf(f.agent())}
 }
 
-// tell adds to a change that a user hears of something (DASH-18): the profile shows it, and an e-mail says it if this node
-// sends e-mails. u is the user as the change writes it, or as it was read if the change does not write the user yet.
+// tell adds news for a user to a change (DASH-18): the profile shows it, and an e-mail says it if this node sends e-mails.
+// u is the user as the change writes it, or as it was read if the change does not write the user yet.
 func (pl *People) tell(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
 	n.At = pl.Now()
 	at := slices.IndexFunc(change.Users, func(o people.User) bool { return o.ID == u.ID })
@@ -47,9 +47,9 @@ func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit
 	return pl.tell(ctx, change, u, n)
 }
 
-// tellOfSignIn adds to the change that begins a sign-in that its user hears of it, if its browser or its network is not among
-// those of the sign-ins that are remembered. One that waits for the second factor counts too: somebody has the password.
-// The first sign-in ever is no news.
+// tellOfSignIn adds news of a sign-in to the change that begins it, if its browser or its network is not among those of the
+// remembered sign-ins. A sign-in that waits for the second factor counts too: somebody has the password. The very first
+// sign-in is not news.
 func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from From, u people.User, s people.SignIn) error {
 	earlier, err := pl.Store.SignIns.Remembered(ctx, u.ID, rememberedSignIns)
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 // maxAnswer bounds what a browser sends, in bytes: keys and names of devices are short.
 const maxAnswer = 64 << 10
 
-// Passkeys are the users' passkeys (WebAuthn). A passkey asks who holds it for a finger, a face or a PIN, so it
+// Passkeys are the users' passkeys (WebAuthn). A passkey asks its holder for a finger, a face or a PIN, so it
 // counts as both factors: what the user has, and what the user is or knows.
 type Passkeys struct {
 	*base.Base
@@ -44,7 +44,7 @@ type Passkeys struct {
 }
 
 // NewPasskeys returns the passkeys of a service's users. They belong to the host of the public URL, and browsers
-// allow them only on https and on localhost. If the public URL is an IP address of the own machine, they belong to
+// allow them only on https and on localhost. If the public URL is an IP address of this machine, they belong to
 // localhost: there are none for an IP address.
 func NewPasskeys(p *People) (*Passkeys, error) {
 	pk := &Passkeys{Base: p.Base, people: p}
@@ -62,7 +62,7 @@ func NewPasskeys(p *People) (*Passkeys, error) {
 			Login:        webauthn.TimeoutConfig{Timeout: people.ChallengeLife, TimeoutUVD: people.ChallengeLife},
 			Registration: webauthn.TimeoutConfig{Timeout: people.ChallengeLife, TimeoutUVD: people.ChallengeLife},
 		},
-		// Some programs that keep passkeys tell more than they were asked. We read nothing of it.
+		// Some programs that keep passkeys send more than they were asked for. We do not read it.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func partyOf(public string) (host, origin string, moved bool) {
 // Host is the name that the pages must have in the browser's address; "" if passkeys cannot be used at all.
 func (pk *Passkeys) Host() string { return pk.host }
 
-// Elsewhere is where the pages have to be opened if the public URL is an IP address of the own machine:
+// Elsewhere is where the pages have to be opened if the public URL is an IP address of this machine:
 // http://localhost:8080. It is "" if the public URL will do.
 func (pk *Passkeys) Elsewhere() string { return pk.elsewhere }
 
@@ -135,7 +135,7 @@ func (pk *Passkeys) seal(p purpose, bound, challenge string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(pk.Vault.SealData(about(p, bound), text)), err
 }
 
-// about is what the vault binds a challenge to.
+// about is the name to which the vault binds a challenge.
 func about(p purpose, bound string) string { return "webauthn " + string(p) + "/" + bound }
 
 // opened is a challenge that may be answered now, in the library's form.
@@ -249,8 +249,8 @@ func (pk *Passkeys) SignIn(ctx context.Context, from From, sealed, answer string
 	return done, pk.tell(ctx, from, u, err)
 }
 
-// Prove gives the second factor of a sign-in with a passkey. The sign-in gets a new token. It is also how a user
-// who is signed in proves again who it is (DASH-6).
+// Prove gives the second factor of a sign-in with a passkey. The sign-in gets a new token. With it, a user who
+// is signed in also proves their identity again (DASH-6).
 //
 // Errors: ErrSignedOut, invalid_token.
 func (pk *Passkeys) Prove(ctx context.Context, from From, token, sealed, answer string) (Entered, error) {
@@ -277,7 +277,7 @@ func (pk *Passkeys) Prove(ctx context.Context, from From, token, sealed, answer 
 	return done, pk.tell(ctx, from, u, err)
 }
 
-// tell logs and audits a refused passkey. It counts for no lock: nobody guesses a passkey.
+// tell logs and audits a refused passkey. It does not count for the lock: nobody guesses a passkey.
 func (pk *Passkeys) tell(ctx context.Context, from From, u people.User, err error) error {
 	switch {
 	case errors.Is(err, errCopied):
@@ -302,8 +302,8 @@ func parse(answer string) (*protocol.ParsedCredentialAssertionData, error) {
 }
 
 // use checks an answer of one of the user's passkeys, and returns the user to be written. A challenge works once:
-// the user keeps when the newest one was made that was answered, and the write fails if another request was
-// faster. The counter of a passkey that counts has to rise.
+// the user keeps the time of the newest one that was answered, and the write fails if another request was faster.
+// If the passkey has a counter, it has to rise.
 //
 // Errors: invalid_token.
 func (pk *Passkeys) use(u people.User, session webauthn.SessionData, made time.Time, parsed *protocol.ParsedCredentialAssertionData) (people.User, error) {
@@ -323,7 +323,7 @@ func (pk *Passkeys) use(u people.User, session webauthn.SessionData, made time.T
 	if err != nil {
 		return u, badPasskey()
 	}
-	if !made.After(u.Challenged) { // before the counter: what was sent twice is no copy of the key
+	if !made.After(u.Challenged) { // checked before the counter: an answer that is sent twice is not a copy of the key
 		return u, badPasskey()
 	}
 	if used.Authenticator.CloneWarning {
@@ -431,7 +431,7 @@ func (pk *Passkeys) added(u people.User, c *webauthn.Credential, name string, ma
 	return next, codes, nil
 }
 
-// Drop takes a passkey of a user away. One that is gone stays gone.
+// Drop removes a passkey of a user. If it is gone already, nothing changes.
 func (pk *Passkeys) Drop(ctx context.Context, from From, user, id string) error {
 	return base.Again(func() error {
 		u, err := pk.Store.Users.Get(ctx, user)

@@ -45,7 +45,8 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 	})
 }
 
-// checkPassword refuses a new password that is easy to guess, also by who knows the user and the user's merchants.
+// checkPassword refuses a new password that is easy to guess, also for somebody who knows the user and the user's
+// merchants.
 //
 // Errors: invalid_request.
 func (pl *People) checkPassword(ctx context.Context, u people.User, password string) error {
@@ -61,7 +62,7 @@ func (pl *People) checkPassword(ctx context.Context, u people.User, password str
 }
 
 // same checks the present password of a user who is signed in: a cookie alone changes no credential (DASH-6). Wrong ones
-// count for the lock. A user who has none is asked for none.
+// count for the lock. A user without a password is not asked for one.
 //
 // Errors: invalid_token, which names the field old.
 func (pl *People) same(ctx context.Context, from From, u people.User, old string) error {
@@ -78,7 +79,7 @@ func (pl *People) same(ctx context.Context, from From, u people.User, old string
 	return nil
 }
 
-// still returns an error if a user's password is not the one any more that was checked, or if others guessed meanwhile.
+// still returns an error if a user's password is no longer the one that was checked, or if others guessed meanwhile.
 //
 // Errors: conflict_state.
 func (pl *People) still(u people.User, hash string) error {

@@ -49,7 +49,8 @@ type From struct {
 	Request string // req_…
 }
 
-// agent is as much of the browser's name as is kept. What is told of a browser, and compared with others, is made of it too.
+// agent is the part of the browser's name that is kept. News about a browser, and comparisons with other browsers, use it
+// too.
 func (f From) agent() string {
 	return strings.ToValidUTF8(f.Agent[:min(len(f.Agent), maxAgent)], "")
 }
@@ -137,8 +138,8 @@ func (pl *People) begin(ctx context.Context, from From, u people.User, waiting b
 }
 
 // write completes a new sign-in and writes it, with a change that belongs to it. The user is written too: if the password
-// or the second factors changed since u was read, the sign-in is decided again. Else it would outlive that change, which
-// ends all sign-ins that it finds.
+// or the second factors changed since u was read, the sign-in is decided again. Otherwise it would outlive that change,
+// which ends all sign-ins that it finds.
 func (pl *People) write(ctx context.Context, from From, u people.User, s people.SignIn, change pay.Change) (Entered, error) {
 	now := pl.Now()
 	if len(change.Users) == 0 {
@@ -163,11 +164,11 @@ func (pl *People) write(ctx context.Context, from From, u people.User, s people.
 	return Entered{token, s, u}, pl.Store.Commit(ctx, change)
 }
 
-// mostMerchants bounds the audit logs that hear of what a user does to the own account.
+// mostMerchants bounds the audit logs that record what a user does to their own account.
 const mostMerchants = 50
 
 // ofMerchants returns entries about a user for the audit log of each merchant, or of the operator if the user
-// is none's. more are pairs of names and values for the details.
+// belongs to none. more are pairs of names and values for the details.
 func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, act audit.Act, object string, more ...string) ([]audit.Entry, error) {
 	list, err := pl.Store.Memberships.Of(ctx, user)
 	if err != nil {

@@ -69,8 +69,8 @@ func (tm *Team) Operators(ctx context.Context) ([]people.User, []people.Link, er
 	return list, invited, err
 }
 
-// SetRole changes the role of a user at a merchant; "" removes the user from it. The next request counts.
-// giver is the role of the user who does it, "" for an operator.
+// SetRole changes the role of a user at a merchant; "" removes the user from it. It applies from the
+// user's next request on. giver is the role of the user who does it, "" for an operator.
 //
 // Errors: store.ErrNotFound, invalid_request, forbidden for a role with rights that the giver lacks,
 // conflict_state for the last owner.
@@ -96,7 +96,7 @@ func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, 
 		if err != nil {
 			return err
 		}
-		if by.ID != m.User { // who leaves a role knows of it
+		if by.ID != m.User { // users who give up their own role know it
 			n := people.News{What: people.RoleChanged, Merchant: name, Role: role}
 			if role == "" {
 				n.What = people.RoleEnded
@@ -225,12 +225,13 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		return err
 	}
 	return base.Again(func() error {
-		// Who removes is written too: operators who remove each other at the same time would leave none.
+		// The remover is written too: operators who remove each other at the same time would otherwise leave
+		// none.
 		remover, err := tm.operating(ctx, by)
 		if err != nil {
 			return err
 		}
-		// Read before the roles: who accepts an invitation meanwhile writes the user.
+		// Read before the roles: a user who accepts an invitation meanwhile is written.
 		present, err := tm.Store.Users.Get(ctx, u.ID)
 		if err != nil || !present.Active() {
 			return err
@@ -255,7 +256,7 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		if err := tm.people.tellByOthers(ctx, &change, by, u.ID, people.News{What: people.AccountRemoved}); err != nil {
 			return err
 		}
-		change.Users = append(remover, present.Remove(tm.Now())) // what it was told goes with the rest
+		change.Users = append(remover, present.Remove(tm.Now())) // the user's news goes with the rest
 		change.Audit = append(change.Audit, tm.Audited(by, tenant.Scope{Live: true}, audit.UserRemoved, u.ID, nil)...)
 		return tm.Store.Commit(ctx, change)
 	})
@@ -279,7 +280,7 @@ func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, e
 	return []people.User{u.Next()}, nil
 }
 
-// Unlock opens a user's lock, and takes away all second factors: it is for operators, for users who lost them.
+// Unlock ends a user's lock and removes all second factors. Operators use it for users who lost theirs.
 //
 // Errors: store.ErrNotFound.
 func (tm *Team) Unlock(ctx context.Context, by audit.Actor, email string) error {

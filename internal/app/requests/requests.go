@@ -1,7 +1,7 @@
 // Package requests remembers the last API requests of each merchant, for its developers: what was asked, how it
-// was answered, and what was wrong. It is in the memory of one node, from its start on, so that it costs a
-// request no write. It keeps no body, no address and no credentials, and of an error's text nothing that looks
-// like a secret or a person's data.
+// was answered, and what was wrong. It is kept in the memory of one node, from its start on, so that a request
+// costs no write. It keeps no body, no address and no credentials, and leaves out of an error's text what looks
+// like a secret or personal data.
 package requests
 
 import (
@@ -55,7 +55,7 @@ type Filter struct {
 	Find   string    // in the id, the route and the object
 	From   time.Time // inclusive
 	To     time.Time // exclusive
-	After  string    // the id of the entry behind which the page begins
+	After  string    // the id of the entry after which the page begins
 	Limit  int
 }
 
@@ -81,8 +81,8 @@ type ring struct {
 	last    int64
 }
 
-// kept is an Entry in memory. It is small, and what many requests share is there once: the collector looks at all that
-// lives long, so each byte and pointer here costs every payment.
+// kept is an Entry in memory. It is small, and what many requests share is kept once: the garbage collector scans
+// everything that lives long, so each byte and pointer here costs every payment.
 type kept struct {
 	id, object string
 	at         int64 // microseconds
@@ -233,15 +233,15 @@ func (f Filter) selects(e Entry) bool {
 }
 
 var (
-	// private is what may be a secret or a person's: what is quoted, credentials, tokens, addresses of e-mail, long numbers.
+	// private is what may be a secret or personal data: quoted text, credentials, tokens, e-mail addresses, long numbers.
 	private = regexp.MustCompile(`(?i)"[^"]*"|\b(?:sk|pk|rk|cs|whsec|at|rt)_[\w-]{6,}|\beyJ[\w.-]+|[^\s"'<>(),;]+@[^\s"'<>(),;]+|\+?\d(?:[ .\-/]?\d){5,}`)
-	// amount is a number that is no person's.
+	// amount is a number that is not personal data.
 	amount = regexp.MustCompile(`^\d{1,9}\.\d{2}$`)
-	// ours are the ids that may stand in a path.
+	// ours are the ids that a path may have.
 	ours = regexp.MustCompile(`^(?:TXN-|CLM-|STL-|wh_|evt_|wal_|wdr_|kyc_)[0-9A-Za-z-]{1,64}$`)
 )
 
-// Harmless is an error's text without what may be a secret or a person's data, and not too long.
+// Harmless is an error's text without what may be a secret or personal data, and not too long.
 func Harmless(text string) string {
 	if len(text) > longestText {
 		text = strings.ToValidUTF8(text[:longestText], "") + "…"

@@ -56,7 +56,8 @@ func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope
 }
 
 // EmptySandboxes makes the next pass over each sandbox that is being emptied. Every node may do so at any time: a
-// pass is one node's, and another node goes on if that one does not. A sandbox that fails holds up no other.
+// pass belongs to one node, and another node continues if that one does not. A sandbox that fails delays no
+// other.
 func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
 	list, err := sb.Store.Resets.Running(ctx)
 	if err != nil {
@@ -77,7 +78,7 @@ func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
 // boundAtOnce is how many withdrawals leave their float and batch before the others are looked for again.
 const boundAtOnce = 100
 
-// release takes withdrawals out of what is the operator's: floats and batches.
+// release takes withdrawals out of the operator's floats and batches.
 func (sb *Sandbox) release(ctx context.Context, merchant string) error {
 	for {
 		list, err := sb.Store.Withdrawals.Bound(ctx, merchant, boundAtOnce)
@@ -117,7 +118,7 @@ func (sb *Sandbox) releaseOne(ctx context.Context, w pay.Withdrawal) error {
 	return sb.Store.Commit(ctx, change)
 }
 
-// settle ends a reset: the test clock goes back, and nothing that stays remembers what is gone.
+// settle ends a reset: the test clock goes back, and the rows that stay forget those that are gone.
 func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Change) error {
 	scope := tenant.Scope{Merchant: r.Merchant}
 	clock, err := sb.clock(ctx, r.Merchant)
@@ -161,8 +162,8 @@ const mostEndpoints = 10_000
 // longestRest bounds the pause between two steps of a pass.
 const longestRest = time.Second
 
-// rest leaves the database to others for twice as long as a step took. On SQLite, where one writes at a time, they would have
-// little of it otherwise.
+// rest leaves the database to others for twice as long as a step took. Otherwise they could hardly write on SQLite, which has
+// one writer at a time.
 func rest(ctx context.Context, took time.Duration) {
 	pause := time.NewTimer(min(2*took, longestRest))
 	defer pause.Stop()

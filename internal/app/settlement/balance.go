@@ -87,7 +87,8 @@ func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledge
 }
 
 // ReserveCalendar lists all days on which reserve is released, next first, with what is left of each, and the
-// reserve itself in USD cents. It may have more than the days while payments of today are not settled.
+// reserve itself in USD cents. The reserve may be more than the sum of the days while payments of today are
+// not settled.
 func (e *Settlements) ReserveCalendar(ctx context.Context, scope tenant.Scope) ([]pay.Reserve, int64, error) {
 	balances, err := e.Store.Books.Balances(ctx, scope)
 	if err != nil {
@@ -184,8 +185,8 @@ func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f p
 	return e.Store.Books.Find(ctx, scope, f, siblings)
 }
 
-// EachMovement calls each with all movements, newest first, with the running balance of the bucket where
-// nothing is left out: without a filter, for a merchant's only shop.
+// EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
+// set if nothing is left out: without a filter, for a merchant's only shop.
 func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f pay.MovementFilter, each func(m pay.Movement, balance bool) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {

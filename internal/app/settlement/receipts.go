@@ -75,8 +75,8 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 }
 
 // List lists a merchant's settlements, newest first, with the number that the filter selects. Like
-// the balance, they belong to the merchant, whichever of its shops asks. The page begins behind the
-// settlement with the id after, if that is not empty.
+// the balance, they belong to the merchant, whichever of its shops asks. The page begins after the
+// settlement with the id f.After, if that is not empty.
 //
 // Errors: invalid_request for an unknown cursor.
 func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
@@ -110,7 +110,7 @@ func orNoSettlement(err error) error {
 }
 
 // SettlementLines reads a page of a settlement's lines, with their number. A shop with siblings
-// does not see theirs. The page begins behind the line with the number page.After.
+// does not see theirs. The page begins after the line with the number page.After.
 //
 // Errors: invalid_request for an unknown cursor.
 func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {

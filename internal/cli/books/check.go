@@ -32,8 +32,8 @@ check reads the primary, unless the URL says target_session_attrs=prefer-standby
 
 With --state a check continues from the previous one. It does not read sealed rows again that were
 proved, nor payments that have not changed since. If somebody changed these rows without the
-service, only a full check finds it. Only a full check finds wrong counters and wrong sums of
-settlements, too. Run the check nightly with --state, and weekly with --full.`
+service, only a full check finds it. Wrong counters and wrong sums of settlements also need a full
+check. Run the check nightly with --state, and weekly with --full.`
 }
 
 func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
@@ -75,7 +75,7 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	if o.Since != nil && !c.Full {
-		fmt.Fprintf(cli.Stdout, "every invariant holds of what changed since %s; everything was last looked at on %s\n", cli.Moment(o.Since.At), cli.Moment(o.Since.Full))
+		fmt.Fprintf(cli.Stdout, "every invariant holds for what changed since %s; everything was last checked on %s\n", cli.Moment(o.Since.At), cli.Moment(o.Since.Full))
 		return nil
 	}
 	fmt.Fprintln(cli.Stdout, "every invariant holds")

@@ -163,7 +163,7 @@ func (f reportFlags) format(own reconcile.Format) (reconcile.Format, error) {
 			may = []reconcile.Kind{reconcile.Payout, reconcile.Return, reconcile.Other}
 		}
 		if !slices.Contains(may, reconcile.Kind(kind)) {
-			return own, fmt.Errorf("--types: %q is none of %s", kind, kindWords(may))
+			return own, fmt.Errorf("--types: %q is not one of %s", kind, kindWords(may))
 		}
 		maps.DeleteFunc(own.Kinds, func(known string, _ reconcile.Kind) bool { return strings.EqualFold(known, word) })
 		own.Kinds[word] = reconcile.Kind(kind)

@@ -62,7 +62,7 @@ func printRecovery(s recovery.RecoveryStatus) {
 	case s.Guarded:
 		fmt.Fprintf(cli.Stdout, "open: %s is not in the database. Until %s, requests that the database does not know are compared with what was found\n", window, s.Until.Format(time.RFC3339))
 	default:
-		fmt.Fprintf(cli.Stdout, "ended: %s was found out\n", window)
+		fmt.Fprintf(cli.Stdout, "ended: %s is known again\n", window)
 	}
 	for _, account := range s.Uncovered {
 		if s.State == pay.RecoveryClosed {

@@ -168,7 +168,7 @@ func (c *fxSetCmd) Run(ctx context.Context, log *slog.Logger) error {
 type fxImportCmd struct {
 	cli.DatabaseFlags
 	RateFlags
-	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON: a list of such objects, or what --fx-url reads."`
+	File   string `arg:"" type:"existingfile" help:"CSV with the columns currency, rate, source, observed_at; or JSON: a list of such objects, or the format that --fx-url reads."`
 	Source string `help:"Source of rates that have none in the file; by default the file's name."`
 	Force  bool   `help:"Set also rates that change by more than --fx-max-jump, or are older than the rates in use."`
 }

@@ -66,7 +66,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
-	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the provider said %s\n", p.ID, p.Status, said)
+	fmt.Fprintf(cli.Stdout, "%s is %s; the query to the provider returned %s\n", p.ID, p.Status, said)
 	if s, late := p.Strays.Attention(); late && s.Claim != "" {
 		fmt.Fprintf(cli.Stdout, "its money is late money; decide about it with cascada claim resolve %s\n", s.Claim)
 	}
@@ -154,7 +154,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
-	fmt.Fprintf(cli.Stdout, "%s is %s; asked, the payout provider said %s\n", w.ID, w.Status, said)
+	fmt.Fprintf(cli.Stdout, "%s is %s; the query to the payout provider returned %s\n", w.ID, w.Status, said)
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (c *withdrawalApproveCmd) Run(ctx context.Context, log *slog.Logger) error 
 	return nil
 }
 
-// payable writes for people what a withdrawal pays out: of a token, the value of the USD.
+// payable writes for people what a withdrawal pays out: for a token, the value in USD.
 func payable(w pay.Withdrawal) string {
 	if w.Local == (money.Amount{}) {
 		return "the value of " + cli.USD(w.Net())

@@ -42,7 +42,7 @@ type keyJSON struct {
 	ShopID      string             `json:"shopId,omitempty"`
 	Rights      []tenant.Right     `json:"rights,omitempty"`
 	CreatedAt   time.Time          `json:"createdAt"`
-	LastUsedAt  *time.Time         `json:"lastUsedAt"` // within an hour
+	LastUsedAt  *time.Time         `json:"lastUsedAt"` // accurate to an hour
 	Addresses   int64              `json:"addresses"`  // number of IP addresses that have used it
 	EndsAt      *time.Time         `json:"endsAt"`
 	Successor   string             `json:"successor,omitempty"` // the key that replaced it
@@ -145,11 +145,11 @@ func (c *keyCreateCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// ends returns when a key that lasts so long from now ends: zero, which is never, if it lasts 0.
+// ends returns when a key with this lifetime ends: the zero time, which means never, if the lifetime is 0.
 func ends(now time.Time, lasts time.Duration) (time.Time, error) {
 	switch {
 	case lasts < 0:
-		return time.Time{}, errors.New("--expires must not be below zero")
+		return time.Time{}, errors.New("--expires must not be negative")
 	case lasts == 0:
 		return time.Time{}, nil
 	}
@@ -167,7 +167,7 @@ func (c *keyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	if c.Grace < 0 {
-		return errors.New("--grace must not be below zero")
+		return errors.New("--grace must not be negative")
 	}
 	a, err := c.Existing(ctx, log)
 	if err != nil {

@@ -21,7 +21,7 @@ type Merchant struct {
 	Set    merchantSetCmd    `cmd:"" help:"Change a merchant's e-mail address."`
 	Empty  merchantEmptyCmd  `cmd:"" name:"empty-sandbox" help:"Delete everything in a merchant's sandbox. Its keys and settings stay."`
 	Terms  merchantTermsCmd  `cmd:"" help:"Show the terms of a merchant, or change them for future payments."`
-	Pause  merchantPauseCmd  `cmd:"" help:"Let a merchant begin no payment, checkout, payment link or withdrawal in production. What is under way goes on."`
+	Pause  merchantPauseCmd  `cmd:"" help:"Keep a merchant from beginning payments, checkouts, payment links and withdrawals in production. What is under way goes on."`
 	Resume merchantResumeCmd `cmd:"" help:"End the pause of a merchant."`
 }
 
@@ -210,7 +210,7 @@ func writeTerms(m tenant.Merchant) error {
 type merchantPauseCmd struct {
 	cli.DatabaseFlags
 	Merchant string `arg:"" help:"Merchant's id, mer_…"`
-	Reason   string `required:"" help:"Why; the merchant's team reads it. Running servers obey within five seconds."`
+	Reason   string `required:"" help:"Reason; the merchant's team reads it. Running servers obey within five seconds."`
 }
 
 func (c *merchantPauseCmd) Run(ctx context.Context, log *slog.Logger) error {

@@ -23,7 +23,7 @@ type User struct {
 	List    userListCmd    `cmd:"" help:"List the users of a merchant, or of the operator's console, and the invitations that wait."`
 	Link    userLinkCmd    `cmd:"" help:"Print a link for a user: to sign in, or to choose a new password. It works once."`
 	Role    userRoleCmd    `cmd:"" help:"Change the role of a user at a merchant."`
-	Unlock  userUnlockCmd  `cmd:"" help:"Open the lock after wrong passwords, and remove all second factors, for a user who lost them."`
+	Unlock  userUnlockCmd  `cmd:"" help:"Unlock a user after wrong passwords, and remove all second factors, in case the user lost them."`
 	SignOut userSignOutCmd `cmd:"" name:"sign-out" help:"End all sign-ins of a user, for example after a lost laptop."`
 	Remove  userRemoveCmd  `cmd:"" help:"Remove a user from a merchant, or altogether. Sign-ins of a removed user end at once."`
 }

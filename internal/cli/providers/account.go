@@ -80,7 +80,7 @@ func credential(fields []provider.Field, name, source string) (string, error) {
 
 // termFlags are an account's settings.
 type termFlags struct {
-	Rail     []string `placeholder:"KEY" help:"Rail of the account, such as pix.BRA. Repeat the flag for more. A new account has all rails of its adapter; the word all sets that again."`
+	Rail     []string `placeholder:"KEY" help:"Rail of the account, such as pix.BRA. Repeat the flag for more. A new account has all rails of its adapter; the word all restores that."`
 	Price    []string `sep:"none" placeholder:"[KEY=]PRICE" help:"The provider's price, such as 2.9%+0.30 (percent and USD), or pix.BRA=0.99% for one rail. The word none removes it."`
 	Limit    []string `sep:"none" placeholder:"[KEY=]CURRENCY:MIN-MAX" help:"Smallest and largest amount that the account takes at once, such as BRL:1-5000, or pix.BRA=BRL:1-5000 for one rail. The word none removes it."`
 	Priority *int     `placeholder:"N" help:"Accounts with lower numbers are tried first; a new account has 100."`

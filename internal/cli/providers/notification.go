@@ -13,7 +13,7 @@ import (
 
 // Notification is cascada notification.
 type Notification struct {
-	List  notificationsListCmd  `cmd:"" help:"List notifications that do not fit their payment, because another amount or currency was paid, and that need your attention."`
+	List  notificationsListCmd  `cmd:"" help:"List notifications that need your attention: they do not fit their payment, because another amount or currency was paid."`
 	Show  notificationsShowCmd  `cmd:"" help:"Print a notification as the provider sent it."`
 	Close notificationsCloseCmd `cmd:"" help:"Record that you have dealt with a notification. The merchant's balance stops warning of it; the payment does not change."`
 }

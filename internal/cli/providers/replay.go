@@ -26,7 +26,7 @@ type routeReplayCmd struct {
 	Rules       string             `required:"" placeholder:"FILE" help:"YAML or JSON file with rules, and with settings that accounts are assumed to have (docs/ROUTING.md), or - for the standard input."`
 	Environment tenant.Environment `default:"production" enum:"production,sandbox" help:"production or sandbox (default ${default})."`
 	Rail        string             `placeholder:"KEY" help:"Only payments by this rail, such as pix.BRA."`
-	Examples    int                `default:"5" placeholder:"N" help:"How many payments that begin at another account are printed as examples (default ${default})."`
+	Examples    int                `default:"5" placeholder:"N" help:"How many of the payments that begin at another account to print as examples (default ${default})."`
 	JSON        bool               `name:"json" help:"Print JSON."`
 }
 

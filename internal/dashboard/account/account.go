@@ -126,7 +126,7 @@ func (a *account) second(u people.User) ways {
 	return w
 }
 
-// failed shows a form again, with what was wrong, or returns an error that is not the visitor's.
+// failed shows a form again, with what was wrong, or returns an error that is not the visitor's fault.
 func (a *account) failed(w http.ResponseWriter, r *http.Request, v *frame.Visit, page string, err error, f form) error {
 	shown, ok := errors.AsType[*problem.Error](err)
 	if !ok || shown.Code == problem.ServiceUnavailable {

@@ -12,7 +12,7 @@ import (
 )
 
 // companyCookie is the name of the cookie of a sign-in at the company's identity provider. The provider sends the
-// browser back from another site, so the cookie is Lax: a Strict one would not come with it.
+// browser back from another site, so the cookie is Lax: a Strict one would not be sent then.
 const companyCookie = "company"
 
 // toCompany leads to the company's identity provider. It is a link: the policy of pages lets no form lead to another

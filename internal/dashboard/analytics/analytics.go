@@ -1,6 +1,6 @@
 // Package analytics is the dashboard's pages about how payments end: the approval rate, volume and cost, over time and
-// apart by method, amount, hour and more; how far checkouts come, and how long shoppers take to pay. The operator's
-// console has them for all shops. All numbers come from totals.
+// by method, amount, hour and more; how far checkouts come, and how long shoppers take to pay. The operator's console
+// has them for all shops. All numbers come from totals.
 package analytics
 
 import (
@@ -127,7 +127,7 @@ type view struct {
 	Volume frame.Chart
 }
 
-// Counts reports whether the parts count payments that are still open too.
+// Counts reports whether the parts also count payments that are still open.
 func (v view) Counts() bool {
 	return !v.All && (v.By == totals.ByMethod || v.By == totals.ByCountry || v.By == totals.ByRail)
 }
@@ -143,7 +143,7 @@ func (view) Path() string { return "analytics" }
 // named is a value of a dimension.
 type named struct{ By, Name string }
 
-// Words is a code in words that nobody has translated.
+// Words is a code that nobody has translated, in words.
 func (n named) Words() string { return strings.ReplaceAll(n.Name, "_", " ") }
 
 // Named is a value of the view's dimension.

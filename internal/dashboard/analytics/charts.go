@@ -7,7 +7,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 )
 
-// mostPoints is from how many days on a chart has weeks: more points are hard to read, and their table is long.
+// mostPoints is the most days that a chart shows; if there are more, it shows weeks. More points are hard to
+// read, and their table is long.
 const mostPoints = 120
 
 // points are the days, or if there are many the weeks, each at its first day.

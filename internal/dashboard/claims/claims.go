@@ -50,7 +50,7 @@ func Register(site *frame.Site) error {
 	return nil
 }
 
-// state is how a claim stands, in the words of its page: the key of a text, and a tone.
+// state is the state of a claim as its page shows it: the key of a text, and a tone.
 type state struct{ Text, Tone string }
 
 // stateOf says how a claim ended for the merchant, not for the shopper, as its status does.
@@ -132,7 +132,7 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 	}
 	for _, m := range moved {
 		if m.Bucket == ledger.Frozen && (m.Type == pay.MovedFreeze || m.Type == pay.MovedUnfreeze) {
-			continue // the other half of the same movement is told
+			continue // the other half of the same movement is shown
 		}
 		amount := m.Amount
 		list = append(list, moment{

@@ -51,7 +51,7 @@ func (c *claims) rowOf(claim pay.Claim) disputeRow {
 	return disputeRow{claim, stateOf(claim), evidence.ReasonOf(claim), tone}
 }
 
-// stage is the list that is asked for: the first one is what needs an answer.
+// stageOf is the list that is requested; by default the first one, of disputes that need an answer.
 func stageOf(r *http.Request) pay.DisputeStage {
 	return pay.DisputeStage(cmp.Or(r.FormValue("tab"), string(pay.StageEvidence)))
 }
@@ -156,7 +156,8 @@ type disputeView struct {
 	Left    int  // pieces that may still be sent
 	Fee     money.Amount
 	Held    money.Amount
-	// Languages are those of templates: the reader's own first. They can check what they sign in it; a bank may want another.
+	// Languages are those of templates: the reader's own first. Readers can check what they sign in their own language;
+	// a bank may want another.
 	Languages []tenant.Language
 	form
 }

@@ -23,7 +23,8 @@ import (
 const (
 	// maxAtOnce is how many bytes of files one answer may have; more follow in another one.
 	maxAtOnce = 25 << 20
-	// maxBody is when a body is cut off. It is larger, so that whoever sends too much is told what is wrong.
+	// maxBody is the size at which a body is cut off. It is larger than maxAtOnce, so that whoever sends too
+	// much is told what is wrong.
 	maxBody = 3 * maxAtOnce
 	// bodyWithin is how long the largest answer may take to arrive.
 	bodyWithin = 3 * time.Minute
@@ -122,7 +123,7 @@ func (c *claims) place(ctx context.Context, merchant string) (leave func(), err 
 	return func() { <-c.answers; <-own }, nil
 }
 
-// missing names what banks look for and neither this answer nor an earlier one has.
+// missing names what banks look for and what is in neither this answer nor an earlier one.
 func (c *claims) missing(v *frame.Visit, view disputeView, files []upload) string {
 	var names []string
 	for _, i := range view.Items {
@@ -239,8 +240,8 @@ func load(part *multipart.Part, left *int64) (upload, string) {
 	return f, ""
 }
 
-// shownInline are the types that a browser shows in a page of its own; others it only saves. A viewer of PDFs may give what is
-// in one our origin, whatever the reply's sandbox says (docs/decisions/disputes.md).
+// shownInline are the types that a browser shows in a page of its own; it only saves others. A PDF viewer may give the
+// content of a PDF our origin, whatever the reply's sandbox says (docs/decisions/disputes.md).
 var shownInline = []string{evidence.PNG, evidence.JPEG}
 
 // file serves a file of evidence.

@@ -142,7 +142,7 @@ func (c *claims) refund(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return c.room.Show(w, r, v, "refund", refundView{shown[0], history(claim, moved)})
 }
 
-// unknownStage refuses the address of a list that there is not.
+// unknownStage refuses the address of a list that does not exist.
 func unknownStage(stage pay.DisputeStage) error {
 	if slices.Contains([]pay.DisputeStage{pay.StageEvidence, pay.StageReview, pay.StageEnded}, stage) {
 		return nil

@@ -80,8 +80,8 @@ func (c *room) pause(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return c.Done(w, r, "merchants/"+m.ID, "merchant_paused", "merchant", m.Name)
 }
 
-// resume ends a pause. The form names the reason that the operator saw: a page from before does not end what another
-// operator began for another reason.
+// resume ends a pause. The form names the reason that the operator saw: an old page does not end a pause that
+// another operator began for another reason.
 func (c *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	m, err := c.App.Onboarding.Resume(r.Context(), v.Actor(), r.PathValue("id"), r.FormValue("seen"))
 	if err != nil {

@@ -116,7 +116,7 @@ func (c *room) refused(w http.ResponseWriter, r *http.Request, v *frame.Visit, e
 	return c.show(w, r, v, status, r.PathValue("id"), view)
 }
 
-// setEmail changes a merchant's address. A page from before, in which nobody typed another one, changes nothing.
+// setEmail changes a merchant's address. An old page on which nobody typed another address changes nothing.
 func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "address")
 	if typed.Value("address") == r.FormValue("addressBefore") {
@@ -129,7 +129,8 @@ func (c *room) setEmail(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return c.Done(w, r, "merchants/"+r.PathValue("id"), "merchant_saved")
 }
 
-// named puts an error beside a field that the page calls otherwise: it has other addresses too.
+// named puts an error beside a field that has another name on the page, because the page has other addresses
+// too.
 func named(err error, field string) error {
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Param == "email" {
 		return problem.Field(shown.Code, field, shown.Message)
@@ -137,7 +138,7 @@ func named(err error, field string) error {
 	return err
 }
 
-// about puts an error of the command line's words beside a field.
+// about puts an error in the words of the command line beside a field.
 func about(err error, field string) error {
 	told := desk.Told(err, field)
 	if shown, ok := told.(*problem.Error); ok {
@@ -226,8 +227,8 @@ func (c *room) newMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visi
 // formKey is the key of a new form: clicks at the same time make one merchant.
 func (c *room) formKey() string { return c.App.NewID("form_", c.App.Now()) }
 
-// createMerchant makes a merchant. Its keys are in the answer itself: they are shown once. Who sends the form again is led
-// to the merchant, and told where the keys are.
+// createMerchant makes a merchant. Its keys are in the answer itself: they are shown once. Whoever sends the form again
+// is led to the merchant, and told where the keys are.
 func (c *room) createMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := desk.Typed(r, "name", "email", "industry", "tier", "language", "refundFees")
 	typed.Values["key"] = r.FormValue("key")

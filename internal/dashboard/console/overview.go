@@ -45,7 +45,7 @@ type overviewView struct {
 	Version     string
 }
 
-// late is for how long work may be due before it is shown as late: loops look every few seconds.
+// late is how long work may be due before it is shown as late: loops look every few seconds.
 const late = 5 * time.Minute
 
 // overview shows what needs a decision.

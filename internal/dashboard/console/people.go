@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// operatorsView is the page of who operates the service.
+// operatorsView is the page of the operators.
 type operatorsView struct {
 	desk.Form
 	Users   []people.User
@@ -60,8 +60,8 @@ func (c *room) withdrawOperator(w http.ResponseWriter, r *http.Request, v *frame
 	return c.Done(w, r, "operators", "invitation_withdrawn")
 }
 
-// another reads which operator a form is about: not the visitor, who has the profile for it, and nobody who is no
-// operator.
+// another reads which operator a form is about. It refuses the visitor, who has the profile for that, and users
+// who are not operators.
 func (c *room) another(r *http.Request, v *frame.Visit) (people.User, error) {
 	list, _, err := c.App.Team.Operators(r.Context())
 	if err != nil {

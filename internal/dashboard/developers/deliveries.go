@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
-// endpointView is the page of an endpoint: how it does, and its deliveries.
+// endpointView is the page of an endpoint: its health, and its deliveries.
 type endpointView struct {
 	Sub        hookView
 	All        bool // no filter is set, and this is the first page: Sub.Recent is known
@@ -41,7 +41,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	all := f.Status == "" && f.Type == "" && f.Span == pay.Span{} && f.After == ""
-	if all { // the newest deliveries also tell how the endpoint does
+	if all { // the newest deliveries also show the health of the endpoint
 		f.Limit = delivery.RecentDeliveries + 1
 	}
 	read := d.App.Webhooks.Deliveries

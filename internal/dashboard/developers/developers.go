@@ -97,7 +97,7 @@ func word[T ~string](r *http.Request, name string, all []T) (T, error) {
 	return value, nil
 }
 
-// form is what a page with a form shows when it was sent in vain.
+// form is what a page shows after its form was refused.
 type form struct {
 	Wrong map[string]string // by field
 	Error string            // of the whole form

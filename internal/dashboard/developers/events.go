@@ -100,7 +100,7 @@ func (d *developers) events(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return d.room.Show(w, r, v, "events", view)
 }
 
-// follow is the list of events that renews itself. The browser asks every few seconds: each question reads one
+// follow is the list of events that renews itself. The browser asks every few seconds: each request reads one
 // page by an index, and a stream would read the same.
 func (d *developers) follow(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view, err := d.listEvents(r, v)

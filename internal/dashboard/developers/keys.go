@@ -32,7 +32,7 @@ type keyView struct {
 	Uses  int64 // addresses
 }
 
-// LastDay is the last day on which a key works that expires.
+// LastDay is the last day on which an expiring key works.
 func (k keyView) LastDay() time.Time { return k.EndsAt.Add(-time.Nanosecond) }
 
 func (d *developers) keyOf(k tenant.Key, use store.KeyUsage) keyView {
@@ -114,8 +114,8 @@ func (d *developers) newKey(w http.ResponseWriter, r *http.Request, v *frame.Vis
 	return d.room.Show(w, r, v, "newkey", d.keyChoices(v))
 }
 
-// confirmed reports whether the user may get a key that moves money out: as for a withdrawal itself, who has a second
-// factor must have given it just now (DASH-6).
+// confirmed reports whether the user may get a key that moves money out: as for a withdrawal itself, a user with a
+// second factor must have given it just now (DASH-6).
 func (d *developers) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, moves bool, page string) bool {
 	return !moves || !v.Live || !v.May(tenant.RightWithdrawals) || d.Confirmed(w, r, v, v.Home()+page)
 }

@@ -74,7 +74,8 @@ type webhooksView struct {
 	Pager frame.Pager
 }
 
-// mostRates is up to how many endpoints the list shows how each does: that is read for each by itself.
+// mostRates is the most endpoints for which the list shows success rates, because each rate is read
+// separately.
 const mostRates = 10
 
 func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -121,7 +122,7 @@ func (d *developers) newWebhook(w http.ResponseWriter, r *http.Request, v *frame
 	return d.room.Show(w, r, v, "webhookform", webhookForm{All: true, Types: d.typeChoices(v), Events: map[string]bool{}})
 }
 
-// sentWebhook reads the form, without checks: what is wrong with it the use case says.
+// sentWebhook reads the form, without checks: the use case says what is wrong with it.
 func (d *developers) sentWebhook(r *http.Request, v *frame.Visit) (f webhookForm, events []string) {
 	f = webhookForm{
 		Managed: r.FormValue("where") == "inbox", URL: strings.TrimSpace(r.FormValue("url")), Description: strings.TrimSpace(r.FormValue("description")),

@@ -9,9 +9,9 @@ import (
 	"text/template/parse"
 )
 
-// Check returns an error for each mistake in the pages of all rooms: a text or a part that a page asks for in vain, a
-// template that it cannot see, and what the browser would refuse to run. The pages are part of the program, so a test
-// looks for mistakes, and no service spends its start on it.
+// Check returns an error for each mistake in the pages of all rooms: a missing text or part, a template that a page
+// cannot see, and what the browser would refuse to run. The pages are part of the program, so a test checks them, and
+// the service does not spend time on that when it starts.
 func (f *Frame) Check() error {
 	wrong := f.checkOwn()
 	for _, r := range f.rooms {
@@ -141,8 +141,8 @@ func called(n parse.Node) string {
 // forbidden is what the policy of pages does not let run.
 var forbidden = regexp.MustCompile(`(?i)<script|<style|\sstyle\s*=|[\s"']on[a-z]+\s*=|javascript:|hx-on|["']js:|hx-trigger="[^"]*\[`)
 
-// Forbidden returns what in a template the browser would refuse to run or that needs eval: a script, a style
-// or a handler inside a page; "" if there is nothing.
+// Forbidden returns the part of a template that the browser would refuse to run or that needs eval: a script,
+// a style or a handler inside a page; "" if there is none.
 func Forbidden(text string) string { return strings.TrimSpace(forbidden.FindString(text)) }
 
 // refused returns an error for a file that Forbidden finds something in.

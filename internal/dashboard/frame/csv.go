@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// csvFlush is after how many rows a file's beginning is sent on.
+	// csvFlush is the number of rows after which they are sent.
 	csvFlush = 500
 	// csvPatience is how long a browser may take for as many rows.
 	csvPatience = time.Minute
 )
 
-// CSV writes a file of rows, as long as it may be. Nothing is sent before the first row, so that an error
+// CSV writes a file of any number of rows. Nothing is sent before the first row, so that an error
 // until then is shown as a page. After it, an error that the handler returns cuts the file off: the browser sees that
 // the file is not whole.
 type CSV struct {
@@ -32,7 +32,8 @@ type CSV struct {
 	n      int
 }
 
-// mostFiles is how many files a node writes at a time. A user, and a merchant, has half of what the others leave.
+// mostFiles is how many files a node writes at a time. One user, or one merchant, may have half of what the
+// others leave.
 const mostFiles = 16
 
 // NewCSV returns a file with a name, without its ending, and the heads of its columns. It counts as one of the user's and

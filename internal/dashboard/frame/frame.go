@@ -19,7 +19,7 @@ var templateFiles embed.FS
 //go:embed own
 var ownFiles embed.FS
 
-// Config is what a Frame is made with.
+// Config configures a Frame.
 type Config struct {
 	Log     *slog.Logger
 	Now     func() time.Time // the clock; ages such as "5 minutes ago" are told by it

@@ -50,8 +50,8 @@ func (s *Site) Fresh(w http.ResponseWriter, r *http.Request, v *Visit, next stri
 	return false
 }
 
-// Confirmed is Fresh, and who has no second factor must have signed in just now. It is for what opens a way around Fresh:
-// whoever stole a cookie must not give a right, a key or a factor to themselves.
+// Confirmed is like Fresh, but a user without a second factor must have signed in just now. It is for acts that would
+// open a way around Fresh: whoever stole a cookie must not be able to give themselves a right, a key or a factor.
 func (s *Site) Confirmed(w http.ResponseWriter, r *http.Request, v *Visit, next string) bool {
 	if v.User.HasFactor() {
 		return s.Fresh(w, r, v, next)

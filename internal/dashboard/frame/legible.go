@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// legible drops from a request's query, its form and the name of its browser what no database stores: PostgreSQL fails on it. A form that is too
-// large is refused: pages would see it without some of its fields.
+// legible removes text that PostgreSQL cannot store from a request's query, its form and the name of its browser. It
+// refuses a form that is too large: pages would see it without some of its fields.
 //
 // Errors: not_found for an address that names nothing that is stored, invalid_request.
 func legible(r *http.Request) error {

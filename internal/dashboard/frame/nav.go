@@ -57,7 +57,7 @@ func ConsoleItems() []Item {
 	}
 }
 
-// Quick is a page that is in no navigation, and that the palette finds.
+// Quick is a page that is not in the navigation, but that the palette finds.
 type Quick struct {
 	Key, Path   string       // its text is do_<Key>
 	Icon        string       // that of the Item it belongs to, whose words stand beside it

@@ -81,7 +81,8 @@ func (p *Page) Money(a money.Amount) template.HTML { return moneyHTML(p.lang, a)
 // Rate writes an exchange rate as the language does.
 func (p *Page) Rate(r money.Rate) string { return rateText(p.lang, r) }
 
-// Took writes how long something took, given in milliseconds. What took less than one did not take none.
+// Took writes how long something took, given in milliseconds. Less than one is written as "< 1 ms", never as
+// 0.
 func (p *Page) Took(ms any) (string, error) {
 	n, err := integer(ms)
 	if n == 0 {

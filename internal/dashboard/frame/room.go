@@ -43,7 +43,7 @@ type page struct {
 
 // Room makes a room of its files: templates/<page>.html, which define the blocks that templates/parts.html of this
 // package lists; templates/_<name>.html, whose templates all pages of the room have; and text/<language>.json. It
-// returns an error for a text that a language lacks. What is wrong in the pages, Check finds.
+// returns an error for a text that a language lacks. Check finds mistakes in the pages.
 // Items are added to the navigation of all pages.
 func (f *Frame) Room(files fs.FS, items ...Item) (*Room, error) {
 	own, err := textsOf(files)
@@ -241,8 +241,7 @@ func spoken(l tenant.Language) string {
 	return languages[0]
 }
 
-// Policy is the content security policy of every page: our own files only, and nothing inside the page that
-// runs.
+// Policy is the content security policy of every page: our own files only, and no code inside the page.
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; " +
 	"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

@@ -25,8 +25,8 @@ type saying struct {
 	fits  *regexp.Regexp    // nil: the sentence has no values
 }
 
-// sayings are the sentences of errors.json. The core speaks English, as the API does; pages speak the visitor's language,
-// and not of requests and headers. A test holds the core's sentences and this file together.
+// sayings are the sentences of errors.json. The core speaks English, as the API does; pages speak the visitor's
+// language, and do not mention requests and headers. A test keeps this file in step with the core's sentences.
 type sayings struct {
 	exact map[string]*saying
 	open  []*saying // those with values, the longest first: a short one fits more

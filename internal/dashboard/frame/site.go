@@ -72,7 +72,7 @@ type Site struct {
 	files   *limit.Places // that are being written, by user and merchant
 }
 
-// retrySoon is what Retry-After says where a place is free again in seconds.
+// retrySoon is the value of Retry-After if a place will be free again within seconds.
 const retrySoon = "5"
 
 // NewSite returns a site without pages. base is the service's public URL.
@@ -162,7 +162,7 @@ func (s *Site) HandleOperator(pattern string, h Handler, how ...Serving) {
 	method, path, _ := strings.Cut(pattern, " ")
 	afresh := limitsOf(how).asks.afresh(method)
 	s.handle(pattern, OfOperator, func(w http.ResponseWriter, r *http.Request, v *Visit) error {
-		if !v.User.Operator { // it is not told that there is a console
+		if !v.User.Operator { // do not reveal that there is a console
 			return problem.New(problem.NotFound, "there is no such page")
 		}
 		if s.secure && !v.User.HasFactor() { // on a developer's machine the password is enough
@@ -231,7 +231,8 @@ func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error
 	return nil
 }
 
-// failed shows an error as a page. A reply that has begun, such as a file, is cut off: nobody takes a part for all.
+// failed shows an error as a page. A reply that has begun, such as a file, is cut off, so that nobody mistakes a
+// part for the whole.
 func (s *Site) failed(w http.ResponseWriter, r *http.Request, v *Visit, err error) {
 	if !web.Begun(w) {
 		s.Problem(w, r, v, err)
@@ -243,7 +244,8 @@ func (s *Site) failed(w http.ResponseWriter, r *http.Request, v *Visit, err erro
 	panic(http.ErrAbortHandler)
 }
 
-// ask sends a browser to a page that asks who it is. It comes back to the page it wanted.
+// ask sends a browser to a page that asks who the visitor is. Afterwards the browser returns to the page that
+// it wanted.
 func (s *Site) ask(w http.ResponseWriter, r *http.Request, path string) error {
 	to := s.root + Base + path
 	if wanted := r.URL.RequestURI(); r.Method == http.MethodGet && wanted != Base {
@@ -254,7 +256,7 @@ func (s *Site) ask(w http.ResponseWriter, r *http.Request, path string) error {
 }
 
 // Go sends a browser to another page, also if htmx asked. A link or form that htmx follows itself gets the page by the
-// redirect; only where a part of a page was asked for, the browser has to be told.
+// redirect; only if htmx requested a part of a page must the browser be told.
 func (s *Site) Go(w http.ResponseWriter, r *http.Request, to string) {
 	if Partial(r) {
 		w.Header().Set("HX-Redirect", to)

@@ -55,7 +55,7 @@ func (s *streams) leave(user string) {
 	}
 }
 
-// Stream sends the part live of a page (server-sent events): a block whenever there is another one. The value
+// Stream sends the part live of a page (server-sent events): a block whenever there is a new one. The value
 // seen of the address is the mark of what the page shows. read is called every StreamLook: mark tells whether
 // there is news, and block makes it.
 func (s *Site) Stream(w http.ResponseWriter, r *http.Request, v *Visit, read func(context.Context) (mark string, block func() (string, error), err error)) error {

@@ -1,5 +1,5 @@
-// Package frame is what all pages of the dashboard stand in: the layout, the parts that pages are made of,
-// the texts, and what a request has to pass before its page.
+// Package frame has what all pages of the dashboard share: the layout, the parts that pages are made of, the
+// texts, and the checks that a request must pass before its page.
 package frame
 
 import (

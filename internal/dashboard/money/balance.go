@@ -158,7 +158,7 @@ type reserveView struct {
 // Left is what a day releases.
 func (reserveView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
 
-// In is in how many days, begun ones included, a day releases.
+// In is the number of days, begun ones included, until a day releases its reserve.
 func (reserveView) In(day pay.Reserve, now time.Time) int {
 	return max(0, int((day.ReleaseAt.Sub(now)+24*time.Hour-1)/(24*time.Hour)))
 }

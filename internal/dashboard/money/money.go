@@ -99,7 +99,7 @@ func spanOf(r *http.Request) (s pay.Span, err error) {
 // page is the part of a list that is asked for, with a row more than is shown.
 func page(r *http.Request) pay.Page { return pay.Page{Limit: rows + 1, After: r.FormValue("cursor")} }
 
-// cut cuts a list that was read with page, and tells where it stands.
+// cut cuts a list that was read with page, and returns its position.
 func cut[T any](r *http.Request, list []T, total int64, id func(T) string) ([]T, frame.Pager) {
 	p := frame.Pager{Total: int(total)}
 	if len(list) > rows {

@@ -160,7 +160,7 @@ func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return nil
 }
 
-// slowLines is how long a browser may take for the lines up to the next one.
+// slowLines is how long a browser may take to read filePage lines.
 const slowLines = time.Minute
 
 // lines sends all lines as the API's report does.

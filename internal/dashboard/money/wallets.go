@@ -111,7 +111,7 @@ var walletFields = []string{
 	"label", "currency", "destination", "default", "holderName", "holderDocument", "holderEmail", "bankCode", "branchCode", "accountType", "bankCountry",
 }
 
-// formFor is the form of a network; ok is false for one that there is not.
+// formFor is the form of a network; ok is false for an unknown network.
 func formFor(r *http.Request) (f walletForm, ok bool) {
 	f = walletForm{Network: r.FormValue("network"), Value: map[string]string{}}
 	kind, currencies, ok := destination.Reaches(f.Network)
@@ -140,8 +140,8 @@ func (m *room) newWallet(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return m.Show(w, r, v, "newwallet", f)
 }
 
-// proven reports whether the second factor was given just now, also with a code in the form. Else the form
-// asks for one, and keeps what was typed: it is not for an address.
+// proven reports whether the second factor was given just now, also with a code in the form. Otherwise the
+// form asks for one, and keeps what was typed, which must not be in an address.
 func (m *room) proven(w http.ResponseWriter, r *http.Request, v *frame.Visit, f *walletForm) (ok bool, err error) {
 	if v.SignIn.Fresh(m.App.Now()) {
 		return true, nil

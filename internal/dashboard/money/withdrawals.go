@@ -43,7 +43,7 @@ func (w withdrawalRow) Back() bool {
 	return w.Status == pay.WithdrawalRefused || w.Status == pay.WithdrawalCanceled
 }
 
-// Token reports whether a token arrives, which is told by its worth.
+// Token reports whether a token arrives; pages show its worth in USD.
 func (w withdrawalRow) Token() bool { return w.Local == (money.Amount{}) }
 
 // Converted reports whether another currency than USD arrives.
@@ -143,7 +143,7 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 }
 
-// withdrawForm is what somebody typed to withdraw, and what it comes to.
+// withdrawForm is what somebody typed to withdraw, and what that would cost.
 type withdrawForm struct {
 	Wallets   []frame.Option
 	Wallet    string

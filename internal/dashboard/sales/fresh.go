@@ -130,7 +130,7 @@ func onceOf(route string, f form) base.Idempotency {
 	return base.Idempotency{Route: "form of " + route, Key: f.Key, Hash: hash(f.Typed["amount"], f.Typed["amount_currency"], f.Typed["method"], f.Typed["outcome"], f.Typed["email"], f.Typed["order"], f.Typed["description"])}
 }
 
-// checkEmail returns an error for what is no e-mail address; none is one.
+// checkEmail returns an error for a text that is not an e-mail address. An empty text is allowed.
 func checkEmail(text string) error {
 	if at, err := mail.ParseAddress(text); text != "" && (err != nil || at.Address != text || utf8.RuneCountInString(text) > longestEmail) {
 		return problem.Field(problem.InvalidRequest, "email", "this is not an e-mail address: write it as ana@example.com")

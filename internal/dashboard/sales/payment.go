@@ -215,7 +215,7 @@ func (p paymentView) Kept() money.Amount {
 	return p.moved(func(pay.Movement) bool { return true })
 }
 
-// Frozen is what of it is held for claims.
+// Frozen is the part of it that is held for claims.
 func (p paymentView) Frozen() money.Amount {
 	return p.moved(func(m pay.Movement) bool { return m.Bucket == ledger.Frozen })
 }
@@ -239,7 +239,7 @@ func (p paymentView) Converted() bool {
 // Back is what went back to the shopper.
 func (p paymentView) Back() money.Amount { return money.New(p.Refunds.Local, p.Price.Local.Currency) }
 
-// Delay is after how many hours the payment is settled.
+// Delay is the number of hours until the payment is settled.
 func (p paymentView) Delay() int { return int(p.Terms.Delay.Hours()) }
 
 // Pays reports whether the payment was paid.

@@ -23,7 +23,7 @@ type moment struct {
 	rank       int // of moments at the same time
 }
 
-// Quiet reports whether a moment only tells that a program was told, and took it: the page folds those away.
+// Quiet reports whether a moment is only an event or a successful delivery: the page folds those away.
 func (m moment) Quiet() bool { return m.rank >= rankEvent && m.Tone == "neutral" }
 
 // said is a sentence in the language of the page.

@@ -198,7 +198,7 @@ var told = []string{
 	"network", "destination", "language", "refundFees", "stopped",
 }
 
-// details are what an entry says besides.
+// details are what else an entry says.
 func (rd *reader) details(e audit.Entry) string {
 	var list []string
 	for _, name := range told {

@@ -126,7 +126,7 @@ func (rd *reader) actors() []frame.Option {
 	return list
 }
 
-// users returns the ids of users that entries name and that are not in the team.
+// strangers returns the ids of users that entries name and that are not in the team.
 func (rd *reader) strangers(list []audit.Entry) []string {
 	var ids []string
 	for _, e := range list {

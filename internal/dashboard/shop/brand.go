@@ -25,7 +25,7 @@ type brandView struct {
 	Contrast contrastView
 }
 
-// contrastView says how a colour is seen on shoppers' pages.
+// contrastView says how visible a colour is on shoppers' pages.
 type contrastView struct {
 	Known bool // it is a colour
 	White bool // the button's text is white, else black
@@ -119,8 +119,8 @@ func (a *room) contrast(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return a.room.Fragment(w, r, v, "brand", "contrast", a.brandPage(v, tenant.Brand{Color: r.FormValue("color")}))
 }
 
-// show is the checkout with the saved brand, or with what was typed. Whatever is wrong with it stays as it was: the
-// form tells when it is saved.
+// show is the checkout with the saved brand, or with what was typed. A value with a mistake stays as it was: the
+// form reports the mistake when it is saved.
 func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if a.preview == nil {
 		return noSuch()

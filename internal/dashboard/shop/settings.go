@@ -58,7 +58,8 @@ func (a *room) rename(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 	return a.saved(w, r, v, a.App.Onboarding.Rename(r.Context(), v.Actor(), v.Shop.ID, typed.Name), typed)
 }
 
-// setMerchant changes what somebody changed in the form: a page from before does not bring back what a colleague replaced.
+// setMerchant changes only what somebody changed in the form: an old page does not bring back what a colleague
+// replaced.
 func (a *room) setMerchant(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	typed := newSettings(v)
 	typed.Email, typed.Language = r.FormValue("email"), r.FormValue("language")

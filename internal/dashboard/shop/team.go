@@ -96,8 +96,8 @@ func (a *room) newInvitation(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	return a.room.Show(w, r, v, "invite", roleView{Language: string(v.Language()), Role: string(people.Viewer), Roles: a.choices(v, "")})
 }
 
-// confirmed reports whether the visitor may give a role. One that moves money out is a way to do so: as for a withdrawal
-// itself, who has a second factor must have given it just now (DASH-6).
+// confirmed reports whether the visitor may give a role. A role that can move money out is a way to do so: as for a
+// withdrawal itself, a user with a second factor must have given it just now (DASH-6).
 func (a *room) confirmed(w http.ResponseWriter, r *http.Request, v *frame.Visit, role people.Role, page string) bool {
 	return !role.May(tenant.RightWithdrawals, true) || a.Confirmed(w, r, v, v.Home()+page)
 }
@@ -133,7 +133,7 @@ func (a *room) invite(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 
 func noSuch() error { return problem.New(problem.NotFound, "there is no such page") }
 
-// find is the member or the invitation that a page is about.
+// findMember is the member or the invitation that a page is about.
 func (a *room) findMember(r *http.Request, v *frame.Visit) (member, error) {
 	t, err := a.load(r, v)
 	if err != nil {
@@ -272,7 +272,8 @@ type madeKey struct {
 	Page string // of the key, below the dashboard
 }
 
-// madeKeys lists the keys that a member, or a former one, made. They work on when their maker is removed.
+// madeKeys lists the keys that a member, or a former one, made. They keep working when their maker is
+// removed.
 func (a *room) madeKeys(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	u, err := a.App.Team.Was(r.Context(), v.Merchant.ID, r.PathValue("user"))
 	if err != nil {

@@ -260,7 +260,7 @@ func TestOwnersHearOfAPause(t *testing.T) {
 			_, err := s.App.Onboarding.Resume(t.Context(), by, o.Merchant.ID, onboarding.AnyReason)
 			harness.Must(t, err)
 		}
-		heard(t, "the end of the pause", come(owner.User.Email), "Your production goes on: "+o.Merchant.Name)
+		heard(t, "the end of the pause", come(owner.User.Email), "Your production is no longer paused: "+o.Merchant.Name)
 		heard(t, "who is no owner", come(developer.User.Email))
 	})
 }

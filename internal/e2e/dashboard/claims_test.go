@@ -65,7 +65,7 @@ func TestRefundsAreSeen(t *testing.T) {
 		claim := o.Refund(t, one, `{"amount":25.5,"reason":"requested_by_customer"}`).Want(t, http.StatusOK).Text(t, "refundId")
 		o.Refund(t, two, `{"amount":10,"reason":"=2+2"}`).Want(t, http.StatusOK)
 		list := u.Ask(t, http.MethodGet, "/refunds", nil)
-		for _, want := range []string{"25.50", "Asked by the customer", "sk_test_…", "1–2 of 2"} {
+		for _, want := range []string{"25.50", "Requested by the customer", "sk_test_…", "1–2 of 2"} {
 			if !strings.Contains(list.Text(), want) {
 				t.Errorf("the list does not tell %q: %s", want, list.Text())
 			}
@@ -126,8 +126,8 @@ func TestDisputeIsAnswered(t *testing.T) {
 			want string
 			file [3]string
 		}{
-			{"is no PDF", [3]string{"file_access_log", "a.svg", "<svg/>"}},
-			{"is no PDF", [3]string{"file_access_log", "a.html", "<p>"}},
+			{"is not a PDF", [3]string{"file_access_log", "a.svg", "<svg/>"}},
+			{"is not a PDF", [3]string{"file_access_log", "a.html", "<p>"}},
 			{"is empty", [3]string{"file_access_log", "a.png", ""}},
 			{"larger than 10 MB", [3]string{"file_access_log", "a.pdf", "%PDF-" + strings.Repeat("x", pay.MaxEvidenceFile)}},
 		} {
@@ -367,7 +367,7 @@ func TestFilesAreSeenBeforeTheyAreSent(t *testing.T) {
 	is("what is shown", names, "a.png,b.pdf")
 	is("the drawing", `document.querySelector('.files canvas').dataset.drawn`, "yes")
 	is("what is wrong", `document.querySelector('#f-file_delivery_proof ~ [role=alert]').textContent`,
-		"evil.pdf is no PDF, PNG, JPEG or text. Save it as one of these. c.svg is no PDF, PNG, JPEG or text. Save it as one of these. empty.png is empty.")
+		"evil.pdf is not a PDF, PNG, JPEG or text. Save it as one of these. c.svg is not a PDF, PNG, JPEG or text. Save it as one of these. empty.png is empty.")
 	is("what the field sends", `[...document.querySelector('#f-file_delivery_proof').files].map((f) => f.name).join()`, "a.png,b.pdf")
 	harness.Look(t, tab, "answer-files")
 	choose("delivery_proof", file("big.pdf", "%PDF-"+strings.Repeat("x", pay.MaxEvidenceFile)))

@@ -347,7 +347,7 @@ func TestDocumentIsInPlainEnglish(t *testing.T) {
 			}
 		}
 		for place, want := range map[string]string{
-			"components.headers.RateLimit-Limit.description":                  "Requests that may come at once: the burst. Absent where limits are off.",
+			"components.headers.RateLimit-Limit.description":                  "Requests that may be sent at once: the burst. Absent if limits are off.",
 			"components.schemas.SessionBody.properties.returnUrl.description": "Where the shopper is sent back to",
 			"components.schemas.MethodFee.properties.percent.description":     "Percent of each payment",
 		} {

@@ -15,7 +15,7 @@ import (
 var running sync.Map
 
 // watchTime ends a run shortly before go test's timeout, and lists the tests whose service is up.
-// go test would print every goroutine, and in that nobody finds the test that hangs.
+// go test would print every goroutine, and nobody finds the hanging test among them.
 func watchTime() {
 	flag.Parse()
 	limit := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)

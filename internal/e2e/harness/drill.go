@@ -154,9 +154,9 @@ func (d *Drill) Pass(t *testing.T, time time.Duration) {
 	Must(t, err)
 }
 
-// PassSettled is Pass, and then waits until no sweep has a payment of the drill: the service sweeps too, and what it has is
-// due again when the lease ends. If time passes before, a payment is queried once more. It is for tests that count the
-// queries.
+// PassSettled is Pass, and then waits until no sweep has a payment of the drill: the service sweeps too, and a payment
+// that it has is due again when the lease ends. If the clock moves before that, a payment is queried once more. It is
+// for tests that count the queries.
 func (d *Drill) PassSettled(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.Pass(t, by)

@@ -77,7 +77,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 // Charged returns how many charges the providers have.
 func (n *Nodes) Charged() int { return len(n.Lines[0].Charges()) + len(n.Lines[1].Charges()) }
 
-// CalledBy reports whether a function whose name ends so is on the stack.
+// CalledBy reports whether a function whose name has this ending is on the stack.
 func CalledBy(function string) bool {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
@@ -194,7 +194,7 @@ func NodeOf(t *testing.T, database string, c *Clock, log *Faults, configure func
 	return a
 }
 
-// Acme makes a merchant and returns who its sandbox key is.
+// Acme makes a merchant and returns the principal of its sandbox key.
 func Acme(t *testing.T, a *app.App) base.Principal {
 	t.Helper()
 	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Standard, RefundFees: tenant.FeesReturned})

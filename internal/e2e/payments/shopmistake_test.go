@@ -37,7 +37,7 @@ func TestShopsMistakesAreToldAsTheyAre(t *testing.T) {
 			{"an empty currency of a session", "", "/checkout/sessions", session(`"amount":5,"currency":""`), "", "400 invalid_request currency", `currency must not be empty: send a text, such as "USD"`},
 
 			// Lines and metadata.
-			{"no price", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1}]`), "", "400 missing_field lineItems[0].unitAmount", "(The price of one, in the currency of amount; below zero for what is taken off)"},
+			{"no price", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1}]`), "", "400 missing_field lineItems[0].unitAmount", "(The price of one, in the currency of amount; negative for a discount)"},
 			{"none of a thing", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":0,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a whole number from 1 to 1000000000; you sent the number 0"},
 			{"more than there are", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":2000000000,"unitAmount":5}]`), "", "400 invalid_request lineItems[0].quantity", "lineItems[0].quantity must be a whole number from 1 to 1000000000; you sent the number 2000000000"},
 			{"a price with three decimals", "", "/payments", pix(`"amount":5,"lineItems":[{"name":"a","quantity":1,"unitAmount":1},{"name":"b","quantity":1,"unitAmount":5.123}]`), "", "400 invalid_request lineItems[1].unitAmount", "lineItems[1].unitAmount must be a number, in USD with at most two decimals, such as 49.90; you sent 5.123"},

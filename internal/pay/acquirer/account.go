@@ -60,8 +60,8 @@ type RailTerms struct {
 // DefaultPriority is the priority of an account for which the operator sets none.
 const DefaultPriority = 100
 
-// AccountGrace is how long notifications are accepted that are signed with credentials which a
-// rotation has replaced.
+// AccountGrace is how long after a rotation notifications may still be signed with the previous
+// credentials.
 const AccountGrace = 24 * time.Hour
 
 // accountID matches the ids that an account may have. The id is part of a URL.
@@ -70,7 +70,7 @@ var accountID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{1,63}$`)
 // Environment names the account's environment.
 func (a Account) Environment() tenant.Environment { return tenant.EnvironmentOf(a.Live) }
 
-// Scope is the scope of the audit log in which the account's acts are written.
+// Scope is the scope of the audit entries about the account.
 func (a Account) Scope() tenant.Scope {
 	return tenant.Scope{Merchant: a.Merchant, Live: a.Live}
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// Class is all that is counted of a payment but its money. Payments of a class are added up together.
+// Class is everything that is counted of a payment except its money. Payments of a class are added up
+// together.
 type Class struct {
 	Shop    string
 	Live    bool
 	Hour    int64   // of its creation, since 1970, UTC
-	Outcome Outcome // "" of a checkout's step
-	Step    Step    // "" of a payment that is none of a session, or was not paid
+	Outcome Outcome // "" for a checkout's step
+	Step    Step    // "" for a payment that belongs to no session, or was not paid
 	Method  string
 	Country string // ISO 3166 alpha-3
 	Rail    string
@@ -36,7 +37,7 @@ func classAt(scope tenant.Scope, created time.Time) Class {
 	return Class{Shop: scope.Shop, Live: scope.Live, Hour: created.Unix() / 3600}
 }
 
-// nothing is an empty word.
+// nothing stands for an empty word.
 const nothing = "-"
 
 // word escapes a value, so that it has no space, quote, comma or colon.

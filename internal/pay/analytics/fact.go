@@ -16,10 +16,10 @@ const (
 	Expired  Outcome = "expired"  // nobody paid in time
 )
 
-// Step is how far a checkout came. A later step does not take an earlier one back.
+// Step is how far a checkout got. A later step does not take an earlier one back.
 type Step string
 
-// The steps of a checkout session (CHK-2). A payment of the session that is paid is the last one.
+// The steps of a checkout session (CHK-2). The last one is a paid payment of the session.
 const (
 	Opened  Step = "opened"  // the shop made the session
 	Visited Step = "visited" // the shopper saw the page
@@ -33,7 +33,7 @@ func Steps() []Step { return []Step{Opened, Visited, Chosen, Bought} }
 // Fact is what is counted of a payment that ended, or of a checkout's step.
 type Fact struct {
 	Class
-	Amount int64 // USD cents; 0 of a step
+	Amount int64 // USD cents; 0 for a step
 	Fees   int64 // what the merchant pays for a paid payment, in USD cents
 }
 
@@ -71,8 +71,9 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	return f, true
 }
 
-// BoughtEarlier returns the last step of a checkout that was opened on a day before the one of its payment, which has
-// ended with this value: all steps of a checkout count on the day on which it was opened. It returns false for any other.
+// BoughtEarlier returns the last step of a checkout that was opened on an earlier day than its payment was made, if this
+// value is the paid end of that payment: all steps of a checkout count on the day on which it was opened. It returns
+// false for any other value.
 func BoughtEarlier(p *pay.Payment) (f Fact, ok bool) {
 	if p.Page.Opened.IsZero() || !earlier(p) {
 		return f, false
@@ -85,8 +86,8 @@ func BoughtEarlier(p *pay.Payment) (f Fact, ok bool) {
 
 func earlier(p *pay.Payment) bool { return p.Page.Opened.Unix()/86400 != p.Times.Created.Unix()/86400 }
 
-// outcomeOf is how an attempt of a payment ended. The last one ended as the payment did: money that comes later
-// approves the attempt, and the payment stays unpaid.
+// outcomeOf is how an attempt of a payment ended. The last attempt ended as the payment did: late money
+// approves the attempt, but the payment stays unpaid.
 func outcomeOf(a pay.Attempt, payment Outcome, last bool) Outcome {
 	switch {
 	case a.Status == pay.Approved && payment == Paid:

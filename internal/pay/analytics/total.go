@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Dimension is along what totals are kept. Each day of a shop has one total for each value of a dimension and outcome.
+// Dimension is what totals are grouped by. Each day of a shop has one total for each value of a dimension and outcome.
 type Dimension string
 
 // The dimensions.
@@ -49,10 +49,10 @@ func band(cents int64) string {
 	return strconv.FormatInt(least, 10)
 }
 
-// WaitClass is about how long shoppers took to pay: the time in which they did.
+// WaitClass is a range of times: about how long shoppers took to pay.
 type WaitClass struct {
 	Name string        // in a value of ByWait
-	Most time.Duration // 0 has no end
+	Most time.Duration // 0: no upper limit
 }
 
 // WaitClasses lists the classes, the shortest first.
@@ -74,7 +74,7 @@ func waitClass(d time.Duration) string {
 	return name
 }
 
-// mostTries is from how many tries on payments are counted together.
+// mostTries is the number of tries from which payments are counted together.
 const mostTries = 3
 
 // Everyone is the shop of the totals over all shops.
@@ -87,12 +87,12 @@ type Key struct {
 	Dimension Dimension
 	Day       int64 // days since 1970, UTC
 	Value     string
-	Outcome   Outcome // "" of ByStep
+	Outcome   Outcome // "" for ByStep
 }
 
 // Total adds facts up.
 type Total struct {
-	N      int64 // payments; attempts of ByAccount, checkouts of ByStep
+	N      int64 // payments; attempts for ByAccount, checkouts for ByStep
 	Amount int64 // USD cents
 	Fees   int64 // USD cents
 }

@@ -30,7 +30,7 @@ type Entry struct {
 	At time.Time
 }
 
-// Filter says which entries are listed. Empty fields let all pass.
+// Filter says which entries are listed. Empty fields match everything.
 type Filter struct {
 	Merchant string
 	Object   string // id
@@ -121,7 +121,7 @@ const (
 
 	WalletCreated       Act = "wallet.created"
 	WalletDeleted       Act = "wallet.deleted"
-	WalletRevealed      Act = "wallet.revealed" // an operator read the destination in clear
+	WalletRevealed      Act = "wallet.revealed" // an operator read the unmasked destination
 	WithdrawalCreated   Act = "withdrawal.created"
 	WithdrawalGivenUp   Act = "withdrawal.canceled"
 	VerificationStarted Act = "verification.started"
@@ -180,7 +180,7 @@ const (
 	UserFactorRemoved   Act = "user.factor_removed"
 	UserSignedIn        Act = "user.signed_in"
 	UserSignInRefused   Act = "user.sign_in_refused" // the user is known, but what was sent is wrong
-	UserSignInEnded     Act = "user.sign_in_ended"   // signed out, by the user or by somebody who may
+	UserSignInEnded     Act = "user.sign_in_ended"   // signed out, by the user or by somebody with the right to do it
 	UserIdentityLinked  Act = "user.identity_linked" // to an account at the company's identity provider
 	LinkCreated         Act = "link.created"         // an invitation, or a link to sign in or to choose a password
 	LinkWithdrawn       Act = "link.withdrawn"

@@ -17,7 +17,8 @@ import (
 //go:embed text/*.json
 var textFiles embed.FS
 
-// Fill marks what only the shop knows: a draft has it where the shop has to write. Nobody sends a text that still has it.
+// Fill marks where the shop has to write, because only the shop knows what belongs there. A text that still contains it
+// is not sent.
 const Fill = "[…]"
 
 // Unfinished reports whether a text still has places to fill in.
@@ -40,7 +41,8 @@ const (
 	draftValue  = 200 // characters of one value
 )
 
-// sections are the parts of a draft in the order in which they win a case of each reason. fill is what only the shop knows.
+// sections are the parts of a draft for each reason, the most convincing first. fill is the part that only the shop can
+// write.
 var sections = map[Reason][]string{
 	Fraud:          {"payment", "shopper", "checkout", "others", "fill", "refunds", "told"},
 	NotReceived:    {"payment", "fill", "shopper", "told", "refunds"},
@@ -52,8 +54,8 @@ var sections = map[Reason][]string{
 	Late:           {"payment", "fill", "told"},
 }
 
-// Draft is a text against a claim for its reason, in a language: what the service knows, and Fill where the shop has to
-// write. It is edited before it is sent.
+// Draft returns a text against a claim, by the claim's reason, in a language. It says what the service knows, and has
+// Fill where the shop has to write. It is edited before it is sent.
 func Draft(f Facts, language tenant.Language) string {
 	d := drafter{f, ReasonOf(f.Claim), texts()[language]}
 	if d.texts == nil {
@@ -95,7 +97,7 @@ type drafter struct {
 	texts  map[string]string
 }
 
-// line is a sentence with its values. It is "" if its first value is.
+// line is a sentence with its values. It is "" if its first value is empty.
 func (d drafter) line(key string, pairs ...string) string {
 	if len(pairs) > 1 && pairs[1] == "" {
 		return ""

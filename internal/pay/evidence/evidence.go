@@ -49,8 +49,8 @@ func Is(kind string, content []byte) bool {
 	return false
 }
 
-// TypeOf is the type of a file by its content, "" for one that is not accepted. A text counts only with an
-// ending of texts: HTML and SVG are texts too.
+// TypeOf is the type of a file by its content, "" for one that is not accepted. A text must also have the
+// ending of a text file, because HTML and SVG are texts too.
 func TypeOf(name string, content []byte) string {
 	for _, kind := range Types() {
 		if Is(kind, content) && (kind != Text || ends(kind, name)) {

@@ -41,7 +41,7 @@ var wanted = map[Reason][]string{
 	Late:           {"delivery_proof", "customer_communication"},
 }
 
-// codes are the beginnings of the card networks' codes, the longest first where one begins another.
+// codes are prefixes of the card networks' codes. If one is a prefix of another, the longer one comes first.
 var codes = []struct {
 	begin  string
 	reason Reason
@@ -53,7 +53,7 @@ var codes = []struct {
 	{"F", Fraud}, {"C08", NotReceived}, {"C31", NotAsDescribed}, {"C14", Duplicate}, {"C28", Canceled}, {"C05", Canceled}, {"C02", NotCredited}, {"P08", Duplicate},
 }
 
-// words are parts of the words in which networks and providers tell a reason.
+// words are parts of the words that networks and providers use for a reason.
 var words = []struct {
 	part   string
 	reason Reason

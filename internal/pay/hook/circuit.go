@@ -21,8 +21,8 @@ type Circuit struct {
 	ProbeAt  time.Time // while open: when the next delivery may be tried
 }
 
-// Heard records an answer of the endpoint: a success, or a failure after so many in a row. It
-// reports whether something has changed and must be written.
+// Heard records answers of the endpoint. success: one succeeded. failures counts those that failed
+// after it, or all if none succeeded. It reports whether something has changed and must be written.
 func (s Subscription) Heard(success bool, failures int, now time.Time) (Subscription, bool) {
 	before := s.Circuit
 	c := before
@@ -57,8 +57,8 @@ func (s Subscription) Probe(now time.Time) (Subscription, bool) {
 	return s, true
 }
 
-// Calmed is the subscription after its sandbox was emptied and its test clock went back to now: no failures are
-// remembered, and no time of it is far ahead. It returns false if nothing changes.
+// Calmed is the subscription after its sandbox was emptied and its test clock went back to now: it remembers no
+// failures, and none of its times is far ahead. It returns false if nothing changes.
 func (s Subscription) Calmed(now time.Time) (Subscription, bool) {
 	before := s
 	s.Circuit = Circuit{}

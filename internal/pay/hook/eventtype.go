@@ -26,7 +26,7 @@ const (
 	SessionExpired EventType = "checkout.session.expired" // the shopper chose no method in time
 )
 
-// eventRow is all that is told of a type beside its name.
+// eventRow is everything that is said about a type, except its name.
 type eventRow struct {
 	kind    EventType
 	meaning string        // when it is sent, for the documents (EVT-1, EVT-5)

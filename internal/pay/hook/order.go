@@ -21,7 +21,7 @@ var unnumbered = func() (list []eventRow) {
 }()
 
 const (
-	// MostBefore is the most earlier deliveries for which one waits.
+	// MostBefore is the largest number of earlier deliveries that a delivery waits for.
 	MostBefore = 6
 	// orderGrace is how long an event waits for earlier ones, counted from when it happened.
 	orderGrace = time.Minute

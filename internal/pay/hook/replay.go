@@ -111,7 +111,7 @@ func whole(end time.Time) time.Time {
 }
 
 // Same reports whether another request asks for the same as a running replay. If the request has no
-// end, or an end in the future, it asks for all events up to the replay's begin.
+// end, or an end in the future, it asks for all events up to the time at which the replay began.
 func (r Replay) Same(o Replay, now time.Time) bool {
 	to := o.To
 	if to.IsZero() || to.After(now) {

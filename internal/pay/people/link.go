@@ -45,7 +45,7 @@ type Link struct {
 	Hash      string // keyed hash of the token in the link; "" once it was used or withdrawn
 	User      string // of a password reset or a sign-in link
 	Email     string // of an invitation
-	Merchant  string // that an invitation is to; "": to the operator's console
+	Merchant  string // that an invitation is for; "": the operator's console
 	Role      Role   // that an invitation gives
 	Operator  bool   // an invitation to the operator's console
 	By        string // who made it: a user's id, or an operator as in the audit log

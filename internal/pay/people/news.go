@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// What is something about an account that its user hears of (DASH-18).
+// What is something that happened to an account and that its user is told about (DASH-18).
 type What string
 
-// What a user hears of.
+// What a user is told about.
 const (
 	NewSignIn      What = "sign_in"      // from a browser or a network that was not used before
-	HalfSignIn     What = "half_sign_in" // the same, and the second factor is not given yet
+	HalfSignIn     What = "half_sign_in" // the same, but the second factor was not given yet
 	AccountLocked  What = "locked"       // after wrong passwords or codes
 	PasswordSet    What = "password"     // changed, or chosen for the first time
 	CompanyLinked  What = "company"      // an account at the company's identity provider signs in from now on
@@ -22,8 +22,8 @@ const (
 	AppRemoved     What = "app_removed"
 	PasskeyAdded   What = "passkey_added"
 	PasskeyRemoved What = "passkey_removed"
-	RecoveryUsed   What = "recovery_used" // a recovery code stood in for the second factor
-	RecoveryMade   What = "recovery_made" // new recovery codes took the place of the old ones
+	RecoveryUsed   What = "recovery_used" // a recovery code was used instead of the second factor
+	RecoveryMade   What = "recovery_made" // new recovery codes replaced the old ones
 	FactorsRemoved What = "factors_removed"
 	RoleChanged    What = "role"
 	RoleEnded      What = "role_ended" // the user is not in the merchant's team any more
@@ -58,11 +58,12 @@ type News struct {
 // ByStrangers reports whether somebody who is not signed in can cause it, as often as they like.
 func (w What) ByStrangers() bool { return w == AccountLocked || w == HalfSignIn }
 
-// keptNews is how many news an account keeps, and keptOfStrangers how many of a kind that strangers cause: they must not
-// push out what else happened.
+// keptNews is how many news items an account keeps, and keptOfStrangers how many of each kind that strangers cause:
+// those must not push out the others.
 const keptNews, keptOfStrangers = 10, 3
 
-// Hear adds news to those that the profile shows, the newest first. The caller has changed the user, and writes it.
+// Hear adds an item to the news that the profile shows, the newest first. The caller has changed the user, and
+// writes it.
 func (u User) Hear(n News) User {
 	list, same := []News{n}, 1
 	for _, o := range u.News {
@@ -77,8 +78,8 @@ func (u User) Hear(n News) User {
 	return u
 }
 
-// browsers and systems are the names that BrowserOf knows, and what tells them in a browser's own words. The first that
-// fits counts: most browsers call themselves Chrome or Safari too.
+// browsers and systems are the names that BrowserOf knows, each after the part of a browser's own words that identifies
+// it. The first match counts: most browsers call themselves Chrome or Safari too.
 var (
 	browsers = [][2]string{
 		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"},
@@ -90,7 +91,7 @@ var (
 )
 
 // BrowserOf names a browser by what it calls itself: "Firefox, Windows". It has no text that a stranger could choose, and
-// no version, which changes every month. It is "" for one that nobody knows.
+// no version, which changes every month. It is "" for an unknown browser.
 func BrowserOf(agent string) string {
 	var names []string
 	for _, list := range [][][2]string{browsers, systems} {
@@ -101,10 +102,11 @@ func BrowserOf(agent string) string {
 	return strings.Join(names, ", ")
 }
 
-// Browser names the browser of a sign-in for its user: as BrowserOf, or in the words of one that nobody knows.
+// Browser names the browser of a sign-in for its user: as BrowserOf does, or, if it is unknown, in its own
+// words.
 func (s SignIn) Browser() string { return cmp.Or(BrowserOf(s.Agent), s.Agent) }
 
-// networkOf is the network of an address: a line at home and a phone often get another address of the same network.
+// networkOf is the network of an address: a home line or a phone often gets another address of the same network.
 func networkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

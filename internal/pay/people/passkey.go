@@ -38,7 +38,7 @@ func ParsePasskeyName(text string) (string, error) {
 }
 
 // challenged records that a challenge was answered. ok is false if it, or one that was made later, was answered
-// before. So a challenge works once, whichever node made it, and nothing but one time per user has to be kept.
+// before. So a challenge works once, whichever node made it, and only one time per user has to be kept.
 func (u User) challenged(at time.Time) (_ User, ok bool) {
 	if !at.After(u.Challenged) {
 		return u, false
@@ -49,7 +49,7 @@ func (u User) challenged(at time.Time) (_ User, ok bool) {
 }
 
 // AddPasskey gives the user a passkey. challenge is when the challenge that proved it was made; recovery are the
-// keyed hashes of new recovery codes, nil to keep those that there are. ok is false if the challenge was answered
+// keyed hashes of new recovery codes, nil to keep the present ones. ok is false if the challenge was answered
 // before.
 func (u User) AddPasskey(k Passkey, challenge time.Time, recovery []string) (_ User, ok bool) {
 	if u, ok = u.challenged(challenge); !ok {
@@ -78,7 +78,7 @@ func (u User) UsePasskey(id string, credential []byte, challenge, now time.Time)
 	return u, true
 }
 
-// DropPasskey takes a passkey away. changed is false if the user has none with that id. Without another second
+// DropPasskey removes a passkey. changed is false if the user has none with that id. Without another second
 // factor the recovery codes go too.
 func (u User) DropPasskey(id string) (_ User, changed bool) {
 	left := slices.DeleteFunc(slices.Clone(u.Passkeys), func(k Passkey) bool { return k.ID == id })

@@ -23,11 +23,11 @@ const (
 	// be left without such words.
 	leastWord = 4
 	leastRest = 8
-	// around is how many characters that are no letters may stand around a common password and leave it common.
+	// around is how many characters other than letters may surround a password that still counts as common.
 	around = 6
 )
 
-// words are those that passwords are most often made of, with any digits around them.
+// words are those that passwords most often consist of, apart from any digits around them.
 var words = []string{
 	"", "password", "passwort", "contraseña", "contrasena", "senha", "qwerty", "qwertyuiop", "asdfghjkl", "letmein", "welcome", "bienvenido", "bemvindo",
 	"admin", "administrator", "administrador", "iloveyou", "teamo", "teamomucho", "cascada", "cascadapay", "dashboard", "q1w2e3r4t5", "1q2w3e4r5t", "1qaz2wsx3edc",

@@ -36,7 +36,7 @@ var rightsOf = map[Role][]tenant.Right{
 	Viewer:    {tenant.RightRead},
 }
 
-// played are the rights that every role but Viewer's also has in the sandbox, where no money is moved.
+// played are the rights that every role except Viewer also has in the sandbox, where no money is moved.
 var played = []tenant.Right{
 	tenant.RightRead, tenant.RightPayments, tenant.RightRefunds, tenant.RightClaims, tenant.RightSandbox,
 }

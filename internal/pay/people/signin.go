@@ -6,16 +6,16 @@ import "time"
 const SignInPrefix = "sgn_"
 
 const (
-	// SignInLife is how long a sign-in lasts, whatever is done with it (DASH-5).
+	// SignInLife is how long a sign-in lasts, however much it is used (DASH-5).
 	SignInLife = 14 * 24 * time.Hour
-	// SignInIdle is how long a sign-in lasts that nobody uses (DASH-5).
+	// SignInIdle is how long an unused sign-in lasts (DASH-5).
 	SignInIdle = 12 * time.Hour
 	// FactorWait is how long a sign-in waits for the second factor.
 	FactorWait = 15 * time.Minute
 	// seenEvery is how often the use of a sign-in is recorded.
 	seenEvery = 5 * time.Minute
-	// FactorFresh is how long a second factor counts as just given: what moves money out asks for one
-	// (DASH-6).
+	// FactorFresh is how long a second factor counts as just given: actions that move money out
+	// require one (DASH-6).
 	FactorFresh = 10 * time.Minute
 )
 
@@ -50,7 +50,7 @@ func (s SignIn) Fresh(now time.Time) bool {
 	return !s.ProvenAt.IsZero() && now.Before(s.ProvenAt.Add(FactorFresh))
 }
 
-// Recent reports whether the user signed in just now. It is what is asked of who has no second factor.
+// Recent reports whether the user signed in just now. Users without a second factor need this instead.
 func (s SignIn) Recent(now time.Time) bool { return now.Before(s.CreatedAt.Add(FactorFresh)) }
 
 // Seen records a use; changed is false if one was recorded shortly before.
@@ -63,8 +63,8 @@ func (s SignIn) Seen(now time.Time) (_ SignIn, changed bool) {
 	return s, true
 }
 
-// Prove records that the second factor was given. hash is that of a new token: the one from before the
-// factor is not valid any more.
+// Prove records that the second factor was given. hash is that of a new token: the token from before
+// the factor is not valid any more.
 func (s SignIn) Prove(hash string, now time.Time) SignIn {
 	s.Version++
 	s.Hash, s.Waiting, s.ProvenAt, s.SeenAt = hash, false, now, now

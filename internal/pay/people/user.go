@@ -27,7 +27,7 @@ type User struct {
 	TOTP      TOTP     // the app that shows codes
 	Recovery  []string // keyed hashes of the recovery codes that are left
 	Passkeys  []Passkey
-	// Challenged is when the newest challenge was made that one of the user's passkeys answered (WebAuthn).
+	// Challenged is the time of the newest challenge that one of the user's passkeys answered (WebAuthn).
 	Challenged time.Time
 	Failures   int       // wrong passwords and codes since the last right one
 	LockedTo   time.Time // until then none is accepted; zero: it is not locked
@@ -53,8 +53,8 @@ func ParseEmail(text string) (string, error) {
 	return text, nil
 }
 
-// lower makes capital letters of ASCII small. Those of other alphabets stay: some become letters of ASCII, as the sign of
-// the unit kelvin becomes k, and one mailbox would pass for another.
+// lower makes ASCII capital letters lower case. Other letters stay as they are: some would become ASCII letters (the
+// kelvin sign becomes k), and one mailbox would pass for another.
 func lower(c rune) rune {
 	if c >= 'A' && c <= 'Z' {
 		return c - 'A' + 'a'
@@ -88,7 +88,8 @@ const (
 	LockFor      = 15 * time.Minute
 )
 
-// Next is the user unchanged, to be written: whoever has read the user before must decide again.
+// Next raises the user's version and changes nothing else: whoever has read the user before must decide
+// again.
 func (u User) Next() User {
 	u.Version++
 	return u
@@ -106,7 +107,7 @@ func (u User) Failed(now time.Time) User {
 	return u
 }
 
-// Succeeded forgets what was wrong before. changed is false if there was nothing.
+// Succeeded forgets the earlier failures and the lock. changed is false if there were none.
 func (u User) Succeeded() (_ User, changed bool) {
 	if u.Failures == 0 && u.LockedTo.IsZero() {
 		return u, false
@@ -116,7 +117,7 @@ func (u User) Succeeded() (_ User, changed bool) {
 	return u, true
 }
 
-// Unlock opens the lock and takes all second factors away.
+// Unlock ends the lock and removes all second factors.
 func (u User) Unlock() User {
 	u.Version++
 	u.Failures, u.LockedTo, u.TOTP, u.Passkeys, u.Recovery = 0, time.Time{}, TOTP{}, nil, nil
@@ -130,7 +131,7 @@ func (u User) SetPassword(hash string) User {
 	return u
 }
 
-// Introduce changes what the user is called and which language the pages are in.
+// Introduce changes the user's name and the language of the pages.
 func (u User) Introduce(name string, language tenant.Language) User {
 	u.Version++
 	u.Name, u.Language = name, language
@@ -145,7 +146,7 @@ func (u User) AddTOTP(secret string, step int64, recovery []string) User {
 	return u
 }
 
-// DropTOTP takes the app for codes away. Without another second factor the recovery codes go too.
+// DropTOTP removes the app for codes. Without another second factor the recovery codes go too.
 func (u User) DropTOTP() User {
 	u.Version++
 	u.TOTP = TOTP{}
@@ -184,7 +185,7 @@ func (u User) NewRecovery(hashes []string) User {
 	return u
 }
 
-// SetPasskeys replaces the passkeys. Without a second factor the recovery codes go.
+// SetPasskeys replaces the passkeys. If the user has no second factor then, the recovery codes go too.
 func (u User) SetPasskeys(list []Passkey) User {
 	u.Version++
 	u.Passkeys = list
@@ -194,7 +195,7 @@ func (u User) SetPasskeys(list []Passkey) User {
 	return u
 }
 
-// Operate lets the user use the operator's console, or no longer.
+// Operate gives the user access to the operator's console, or takes it away.
 func (u User) Operate(on bool) User {
 	u.Version++
 	u.Operator = on
@@ -208,7 +209,7 @@ func (u User) Know(subject string) User {
 	return u
 }
 
-// Remove ends the user. What could sign in is deleted, with the name and the address.
+// Remove ends the user. Everything that could sign in is deleted, and so are the name and the address.
 func (u User) Remove(now time.Time) User {
 	return User{ID: u.ID, Version: u.Version + 1, CreatedAt: u.CreatedAt, RemovedAt: now, Language: u.Language}
 }

@@ -76,8 +76,8 @@ type Shown struct {
 	Meaning string // a sentence for the documents
 }
 
-// table has a row for every code (ERR-2, ERR-3): its status and kind, and what the documents say of it.
-// What more its example has is in internal/api/openapi.
+// table has a row for every code (ERR-2, ERR-3): its status and kind, and its text in the documents.
+// The rest of its example is in internal/api/openapi.
 var table = map[Code]Shown{
 	MissingCredentials:   {401, KindAuthentication, "There is no Authorization header, or it is empty."},
 	InvalidAPIKey:        {401, KindAuthentication, "The key is unknown, revoked or of another environment, or a refresh token was sent in its place."},
@@ -102,7 +102,7 @@ var table = map[Code]Shown{
 	AmountInvalid:       {400, KindInvalidRequest, "The amount is not a JSON number above 0 with at most the decimals of its currency, or it is worth less than a cent of a dollar."},
 	AmountBelowMinimum:  {400, KindInvalidRequest, "The amount is below the minimum: of a withdrawal, its fee or the least that an account pays out."},
 	AmountAboveMaximum:  {400, KindInvalidRequest, "The amount is above the maximum."},
-	AmountOutOfLimits:   {422, KindInvalidRequest, "The local amount is outside the method's bounds, which details.limit tells."},
+	AmountOutOfLimits:   {422, KindInvalidRequest, "The local amount is outside the method's bounds: details.limit gives them."},
 
 	IdempotencyConflict: {409, KindIdempotency, "details.reason body_differs: the Idempotency-Key was used with another body. header_differs: it was used with the same body and another header, which param names. request_in_progress: its first request is still running; send this one again."},
 	ConflictState:       {409, KindConflict, "The object's state does not allow this."},
@@ -115,7 +115,7 @@ var table = map[Code]Shown{
 	ThreeDSRequired:   {402, KindCard, "The issuer wants to authenticate the shopper: redirect to details.redirectUrl."},
 	ThreeDSFailed:     {402, KindCard, "The shopper did not pass the issuer's challenge."},
 
-	BalanceInsufficient:   {422, KindBalance, "The balance does not cover this: details.balance tells what there is for it, and what was requested."},
+	BalanceInsufficient:   {422, KindBalance, "The balance does not cover this: details.balance gives what there is for it, and what was requested."},
 	SettlementAlreadyPaid: {409, KindConflict, "The settlement is paid already."},
 	ClaimAlreadyResolved:  {409, KindConflict, "The claim is resolved: it takes no more evidence or changes."},
 	RateLimited:           {429, KindRateLimit, "Too many requests: wait as long as Retry-After says, and back off with jitter."},

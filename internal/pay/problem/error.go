@@ -1,5 +1,5 @@
-// Package problem has the errors that a caller caused, or has to know: each has a code (ERR-2), the
-// field and advice. Faults of the service are ordinary errors.
+// Package problem has the errors that a caller caused, or has to know about: each has a code
+// (ERR-2), the field and advice. Faults of the service are ordinary errors.
 package problem
 
 import (

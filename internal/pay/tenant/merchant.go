@@ -27,7 +27,7 @@ type Merchant struct {
 }
 
 // Next raises the merchant's version and changes nothing else. It is written with decisions that depend on
-// everything that a merchant has: of two at the same time, one must decide again.
+// everything that a merchant has: if two are made at the same time, one must be made again.
 func (m Merchant) Next() Merchant {
 	m.Version++
 	return m
@@ -54,7 +54,7 @@ func (m Merchant) Agree(tier Tier, fees RefundFees) (Merchant, error) {
 	return m, nil
 }
 
-// MostReason is how many characters the reason of a pause has at most.
+// MostReason is the longest reason of a pause, in characters.
 const MostReason = 300
 
 // Pause stops the merchant from beginning anything new in production (SVC-17). A merchant that is paused gets the new
@@ -105,8 +105,8 @@ func (m Merchant) Rehearse(strict bool) Merchant {
 	return m
 }
 
-// StrictFor reports whether a request gets production's refusals: asked decides, or else the setting
-// of the merchant's sandbox. It is false in production, where the refusals are real.
+// StrictFor reports whether a request gets production's refusals: asked decides; if it is nil, the
+// setting of the merchant's sandbox does. It is false in production, where the refusals are real.
 func (m Merchant) StrictFor(live bool, asked *bool) bool {
 	switch {
 	case live:
@@ -162,7 +162,7 @@ type Shop struct {
 }
 
 // Next raises the shop's version and changes nothing else. It is written with decisions that depend
-// on everything that a shop has: of two at the same time, one must decide again.
+// on everything that a shop has: if two are made at the same time, one must be made again.
 func (s Shop) Next() Shop {
 	s.Version++
 	return s

@@ -22,8 +22,8 @@ const (
 	// ResetSettles is the least time between a pass that found something and the one that finds nothing: work in the
 	// background that had read rows before they were deleted has ended by then.
 	ResetSettles = 10 * time.Second
-	// ResetLease is how long a pass is one node's; that node renews it. It is as long as a reset waits for a node that
-	// died.
+	// ResetLease is how long a pass belongs to one node, unless the node renews it. If the node dies, the reset waits
+	// that long.
 	ResetLease = 10 * time.Second
 )
 

@@ -21,7 +21,7 @@ const (
 // Covers reports whether level l includes the level need.
 func (l KYCLevel) Covers(need KYCLevel) bool { return l == need || l == KYCEnhanced }
 
-// KYCSubject is the type of who is verified.
+// KYCSubject says whether a person or a company is verified.
 type KYCSubject string
 
 // The subjects.

@@ -25,9 +25,9 @@
 // Checked in PayU's documentation, in the repository
 // developers-payu-latam/developers-payu-latam.github.io and its sources: the payments,
 // queries and refunds APIs, the confirmation URL with its signatures (the HMAC-SHA256
-// examples are in the tests; the MD5 ones of the older page are of another key than the one
-// it prints), the tables of states and response codes, the methods by country. That
-// expirationDate is in UTC follows from the examples' answers.
+// examples are in the tests; the MD5 ones of the older page were made with another key than the one it
+// prints), the tables of states and response codes, the methods by country. That expirationDate is in UTC
+// follows from the examples' answers.
 //
 // Not documented, and so not checked: the answer to a query by an unused reference (we read
 // SUCCESS without a payload as that; an ERROR proves nothing); whether PayU accepts an

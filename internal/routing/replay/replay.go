@@ -29,7 +29,7 @@ type Plan struct {
 type Config struct {
 	InForce Plan
 	Changed Plan
-	// Since is when the period begins. Earlier payments only show how the accounts did.
+	// Since is when the period begins. Earlier payments only show how the accounts performed.
 	Since    time.Time
 	Examples int // how many payments that begin elsewhere are listed one by one
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Report is the differences.
+// Report compares the replayed payments with the real ones.
 type Report struct {
 	Sums
 	Open        int64                                       // payments whose outcome is not known yet: left out
-	Unexplained int64                                       // payments that even by the rules in force do not begin where they really did
+	Unexplained int64                                       // payments that do not begin where they really did, even by the rules in force
 	Unpriced    struct{ Real, Replayed map[string]float64 } // paid at accounts without a price
 	Rails       []RailSums
 	Accounts    []AccountSums
@@ -25,7 +25,7 @@ type Report struct {
 // was really made; otherwise it is estimated.
 type Sums struct {
 	Payments  int64
-	Elsewhere int64 // payments that begin at another account than by the rules in force
+	Elsewhere int64 // payments that begin at a different account than by the rules in force
 	Known     struct{ Payments, Taken, Replayed int64 }
 	Estimated struct {
 		Payments, Taken   int64 // Taken: really

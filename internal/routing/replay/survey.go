@@ -9,11 +9,11 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// prior is how many tries the rail's own rate counts as, beside an account's: an account
-// with few tries is assumed to be like the others.
+// prior is the weight of the rail's own rate in an account's estimate, in tries: an account with
+// few tries is assumed to be like the others.
 const prior = 10
 
-// kind is the tries that are estimated together.
+// kind names the tries that are estimated together.
 type kind struct{ account, rail, band string }
 
 // counts are the results of tries.
@@ -29,7 +29,7 @@ func (c *counts) add(r result) {
 	}
 }
 
-// Survey is how accounts did in a period, for estimates. It is the first pass over the
+// Survey records how accounts performed in a period, for estimates. It is the first pass over the
 // payments; the Replay is the second.
 type Survey struct {
 	kinds  map[kind]counts

@@ -20,7 +20,7 @@ import (
 // File is a file of rules.
 type File struct {
 	Rules    routing.Rules
-	Silent   bool               // it has nothing about rules, only about accounts
+	Silent   bool               // it says nothing about rules, only about accounts
 	Accounts map[string]Account // the accounts' changes for a replay, by id
 }
 

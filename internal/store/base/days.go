@@ -19,8 +19,8 @@ func (b *Base) ReadRolledUp(ctx context.Context) (day int64, err error) {
 	return day, nil
 }
 
-// SlackDays is how many days a node's copy of the roll-up watermark may lag: so many days before the
-// watermark count as young.
+// SlackDays is how many days a node's copy of the roll-up watermark may lag: that many days before
+// the watermark count as young.
 const SlackDays = 7
 
 // DayMicros is a day in database time (microseconds).

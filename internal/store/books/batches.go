@@ -75,8 +75,8 @@ func (s *Batches) List(ctx context.Context, account string, limit int) ([]pay.Ba
 	return base.Many(ctx, s.b, listBatches, BatchesTable.Scan(s.b.Personal), account, limit)
 }
 
-// Batchable lists withdrawals that wait for an account's next batch, with ids after one. Those of a sandbox that is being
-// emptied are about to go, and a batch with one of them would be dissolved.
+// Batchable lists withdrawals that wait for an account's next batch, with ids after one. It leaves out those of a sandbox
+// that is being emptied: they are about to go, and a batch with one of them would be dissolved.
 func (s *Batches) Batchable(ctx context.Context, account, after string, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectBatchable, WithdrawalsTable.Scan(s.b.Personal), account, after, limit)
 }

@@ -35,7 +35,7 @@ ORDER BY t.at DESC, t.id DESC LIMIT $3`)
 	return texts
 }()
 
-// Found are movements with the place behind the last one, and the balances now. The movements have no
+// Found are movements with the place after the last one, and the balances now. The movements have no
 // BalanceAfter.
 type Found struct {
 	Movements []pay.Movement
@@ -105,7 +105,7 @@ func (s *Books) Find(ctx context.Context, scope tenant.Scope, f pay.MovementFilt
 }
 
 // Between lists the transfers of a merchant with ids from first on and below after, oldest first. Those of a
-// claim or a withdrawal stand together.
+// claim or a withdrawal are next to each other.
 func (s *Books) Between(ctx context.Context, scope tenant.Scope, first, after string) ([]ledger.Transfer, error) {
 	return base.Many(ctx, s.b, selectTransfersBetween, TransfersTable.Scan(s.b.Personal), first, after, scope.Merchant, scope.Live)
 }

@@ -271,7 +271,7 @@ func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlem
 }
 
 // List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
-// below one, or all if that is 0. There is about one settlement a day.
+// less than below, or all if below is 0. There is about one settlement a day.
 func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}

@@ -78,7 +78,7 @@ func (s *Wallets) Default(ctx context.Context, scope tenant.Scope) (pay.Wallet, 
 	return base.One(ctx, s.b, selectDefaultWallet, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live)
 }
 
-// For reads the shop's wallet with a destination that is not disabled.
+// For reads the shop's wallet with a destination, unless it is disabled.
 func (s *Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint string) (pay.Wallet, error) {
 	return base.One(ctx, s.b, selectWalletFor, WalletsTable.Scan(s.b.Personal), scope.Shop, scope.Live, fingerprint)
 }

@@ -155,7 +155,7 @@ SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' A
 	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
 
-// Bound lists withdrawals of a merchant's sandbox that hold a part of a float or stand in a batch.
+// Bound lists withdrawals of a merchant's sandbox that hold a part of a float or are in a batch.
 func (s *Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectBound, WithdrawalsTable.Scan(s.b.Personal), merchant, limit)
 }

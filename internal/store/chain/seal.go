@@ -52,7 +52,7 @@ func newSealed[T any](t *table.Table[T]) Sealed {
 	s.Read = engine.Statement("SELECT " + strings.Join(names, ", ") + " FROM " + t.Name + " WHERE id IN (SELECT id FROM {rows: id TEXT} AS r)")
 	s.IDs = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE t.id > $1 ORDER BY t.id LIMIT $2")
 	s.IDsIn = engine.Statement("SELECT t.id FROM " + t.Name + " AS t WHERE {part t.id}")
-	s.Unsealed = engine.Statement("SELECT t.id, 'is in no block: it was put in beside the service, or its block was taken away' FROM " + t.Name +
+	s.Unsealed = engine.Statement("SELECT t.id, 'is in no block: it was not written by the service, or its block was removed' FROM " + t.Name +
 		" AS t WHERE {part t.id} AND t.id NOT IN (" + SealedIDs + ")")
 	return s
 }
@@ -167,7 +167,7 @@ func (m MarkRow) Read(h *seal.Hasher, into Chains) error {
 	for chain, rows := range doc {
 		merchant, live, ok := seal.ParseChain(chain)
 		if !ok {
-			return fmt.Errorf("mark %s: %q is no chain", m.ID, chain)
+			return fmt.Errorf("mark %s: %q is not a chain", m.ID, chain)
 		}
 		for id, hash := range rows {
 			into.add(books.Purse{Merchant: merchant, Live: live}, id, hash)
@@ -206,7 +206,7 @@ func (s *Sealer) Last() time.Time { return table.FromMicros(s.last.Load()) }
 // so of two nodes that seal the same rows only one succeeds.
 func (s *Sealer) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	select {
-	case s.alone <- struct{}{}: // it lasts several trips to the database: who waits may give up
+	case s.alone <- struct{}{}: // sealing takes several trips to the database: a caller that waits may give up
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -288,7 +288,7 @@ func (s *Sealer) heads(ctx context.Context, of []books.Purse) (map[books.Purse]s
 	}
 	for _, t := range of {
 		if seen, is := s.heights[t], heads[t]; is.N < seen.N || is.N == seen.N && is.Hash != seen.Hash {
-			s.b.Log.Error("sealed blocks are gone or others: the database was tampered with, or an older one put back",
+			s.b.Log.Error("sealed blocks are gone or changed: the database was tampered with, or an older one was put back",
 				"chain", seal.Chain(t.Merchant, t.Live), "was", seen.N, "is", is.N)
 		}
 		s.heights[t] = heads[t]
@@ -325,7 +325,7 @@ func (s *Sealer) Mark(money []*ledger.Transfer, acts []*audit.Entry) []any {
 	h := seal.New(s.Key)
 	markRows(h, written, SealedTransfers, books.TransfersTable, money)
 	markRows(h, written, SealedAudit, tenants.AuditTable, acts)
-	// The id of a write-once row names a mark that is made once.
+	// Each row is written once, so its id can name the mark: no other mark has it.
 	id := ""
 	for _, rows := range written {
 		for row := range rows {

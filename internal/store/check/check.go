@@ -46,7 +46,7 @@ type Options struct {
 	Since *Proof
 	// Full checks everything anyway, and proves that the chains continue from the heads of Since.
 	Full bool
-	// Seals proves the seals alone. There is no proof then.
+	// Seals proves only the seals. There is no proof then.
 	Seals bool
 	// Progress is called now and then. It must not block.
 	Progress func(Progress)

@@ -56,7 +56,7 @@ WHERE (c.opened <> 1 OR c.ended <> CASE WHEN c.status IN ` + resolved + ` THEN 1
 SELECT c.id, {json c.doc sequence} || ' events, found ' || count(e.id) FROM claims AS c LEFT JOIN events AS e ON {named e.id evt_ c.id} AND NOT (e.object <> c.id)
 WHERE {part c.id}
 GROUP BY c.id, c.doc HAVING CAST({json c.doc sequence} AS BIGINT) <> count(e.id) OR CAST({json c.doc sequence} AS BIGINT) <> coalesce(max(e.sequence), 0)`},
-	// What a lost dispute gives back again is the claim's after it.
+	// What a lost dispute gives back again belongs to the claim after it.
 	{"an approved claim has paid the shopper what it says, another one nothing", `
 SELECT c.id, c.kind || ' ' || c.status || ' of ' || c.amount || ' cents, paid ' || c.paid
 FROM (

@@ -51,7 +51,7 @@ type proofFile struct {
 
 const proofVersion = 1
 
-var errProof = errors.New("it does not hold what an earlier check has proved, as it was written with this database's key")
+var errProof = errors.New("it is not a proof that an earlier check of this database wrote, or it was changed")
 
 // seal writes a proof that cannot be changed without the key.
 func (p *Proof) seal(key []byte) ([]byte, error) {
@@ -81,7 +81,7 @@ func openProof(key, content []byte) (*Proof, error) {
 	}
 	for _, c := range p.Chains {
 		if _, _, ok := seal.ParseChain(c.Owner); !ok {
-			return nil, fmt.Errorf("%w: %q is no chain", errProof, c.Owner)
+			return nil, fmt.Errorf("%w: %q is not a chain", errProof, c.Owner)
 		}
 	}
 	return &p, nil

@@ -67,8 +67,8 @@ func (w *walked) forgetEmptied(resets map[string]emptied) {
 	}
 }
 
-// restless are the sandboxes that were emptied while they were checked. What the check read of them is of different
-// moments, so it proves nothing: the next check does.
+// restless are the sandboxes that were emptied while they were checked. What the check read of them comes from
+// different moments, so it proves nothing. The next check proves them.
 func (w *walked) restless(before, now map[string]emptied) map[books.Purse]bool {
 	list := map[books.Purse]bool{}
 	for merchant, e := range now {

@@ -281,7 +281,7 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 			got.cut, got.full = true, true
 			return got, nil
 		case list[0].Hash != last.Hash:
-			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "is another one than was kept: the chain was made again")
+			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "differs from the one that was kept: the chain was rebuilt")
 			got.cut, got.full = true, true
 			return got, nil
 		}
@@ -317,7 +317,7 @@ func (g *page) link(h *seal.Hasher, before, b seal.Block) {
 		g.add(ruleBlock, name, "does not follow the block before it")
 	}
 	if b.Hash != h.Sum(b) {
-		g.add(ruleBlock, blockName(b.Merchant, b.Live, b.N), "its hash is not that of what it holds: it was changed, or swapped with another")
+		g.add(ruleBlock, blockName(b.Merchant, b.Live, b.N), "its hash does not match its content: it was changed, or swapped with another")
 	}
 }
 
@@ -357,8 +357,8 @@ func (c *checker) marks(ask engine.Asking, resets map[string]emptied) (got page,
 	}
 }
 
-// rows proves that the rows exist and have their original hashes. in maps a row to its block or mark. What may be gone
-// and is, counts as never sealed.
+// rows proves that the rows exist and have their original hashes. in maps a row to its block or mark. A row that may
+// be gone, and is, counts as never sealed.
 func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]string, mayBeGone map[string]bool) error {
 	ids := map[string][]string{}
 	tables := map[string]chain.Sealed{}
@@ -452,5 +452,5 @@ func judgeHead(kept seal.Head, hash string) []Broken {
 	case kept.Hash:
 		return nil
 	}
-	return []Broken{{ruleHead, name, "is another one than was kept: the chain was made again"}}
+	return []Broken{{ruleHead, name, "differs from the one that was kept: the chain was rebuilt"}}
 }

@@ -1,5 +1,5 @@
 // Package empty deletes what is in a merchant's sandbox, in passes over all tables (docs/decisions/sandbox-reset.md).
-// Each step is a short transaction, so that nobody waits, and a pass may end anywhere: the next one goes on.
+// Each step is a short transaction, so that nobody waits, and a pass may end anywhere: the next one continues.
 //
 // It decides nothing: a use case says whose sandbox is emptied, and when that is done.
 package empty
@@ -71,7 +71,7 @@ func (p *Pass) noun(ctx context.Context, n noun) error {
 			return err
 		}
 		deleted, err := p.remove(ctx, n, ids)
-		if err != nil || deleted == 0 { // somebody changes them: they are the next pass's
+		if err != nil || deleted == 0 { // somebody is changing them: the next pass deletes them
 			return err
 		}
 	}

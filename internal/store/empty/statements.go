@@ -25,8 +25,8 @@ func emptied(merchant string) string {
 	return merchant + ` IN (` + tenants.SandboxesBeingEmptied + `)`
 }
 
-// byID deletes those of the rows with ids that are of the merchant's sandbox. Rows that somebody else changes
-// just now are left for the next pass, so that nobody waits.
+// byID deletes the rows with the given ids that belong to the merchant's sandbox. Rows that somebody else is
+// changing are left for the next pass, so that nobody waits.
 func byID(table, more string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE id IN (
   SELECT d.id FROM ` + table + ` AS d WHERE {given d.id} AND d.merchant = $2 AND NOT d.live {skip locked d}) AND merchant = $2 AND NOT live AND ` + emptied(`$2`) + more + ` RETURNING id`)
@@ -37,20 +37,21 @@ func byParent(table, column string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE {given ` + column + `} AND merchant = $2 AND NOT live AND ` + emptied(`$2`))
 }
 
-// byKey deletes at most $2 rows of a table without ids, of which those that are a merchant's sandbox's are named
-// by a condition on t.
+// byKey deletes at most $2 rows of a table without ids. where is the condition on t that selects the rows of a
+// merchant's sandbox.
 func byKey(table, key, where, returning string) string {
 	return deletion(`DELETE FROM ` + table + ` WHERE (` + key + `) IN (
   SELECT t.` + strings.ReplaceAll(key, ", ", ", t.") + ` FROM ` + table + ` AS t WHERE ` + where + ` AND ` + emptied(`$1`) + ` LIMIT $2) RETURNING ` + returning)
 }
 
-// shops and endpoints are a merchant's.
+// shops and endpoints are the ids of a merchant's shops and sandbox endpoints.
 const (
 	shops     = `(SELECT s.id FROM shops AS s WHERE s.merchant = $1)`
 	endpoints = `(SELECT s.id FROM subscriptions AS s WHERE s.merchant = $1 AND NOT s.live)`
 )
 
-// Where a table has an index of, the ids of a merchant's sandbox are found by it: $1 is the merchant, $2 how many.
+// If a table has an index for it, these conditions find the ids of a merchant's sandbox: $1 is the merchant, $2
+// how many.
 const (
 	byShop     = `t.shop IN ` + shops + ` AND t.live = FALSE`
 	byMerchant = `t.merchant = $1 AND t.live = FALSE`
@@ -83,11 +84,11 @@ func walked(table string, with ...string) noun {
 	}
 }
 
-// notices are kept by the id of what they are about alone: they go when that is gone.
+// notices name no merchant, only the payment or withdrawal that they are about: they go when that is gone.
 var notices = deletion(`DELETE FROM receipts WHERE {given payment} AND payment <> '' AND ` + emptied(`$2`) + ` AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.id = receipts.payment)
   AND NOT EXISTS (SELECT 1 FROM processing AS q WHERE q.id = receipts.payment) AND NOT EXISTS (SELECT 1 FROM withdrawals AS w WHERE w.id = receipts.payment)`)
 
-// nouns are in the order in which they are deleted: first what others come of.
+// nouns are in the order in which they are deleted: first those from which others are made.
 var nouns = []noun{
 	walked("sessions"),
 	found("payments", byShop, notices, byParent("misfits", "payment")),
@@ -99,7 +100,7 @@ var nouns = []noun{
 	found("deliveries", byEndpoint),
 	found("inbox", byEndpoint),
 	found("events", byShop),
-	{ // one that holds a part of a float or stands in a batch leaves them first: both are the operator's
+	{ // one that holds a part of a float or is in a batch leaves them first: both are the operator's
 		table:  "withdrawals",
 		find:   engine.Statement(`SELECT t.id FROM withdrawals AS t WHERE ` + byShop + ` LIMIT $2`),
 		remove: byID("withdrawals", ` AND batch = '' AND {json doc float} IS NULL`), with: []string{notices},
@@ -120,7 +121,7 @@ var nouns = []noun{
 	found("misfits", byMerchant),
 }
 
-// aboutSandbox leaves e-mails with links and alerts: they are of people, not of the sandbox.
+// aboutSandbox leaves out e-mails with links and alerts: they are of people, not of the sandbox.
 func aboutSandbox(of string) string { return `substr(` + of + `object, 1, 4) NOT IN ('lnk_', 'alr_')` }
 
 // sum is a table without ids: what it counts is gone.
@@ -135,9 +136,9 @@ var sums = []sum{
 }
 
 var (
-	// Rollups go with a lock on who adds up, and from the totals of all shops.
+	// Rollups are deleted while nobody else adds up, and are subtracted from the totals of all shops.
 	removeRollups = byKey("rollups", "shop, live, dimension, day, value, outcome", `t.shop IN `+shops+` AND NOT t.live`, "dimension, day, value, outcome, n, amount, fees")
-	// A total of nothing is no total.
+	// A total of nothing is deleted too.
 	removeZeros = deletion(`DELETE FROM rollups WHERE shop = '' AND NOT live AND n = 0 AND amount = 0 AND fees = 0`)
 
 	unsealed  = engine.Statement(`SELECT count(*) FROM unsealed WHERE at <= $1 AND doc LIKE '%"' || $2 || '":%'`)

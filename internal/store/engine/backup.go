@@ -95,7 +95,7 @@ func Alone(database string) (release func(), err error) {
 const aside = ".before-"
 
 // MoveAside renames an unused SQLite database with its log, and returns its new name; "" if there is none.
-// It continues a move that another process was killed in.
+// It continues a move during which another process was killed.
 //
 // The file moves before its log: without its log it would be an older or empty database, and the next
 // process would take that for the whole. A missing file, in contrast, is refused: see brokenOff.

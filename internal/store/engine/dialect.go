@@ -20,8 +20,8 @@ import (
 //	{word t 3}                  a line's word with this number, from 0 on; the text has no quotes and no backslashes
 //	{ids SELECT id …}           a table ids with the column value, for each row on the left
 //	{in SELECT id …}            = one of the ids; few, so each is looked up
-//	{among t.id id}             t.id is in the rows' column id: true where they are joined by it, and
-//	                            said so that no plan looks at rows of t that are not asked for
+//	{among t.id id}             t.id is in the rows' column id: the join implies it, but saying it keeps
+//	                            every plan from looking at other rows of t
 //	{part t.id}                 t.id is in the part that is looked at: from $1 on and before $2
 //	{email doc}                 the e-mail in the document of a payment, in lower case, as JSON writes it; no JSON is read,
 //	                            so that a document which nobody can read stops nothing
@@ -32,19 +32,19 @@ import (
 //	{tail doc}                  the last four characters of that
 //	{asked doc}                 what the shop asked for in the document of a payment, as JSON writes it without its braces;
 //	                            no JSON is read here either
-//	{other asked doc}           it has that, and it is not what the shopper pays
+//	{other asked doc}           it has that, and the shopper pays something else
 //	{named t.id tr_ p.id}       t.id is made from p.id: tr_, what follows the kind in p.id, a hyphen and more.
-//	                            What else has to be so of that row is said as NOT (a <> b): for a = b
+//	                            Write further conditions on that row as NOT (a <> b): for a = b
 //	                            SQLite may make an index of the whole table
-//	{given id}                  id is one of those that are handed in, as rows that have it alone
-//	{lost id}                   id, and that the transaction would lose a guard
-//	{unless lost}               the transaction has not found so, see look.go
+//	{given id}                  id is one of those handed in, as rows with only that column
+//	{lost id}                   id; it also notes that the transaction would lose a guard
+//	{unless lost}               no {lost id} has noted that, see look.go
 //	{size t}                    how many rows a table has, about
 //	{now}                       the database's clock, microseconds UTC
 //	{tables}                    the names of the tables there are, as the column name
 //	{append only t}             triggers that refuse to change or delete rows of t
 //	{append only in production t}  instead of those: triggers that let the rows of sandboxes be deleted
-//	{concurrently}              an index is made beside those who write
+//	{concurrently}              an index is made while others write
 //	{collate a b}               compares all text of older tables byte by byte
 //
 // A column that is TEXT NOT NULL is compared byte by byte on both engines,

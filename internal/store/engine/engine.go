@@ -85,8 +85,8 @@ func Open(ctx context.Context, database string, log *slog.Logger) (DB, error) {
 	return openPostgres(ctx, database, log)
 }
 
-// CheckAddress refuses an address of no engine. The error quotes nothing of it: the address may have a
-// password.
+// CheckAddress refuses an address that belongs to no engine. The error quotes nothing of it: the
+// address may have a password.
 func CheckAddress(database string) error {
 	path, isSQLite := strings.CutPrefix(database, "sqlite:")
 	switch {

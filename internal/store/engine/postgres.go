@@ -294,8 +294,8 @@ func Drain(result pgx.Rows, each func(Row) error) error {
 	return result.Err()
 }
 
-// CountedTexts maps each statement that returns rows to one that fails unless it returns exactly so many.
-// Its last argument is the number.
+// CountedTexts maps each statement that returns rows to one that fails unless it returns exactly the
+// number in its last argument.
 var CountedTexts = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for _, text := range postgresTexts() {

@@ -28,7 +28,7 @@ type Form interface {
 	Args() []any // of the statement
 }
 
-// NewRows returns rows with these columns and room for so many.
+// NewRows returns rows with these columns, and room for capacity of them.
 func NewRows(d Dialect, columns []Column, capacity int) *Rows {
 	r := &Rows{Columns: columns}
 	switch {
@@ -178,7 +178,7 @@ func (r *binaryRows) begin() {
 	r.b = binary.BigEndian.AppendUint32(r.b, uint32(r.columns))
 }
 
-// field starts a value with so many bytes.
+// field starts a value of this length in bytes.
 func (r *binaryRows) field(oid uint32, length int) {
 	r.b = binary.BigEndian.AppendUint32(r.b, oid)
 	r.b = binary.BigEndian.AppendUint32(r.b, uint32(length))
@@ -219,7 +219,7 @@ type Arrays struct {
 	Bools   [][]bool
 }
 
-// NewArrays returns arrays with room for so many rows.
+// NewArrays returns arrays with room for capacity rows.
 func NewArrays(columns []Column, capacity int) *Arrays {
 	r := &Arrays{
 		columns: columns,

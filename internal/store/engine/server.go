@@ -41,7 +41,7 @@ var (
 // its older one.
 //
 // It watches actively, because a server may also hang: its connections stay open and nothing is answered.
-// When it gives a server up, all that waits for the server ends at once.
+// When it gives a server up, everything that waits for the server ends at once.
 type server struct {
 	hosts []*pgconn.Config // one each
 	log   *slog.Logger

@@ -61,8 +61,9 @@ func (s *Claims) Refunds(ctx context.Context, scope tenant.Scope, f pay.ClaimFil
 	return found, total, err
 }
 
-// Disputes lists a shop's disputes and inquiries of a stage, behind the claim after: those that need
-// evidence by their deadline, nearest first; others newest first. A zero claim is before all.
+// Disputes lists a shop's disputes and inquiries of a stage, beginning after the claim after: those
+// that need evidence by their deadline, nearest first; others newest first. A zero claim is before
+// all.
 func (s *Claims) Disputes(ctx context.Context, scope tenant.Scope, stage pay.DisputeStage, after pay.Claim, limit int) ([]pay.Claim, error) {
 	text, behind := ListEndedDisputes, []any{base.Before(after.ID)}
 	switch stage {

@@ -120,7 +120,7 @@ func sameDocument(row string, at int) string {
 	return fmt.Sprintf("($%[2]d = '' OR {document %[1]sdoc} LIKE $%[2]d)", row, at)
 }
 
-// endsWith is the argument of sameDocument: only letters and digits, none of which LIKE reads otherwise.
+// endsWith is the argument of sameDocument: only letters and digits, which have no special meaning in LIKE.
 func endsWith(end string) string {
 	if end == "" {
 		return ""

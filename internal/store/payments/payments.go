@@ -63,7 +63,7 @@ type paymentDoc struct {
 	Window    time.Duration     `json:"window"`
 	Sync      bool              `json:"sync,omitempty"`
 	Hosted    bool              `json:"hosted,omitempty"`
-	Selected  bool              `json:"selected,omitempty"` // Opened is known; alone in payments from before it
+	Selected  bool              `json:"selected,omitempty"` // Opened is known; older payments have this without Opened
 	Opened    int64             `json:"opened,omitempty"`   // microseconds UTC
 	Strict    bool              `json:"redirect,omitempty"`
 	ReturnURL string            `json:"returnUrl,omitempty"`
@@ -78,7 +78,7 @@ type paymentDoc struct {
 	Challenge bool              `json:"challenge,omitempty"`
 	Captured  int               `json:"captured,omitempty"`
 	Given     pay.Parts         `json:"given,omitzero"`
-	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what becomes of the fees
+	OnRefund  tenant.RefundFees `json:"refundFees,omitempty"` // what happens to the fees
 	Dispute   string            `json:"dispute,omitempty"`    // ids of open dispute claims, for check
 	Disputes  []pay.Taking      `json:"disputes,omitempty"`
 	Held      []pay.Held        `json:"held,omitempty"`

@@ -28,7 +28,7 @@ type Rollups struct {
 var InsertFacts = engine.Statement(`INSERT INTO facts (at, id, doc) SELECT {now}, $1, $2 WHERE {unless lost}`)
 
 // Facts returns the arguments of InsertFacts for what a commit writes. It returns nil if there is nothing to count.
-// A fact is a line: the id of its payment or session, with a slash and the step if it tells of a step alone; then its
+// A fact is a line: the id of its payment or session, with a slash and the step if it is about a step only; then its
 // amount, fees and class.
 func Facts(payments []*pay.Payment, sessions []*pay.Session) []any {
 	var first string
@@ -130,7 +130,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 	step := newAdded(at.next)
 	counted := false
 	if at.next != "" {
-		// The payments first, then the facts: one that ends between the two is among the facts alone.
+		// The payments first, then the facts: one that ends between the two is only among the facts.
 		if counted, err = r.countPage(ctx, at.next, &step); err != nil {
 			return false, fmt.Errorf("count payments from before: %w", err)
 		}
@@ -140,7 +140,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("add up facts: %w", err)
 	}
 	if counted && !all {
-		// More facts may wait than were read, some of them of the page's payments. First those.
+		// More facts may wait than were read, some of them of the page's payments. Those are counted first.
 		step, counted = newAdded(at.next), false
 		step.take(rows, r.unread)
 	}
@@ -160,7 +160,7 @@ func (r *Rollups) AddUp(ctx context.Context) (more bool, err error) {
 }
 
 // oldest counts the oldest facts that can be read. It returns their rows, and whether all were looked at. Facts that cannot
-// be read, such as those of a newer version of the service during an update, stay, and hold up no others.
+// be read, such as those of a newer version of the service during an update, stay, and delay no others.
 func (r *Rollups) oldest(ctx context.Context, into *added) (rows []factRow, all bool, err error) {
 	var last factRow
 	for len(rows) == 0 && !all {
@@ -372,13 +372,13 @@ func (r *Rollups) Recount(ctx context.Context) error {
 	return nil
 }
 
-// Lowering takes totals that are deleted from those of all shops.
+// Lowering subtracts deleted totals from those of all shops.
 type Lowering struct {
 	b    *base.Base
 	rows map[analytics.Key]analytics.Total
 }
 
-// NewLowering returns one that takes nothing.
+// NewLowering returns one that subtracts nothing yet.
 func NewLowering(b *base.Base) *Lowering { return &Lowering{b, map[analytics.Key]analytics.Total{}} }
 
 // Scan adds a sandbox's deleted row: dimension, day, value, outcome, n, amount, fees.
@@ -392,7 +392,7 @@ func (l *Lowering) Scan(r engine.Row) error {
 	return nil
 }
 
-// Step is the statement that takes them.
+// Step is the statement that subtracts them.
 func (l *Lowering) Step() engine.Step {
 	totals := engine.NewRows(l.b.DB.Dialect(), rollupColumns, len(l.rows))
 	for _, k := range slices.SortedFunc(maps.Keys(l.rows), compareKeys) {

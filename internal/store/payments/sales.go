@@ -15,7 +15,7 @@ SELECT day, status, CAST(sum(n) AS BIGINT) FROM counters
 WHERE shop = $1 AND live = $2 AND day >= $3 AND day < $4 GROUP BY day, status ORDER BY day, status`)
 
 // Days counts the payments that were created from one day on and before another, by day and present status.
-// It reads counters alone: payments with an unknown outcome have none. Days are UTC.
+// It reads only counters: payments with an unknown outcome have none. Days are UTC.
 func (s *Payments) Days(ctx context.Context, scope tenant.Scope, from, to time.Time) ([]pay.DayCount, error) {
 	return base.Many(ctx, s.b, countDays, func(r engine.Row) (c pay.DayCount, err error) {
 		var day int64

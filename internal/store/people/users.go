@@ -133,7 +133,7 @@ type Member struct {
 	people.User
 	Role   people.Role
 	Since  time.Time // when the user first got a role there
-	SeenAt time.Time // last use of the newest sign-ins, to some minutes; zero: there is none that is kept
+	SeenAt time.Time // last use of the newest sign-ins, to some minutes; zero: none is kept
 }
 
 // Members lists the users of a merchant, oldest first.

@@ -90,7 +90,8 @@ SELECT ` + AuditTable.ListOf("e") + `, coalesce(nullif(a.address, ''), e.ip), co
 FROM audit AS e LEFT JOIN audit_addresses AS a ON a.id = e.id LEFT JOIN audit_notes AS n ON n.id = e.id
 WHERE ($1 = '' OR e.merchant = $1) AND e.id > $2 ORDER BY e.id LIMIT $3`)
 
-// latestAudit are the statements of Latest, by what chooses most: an object, a merchant, an act.
+// latestAudit are the statements of Latest, by the most selective field of the filter: an object, a merchant,
+// an act.
 var latestAudit = func() map[string]string {
 	all := map[string]string{}
 	for _, by := range []string{"", "object", "merchant", "act"} {
@@ -111,7 +112,7 @@ WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
 	return all
 }()
 
-// Latest lists the newest entries that a filter lets pass, newest first. It is for the operator.
+// Latest lists the newest entries that match a filter, newest first. It is for the operator.
 func (s *Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	by := ""
 	switch {
@@ -150,7 +151,7 @@ func (s *Audit) scan() func(engine.Row) (audit.Entry, error) {
 
 // listNewest reads newest first through an index of actors' kinds: each kind yields its newest ids, and the newest
 // of all are read. A sandbox has production's entries too that are about both environments. The indexes have id || ”,
-// which is the same: else PostgreSQL may walk the primary key through everything that the service ever noted.
+// which is the same: otherwise PostgreSQL may walk the primary key through everything that the service ever noted.
 var listNewest = engine.Statement(func() string {
 	var parts []string
 	for _, kind := range audit.ActorKinds() {
@@ -220,7 +221,7 @@ RETURNING id`)
 
 // SelectAuditOf reads the entries about objects of a merchant.
 var SelectAuditOf = engine.Statement(`
-SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // by the index of objects alone
+SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // only by the index of objects
 
 // Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
 func (s *Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {

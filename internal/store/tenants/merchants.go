@@ -131,7 +131,7 @@ func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant
 var findMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m
 WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.email) LIKE $2 ESCAPE '!') ORDER BY m.id DESC LIMIT $3`)
 
-// Find lists merchants whose name or e-mail address has a text in it, newest first, before the one with an id; ""
+// Find lists merchants whose name or e-mail address contains a text, newest first, before the one with an id; ""
 // is the beginning. It is for the operator: it reads all merchants, of which there are few.
 func (s *Merchants) Find(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
 	if before == "" {

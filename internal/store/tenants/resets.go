@@ -43,12 +43,12 @@ func NotEmptied(merchant, live string) string {
 	return "(" + live + " OR " + merchant + " NOT IN (" + SandboxesBeingEmptied + "))"
 }
 
-// NotEmptiedShop is NotEmptied for what names a shop alone.
+// NotEmptiedShop is NotEmptied for rows that name only a shop.
 func NotEmptiedShop(shop, live string) string {
 	return "(" + live + " OR NOT EXISTS (SELECT 1 FROM shops AS h WHERE h.id = " + shop + " AND h.merchant IN (" + SandboxesBeingEmptied + ")))"
 }
 
-// NotEmptiedEndpoint is NotEmptied for what names an endpoint alone.
+// NotEmptiedEndpoint is NotEmptied for rows that name only an endpoint.
 func NotEmptiedEndpoint(subscription string) string {
 	return "NOT EXISTS (SELECT 1 FROM subscriptions AS h WHERE h.id = " + subscription + " AND NOT h.live AND h.merchant IN (" + SandboxesBeingEmptied + "))"
 }

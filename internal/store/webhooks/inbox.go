@@ -53,7 +53,7 @@ func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscript
 	list, err := base.Many(ctx, s.b, selectInbox, func(r engine.Row) (hook.Received, error) {
 		m, err := scan(r)
 		if errors.Is(err, table.ErrShut) {
-			s.b.Log.Error("what an inbox got cannot be opened", "error", err)
+			s.b.Log.Error("a delivery in an inbox cannot be decrypted", "error", err)
 			m.Body, err = []byte(`"`+table.Shut+`"`), nil
 		}
 		return m, err

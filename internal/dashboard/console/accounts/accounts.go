@@ -1,4 +1,4 @@
-// Package accounts is the console's pages of provider accounts: how they do, their settings and credentials.
+// Package accounts is the console's pages of provider accounts: their health, settings and credentials.
 // Credentials are written and never shown.
 package accounts
 
@@ -43,7 +43,7 @@ func Register(site *frame.Site) error {
 	return nil
 }
 
-// health is how an account does on its rails, as this node sees it.
+// health is the health of an account on its rails, as this node sees it.
 type health struct {
 	Rails  []railHealth
 	Worst  string // the worst state of its circuits, "" if nobody called it
@@ -61,7 +61,7 @@ func (h health) Rate() int64 {
 	return int64(1000*h.Paid/h.Tried + .5)
 }
 
-// railHealth is how an account does on one rail.
+// railHealth is the health of an account on one rail.
 type railHealth struct {
 	Rail          string
 	State         routing.State
@@ -164,7 +164,7 @@ func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	return a.Room.ShowStatus(w, r, v, status, "account", view)
 }
 
-// check asks the provider. That the credentials do not work is a result and no error.
+// check asks the provider. If the credentials do not work, that is a result, not an error.
 func (a *room) check(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	proof, said, err := a.App.Accounts.Prove(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *room) turn(w http.ResponseWriter, r *http.Request, v *frame.Visit, on b
 	return a.Done(w, r, "accounts/"+account.ID, said, "account", account.ID)
 }
 
-// remove wants the id typed: it cannot be undone.
+// remove requires that the id is typed, because it cannot be undone.
 func (a *room) remove(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id := r.PathValue("id")
 	if r.FormValue("confirm") != id {

@@ -64,7 +64,8 @@ func (a *room) blank(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	return a.Room.Show(w, r, v, "new", view)
 }
 
-// rows are the table of rails for an account: each rail of the adapter, and those that it has terms for besides.
+// rows are the table of rails for an account: each rail of the adapter, and any other rail that the account has
+// terms for.
 func rows(adapter provider.Adapter, account acquirer.Account) []railRow {
 	keys := append([]string{""}, adapter.Rails...)
 	for _, t := range account.Terms {

@@ -1,5 +1,5 @@
-// Package books is the console's pages of exchange rates, of the comparison with providers' reports, and of how
-// the service and its books are.
+// Package books is the console's pages of exchange rates, of comparisons with providers' reports, and of the
+// state of the service and its books.
 package books
 
 import (
@@ -218,7 +218,7 @@ type pool struct {
 	Waited            time.Duration
 }
 
-// health shows how this node and its database are.
+// health shows the state of this node and its database.
 func (b *room) health(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	view := healthView{Open: b.App.Providers.OpenCircuits(), Engine: b.App.Engine()}
 	var err error

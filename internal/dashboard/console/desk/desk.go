@@ -47,8 +47,8 @@ func (d *Desk) Done(w http.ResponseWriter, r *http.Request, path, key string, ar
 	return nil
 }
 
-// Late returns an error if a form with much in it comes long after the second factor. It is shown with the form: what was
-// typed is not lost.
+// Late returns an error if a long form arrives too long after the second factor. The error is shown with the form, so
+// what was typed is not lost.
 //
 // Errors: forbidden.
 func (d *Desk) Late(v *frame.Visit) error {
@@ -91,7 +91,7 @@ func (f *Form) Refused(err error) (status int, fault error) {
 	return shown.Code.Shown().Status, nil
 }
 
-// Told makes an error that a use case wrote for operators one that is shown to them. Those of the database and of
+// Told turns an error that a use case wrote for operators into one that they see. Those of the database and of
 // the request itself stay as they are. field is what it is about, "" if it is about no field.
 func Told(err error, field string) error {
 	if err == nil {

@@ -37,7 +37,7 @@ func Register(loops func() []work.Done) func(*frame.Site) error {
 	}
 }
 
-// late is for how long a row may be due before its job is shown as late: loops look every few seconds.
+// late is how long a row may be due before its job is shown as late: loops look every few seconds.
 const late = 5 * time.Minute
 
 // most is how many characters of an error are shown: the log has all.

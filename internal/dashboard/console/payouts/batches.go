@@ -128,7 +128,7 @@ func (p *room) moved(w http.ResponseWriter, r *http.Request, v *frame.Visit, err
 	return p.showBatch(w, r, v, status, typed)
 }
 
-// approve allows the export of a batch's file: another operator than the one who made it.
+// approve allows the export of a batch's file. The operator must not be the one who made the batch.
 func (p *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, page("/batches/"+r.PathValue("id"))) { // it moves money out (DASH-6)
 		return nil

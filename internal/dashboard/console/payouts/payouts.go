@@ -73,7 +73,7 @@ type limitsView struct {
 // Seen marks the limits that the form was made from.
 func (v limitsView) Seen() string { return mark(v.Now.PayoutLimits) }
 
-// mark is other text for other limits, "" for none. A stop is none of them.
+// mark is a text that differs if the limits differ, "" for no limits. A stop is not one of them.
 func mark(l pay.PayoutLimits) string {
 	l.Stopped = ""
 	if l == (pay.PayoutLimits{}) {
@@ -148,8 +148,8 @@ func dollars(v *frame.Visit, typed desk.Form, field string) (int64, error) {
 	return a.Minor, nil
 }
 
-// setLimits changes limits, if nobody has changed them since the form was opened: it would bring the old ones back. It
-// leaves a stop as it is: a form that was opened before the stop must not end it.
+// setLimits changes limits, if nobody has changed them since the form was opened: otherwise it would bring old ones
+// back. It leaves a stop as it is: a form that was opened before the stop must not end it.
 func (p *room) setLimits(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) { // more may leave (DASH-6)
 		return nil
@@ -208,7 +208,7 @@ func (p *room) stop(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	return p.limitsDone(w, r, v, typed, err, "payouts_stopped")
 }
 
-// resume sends payouts again. The form names the stop that the operator saw: a page from before does not end one that
+// resume sends payouts again. The form names the stop that the operator saw: an old page does not end one that
 // another operator began for another reason.
 func (p *room) resume(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	if !p.Confirmed(w, r, v, frame.Base+"/console/"+here(r)) {

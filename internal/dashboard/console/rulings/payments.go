@@ -65,13 +65,13 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return u.Room.ShowStatus(w, r, v, status, "payment", view)
 }
 
-// ruled reports whether a payment takes an operator's word: it was tried somewhere, and did not end well.
+// ruled reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
 func ruled(p pay.Payment) bool {
 	_, tried := p.Attempts.Current()
 	return tried && (p.Status.Open() || p.Status == pay.Failed || p.Status == pay.Expired)
 }
 
-// rulePayment ends a payment whose provider does not tell how it ended.
+// rulePayment resolves a payment whose provider does not report how it ended.
 func (u *room) rulePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), desk.Typed(r, "outcome", "note")
 	err := u.tryPayment(r, v, id, typed)

@@ -109,7 +109,7 @@ func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	return u.Room.Show(w, r, v, "decisions", view)
 }
 
-// refused puts an error into the form of a decision. Where a provider says otherwise, the form may force it.
+// refused puts an error into the form of a decision. If a provider says otherwise, the form may force it.
 func refused(f *desk.Form, err error) (status int, fault error) {
 	status, fault = f.Refused(err)
 	if shown, ok := errors.AsType[*problem.Error](err); ok && shown.Details.Reason == pay.OtherwiseSaid {

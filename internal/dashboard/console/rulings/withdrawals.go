@@ -76,7 +76,7 @@ func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "withdrawal_approved")
 }
 
-// ruleWithdrawal ends a withdrawal whose payout provider does not tell how it ended.
+// ruleWithdrawal resolves a withdrawal whose payout provider does not report how it ended.
 func (u *room) ruleWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.Note(r)
 	word := pay.Word(r.FormValue("outcome"))

@@ -126,7 +126,7 @@
   document.addEventListener('input', (e) => { if (e.target.form?.hasAttribute('data-guard')) e.target.form.dataset.changed = 'yes'; });
   document.addEventListener('submit', (e) => {
     if (e.submitter?.hasAttribute('data-preview')) return;
-    // A form that is sent again before its answer comes would come with a cookie and a code that the first one used up.
+    // A form that is sent again before its answer arrives would carry a cookie and a code that the first one has used up.
     if (e.target.matches('[method=post][hx-boost=false]:not([data-passkey])')) {
       if (e.target.dataset.sent) return e.preventDefault();
       const form = e.target;

@@ -1,4 +1,4 @@
-// Files that a form is about to send. They are shown, can be taken away again, and what cannot be sent is said at once.
+// Files that a form is about to send. They are shown, can be removed again, and the page says at once which cannot be sent.
 // app.js loads this where a page has such a field. The server checks each file again.
 //   data-files           the most bytes of one file
 //   data-files-together  the most bytes of all files of the form
