@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -24,7 +25,7 @@ func words() map[string]string {
 	}
 	all := map[string]string{
 		"columns": strings.Join(reconcile.ColumnWords(), ", "), "rights": tenant.WriteRights(tenant.Rights()),
-		"tier_limits": strings.Join(tiers, ","),
+		"roles": people.RoleWords(), "tier_limits": strings.Join(tiers, ","),
 	}
 	for name, n := range map[string]int{
 		"sandbox_limit": limits.Sandbox, "logins_limit": limits.Logins, "open_limit": limits.Open, "refused_limit": limits.Refused,

@@ -8,6 +8,13 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
+// PageRows is how many rows a page of a list has if nobody asks for a number, MostPageRows how many it has at most
+// (LIST-1).
+const (
+	PageRows     = 50
+	MostPageRows = 100
+)
+
 // Page is a part of a list.
 type Page struct {
 	Limit, Offset int

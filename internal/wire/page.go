@@ -40,7 +40,7 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		}
 		return min(max(n, low), high)
 	}
-	p.page = pay.Page{Limit: read("limit", p.LimitText, 50, 1, 100), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
+	p.page = pay.Page{Limit: read("limit", p.LimitText, pay.PageRows, 1, pay.MostPageRows), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
 	if p.page.After == "" {
 		p.page.After = p.Older
 	}

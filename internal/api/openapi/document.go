@@ -15,6 +15,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -246,7 +247,7 @@ func (d document) parameters(o operation) {
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go generators give both spellings one name
 		case "limit":
-			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", 50, 1, 100
+			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", pay.PageRows, 1, pay.MostPageRows
 		case "offset":
 			schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 		case "Sandbox-Simulate":

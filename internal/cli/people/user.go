@@ -49,7 +49,7 @@ type userInviteCmd struct {
 	linkFlags
 	Email    string `arg:"" help:"E-mail address of the person."`
 	Merchant string `placeholder:"ID" help:"Merchant, mer_…"`
-	Role     string `default:"owner" help:"Role at the merchant: owner, admin, developer, support, finance or viewer."`
+	Role     string `default:"owner" help:"Role at the merchant: ${roles}."`
 	Operator bool   `help:"Invite to the operator's console."`
 	Language string `default:"en" enum:"en,es,pt" help:"Language of the e-mail: en, es or pt."`
 }
@@ -183,7 +183,7 @@ func (c *userListCmd) read(ctx context.Context, a *app.App) (list []userJSON, er
 type userRoleCmd struct {
 	cli.DatabaseFlags
 	Email    string `arg:"" help:"E-mail address of the user."`
-	Role     string `arg:"" help:"New role: owner, admin, developer, support, finance or viewer."`
+	Role     string `arg:"" help:"New role: ${roles}."`
 	Merchant string `required:"" placeholder:"ID" help:"Merchant, mer_…"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"embed"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	totals "github.com/cascadapay/cascada/internal/pay/analytics"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -70,46 +68,26 @@ func (d days) DayBefore() time.Time { return d.From.AddDate(0, 0, -1) }
 // read reads the query: days=30, or from and to, which is the last day.
 //
 // Errors: invalid_request.
-func (d *days) read(q url.Values, now time.Time) error {
-	from, err := day(q, "from")
-	if err != nil {
-		return err
-	}
-	last, err := day(q, "to")
+func (d *days) read(r *http.Request, now time.Time) error {
+	chosen, err := frame.Days(r)
 	if err != nil {
 		return err
 	}
 	d.Spans = spans
-	d.Last = now.UTC().Truncate(24 * time.Hour)
-	if !last.IsZero() {
-		d.Last = last
+	if d.To = chosen.To; d.To.IsZero() {
+		d.To = now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	}
-	d.To = d.Last.AddDate(0, 0, 1)
-	if d.From = from; from.IsZero() {
+	d.Last = d.To.AddDate(0, 0, -1)
+	if d.From = chosen.From; d.From.IsZero() {
 		d.Span = usualSpan
 		for _, n := range spans {
-			if q.Get("days") == strconv.Itoa(n) {
+			if r.FormValue("days") == strconv.Itoa(n) {
 				d.Span = n
 			}
 		}
 		d.From = d.To.AddDate(0, 0, -d.Span)
 	}
 	return nil
-}
-
-// day reads a day of the query; the zero time is none.
-//
-// Errors: invalid_request.
-func day(q url.Values, name string) (time.Time, error) {
-	text := q.Get(name)
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return at, problem.Field(problem.InvalidRequest, name, "write the day as 2026-11-21")
-	}
-	return at, nil
 }
 
 // view is what the page shows.
@@ -170,7 +148,7 @@ func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 	if !out.All {
 		now = a.App.TimeOf(v.Scope)
 	}
-	err := out.On.read(q, now)
+	err := out.On.read(r, now)
 	if err != nil {
 		return out, err
 	}

@@ -39,7 +39,7 @@ func (f funnelView) Nothing() bool {
 
 func (a *analytics) funnel(r *http.Request, v *frame.Visit) (out funnelView, err error) {
 	out.Groups, out.Tab = payments.Groups(), "checkouts"
-	if err := out.On.read(r.URL.Query(), a.App.TimeOf(v.Scope)); err != nil {
+	if err := out.On.read(r, a.App.TimeOf(v.Scope)); err != nil {
 		return out, err
 	}
 	out.Funnel, err = a.App.Analytics.Funnel(r.Context(), v.Scope, out.On.From, out.On.To)
@@ -73,7 +73,7 @@ func (waitsView) Path() string { return "analytics/waits" }
 
 func (a *analytics) waited(r *http.Request, v *frame.Visit) (out waitsView, err error) {
 	out.Groups, out.Tab, out.Classes = payments.Groups(), "waits", totals.WaitClasses()
-	if err := out.On.read(r.URL.Query(), a.App.TimeOf(v.Scope)); err != nil {
+	if err := out.On.read(r, a.App.TimeOf(v.Scope)); err != nil {
 		return out, err
 	}
 	out.Waits, err = a.App.Analytics.Waits(r.Context(), v.Scope, out.On.From, out.On.To)

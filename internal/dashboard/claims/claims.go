@@ -19,9 +19,6 @@ import (
 //go:embed all:templates text
 var files embed.FS
 
-// rows is how many rows a page of a list has.
-const rows = 50
-
 type claims struct {
 	*frame.Site
 	room    *frame.Room
@@ -145,13 +142,8 @@ func history(c pay.Claim, moved []pay.Movement) []moment {
 	return list
 }
 
-// cursor is the id of the last row that a page shows, if there are more.
-func cursor(list []pay.Claim) ([]pay.Claim, string) {
-	if len(list) <= rows {
-		return list, ""
-	}
-	return list[:rows], list[rows-1].ID
-}
+// claimID is a cursor of lists of claims.
+func claimID(c pay.Claim) string { return c.ID }
 
 // back is the address of a page of the visit's shop, for a redirect.
 func (c *claims) back(v *frame.Visit, path string) string {

@@ -62,14 +62,14 @@ func (c *claims) disputes(w http.ResponseWriter, r *http.Request, v *frame.Visit
 		return err
 	}
 	after := r.FormValue("cursor")
-	list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, rows+1)
+	list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, view.Stage, after, frame.Rows+1)
 	if err != nil {
 		return err
 	}
 	if view.Counts, err = c.App.ClaimLists.CountDisputes(r.Context(), v.Scope); err != nil {
 		return err
 	}
-	list, view.Pager.Next = cursor(list)
+	list, view.Pager.Next = frame.Cut(list, claimID)
 	view.Pager.Total = int(view.Counts[view.Stage])
 	if after == "" && len(list) > 0 {
 		view.Pager.From, view.Pager.To = 1, len(list)
@@ -91,7 +91,7 @@ func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, filePage)
+		list, err := c.App.ClaimLists.Disputes(r.Context(), v.Scope, stage, after, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (c *claims) disputesFile(w http.ResponseWriter, r *http.Request, v *frame.V
 				return err
 			}
 		}
-		if len(list) < filePage {
+		if len(list) < frame.FileRows {
 			return file.End()
 		}
 		after = list[len(list)-1].ID

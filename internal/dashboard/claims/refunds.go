@@ -12,9 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// filePage is how many rows a file reads at a time.
-const filePage = 500
-
 // refundRow is a refund in a list.
 type refundRow struct {
 	pay.Claim
@@ -39,7 +36,7 @@ type refundsView struct {
 // refundFilter reads the filters of a list. An unknown status selects nothing.
 func refundFilter(r *http.Request) pay.ClaimFilter {
 	f := pay.ClaimFilter{Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
-	f.Limit, f.After = rows+1, r.FormValue("cursor")
+	f.Limit, f.After = frame.Rows+1, r.FormValue("cursor")
 	return f
 }
 
@@ -50,7 +47,7 @@ func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		return err
 	}
 	view := refundsView{Payment: f.Payment}
-	list, view.Pager.Next = cursor(list)
+	list, view.Pager.Next = frame.Cut(list, claimID)
 	view.Pager.Total = int(total)
 	if f.After == "" && len(list) > 0 {
 		view.Pager.From, view.Pager.To = 1, len(list)
@@ -76,7 +73,7 @@ func (c *claims) rowsOf(r *http.Request, v *frame.Visit, list []pay.Claim) ([]re
 
 func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f := refundFilter(r)
-	f.After, f.Limit = "", filePage
+	f.After, f.Limit = "", frame.FileRows
 	say := func(key string) string { return c.room.Text(v, key) }
 	file, err := c.NewCSV(w, r, v, "refunds", say("refund"), say("created"), say("state"), say("payment"), say("order"), say("amount"), say("currency_code"), say("amount_usd"), say("reason"), say("by"), say("ended"))
 	if err != nil {
@@ -97,7 +94,7 @@ func (c *claims) refundsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 				return err
 			}
 		}
-		if len(list) < filePage {
+		if len(list) < frame.FileRows {
 			return file.End()
 		}
 		f.After = list[len(list)-1].ID

@@ -15,7 +15,7 @@ func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 		return err
 	}
 	for after := ""; ; {
-		list, err := c.App.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, filePage)
+		list, err := c.App.Onboarding.FindMerchants(r.Context(), strings.TrimSpace(r.FormValue("q")), after, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -24,15 +24,12 @@ func (c *room) merchantsFile(w http.ResponseWriter, r *http.Request, v *frame.Vi
 				return err
 			}
 		}
-		if len(list) < filePage {
+		if len(list) < frame.FileRows {
 			return file.End()
 		}
 		after = list[len(list)-1].ID
 	}
 }
-
-// filePage is how many rows of a file are read at a time.
-const filePage = 500
 
 // auditFile is the audit log as a file, newest first.
 func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -42,7 +39,7 @@ func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	}
 	f, names := auditFilter(r), map[string]string{}
 	for f.Before = ""; ; {
-		list, err := c.App.AuditLog(r.Context(), f, filePage)
+		list, err := c.App.AuditLog(r.Context(), f, frame.FileRows)
 		if err != nil {
 			return err
 		}
@@ -63,7 +60,7 @@ func (c *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 				return err
 			}
 		}
-		if len(list) < filePage {
+		if len(list) < frame.FileRows {
 			return file.End()
 		}
 		f.Before = list[len(list)-1].ID

@@ -22,9 +22,6 @@ import (
 	"github.com/cascadapay/cascada/internal/store"
 )
 
-// pageRows is how many rows a page of a list has.
-const pageRows = 50
-
 type merchantsView struct {
 	Rows   []tenant.Merchant
 	Pager  frame.Pager
@@ -46,15 +43,11 @@ func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, aske
 	}
 	view := merchantsView{Asked: asked, Search: search}
 	if asked != "" || !search {
-		list, err := c.App.Onboarding.FindMerchants(r.Context(), asked, r.FormValue("cursor"), pageRows+1)
+		list, err := c.App.Onboarding.FindMerchants(r.Context(), asked, r.FormValue("cursor"), frame.Rows+1)
 		if err != nil {
 			return err
 		}
-		if len(list) > pageRows {
-			list = list[:pageRows]
-			view.Pager.Next = list[pageRows-1].ID
-		}
-		view.Rows = list
+		view.Rows, view.Pager.Next = frame.Cut(list, func(m tenant.Merchant) string { return m.ID })
 	}
 	return c.Room.Show(w, r, v, "merchants", view)
 }
@@ -69,6 +62,7 @@ type merchantView struct {
 	Industry string
 	Language tenant.Language
 	Tiers    []frame.Option
+	Roles    []frame.Option
 	Seconds  int // until every node obeys
 	Shops    []tenant.Shop
 	Team     []store.Member
@@ -93,6 +87,9 @@ func (c *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	}
 	view.Merchant, view.Terms, view.Version, view.Email, view.Industry, view.Language = shape.NewMerchant(m), m.Terms(), m.Version, m.Email, m.Industry, m.Language
 	view.Tiers, view.Seconds = c.tiers(v), int(base.CacheTTL.Seconds())
+	for _, role := range people.Roles() {
+		view.Roles = append(view.Roles, frame.Option{Value: string(role), Label: c.Room.Text(v, "role_"+string(role))})
+	}
 	view.Visiting = v.SignIn.Visits == m.ID
 	now := map[string]string{"address": m.Email, "tier": string(m.Tier), "refundFees": string(m.RefundFees), "reason": m.Paused}
 	maps.Copy(now, view.Values)

@@ -45,9 +45,6 @@ type overviewView struct {
 	Version     string
 }
 
-// late is how long work may be due before it is shown as late: loops look every few seconds.
-const late = 5 * time.Minute
-
 // overview shows what needs a decision.
 func (c *room) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
@@ -79,7 +76,7 @@ func (c *room) overview(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	}
 	now := c.App.Now()
-	view.Due, view.Open = oldest(due, now, late), oldest(open, now, 0)
+	view.Due, view.Open = oldest(due, now, desk.Late), oldest(open, now, 0)
 	view.Quiet = len(view.Decisions)+view.Circuits+len(view.Stale)+view.Held+len(view.Quarantined) == 0
 	return c.Room.Show(w, r, v, "overview", view)
 }

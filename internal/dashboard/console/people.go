@@ -129,15 +129,12 @@ type auditView struct {
 
 // audit shows the acts at all merchants, newest first.
 func (c *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, err := c.App.AuditLog(r.Context(), auditFilter(r), pageRows+1)
+	list, err := c.App.AuditLog(r.Context(), auditFilter(r), frame.Rows+1)
 	if err != nil {
 		return err
 	}
 	view := auditView{Acts: c.Room.Acts(v)}
-	if len(list) > pageRows {
-		list = list[:pageRows]
-		view.Pager.Next = list[pageRows-1].ID
-	}
+	list, view.Pager.Next = frame.Cut(list, func(e audit.Entry) string { return e.ID })
 	names := map[string]string{}
 	for _, e := range list {
 		one, err := c.entry(r, v, names, e)

@@ -24,8 +24,8 @@ type endpointView struct {
 //
 // Errors: invalid_request.
 func deliveryFilter(r *http.Request) (f pay.DeliveryFilter, err error) {
-	f.Page = pageOf(r)
-	if f.Span, err = days(r); err != nil {
+	f.Page = frame.PageOf(r)
+	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
 	if f.Status, err = word(r, "status", hook.DeliveryStatuses()); err != nil {
@@ -54,7 +54,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	}
 	view := endpointView{Sub: viewHook(log.Subscription), Types: types(), All: all}
 	view.Sub.Recent = delivery.RecentOf(log.Deliveries)
-	view.Deliveries, view.Pager.Next = cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+	view.Deliveries, view.Pager.Next = frame.Cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
 	view.Pager.Total = int(log.Total)
 	return d.room.Show(w, r, v, "endpoint", view)
 }
@@ -84,7 +84,7 @@ func (d *developers) deliveriesFile(w http.ResponseWriter, r *http.Request, v *f
 		if err != nil {
 			return err
 		}
-		list, next := cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
+		list, next := frame.Cut(log.Deliveries, func(one hook.Delivery) string { return one.ID })
 		for _, one := range list {
 			if err := file.Row(one.ID, one.Event, one.EventType, one.Status, one.Attempts, one.CreatedAt, one.LastAt, one.LastCode, one.LastError, one.LastMs); err != nil {
 				return err
@@ -171,7 +171,7 @@ func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *fram
 	if err != nil {
 		return err
 	}
-	list, total, err := d.App.Replays.List(r.Context(), v.Scope, s.ID, pageOf(r))
+	list, total, err := d.App.Replays.List(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (d *developers) showReplays(w http.ResponseWriter, r *http.Request, v *fram
 			view.Types = append(view.Types, frame.Option{Value: string(t), Label: string(t)})
 		}
 	}
-	view.List, view.Pager.Next = cut(list, func(one hook.Replay) string { return one.ID })
+	view.List, view.Pager.Next = frame.Cut(list, func(one hook.Replay) string { return one.ID })
 	view.Pager.Total = int(total)
 	return d.room.ShowStatus(w, r, v, status, "replays", view)
 }

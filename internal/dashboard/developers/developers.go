@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -48,42 +47,6 @@ func Register(site *frame.Site) error {
 	site.Handle("POST /sandbox/reset", tenant.RightKeys, d.resetSandbox, frame.WhileEmptied())
 	site.Handle("GET /api", tenant.RightRead, d.api)
 	return nil
-}
-
-// rows is the number of rows of a page.
-const rows = 50
-
-// pageOf is the page of a list that a request wants: one row more than is shown tells whether it is the last.
-func pageOf(r *http.Request) pay.Page { return pay.Page{Limit: rows + 1, After: r.FormValue("cursor")} }
-
-// cut takes off the row that only tells that there are more, and returns the cursor of the next page.
-func cut[T any](list []T, id func(T) string) ([]T, string) {
-	if len(list) <= rows {
-		return list, ""
-	}
-	return list[:rows], id(list[rows-1])
-}
-
-// days is the span of time of a list's filter: whole days, in UTC.
-//
-// Errors: invalid_request.
-func days(r *http.Request) (span pay.Span, err error) {
-	for _, bound := range []struct {
-		name string
-		into *time.Time
-		more int // days
-	}{{"from", &span.From, 0}, {"to", &span.To, 1}} {
-		text := r.FormValue(bound.name)
-		if text == "" {
-			continue
-		}
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return span, problem.Field(problem.InvalidRequest, bound.name, bound.name+" must be a day, such as 2026-11-21")
-		}
-		*bound.into = day.AddDate(0, 0, bound.more)
-	}
-	return span, nil
 }
 
 // word is a value of a filter, if it is one of those that there are.

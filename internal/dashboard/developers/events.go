@@ -81,8 +81,8 @@ type eventsView struct {
 //
 // Errors: invalid_request.
 func eventFilter(r *http.Request) (f pay.EventFilter, err error) {
-	f.Page, f.Object = pageOf(r), strings.TrimSpace(r.FormValue("object"))
-	if f.Span, err = days(r); err != nil {
+	f.Page, f.Object = frame.PageOf(r), strings.TrimSpace(r.FormValue("object"))
+	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
 	}
 	one, err := word(r, "type", hook.EventTypes())
@@ -120,7 +120,7 @@ func (d *developers) listEvents(r *http.Request, v *frame.Visit) (view eventsVie
 	if err != nil {
 		return view, err
 	}
-	list, next := cut(list, func(e pay.ToldEvent) string { return e.ID })
+	list, next := frame.Cut(list, func(e pay.ToldEvent) string { return e.ID })
 	view = eventsView{Types: types(), Pager: frame.Pager{Next: next}, Query: r.URL.RawQuery}
 	for _, e := range list {
 		view.Events = append(view.Events, told{e, objectOf(e.Payload)})
@@ -142,7 +142,7 @@ func (d *developers) eventsFile(w http.ResponseWriter, r *http.Request, v *frame
 		if err != nil {
 			return err
 		}
-		list, next := cut(list, func(e pay.ToldEvent) string { return e.ID })
+		list, next := frame.Cut(list, func(e pay.ToldEvent) string { return e.ID })
 		for _, e := range list {
 			if err := file.Row(e.ID, e.Type, objectOf(e.Payload), e.At); err != nil {
 				return err

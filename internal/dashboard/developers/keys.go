@@ -151,11 +151,11 @@ func (d *developers) makeKey(r *http.Request, v *frame.Visit) (string, error) {
 			}
 		}
 	}
-	if text := r.FormValue("ends"); text != "" {
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			return "", problem.Field(problem.InvalidRequest, "ends", "this is not a day: choose one, or leave it empty")
-		}
+	day, err := frame.Day(r, "ends")
+	if err != nil {
+		return "", err
+	}
+	if !day.IsZero() {
 		n.Ends = day.AddDate(0, 0, 1) // the key works through that day
 	}
 	raw, _, err := d.App.Keys.Own(v.Principal).Create(r.Context(), n)

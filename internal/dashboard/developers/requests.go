@@ -54,7 +54,7 @@ type requestsView struct {
 //
 // Errors: invalid_request.
 func requestFilter(r *http.Request) (f requests.Filter, err error) {
-	span, err := days(r)
+	span, err := frame.Days(r)
 	if err != nil {
 		return f, err
 	}
@@ -63,7 +63,7 @@ func requestFilter(r *http.Request) (f requests.Filter, err error) {
 	}
 	f.Method, err = word(r, "method", methods)
 	f.From, f.To, f.Find, f.Code, f.Key = span.From, span.To, strings.TrimSpace(r.FormValue("q")), r.FormValue("code"), r.FormValue("key")
-	f.After, f.Limit = r.FormValue("cursor"), rows+1
+	f.After, f.Limit = r.FormValue("cursor"), frame.Rows+1
 	return f, err
 }
 
@@ -75,7 +75,7 @@ func (d *developers) requests(w http.ResponseWriter, r *http.Request, v *frame.V
 		return err
 	}
 	list, total := d.App.Requests.List(v.Scope, f)
-	list, next := cut(list, func(e requests.Entry) string { return e.ID })
+	list, next := frame.Cut(list, func(e requests.Entry) string { return e.ID })
 	shown := requestsView{Since: d.App.Requests.Since(), Kept: requests.Kept, Pager: frame.Pager{Total: total, Next: next}}
 	for _, method := range methods {
 		shown.Methods = append(shown.Methods, frame.Option{Value: method, Label: method})

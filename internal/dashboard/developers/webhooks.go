@@ -7,7 +7,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -79,11 +78,11 @@ type webhooksView struct {
 const mostRates = 10
 
 func (d *developers) webhooks(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := d.App.Webhooks.Subscriptions(r.Context(), v.Scope, pageOf(r))
+	list, total, err := d.App.Webhooks.Subscriptions(r.Context(), v.Scope, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
-	list, next := cut(list, func(s hook.Subscription) string { return s.ID })
+	list, next := frame.Cut(list, func(s hook.Subscription) string { return s.ID })
 	view := webhooksView{Rates: len(list) <= mostRates, Pager: frame.Pager{Total: int(total), Next: next}}
 	for _, s := range list {
 		one := viewHook(s)
@@ -282,10 +281,10 @@ func (d *developers) inbox(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	if err != nil {
 		return err
 	}
-	list, total, err := d.App.Webhooks.Inbox(r.Context(), v.Scope, s.ID, pay.Page{Limit: rows + 1, After: r.FormValue("cursor")})
+	list, total, err := d.App.Webhooks.Inbox(r.Context(), v.Scope, s.ID, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
-	list, next := cut(list, func(got hook.Received) string { return got.ID })
+	list, next := frame.Cut(list, func(got hook.Received) string { return got.ID })
 	return d.room.Show(w, r, v, "inbox", inboxView{viewHook(s), list, frame.Pager{Total: int(total), Next: next}})
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // parse reads layouts and parts. Each page has a copy of the layouts, and all share the parts: a hundred copies of them
@@ -197,6 +200,26 @@ func options(pairs ...any) []Option {
 		list = append(list, Option{Value: fmt.Sprint(pairs[i]), Label: fmt.Sprint(pairs[i+1])})
 	}
 	return list
+}
+
+// Rows is how many rows a page of a list has. FileRows is how many rows of a list a file reads at a time.
+const (
+	Rows     = pay.PageRows
+	FileRows = 500
+)
+
+// PageOf is the page of a list that a request asks for, with one row more than the page shows: it tells that there are
+// more.
+func PageOf(r *http.Request) pay.Page {
+	return pay.Page{Limit: Rows + 1, After: r.FormValue("cursor")}
+}
+
+// Cut removes the row that only tells that there are more, and returns the cursor of the next page, "" on the last one.
+func Cut[T any](list []T, id func(T) string) (shown []T, next string) {
+	if len(list) <= Rows {
+		return list, ""
+	}
+	return list[:Rows], id(list[Rows-1])
 }
 
 // Pager says where a list's page stands in it.

@@ -1,11 +1,50 @@
 package frame
 
 import (
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
+
+// Day reads a day in UTC that somebody chose or typed. It returns the zero time if the field is empty.
+//
+// Errors: invalid_request.
+func Day(r *http.Request, field string) (time.Time, error) {
+	text := strings.TrimSpace(r.FormValue(field))
+	if text == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, problem.Field(problem.InvalidRequest, field, "this is not a day: write one such as 2026-11-21")
+	}
+	if day.Unix() < 0 { // also the zero time, which means none
+		day = time.Unix(0, 0).UTC()
+	}
+	return day, nil
+}
+
+// Days reads the days from and to of a list's filters, in UTC. The span contains the last day.
+//
+// Errors: invalid_request.
+func Days(r *http.Request) (span pay.Span, err error) {
+	if span.From, err = Day(r, "from"); err != nil {
+		return span, err
+	}
+	if span.To, err = Day(r, "to"); err != nil || span.To.IsZero() {
+		return span, err
+	}
+	if span.From.After(span.To) {
+		return span, problem.Field(problem.InvalidRequest, "from", "the first day must not be after the last one")
+	}
+	span.To = span.To.AddDate(0, 0, 1)
+	return span, nil
+}
 
 // Typed reads an amount that somebody typed. People write the decimals after a comma or a point, and may separate
 // thousands by the other one or by spaces. A single mark before exactly three digits separates thousands where the

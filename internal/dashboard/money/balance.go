@@ -76,7 +76,7 @@ func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 // Errors: invalid_request.
 func movementFilter(r *http.Request) (f pay.MovementFilter, filtered bool, err error) {
 	f.Type = pay.MovementType(r.FormValue("type"))
-	if f.Span, err = spanOf(r); err != nil {
+	if f.Span, err = frame.Days(r); err != nil {
 		return f, false, err
 	}
 	if known := len(pay.KindsOf(f.Type)) > 0; !known {
@@ -92,11 +92,11 @@ func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.
 		return nil, frame.Pager{}, false, err
 	}
 	if !filtered {
-		list, total, err := m.App.Settlements.Movements(r.Context(), v.Scope, page(r))
+		list, total, err := m.App.Settlements.Movements(r.Context(), v.Scope, frame.PageOf(r))
 		list, pager := cut(r, list, total, func(m pay.Movement) string { return m.ID })
 		return rowsOf(list, true), pager, true, err
 	}
-	f.Limit = rows
+	f.Limit = frame.Rows
 	if text := r.FormValue("cursor"); text != "" {
 		at, transfer, _ := strings.Cut(text, ".")
 		micros, err := strconv.ParseInt(at, 10, 64)

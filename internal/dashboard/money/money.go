@@ -7,25 +7,16 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
 var files embed.FS
-
-const (
-	// rows is how many rows a page of a list has.
-	rows = 50
-	// filePage is how many rows a file reads at a time.
-	filePage = 500
-)
 
 type room struct {
 	*frame.Site
@@ -77,35 +68,10 @@ func (m *room) say(v *frame.Visit) func(key string) string {
 // usd is an amount of USD cents.
 func usd(cents int64) money.Amount { return money.New(cents, money.USD) }
 
-// spanOf reads the days from and to of a list's filters. The last day counts as a whole.
-//
-// Errors: invalid_request.
-func spanOf(r *http.Request) (s pay.Span, err error) {
-	read := func(name string) (day time.Time) {
-		if text := r.FormValue(name); text != "" && err == nil {
-			if day, err = time.Parse(time.DateOnly, text); err != nil {
-				err = problem.Field(problem.InvalidRequest, name, "the day "+name+" must be a date such as 2026-11-30")
-			}
-		}
-		return day
-	}
-	s.From, s.To = read("from"), read("to")
-	if !s.To.IsZero() {
-		s.To = s.To.AddDate(0, 0, 1)
-	}
-	return s, err
-}
-
-// page is the part of a list that is asked for, with a row more than is shown.
-func page(r *http.Request) pay.Page { return pay.Page{Limit: rows + 1, After: r.FormValue("cursor")} }
-
-// cut cuts a list that was read with page, and returns its position.
+// cut cuts a list that was read with frame.PageOf, and returns its position.
 func cut[T any](r *http.Request, list []T, total int64, id func(T) string) ([]T, frame.Pager) {
 	p := frame.Pager{Total: int(total)}
-	if len(list) > rows {
-		list = list[:rows]
-		p.Next = id(list[rows-1])
-	}
+	list, p.Next = frame.Cut(list, id)
 	if r.FormValue("cursor") == "" && len(list) > 0 {
 		p.From, p.To = 1, len(list)
 	}

@@ -26,8 +26,8 @@ type settlementsView struct {
 }
 
 func settlementFilter(r *http.Request) (f pay.SettlementFilter, err error) {
-	f.Page, f.Status = page(r), pay.SettlementStatus(r.FormValue("status"))
-	f.Span, err = spanOf(r)
+	f.Page, f.Status = frame.PageOf(r), pay.SettlementStatus(r.FormValue("status"))
+	f.Span, err = frame.Days(r)
 	return f, err
 }
 
@@ -53,7 +53,7 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	f.Page = pay.Page{Limit: filePage}
+	f.Page = pay.Page{Limit: frame.FileRows}
 	say := m.say(v)
 	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("closed_at"), say("paid_at"))
@@ -72,7 +72,7 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 				return err
 			}
 		}
-		if len(list) < filePage {
+		if len(list) < frame.FileRows {
 			return file.End()
 		}
 		f.After = list[len(list)-1].ID
@@ -115,7 +115,7 @@ func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	list, n, err := m.App.Settlements.SettlementLines(r.Context(), v.Scope, s, page(r))
+	list, n, err := m.App.Settlements.SettlementLines(r.Context(), v.Scope, s, frame.PageOf(r))
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (m *room) receipt(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return nil
 }
 
-// slowLines is how long a browser may take to read filePage lines.
+// slowLines is how long a browser may take to read frame.FileRows lines.
 const slowLines = time.Minute
 
 // lines sends all lines as the API's report does.
@@ -177,7 +177,7 @@ func (m *room) lines(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	report, err := statement.NewReport(w, language)
 	if err == nil {
 		err = m.App.Settlements.EachLine(r.Context(), v.Scope, s, func(l pay.SettlementLine) error {
-			if l.Number%filePage == 0 {
+			if l.Number%frame.FileRows == 0 {
 				web.Allow(w, slowLines)
 			}
 			return report.Line(l)

@@ -44,7 +44,7 @@ func (m *room) walletRows(r *http.Request, v *frame.Visit, list []pay.Wallet) ([
 }
 
 func (m *room) wallets(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	list, total, err := m.App.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), page(r))
+	list, total, err := m.App.Wallets.List(r.Context(), v.Scope, pay.WalletStatus(r.FormValue("status")), frame.PageOf(r))
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (l linkRow) Who() string {
 
 func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	after := clean(r.URL.Query().Get("cursor"))
-	list, err := s.App.Sessions.Links(r.Context(), v.Scope, pay.Page{Limit: rowsShown + 1, After: after})
+	list, err := s.App.Sessions.Links(r.Context(), v.Scope, pay.Page{Limit: frame.Rows + 1, After: after})
 	if shown, ok := problemOf(err); ok && shown.Param == pay.CursorParam {
 		return problem.New(problem.NotFound, "there is no such page of the list")
 	}
@@ -62,10 +62,7 @@ func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		return err
 	}
 	var view linksView
-	if len(list) > rowsShown {
-		list = list[:rowsShown]
-		view.Pager.Next = list[rowsShown-1].ID
-	}
+	list, view.Pager.Next = frame.Cut(list, func(l payments.Link) string { return l.ID })
 	for _, l := range list {
 		view.Links = append(view.Links, linkRow{l})
 	}

@@ -14,8 +14,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-const rowsShown = 50
-
 // listView is the list of payments.
 type listView struct {
 	Rows       []row
@@ -24,43 +22,36 @@ type listView struct {
 	Found      string // the key of the text that says how the search was understood
 	Query      string // what was searched
 	Other      string // the end of a document that the search may also mean; "" for none
-	Wrong      string // the key of the text about a filter that cannot be read
+	Wrong      string // a sentence about a filter that cannot be read
 	Filtered   bool
 	Currencies []money.Currency
 }
 
-// asked reads the filters of a list from the query. wrong is the key of the text about what cannot be read.
+// asked reads the filters of a list from the query. wrong says what cannot be read.
 func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, found, wrong string, err error) {
 	value := func(name string) string { return clean(r.URL.Query().Get(name)) }
 	f = pay.PaymentFilter{Status: pay.Status(value("status")), Method: value("method"), Country: value("country"), OrderID: value("order"), Email: value("email")}
 	if f.Status != "" && !f.Status.Valid() {
-		wrong = "wrong_status"
+		wrong = s.room.Text(v, "wrong_status")
 	}
-	for _, end := range []struct {
-		into *time.Time
-		name string
-		more int
-	}{{&f.From, "from", 0}, {&f.To, "to", 1}} {
-		if text := value(end.name); text != "" {
-			day, err := time.Parse(time.DateOnly, text)
-			if err != nil {
-				wrong = "wrong_date"
-				continue
-			}
-			*end.into = day.AddDate(0, 0, end.more)
+	if f.Span, err = frame.Days(r); err != nil {
+		shown, ok := problemOf(err)
+		if !ok {
+			return f, "", "", err
 		}
+		wrong = shown.Message
 	}
 	if text := value("document"); text != "" {
 		end, ok := pay.DocumentEnd(text)
 		if !ok {
-			wrong = "wrong_document"
+			wrong = s.room.Text(v, "wrong_document")
 		}
 		f.Document = end
 	}
 	if text := value("amount"); text != "" {
 		a, ok := amountOf(v.Language(), text, money.Currency(cmp.Or(value("currency"), string(money.USD))))
 		if !ok {
-			wrong = "wrong_amount"
+			wrong = s.room.Text(v, "wrong_amount")
 		}
 		f.Amount = a
 	}
@@ -139,7 +130,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if view.Found, view.Wrong = found, wrong; wrong != "" {
 		return s.room.ShowStatus(w, r, v, http.StatusBadRequest, "list", view)
 	}
-	f.Page = pay.Page{Limit: rowsShown + 1, After: clean(r.URL.Query().Get("cursor"))}
+	f.Page = pay.Page{Limit: frame.Rows + 1, After: clean(r.URL.Query().Get("cursor"))}
 	list, total, err := s.App.Payments.List(r.Context(), v.Scope, f)
 	if shown, ok := problemOf(err); ok && shown.Param == pay.CursorParam {
 		return problem.New(problem.NotFound, "there is no such page of the list")
@@ -147,10 +138,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err != nil {
 		return err
 	}
-	if len(list) > rowsShown {
-		list = list[:rowsShown]
-		view.Pager.Next = list[rowsShown-1].ID
-	}
+	list, view.Pager.Next = frame.Cut(list, func(p pay.Payment) string { return p.ID })
 	view.Rows, view.Pager.Total, view.Pager.More = view.Names.rows(list), int(total), total == pay.MostCounted && f.Capped()
 	if f.After == "" && len(list) > 0 {
 		view.Pager.From, view.Pager.To = 1, len(list)
@@ -162,7 +150,7 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 func (s *sales) export(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	f, _, wrong, err := s.asked(r, v)
 	if wrong != "" {
-		return problem.New(problem.InvalidRequest, s.room.Text(v, wrong))
+		return problem.New(problem.InvalidRequest, wrong)
 	}
 	if err != nil {
 		return err

@@ -4,17 +4,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
-)
-
-const (
-	auditPage  = 50  // rows of a page
-	auditChunk = 500 // rows that a file reads at once
 )
 
 // auditView is the page of the audit log.
@@ -34,20 +28,8 @@ func filterOf(r *http.Request) (f audit.MerchantFilter, err error) {
 	if kind != "" && !slices.Contains(audit.ActorKinds(), f.Kind) {
 		return f, problem.Field(problem.InvalidRequest, "who", "there is no such kind of actor")
 	}
-	day := func(name string) (t time.Time) {
-		text := r.FormValue(name)
-		if text == "" || err != nil {
-			return t
-		}
-		if t, err = time.Parse(time.DateOnly, text); err != nil {
-			err = problem.Field(problem.InvalidRequest, name, "a date is written as 2026-11-26")
-		}
-		return t
-	}
-	f.From = day("from")
-	if f.To = day("to"); !f.To.IsZero() {
-		f.To = f.To.AddDate(0, 0, 1) // the last day is among them
-	}
+	days, err := frame.Days(r)
+	f.From, f.To = days.From, days.To
 	return f, err
 }
 
@@ -56,7 +38,7 @@ func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err != nil {
 		return err
 	}
-	f.Limit = auditPage + 1
+	f.Limit = frame.Rows + 1
 	list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
 	if err != nil {
 		return err
@@ -66,10 +48,7 @@ func (a *room) audit(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	view := auditView{Reader: reader, Who: reader.actors()}
-	if len(list) > auditPage {
-		list = list[:auditPage]
-		view.Pager.Next = list[auditPage-1].ID
-	}
+	list, view.Pager.Next = frame.Cut(list, func(e audit.Entry) string { return e.ID })
 	if view.Rows, err = reader.read(r.Context(), list); err != nil {
 		return err
 	}
@@ -91,7 +70,7 @@ func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 	if err != nil {
 		return err
 	}
-	f.Limit = auditChunk
+	f.Limit = frame.FileRows
 	for {
 		list, err := a.App.MerchantAudit(r.Context(), v.Scope, f)
 		if err != nil {
@@ -106,7 +85,7 @@ func (a *room) auditFile(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 				return err
 			}
 		}
-		if len(list) < auditChunk {
+		if len(list) < frame.FileRows {
 			break
 		}
 		f.After = list[len(list)-1].ID

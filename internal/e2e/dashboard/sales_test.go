@@ -102,7 +102,7 @@ func TestPaymentsListAndFile(t *testing.T) {
 				says(t, query, text(page), "No payment matches")
 			}
 		}
-		for query, want := range map[string]string{"amount=much": "Write an amount", "from=yesterday": "A date is written", "status=gone": "There is no such status"} {
+		for query, want := range map[string]string{"amount=much": "Write an amount", "from=yesterday": "This is not a day", "status=gone": "There is no such status"} {
 			a := u.Ask(t, http.MethodGet, "/payments?"+query, nil)
 			if a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), want) {
 				t.Errorf("%s gets %d: %s", query, a.Status, a.Text())

@@ -127,6 +127,28 @@ func TestPagesBoundWhatIsTyped(t *testing.T) {
 	})
 }
 
+// All lists read the days of their filters in the same way: the last day belongs to them.
+func TestListsReadDaysAlike(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		u := s.NewShop(t).Staff(t, people.Owner)
+		for _, list := range []string{
+			"/payments", "/payments/export", "/balance?type=fee", "/balance.csv?type=fee", "/settlements", "/settlements.csv", "/withdrawals", "/withdrawals.csv", "/requests", "/requests.csv",
+			"/events", "/events.csv", "/audit", "/audit.csv", "/analytics", "/analytics/days.csv",
+		} {
+			for query, want := range map[string]string{
+				"from=yesterday": "This is not a day", "to=2026-11-31": "This is not a day", "from=2026-11-21&to=2026-11-20": "The first day must not be after the last one",
+				"from=2026-11-21&to=2026-11-21": "",
+			} {
+				path := list + map[bool]string{true: "&", false: "?"}[strings.Contains(list, "?")] + query
+				a := u.Ask(t, http.MethodGet, path, nil)
+				if (a.Status == http.StatusOK) != (want == "") || !strings.Contains(a.Text(), want) {
+					t.Errorf("%s gets %d: %s", path, a.Status, a.Text())
+				}
+			}
+		}
+	})
+}
+
 // A refund that the bank has not confirmed, or has refused, is not shown as money that the customer got.
 func TestPaymentTellsOfARefundWhatIsKnown(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {

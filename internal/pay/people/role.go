@@ -2,6 +2,7 @@ package people
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -22,6 +23,15 @@ const (
 
 // Roles lists them all.
 func Roles() []Role { return []Role{Owner, Admin, Developer, Support, Finance, Viewer} }
+
+// RoleWords lists their words for a sentence.
+func RoleWords() string {
+	words := make([]string, 0, len(Roles()))
+	for _, role := range Roles() {
+		words = append(words, string(role))
+	}
+	return strings.Join(words, ", ")
+}
 
 // rightsOf are the rights of each role, in production and in the sandbox. docs/DASHBOARD.md has the table.
 var rightsOf = map[Role][]tenant.Right{
@@ -78,7 +88,7 @@ func (r Role) MayGive(other Role) bool {
 // Errors: invalid_request.
 func CheckRole(r Role) error {
 	if !slices.Contains(Roles(), r) {
-		return problem.Field(problem.InvalidRequest, "role", "a role is one of owner, admin, developer, support, finance and viewer")
+		return problem.Field(problem.InvalidRequest, "role", "a role is one of these: "+RoleWords())
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
@@ -110,15 +109,11 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 			}
 		},
 	}
-	if c.From, err = day(typed.Value("from"), "from"); err != nil {
+	period, err := frame.Days(r)
+	if err != nil {
 		return nil, err
 	}
-	if c.To, err = day(typed.Value("to"), "to"); err != nil {
-		return nil, err
-	}
-	if !c.To.IsZero() {
-		c.To = c.To.AddDate(0, 0, 1) // the day itself belongs to the period
-	}
+	c.From, c.To = period.From, period.To
 	if told.Compared, err = b.App.Reconciliation.Reconcile(r.Context(), c); err != nil {
 		return nil, desk.Told(err, "report")
 	}
@@ -129,18 +124,6 @@ func (b *room) reconcile(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 		}
 	}
 	return told, nil
-}
-
-// day reads a day of a form, UTC.
-func day(text, field string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.DateOnly, strings.TrimSpace(text))
-	if err != nil {
-		return at, problem.Field(problem.InvalidRequest, field, "choose a day")
-	}
-	return at, nil
 }
 
 func amounts(of map[money.Currency]int64) (list []money.Amount) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,6 +23,9 @@ import (
 
 // Most is how many rows a list shows that has no cursor.
 const Most = 100
+
+// Late is how long work may be due before a page shows it as late: loops look every few seconds.
+const Late = 5 * time.Minute
 
 // Desk is a room of the console.
 type Desk struct {

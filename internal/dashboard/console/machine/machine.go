@@ -37,9 +37,6 @@ func Register(loops func() []work.Done) func(*frame.Site) error {
 	}
 }
 
-// late is how long a row may be due before its job is shown as late: loops look every few seconds.
-const late = 5 * time.Minute
-
 // most is how many characters of an error are shown: the log has all.
 const most = 300
 
@@ -74,7 +71,7 @@ func (m *room) machine(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	}
 	for _, d := range m.loops() {
 		one := job{Done: d, Waits: waits[d.Loop], Why: cut(d.Problem)}
-		one.Late = !one.Waits.IsZero() && m.App.Now().Sub(one.Waits) > late
+		one.Late = !one.Waits.IsZero() && m.App.Now().Sub(one.Waits) > desk.Late
 		if d.Failing() {
 			view.Failing++
 		}

@@ -8,9 +8,6 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 )
 
-// filePage is how many entries of the audit log are read at a time.
-const filePage = 500
-
 // outcome is what was decided, as the audit log has it.
 func outcome(e audit.Entry) string {
 	switch e.Act {
@@ -31,7 +28,7 @@ func (u *room) decidedFile(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	}
 	names := map[string]string{}
 	for before := ""; ; {
-		list, next, err := u.App.Rulings(r.Context(), before, filePage)
+		list, next, err := u.App.Rulings(r.Context(), before, frame.FileRows)
 		if err != nil {
 			return err
 		}
