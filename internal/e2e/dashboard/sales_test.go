@@ -471,8 +471,7 @@ func TestWatchingPagesEndAtShutdown(t *testing.T) {
 	o := s.NewShop(t)
 	u := o.Staff(t, people.Viewer)
 	o.Create(t, order(1, ""))
-	ended := make(chan struct{})
-	begun := make(chan struct{})
+	ended, begun := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		req, err := http.NewRequest(http.MethodGet, s.URL+u.At("/live"), nil)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	_ "embed" // the list
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -45,11 +44,11 @@ var common = sync.OnceValue(func() map[string]bool {
 	if err != nil {
 		panic(err) // the file is in the program
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(r); err != nil {
 		panic(err)
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text.String()) {
 		list[strings.TrimSuffix(line, "\n")] = true
 	}
 	return list
