@@ -65,7 +65,7 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
-			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), hook.DeliveryTries).Next()
+			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Next()
 	}
 	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
@@ -97,7 +97,7 @@ func (w *write) step(steps []engine.Step) []engine.Step {
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
-			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), hook.DeliveryTries).Text(f.After, f.Through).Next()
+			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Text(f.After, f.Through).Next()
 	}
 	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {

@@ -17,8 +17,10 @@ import (
 	"code.dny.dev/ssrf"
 )
 
+// DefaultTimeout bounds one delivery unless Config says otherwise.
+const DefaultTimeout = 10 * time.Second
+
 const (
-	defaultTimeout   = 10 * time.Second
 	defaultUserAgent = "Cascada-Webhooks/1.0"
 
 	maxSnippet = 1 << 10
@@ -38,7 +40,7 @@ const (
 // Config configures a Sender. The zero value is fit for production.
 type Config struct {
 	// Timeout bounds one delivery, from looking up the name to the last byte read.
-	// Zero means 10 s.
+	// Zero means DefaultTimeout.
 	Timeout time.Duration
 	// AllowPrivate lets sandbox deliveries reach loopback, and no other private address.
 	// It is for a developer's machine, and never affects live deliveries.
@@ -75,7 +77,7 @@ type Sender struct {
 // NewSender returns a Sender. Close it when done.
 func NewSender(c Config) *Sender {
 	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
+		c.Timeout = DefaultTimeout
 	}
 	if c.UserAgent == "" {
 		c.UserAgent = defaultUserAgent

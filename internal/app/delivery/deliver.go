@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// leaseRest is how much of a delivery's lease must be left to start a try: a try takes at most
-	// ten seconds.
-	leaseRest = 12 * time.Second
+	// leaseRest is how much of a delivery's lease must be left to start a try: the longest try, and time to begin it.
+	leaseRest = webhook.DefaultTimeout + 2*time.Second
 
 	dispatchBatch = 500
 )
@@ -154,9 +153,7 @@ func (w *Webhooks) send(ctx context.Context, it item, has func(id string) bool) 
 	w.attempted(ctx, span, d, result)
 	try := hook.Try{Code: result.StatusCode, Error: string(result.Err), Snippet: result.Snippet, Duration: result.Duration}
 	if !result.Delivered() {
-		// The budget grows with each replay, and the schedule starts again.
-		tries := d.Attempts + 1 - (d.Budget - hook.DeliveryTries)
-		again, more := webhook.Backoff(max(1, tries), w.Jitter())
+		again, more := d.Pause(w.Jitter())
 		try.Again, try.GiveUp = again, !more
 	}
 	var gone *hook.Subscription

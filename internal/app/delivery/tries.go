@@ -12,9 +12,6 @@ import (
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
-// A delivery's budget and the list of pauses count the same tries (HOOK-13): otherwise this does not compile.
-var _ = [1]struct{}{}[hook.DeliveryTries-webhook.MaxTries]
-
 // delivering begins the trace span of a delivery's try, below the span that made the delivery if
 // this node knows it. The trace is not sent to the endpoint, which belongs to another company; it
 // gets the event's id.

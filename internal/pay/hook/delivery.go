@@ -50,10 +50,25 @@ type Attempted struct {
 	Snippet string `json:"snippet,omitempty"`
 }
 
+// deliveryPauses are the pauses between the tries of a delivery, about 2.9 days together (HOOK-13): short ones first, for an
+// endpoint that restarts, then long ones, for one that somebody has to mend.
+var deliveryPauses = [...]time.Duration{
+	10 * time.Second,
+	time.Minute,
+	5 * time.Minute,
+	15 * time.Minute,
+	time.Hour,
+	3 * time.Hour,
+	6 * time.Hour,
+	12 * time.Hour,
+	24 * time.Hour,
+	24 * time.Hour,
+}
+
 const (
 	// DeliveryTries is the number of tries before a delivery is a dead letter. A replay adds as
 	// many.
-	DeliveryTries = 11
+	DeliveryTries = len(deliveryPauses) + 1
 	// DeliveryLease is how long a delivery belongs to the node that leased or wrote it, before
 	// another node may send it. It is longer than a try may take.
 	DeliveryLease = 30 * time.Second
@@ -101,6 +116,17 @@ func (d Delivery) Tried(t Try, now time.Time) Delivery {
 		d.Status, d.DueAt = DeliveryFailed, now.Add(t.Again)
 	}
 	return d
+}
+
+// Pause is how long to wait after the try that is under way, if it fails. It is changed by up to 20 %, by u in [0, 1), so
+// that deliveries that failed together do not come back together. After the last try it returns false: the delivery is a
+// dead letter (HOOK-13).
+func (d Delivery) Pause(u float64) (time.Duration, bool) {
+	failed := max(1, d.Attempts+1-(d.Budget-DeliveryTries)) // the budget grows with each replay, and the pauses start again
+	if failed >= DeliveryTries {
+		return 0, false
+	}
+	return time.Duration(float64(deliveryPauses[failed-1]) * (0.8 + 0.4*u)), true
 }
 
 // Overtaken records a try of a delivery that was replayed during the try. d is the replayed

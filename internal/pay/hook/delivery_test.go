@@ -1,30 +1,43 @@
-package webhook_test
+package hook_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
-// even is the u that moves a delay neither way.
+// even is the u that moves a pause neither way.
 const even = 0.5
+
+// failing is a delivery of which so many tries failed, when one more is under way.
+func failing(failed int) hook.Delivery {
+	return hook.Delivery{Status: hook.DeliveryFailed, Attempts: failed - 1, Budget: hook.DeliveryTries}
+}
 
 func TestDelaysGrowUntilTheDeliveryIsADeadLetter(t *testing.T) {
 	want := []time.Duration{
 		10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
 		3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 24 * time.Hour,
 	}
-	if len(want)+1 != webhook.MaxTries {
-		t.Errorf("a delivery is tried %d times, want %d", webhook.MaxTries, len(want)+1)
+	if hook.DeliveryTries != 11 {
+		t.Errorf("a delivery is tried %d times, want 11", hook.DeliveryTries)
 	}
 	for i, delay := range want {
-		if got, ok := webhook.Backoff(i+1, even); !ok || got != delay {
+		if got, ok := failing(i + 1).Pause(even); !ok || got != delay {
 			t.Errorf("after %d failed tries the delay is %v, %t, want %v", i+1, got, ok, delay)
+		}
+		replayed, err := failing(12).Replay(time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayed.Attempts += i
+		if got, ok := replayed.Pause(even); !ok || got != delay {
+			t.Errorf("after a replay and %d failed tries the delay is %v, %t, want %v", i+1, got, ok, delay)
 		}
 	}
 	for _, tries := range []int{11, 12, 1000} {
-		if got, ok := webhook.Backoff(tries, even); ok || got != 0 {
+		if got, ok := failing(tries).Pause(even); ok || got != 0 {
 			t.Errorf("after %d failed tries the delay is %v, %t, want a dead letter", tries, got, ok)
 		}
 	}
@@ -32,10 +45,10 @@ func TestDelaysGrowUntilTheDeliveryIsADeadLetter(t *testing.T) {
 
 func TestDelaysMoveByTwentyPercentEitherWay(t *testing.T) {
 	const almostOne = 1 - 1e-9 // u stays below 1
-	for tries := 1; tries < webhook.MaxTries; tries++ {
-		middle, _ := webhook.Backoff(tries, even)
-		least, _ := webhook.Backoff(tries, 0)
-		most, _ := webhook.Backoff(tries, almostOne)
+	for tries := 1; tries < hook.DeliveryTries; tries++ {
+		middle, _ := failing(tries).Pause(even)
+		least, _ := failing(tries).Pause(0)
+		most, _ := failing(tries).Pause(almostOne)
 		if want := middle * 8 / 10; (least - want).Abs() > time.Millisecond {
 			t.Errorf("after %d failed tries the least delay is %v, want %v", tries, least, want)
 		}
@@ -48,7 +61,7 @@ func TestDelaysMoveByTwentyPercentEitherWay(t *testing.T) {
 func TestADeadLetterTakesAboutThreeDays(t *testing.T) {
 	var total time.Duration
 	for tries := 1; ; tries++ {
-		delay, ok := webhook.Backoff(tries, even)
+		delay, ok := failing(tries).Pause(even)
 		if !ok {
 			break
 		}
