@@ -45,7 +45,7 @@ func TestCancelDecides(t *testing.T) {
 		switch {
 		case want == Failed && next.DueAt != now.Add(looks[0]):
 			t.Errorf("%s: the query for late money is due at %s", kind, next.DueAt)
-		case want == Pending && (!next.DueAt.After(now) || next.DueAt.After(now.Add(unknownRetry))):
+		case want == Pending && (!next.DueAt.After(now) || next.DueAt.After(now.Add(unknownPauses.first))):
 			t.Errorf("%s: the next query is due at %s", kind, next.DueAt)
 		case len(change.Transfers) > 0 != (want == Completed):
 			t.Errorf("%s: %d transfers", kind, len(change.Transfers))

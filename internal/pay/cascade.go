@@ -30,14 +30,22 @@ type Budget struct {
 	Time     time.Duration `json:"time"`     // counted from the payment's creation; no attempt begins later
 }
 
-// Pauses before a payment is looked at again.
-const (
-	// unknownRetry is the first pause between two queries about an unknown outcome. pauses has the
-	// later ones.
-	unknownRetry = 30 * time.Second
-	// sweepEvery is the period of the sweep that queries providers (SVC-11).
-	sweepEvery = 5 * time.Minute
-)
+// sweepEvery is the period of the sweep that queries providers (SVC-11).
+const sweepEvery = 5 * time.Minute
+
+// backoff is a pause that doubles each time: what has failed often will rarely succeed soon.
+type backoff struct{ first, most time.Duration }
+
+// after is the pause after the n-th time, counted from 1.
+func (b backoff) after(n int) time.Duration {
+	pause := b.first
+	for range n - 1 {
+		if pause *= 2; pause >= b.most {
+			return b.most
+		}
+	}
+	return pause
+}
 
 // next returns the first route that has not been tried.
 func (c Cascade) next(done Attempts) (Route, bool) {

@@ -298,25 +298,17 @@ func (r Ruling) status() ClaimStatus {
 	return ClaimRejected
 }
 
-// Pauses between two queries about a dispute.
-const (
-	firstDisputePause = 6 * time.Hour
-	maxDisputePause   = 7 * 24 * time.Hour
-	// disputePatience is how long after its deadline an open dispute is still normal.
-	disputePatience = 6 * 7 * 24 * time.Hour
-)
+// disputePauses are between two queries about a dispute. Its issuer takes days or weeks to decide, and most providers tell
+// by themselves.
+var disputePauses = backoff{first: 6 * time.Hour, most: 7 * 24 * time.Hour}
+
+// disputePatience is how long after its deadline an open dispute is still normal.
+const disputePatience = 6 * 7 * 24 * time.Hour
 
 // lookAgain is when the claim of an open dispute is looked at next: with growing pauses, and when
 // the deadline for evidence has passed.
 func (c Claim) lookAgain(now time.Time) time.Time {
-	pause := firstDisputePause
-	for range c.Case.Asked {
-		if pause *= 2; pause >= maxDisputePause {
-			pause = maxDisputePause
-			break
-		}
-	}
-	at := now.Add(pause)
+	at := now.Add(disputePauses.after(c.Case.Asked + 1))
 	if c.Status == ClaimNeedsEvidence && c.DueBy.After(now) && c.DueBy.Before(at) {
 		return c.DueBy
 	}

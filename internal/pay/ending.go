@@ -9,12 +9,15 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
-// Pauses between queries about an unknown outcome. They double up to an hour; after 24 of those,
-// the pause is six hours.
+// unknownPauses are between queries about a charge or a refund whose outcome is unknown. The first is short: most providers
+// know a moment later, and a shopper may be waiting. After an hour more queries would only load a provider that is down.
+var unknownPauses = backoff{first: 30 * time.Second, most: time.Hour}
+
+// After hourlyQuestions of the longest of them, a payment is queried with lastUnknownPause: a day has shown that the provider
+// will not know soon.
 const (
-	maxUnknownPause  = time.Hour
-	lastUnknownPause = 6 * time.Hour
 	hourlyQuestions  = 24
+	lastUnknownPause = 6 * time.Hour
 )
 
 // unknownLimit is how long a payment stays open after its window if its provider does not say
@@ -31,16 +34,10 @@ const answeredLooks = 5
 
 // pause is how long to wait before the next query about an attempt.
 func (a Attempt) pause() time.Duration {
-	pause := unknownRetry
-	for i := 1; i < a.Unanswered; i++ {
-		if pause *= 2; pause >= maxUnknownPause {
-			if a.Unanswered-i > hourlyQuestions {
-				return lastUnknownPause
-			}
-			return maxUnknownPause
-		}
+	if unknownPauses.after(a.Unanswered-hourlyQuestions) == unknownPauses.most {
+		return lastUnknownPause
 	}
-	return pause
+	return unknownPauses.after(a.Unanswered)
 }
 
 // unsure is when it became unknown whether the shopper paid, after the answer o; zero if it is known.

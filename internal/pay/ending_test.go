@@ -85,3 +85,41 @@ func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
 		}
 	}
 }
+
+// Each pause is twice the one before, up to its longest.
+func TestPausesDouble(t *testing.T) {
+	claim, withdrawal := Claim{}, Withdrawal{Status: WithdrawalProcessing}
+	for _, c := range []struct {
+		what  string
+		pause func(n int) time.Duration // after the n-th time, from 1
+		want  []time.Duration
+	}{
+		{"a payment's unknown outcome", func(n int) time.Duration { return Attempt{Unanswered: n}.pause() },
+			[]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour}},
+		{"a refund", func(n int) time.Duration { return RefundCall{Tries: n}.pause() },
+			[]time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour}},
+		{"a dispute", func(n int) time.Duration {
+			claim.Case.Asked = n - 1
+			return claim.lookAgain(noon).Sub(noon)
+		}, []time.Duration{6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 96 * time.Hour, 168 * time.Hour}},
+		{"a payout", func(n int) time.Duration {
+			withdrawal.Checks = n - 1
+			next, _, _ := withdrawal.Resolve(PayoutOutcome{Kind: PayoutUnknown}, noon)
+			return next.DueAt.Sub(noon)
+		}, []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute}},
+		{"an account that did not pay", func(n int) time.Duration {
+			w := Withdrawal{Tried: slices.Repeat([]PayoutAttempt{{Account: "one", Ended: noon.UnixMicro()}, {Account: "two"}}, n)}
+			return w.Rests("one").Sub(noon)
+		}, []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour}},
+	} {
+		longest := c.want[len(c.want)-1]
+		for i, want := range append(c.want, longest, longest, longest) {
+			if got := c.pause(i + 1); got != want {
+				t.Errorf("%s: pause %d is %s, want %s", c.what, i+1, got, want)
+			}
+		}
+	}
+	if first, last := (RefundCall{}).pause(), (RefundCall{Tries: 10_000}).pause(); first != 30*time.Second || last != time.Hour {
+		t.Errorf("a refund's pauses before the first call and after many: %s, %s", first, last)
+	}
+}

@@ -134,9 +134,12 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
+// accountRests is how long an account rests for a withdrawal that it proved not to pay. What stopped it, such as a bank that
+// is closed, is often over in minutes. If not, accounts must not hand the withdrawal on to each other without end.
+var accountRests = backoff{first: 5 * time.Minute, most: time.Hour}
+
 // Rests is the time until which the withdrawal is not sent again to an account that proved that it
-// did not pay: five minutes at first, doubling up to an hour. It is zero if the account gave no
-// such proof.
+// did not pay. It is zero if the account gave no such proof.
 func (w Withdrawal) Rests(account string) time.Time {
 	var last time.Time
 	times := 0
@@ -148,7 +151,7 @@ func (w Withdrawal) Rests(account string) time.Time {
 	if times == 0 {
 		return time.Time{}
 	}
-	return last.Add(min(5*time.Minute<<min(times-1, 10), time.Hour))
+	return last.Add(accountRests.after(times))
 }
 
 // Wait records why a due withdrawal is not sent, and when to look again. It reports whether there

@@ -113,16 +113,24 @@ func (c PayoutControl) at(now time.Time) PayoutControl {
 	return c
 }
 
+// When a withdrawal that the limits hold is looked at again. A change of the limits wakes none, so this is how late it has an
+// effect.
+const (
+	stopLook     = time.Minute     // everything waits, and leaves soon once payouts are on again
+	approvalLook = time.Hour       // Approve makes it due by itself; this finds a higher limit for approvals
+	limitLook    = 5 * time.Minute // a higher limit, before the hour or the day is over
+)
+
 // Holds says why a withdrawal is not sent now, and when to look again; "" if it may be sent. An
 // operator's approval lifts the limits, but not a stop.
 func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until time.Time) {
 	c = c.at(now)
 	switch {
 	case c.Stopped != "":
-		return WaitsStopped, now.Add(time.Minute)
+		return WaitsStopped, now.Add(stopLook)
 	case w.ApprovedBy != "":
 	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove:
-		return WaitsApproval, now.Add(time.Hour)
+		return WaitsApproval, now.Add(approvalLook)
 	case c.Hourly > 0 && !w.sentSince(c.HourAt) && w.Amount > c.Hourly-c.HourSum:
 		return WaitsHourly, earlier(c.HourAt.Add(time.Hour), now)
 	case c.Daily > 0 && !w.sentSince(c.DayAt) && w.Amount > c.Daily-c.DaySum:
@@ -134,7 +142,7 @@ func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until 
 // earlier is when to look again at a withdrawal that waits: the operator may lift the limit before
 // until.
 func earlier(until, now time.Time) time.Time {
-	if soon := now.Add(5 * time.Minute); soon.Before(until) {
+	if soon := now.Add(limitLook); soon.Before(until) {
 		return soon
 	}
 	return until

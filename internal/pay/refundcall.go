@@ -20,9 +20,6 @@ type RefundCall struct {
 	Flight
 }
 
-// maxRefundPause is the longest time between two queries about a refund.
-const maxRefundPause = time.Hour
-
 // SentAt is when this round's refund was first requested; the zero time if that was not kept.
 func (r RefundCall) SentAt() time.Time {
 	if r.Sent == 0 {
@@ -214,16 +211,8 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 	return c, change
 }
 
-// pause is how long to wait before the next query: half a minute at first, doubling up to an hour.
-func (r RefundCall) pause() time.Duration {
-	pause := unknownRetry
-	for range r.Tries - 1 {
-		if pause *= 2; pause >= maxRefundPause {
-			return maxRefundPause
-		}
-	}
-	return pause
-}
+// pause is how long to wait before the next query.
+func (r RefundCall) pause() time.Duration { return unknownPauses.after(r.Tries) }
 
 // Taker returns the attempt of the payment that took the claim's money.
 func (c Claim) Taker(p Payment) (Attempt, bool) {

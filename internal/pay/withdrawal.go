@@ -225,7 +225,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 	w.Accepted = w.Accepted || o.Kind == PayoutAccepted
 	w.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
 	w.Checks++
-	w.DueAt = now.Add(pause(w.Checks))
+	w.DueAt = now.Add(payoutPauses.after(w.Checks))
 	if o.Kind == PayoutHeld {
 		w.DueAt = now.Add(heldPause) // no provider is queried
 	}
@@ -238,11 +238,9 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 // heldPause is how often a payout that a person pays is looked at.
 const heldPause = 6 * time.Hour
 
-// pause is how long to wait before the next query: 15 seconds at first, doubling up to five
-// minutes.
-func pause(checks int) time.Duration {
-	return min(15*time.Second<<min(checks-1, 10), 5*time.Minute)
-}
+// payoutPauses are between two queries about a payout that a bank makes: it may arrive within seconds, and the merchant waits
+// for it.
+var payoutPauses = backoff{first: 15 * time.Second, most: 5 * time.Minute}
 
 func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 	before := w.Status

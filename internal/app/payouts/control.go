@@ -113,13 +113,17 @@ func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Wit
 // errHeld says that the limits hold a withdrawal.
 var errHeld = errors.New("the limits hold the withdrawal")
 
+// floatLook is the pause before an account is chosen again for a withdrawal whose float others took: there may be another, and
+// the next choice sees what is left.
+const floatLook = time.Second
+
 // lacksFloat records that other payouts took the float for a withdrawal. Soon an account is chosen
 // again.
 //
 // It returns errHeld.
 func (po *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Time) error {
 	w.Waiting = "" // written even if it waits for that already
-	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(time.Second), now)
+	_, change, _ := w.Wait(string(pay.WaitsFloat), now.Add(floatLook), now)
 	return cmp.Or(po.Store.Commit(ctx, change), errHeld)
 }
 
