@@ -32,6 +32,10 @@ ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counter
 RETURNING day`)
 )
 
+// RollUpEvery is how often a node calls RollUp: totals sum a day more only in the first minute of a day. When nothing is to be
+// done, it reads one number.
+const RollUpEvery = time.Minute
+
 // RollUp adds the days before yesterday to the counters of all days: a payment is counted once when it is
 // accepted, and a total sums only a few days. Every node may call it at any time, and must within
 // base.SlackDays.

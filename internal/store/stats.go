@@ -134,6 +134,10 @@ const (
 	tidyPause = time.Minute
 )
 
+// TidyEvery is how often a node calls Tidy: under load, rows that have left their tables wait for seconds. Without enough
+// changes it reads nothing.
+const TidyEvery = 3 * time.Second
+
 // Tidy frees the space of rows that left the tables they only pass through, if enough was written since its last run.
 func (s *core) Tidy(ctx context.Context, now time.Time) error {
 	s.stats.tidiedAt.CompareAndSwap(nil, &now)

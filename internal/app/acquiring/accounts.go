@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
@@ -274,6 +275,10 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		return next, map[string]string{"credentials": strings.Join(named, " ")}, err
 	})
 }
+
+// ForgetCredentialsEvery is how often credentials whose grace period is over are looked for. The period is a day, and nobody
+// waits for its end.
+const ForgetCredentialsEvery = time.Hour
 
 // ForgetCredentials deletes rotated credentials after their grace period.
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {

@@ -32,6 +32,8 @@ const (
 	// how long all nodes have to learn of a key before it signs.
 	signingKeyLife = RefreshTTL
 	signingKeyNews = time.Minute
+	// SigningKeysEvery is how often the age of the newest signing key is checked: an hour is nothing in its life.
+	SigningKeysEvery = time.Hour
 	// resealBatch is how many rows are read and encrypted again at a time.
 	resealBatch = 200
 )

@@ -80,6 +80,9 @@ func Unsure(err error) bool {
 // keyPage is how many keys are read in one transaction.
 const keyPage = 5000
 
+// PurgeKeysEvery is how often keys are purged. It reads all keys, and hours are little beside pay.OnceKept.
+const PurgeKeysEvery = 6 * time.Hour
+
 // PurgeKeys deletes the keys of requests after their retention: a request with such a key is a new
 // request.
 func (b *Base) PurgeKeys(ctx context.Context) error {

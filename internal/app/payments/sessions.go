@@ -474,6 +474,8 @@ const (
 	// Idempotency-Key may be repeated.
 	sessionRetention = 30 * 24 * time.Hour
 	purgeBatch       = 500
+	// PurgeEvery is how often sessions are purged: an hour is nothing beside their retention.
+	PurgeEvery = time.Hour
 )
 
 // PurgeSessions deletes sessions after their retention. Their payments stay.

@@ -351,10 +351,12 @@ func (pl *People) SignOut(ctx context.Context, by audit.Actor, email string) err
 }
 
 // purged is how many rows are deleted at a time, and keptFor how long a sign-in or a link is kept after its
-// beginning.
+// beginning. PurgeEvery is how often they are looked for: an hour is nothing beside keptFor.
 const (
 	purged  = 500
 	keptFor = 90 * 24 * time.Hour
+
+	PurgeEvery = time.Hour
 )
 
 // Purge deletes sign-ins and links from long ago. again is not zero if more are left.

@@ -20,6 +20,9 @@ type Retention struct {
 	Addresses     time.Duration // in the audit log and in keys' uses
 }
 
+// ForgetEvery is how often data is looked for whose retention is over. Retention is counted in days.
+const ForgetEvery = time.Hour
+
 // forgetBatch is how many rows are erased at a time.
 const forgetBatch = 500
 
