@@ -27,20 +27,18 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: amountDoc, Examples: []any{25.5}}
 }
 
-// in parses an amount of a currency. Its value in USD, and whether that is too much, is known only after
-// conversion.
+// in parses an amount of a currency. Whether it is too much is told here only for dollars, beside a request's other issues:
+// its value in USD is known after conversion (pay.Worth).
 func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 	text := string(a)
 	if text == "" || text == "null" {
 		return money.Amount{}, wire.Coded(problem.MissingField, path, "amount is required")
 	}
 	amount, err := money.Parse(text, c)
-	// Beyond float64 n is infinite; for a text that is not a number it is zero.
-	n, _ := strconv.ParseFloat(text, 64)
 	switch {
 	case !isNumber(text):
 		return amount, wire.Coded(problem.AmountInvalid, path, notNumber(text))
-	case c == money.USD && n > acquirer.MaxAmount/100:
+	case c == money.USD && (amount.Minor > acquirer.MaxAmount || err != nil && a.rough() > acquirer.MaxAmount/100):
 		return amount, wire.Coded(problem.AmountAboveMaximum, path, acquirer.AboveMaxAmount)
 	case c != money.USD && errors.Is(err, money.ErrRange) && text[0] != '-':
 		return amount, wire.Coded(problem.AmountAboveMaximum, path, fmt.Sprintf("amount must be worth at most %s: send less; it is in units of %s, not in cents", acquirer.MaxAmountText, c))
@@ -48,6 +46,14 @@ func (a Amount) in(path string, c money.Currency) (money.Amount, error) {
 		return amount, wire.Coded(problem.AmountInvalid, path, "amount must be above 0, "+written(c)+"; you sent "+clip(text))
 	}
 	return amount, nil
+}
+
+// rough is about how much the number is, for a refusal alone: where the currency is not known yet, or where the text is no
+// amount of it. It is infinite beyond float64, and zero for a text that is no number. Money is parsed as such, once its
+// currency is known.
+func (a Amount) rough() float64 {
+	n, _ := strconv.ParseFloat(string(a), 64)
+	return n
 }
 
 const amountDoc = "Major units of currency, worth at most " + acquirer.MaxAmountText

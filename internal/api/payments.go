@@ -269,7 +269,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 		return p, "", err
 	}
 	n := payments.NewPayment{
-		Amount: b.asked, Purchase: b.purchase(b.asked.Currency), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
+		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
 		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,

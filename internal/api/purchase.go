@@ -31,6 +31,7 @@ type LineItemBody struct {
 	Quantity   int64  `json:"quantity" minimum:"1" maximum:"1000000000" example:"2"`
 	UnitAmount Amount `json:"unitAmount" doc:"The price of one, in the currency of amount; negative for a discount"`
 	SKU        string `json:"sku,omitempty" maxLength:"100" doc:"The shop's own number for it"`
+	unit       money.Amount
 }
 
 // Metadata is a shop's own keys and values. Its schema accepts anything: errors are reported key by key.
@@ -93,12 +94,12 @@ func (m Metadata) check(path string) (issues []error) {
 	return issues
 }
 
-// check returns the issues of a purchase with prices in a currency.
+// check reads the prices of a purchase in a currency, and returns its issues.
 func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues []error) {
 	issues = b.Metadata.check(prefix.With("metadata"))
 	for i, item := range b.LineItems {
-		_, err := money.Parse(string(item.UnitAmount), c)
-		if err == nil || item.UnitAmount == "" {
+		unit, err := money.Parse(string(item.UnitAmount), c)
+		if b.LineItems[i].unit = unit; err == nil || item.UnitAmount == "" {
 			continue
 		}
 		at, sent := fmt.Sprintf("%s[%d].unitAmount", prefix.With("lineItems"), i), clip(string(item.UnitAmount))
@@ -113,11 +114,10 @@ func (b *PurchaseBody) check(prefix *huma.PathBuffer, c money.Currency) (issues 
 }
 
 // purchase converts the body after its checks.
-func (b *PurchaseBody) purchase(c money.Currency) pay.Purchase {
+func (b *PurchaseBody) purchase() pay.Purchase {
 	p := pay.Purchase{Metadata: b.Metadata.pairs, Description: strings.TrimSpace(b.Description)}
 	for _, item := range b.LineItems {
-		unit, _ := money.Parse(string(item.UnitAmount), c) // already checked
-		p.Items = append(p.Items, pay.LineItem{Name: item.Name, Quantity: item.Quantity, Unit: unit, SKU: item.SKU})
+		p.Items = append(p.Items, pay.LineItem{Name: item.Name, Quantity: item.Quantity, Unit: item.unit, SKU: item.SKU})
 	}
 	return p
 }

@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -22,16 +20,14 @@ type RefundBody struct {
 
 const refundAmountDoc = "Local currency of the transaction, major units, above 0 and at most what is left; all of it by default"
 
-// Resolve checks the amount as well as possible without its currency. It refuses null: the sender did not
-// mean to refund everything.
+// Resolve checks the amount as well as possible without its currency, which is the payment's: claims.Refund parses it. It
+// refuses null: the sender did not mean to refund everything.
 func (b *RefundBody) Resolve(_ huma.Context, prefix *huma.PathBuffer) []error {
 	text := string(b.Amount)
 	if text == "" {
 		return nil
 	}
-	// Beyond float64 it is infinite, and still too large.
-	n, err := strconv.ParseFloat(text, 64)
-	if strings.Trim(text[:1], "-0123456789") != "" || n <= 0 || err != nil && n == 0 {
+	if !isNumber(text) || b.Amount.rough() <= 0 {
 		message := "amount must be above zero, such as 49.90; you sent " + clip(text)
 		if !isNumber(text) {
 			message = notNumber(text)

@@ -198,7 +198,7 @@ func (a *API) createSession(ctx context.Context, call Call, in *sessionIn) (*ses
 	}
 	country, _ := geo.Parse(b.Country)
 	s, token, replayed, err := a.app.Sessions.Create(ctx, call.Principal, payments.NewSession{
-		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(b.asked.Currency), ReturnURL: b.ReturnURL,
+		Amount: b.asked, Country: country.Alpha3, OrderID: b.MerchantOrderID, Purchase: b.purchase(), ReturnURL: b.ReturnURL,
 		Customer: pay.Customer{
 			FirstName: b.Customer.FirstName, LastName: b.Customer.LastName, Email: b.Customer.Email,
 			Phone: b.Customer.Phone, Document: b.Customer.DocumentID,

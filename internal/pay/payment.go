@@ -321,8 +321,9 @@ func (p Payment) capture(now time.Time) ledger.Transfer {
 	}
 }
 
-// Worth is the value of a shop's amount in USD, at the rate of its currency. It is the only check
-// of a payment's amount (PAY-14), and every way to create a payment uses it.
+// Worth is the value of a shop's amount in USD, at the rate of its currency. It is the check
+// of a payment's amount (PAY-14), and every way to create a payment uses it. The API tells of dollars beyond MaxAmount
+// earlier, with a request's other issues.
 //
 // Errors: amount_invalid, amount_above_maximum.
 func Worth(asked money.Amount, rate money.Rate) (money.Amount, error) {
