@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -297,7 +298,7 @@ func (in CreateHeader) sandboxOnly(call Call) error {
 	case !call.Live:
 		return nil
 	case in.Simulate != "":
-		return problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return tenant.NoSimulation("Sandbox-Simulate")
 	}
 	return in.StrictHeader.sandboxOnly(call)
 }
@@ -396,7 +397,7 @@ func (a *API) cancelPayment(ctx context.Context, call Call, in *getIn) (*getOut,
 
 func (a *API) simulate(ctx context.Context, call Call, in *simulateIn) (*simulateOut, error) {
 	if call.Live {
-		return nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, tenant.NoSimulation("")
 	}
 	scope, err := a.app.Narrow(ctx, call.Principal, "", "")
 	if err != nil {

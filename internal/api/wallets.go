@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -93,7 +94,7 @@ func (a *API) walletRoutes() {
 
 func (a *API) addWallet(ctx context.Context, call Call, in *addWalletIn) (*walletOut, error) {
 	if in.Simulate != "" && call.Live {
-		return nil, problem.Field(problem.ProductionKeyRefused, "Sandbox-Simulate", "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return nil, tenant.NoSimulation("Sandbox-Simulate")
 	}
 	unpayable, err := a.app.Payouts.Payability(ctx, call.Scope) // read first, so that a failure here does not look like a failed add
 	if err != nil {

@@ -128,6 +128,9 @@ const (
 	WithdrawalReturn   Kind = "withdrawal_return"   // it had arrived and came back: paid out to available
 )
 
+// TransferPrefix begins the id of a transfer.
+const TransferPrefix = "tr_"
+
 // Transfer is a set of postings that sums to zero, for one merchant, or one
 // float, in one environment. Transfers are never changed; only a sandbox's reset deletes them.
 type Transfer struct {

@@ -200,7 +200,7 @@ func (c Claim) suffix() string { return strings.TrimPrefix(c.ID, ClaimPrefix) }
 
 // Transfers returns the range of the ids of the claim's transfers: first is inclusive, after exclusive.
 func (c Claim) Transfers() (first, after string) {
-	return "tr_" + c.suffix() + "-", "tr_" + c.suffix() + "." // the dot follows the hyphen in the order of characters
+	return transfersOf(c.suffix())
 }
 
 // written returns c with its version raised by one.
@@ -220,7 +220,7 @@ func (c Claim) step(actor, note string, now time.Time) Claim {
 // booked twice.
 func (c Claim) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
-		ID: "tr_" + c.suffix() + "-" + step, Merchant: c.Merchant, Live: c.Live, Kind: kind,
+		ID: transferID(c.suffix(), step), Merchant: c.Merchant, Live: c.Live, Kind: kind,
 		Payment: c.Payment, Claim: c.ID, Local: c.Local, At: now, Postings: ledger.Post(lines...),
 	}
 }
@@ -363,7 +363,7 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 	capture := claim.transfer("late", ledger.LateCapture, now,
 		ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
 		ledger.Posting{Account: ledger.Suspense, Amount: p.Price.Amount.Minor})
-	capture.ID = "tr_" + p.Reference(order) + "-late" // once for the attempt, whichever claim it is
+	capture.ID = transferID(p.Reference(order), "late") // once for the attempt, whichever claim it is
 	return p.applyHeld(Change{
 		Payments: []Payment{p}, Claims: []Claim{claim},
 		Transfers: []ledger.Transfer{capture}, Events: []Event{opened},

@@ -29,6 +29,10 @@ const (
 // MailLife is how long the delivery of an e-mail is tried.
 const MailLife = 48 * time.Hour
 
+// MailLease is how long an e-mail belongs to the node that sends it, before another node may: longer than the sending of one
+// e-mail and its commit may take.
+const MailLease = 3 * time.Minute
+
 // mailPauses are the pauses between tries; the last one repeats.
 var mailPauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 

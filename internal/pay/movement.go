@@ -71,11 +71,11 @@ func Movements(t ledger.Transfer) []Movement {
 			return
 		}
 		m := Movement{
-			ID: fmt.Sprintf("mov_%s-%d", strings.TrimPrefix(t.ID, "tr_"), len(list)+1), Type: of, Amount: amount,
+			ID: fmt.Sprintf("mov_%s-%d", strings.TrimPrefix(t.ID, ledger.TransferPrefix), len(list)+1), Type: of, Amount: amount,
 			Bucket: bucket, Payment: t.Payment, Claim: t.Claim, Text: text, At: t.At,
 		}
 		// A transfer of a settlement or a withdrawal is named after it.
-		suffix, _, _ := strings.Cut(strings.TrimPrefix(t.ID, "tr_"), "-")
+		suffix, _, _ := strings.Cut(strings.TrimPrefix(t.ID, ledger.TransferPrefix), "-")
 		switch of {
 		case MovedSettlement:
 			m.Settlement = SettlementPrefix + suffix

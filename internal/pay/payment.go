@@ -303,11 +303,26 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 	return p
 }
 
+// transferID is the id of a transfer that a step of a payment, a claim, a settlement or a withdrawal makes. suffix is the id
+// of that without its prefix, so that the same step cannot be booked twice.
+func transferID(suffix, step string) string { return ledger.TransferPrefix + suffix + "-" + step }
+
+// transfersOf returns the range of the ids that transferID makes of a suffix: first is inclusive, after exclusive.
+func transfersOf(suffix string) (first, after string) {
+	first = transferID(suffix, "")
+	return first, first[:len(first)-1] + "." // the dot follows the hyphen in the order of characters
+}
+
+// CaptureID is the id of a payment's capture.
+func CaptureID(payment string) string {
+	return transferID(strings.TrimPrefix(payment, PaymentPrefix), "capture")
+}
+
 // capture is the transfer of a completed payment. Its id is made from the payment's, so a second
 // capture cannot be written.
 func (p Payment) capture(now time.Time) ledger.Transfer {
 	return ledger.Transfer{
-		ID: "tr_" + p.suffix() + "-capture", Merchant: p.Merchant, Live: p.Live,
+		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
 		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now,
 		Postings: ledger.Post(
 			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},

@@ -16,6 +16,9 @@ const day = 24 * time.Hour
 // which differ only in how much is held. So a change of tier cannot move a promised release.
 const ReservePeriod = 90 * day
 
+// ReleasesShown is how many days of the reserve a balance shows: the next ones (BAL-4). The calendar of the reserve has all.
+const ReleasesShown = 3
+
 // DayOf is the start of a time's day, in UTC.
 func DayOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 

@@ -37,6 +37,9 @@ const (
 	// settlementGap is the least time between two closings: a merchant gets at most one batch a
 	// day.
 	settlementGap = day
+	// SettleLease is how long a settlement, its receipt or a reserve belongs to the node that works on it, before another node
+	// looks at it: much longer than one Change of it takes. Doing it twice is harmless.
+	SettleLease = time.Minute
 	// restPause is how long a batch waits if it could collect nothing although something is old
 	// enough.
 	restPause = time.Minute
@@ -227,7 +230,7 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	}
 	if s.Moved > 0 {
 		change.Transfers = []ledger.Transfer{{
-			ID: "tr_" + s.Suffix() + "-settlement", Merchant: s.Merchant, Live: s.Live, Kind: ledger.Settled,
+			ID: transferID(s.Suffix(), "settlement"), Merchant: s.Merchant, Live: s.Live, Kind: ledger.Settled,
 			Local: money.New(s.Moved, money.USD), At: now,
 			Postings: []ledger.Posting{{Account: ledger.Pending, Amount: -s.Moved}, {Account: ledger.Available, Amount: s.Moved}},
 		}}
@@ -244,7 +247,7 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 	var events []Event
 	for _, shop := range shops {
 		events = append(events, Event{
-			ID:   hook.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, "shp_"),
+			ID:   hook.EventID(s.Suffix(), s.Sequence) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
 			Type: t, Scope: tenant.Scope{Merchant: s.Merchant, Shop: shop.ID, Live: s.Live},
 			Object: s.ID, Sequence: s.Sequence, At: now, Previous: Status(previous), Settlement: &snapshot,
 		})

@@ -92,7 +92,7 @@ func (w Wallet) Open(coolDown time.Duration, before *Wallet, shops []tenant.Shop
 	snapshot := w
 	for _, shop := range shops {
 		change.Events = append(change.Events, Event{
-			ID:   hook.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, "shp_"),
+			ID:   hook.EventID(strings.TrimPrefix(w.ID, WalletPrefix), 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
 			Type: hook.WalletAdded, Scope: tenant.Scope{Merchant: w.Merchant, Shop: shop.ID, Live: w.Live}, Object: w.ID, Sequence: 1, At: now, Wallet: &snapshot,
 		})
 	}

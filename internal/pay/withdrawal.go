@@ -93,14 +93,14 @@ func (w Withdrawal) suffix() string { return strings.TrimPrefix(w.ID, Withdrawal
 // Transfers returns the range of the ids of the withdrawal's transfers: first is inclusive, after
 // exclusive.
 func (w Withdrawal) Transfers() (first, after string) {
-	return "tr_" + w.suffix() + "-", "tr_" + w.suffix() + "." // the dot follows the hyphen in the order of characters
+	return transfersOf(w.suffix())
 }
 
 // WithdrawalOf returns the withdrawal that a transfer belongs to.
 func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 	switch t.Kind {
 	case ledger.WithdrawalOpened, ledger.WithdrawalPaid, ledger.WithdrawalReversal, ledger.WithdrawalReturn:
-		suffix, _, ok := strings.Cut(strings.TrimPrefix(t.ID, "tr_"), "-")
+		suffix, _, ok := strings.Cut(strings.TrimPrefix(t.ID, ledger.TransferPrefix), "-")
 		return WithdrawalPrefix + suffix, ok
 	}
 	return "", false
@@ -279,7 +279,7 @@ func (w Withdrawal) giveBack(now time.Time) ledger.Transfer {
 // booked twice.
 func (w Withdrawal) transfer(step string, kind ledger.Kind, now time.Time, lines ...ledger.Posting) ledger.Transfer {
 	return ledger.Transfer{
-		ID: "tr_" + w.suffix() + "-" + step, Merchant: w.Merchant, Live: w.Live, Kind: kind,
+		ID: transferID(w.suffix(), step), Merchant: w.Merchant, Live: w.Live, Kind: kind,
 		Local: money.New(w.Amount, money.USD), At: now, Postings: ledger.Post(lines...),
 	}
 }

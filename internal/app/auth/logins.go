@@ -26,9 +26,6 @@ const (
 	clocksApart    = 10 * time.Minute
 	// loginsBatch is how many logins are ended in one change.
 	loginsBatch = 500
-	// refusalsEvery is how often refused logins with one key are audited. The log and the count
-	// have the others.
-	refusalsEvery = 10 * time.Second
 )
 
 // revocations are the logins that have ended while their access tokens may still be valid. Every
@@ -140,7 +137,7 @@ func (ac *Access) loginRefused(ctx context.Context, by base.Principal, key tenan
 	if key.ID == "" {
 		return
 	}
-	left, may := ac.Quiet.Say("login "+key.ID, refusalsEvery)
+	left, may := ac.Quiet.Say("login "+key.ID, base.RefusalsEvery)
 	if !may {
 		return
 	}

@@ -37,6 +37,19 @@ func (b *Base) Polled(name string, every time.Duration, do func(context.Context)
 	return work.Loop{Name: name, Every: max(every, b.Look), Do: func(ctx context.Context) (int, error) { return 0, do(ctx) }}
 }
 
+// longestRest limits a rest, in case the database was slow once.
+const longestRest = time.Second
+
+// Rest leaves the database to others between two steps of long work, until the context ends at most.
+func Rest(ctx context.Context, pause time.Duration) {
+	over := time.NewTimer(min(pause, longestRest))
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
+
 // SweepBatch is the most due rows of one look.
 const SweepBatch = 200
 

@@ -23,6 +23,10 @@ type quiet struct {
 	of  *lru.Cache[string, hush]
 }
 
+// RefusalsEvery is how often refused logins with one key, and refused sign-ins of one user, are audited, so that guessing does
+// not fill the audit log. The log has the others.
+const RefusalsEvery = 10 * time.Second
+
 // quietKinds is the number of kinds that are remembered.
 const quietKinds = 1000
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store"
@@ -17,19 +18,16 @@ const (
 	// once.
 	fanOutBatch = 64
 	fanOutShops = 8
-	fanOutLease = 30 * time.Second
 	// fanOutRest is the pause after a step, in multiples of the step's duration, while other
 	// merchants write. So they wait for steps at most a fifth of the time.
 	fanOutRest = 4
-	// longestRest limits the pause, in case the database was slow once.
-	longestRest = time.Second
 )
 
 // FanOut makes the deliveries of events with many endpoints, a few at a time. A shop's events keep
 // their order; shops take turns. It returns how many events it leased.
 func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
-	until := now.Add(fanOutLease)
+	until := now.Add(hook.FanOutLease)
 	list, err := w.Store.Deliveries.LeaseFanOuts(ctx, now, until, fanOutBatch)
 	shops := map[string][]hook.FanOut{}
 	for _, f := range list {
@@ -83,11 +81,6 @@ func (w *Webhooks) step(ctx context.Context, next hook.FanOut) error {
 	}
 	began := w.Now()
 	err := do()
-	rest := time.NewTimer(min(fanOutRest*w.Now().Sub(began), longestRest))
-	defer rest.Stop()
-	select {
-	case <-rest.C:
-	case <-ctx.Done():
-	}
+	base.Rest(ctx, fanOutRest*w.Now().Sub(began))
 	return err
 }

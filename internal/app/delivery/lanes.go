@@ -98,7 +98,7 @@ func newDispatcher(a *Webhooks) *dispatcher {
 }
 
 // look makes Dispatch check for work now.
-func (d *dispatcher) look() { d.app.Alarms[base.DeliveriesLoop].Set(time.Time{}.Add(1)) }
+func (d *dispatcher) look() { d.app.Alarms[base.DeliveriesLoop].Set(base.AtOnce) }
 
 // submit adds deliveries that are leased to this node, or were parked when they were made. It never
 // blocks.

@@ -95,7 +95,7 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	}
 	now := n.News.At
 	object := pay.AlertObject(n.News.What, recipient)
-	sent, err := ms.Store.Mails.Count(ctx, merchant, object, now.Add(-24*time.Hour))
+	sent, err := ms.Store.Mails.Count(ctx, merchant, object, now.Add(-countedFor))
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,10 @@ import (
 const (
 	// mailBatch is how many e-mails are sent at a time.
 	mailBatch = 8
-	// mailLease is longer than the sending of one e-mail and its commit may take.
-	mailLease = 3 * time.Minute
 	// mailsEvery is how often a node without a mail server looks for e-mails that no node sends.
 	mailsEvery = time.Hour
+	// countedFor is the day of the limits of e-mails: the last 24 hours, whatever a recipient's midnight is.
+	countedFor = 24 * time.Hour
 	// mailsADay is the most e-mails to a merchant in a day. By then the merchant has been warned,
 	// and others' e-mails must not wait behind them.
 	mailsADay = 20
@@ -100,7 +100,7 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	if err != nil {
 		return err
 	}
-	told, err := ms.Store.Mails.Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-24*time.Hour))
+	told, err := ms.Store.Mails.Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-countedFor))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (ms *Mails) MayInvite(ctx context.Context, merchant string) error {
 	if ms.mailer == nil {
 		return nil
 	}
-	sent, err := ms.Store.Mails.Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-24*time.Hour))
+	sent, err := ms.Store.Mails.Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-countedFor))
 	if err == nil && sent >= InvitationsADay {
 		err = &problem.Error{Code: problem.RateLimited, Message: "enough invitations were sent for today: try again tomorrow", Details: problem.Details{Reason: "many_invitations"}}
 	}
@@ -154,7 +154,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	if ms.mailer == nil { // another node may send, and its e-mails are not as late
 		from = now.Add(-pay.MailLife)
 	}
-	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(mailLease), mailBatch)
+	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(pay.MailLease), mailBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -57,7 +57,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 		return to, err
 	}
 	for of, most := range map[string]int64{p.ID: receiptsADay, pay.PaymentPrefix: merchantReceiptsADay} {
-		sent, err := ms.Store.Mails.Count(ctx, p.Merchant, of, now.Add(-24*time.Hour))
+		sent, err := ms.Store.Mails.Count(ctx, p.Merchant, of, now.Add(-countedFor))
 		if err != nil {
 			return "", err
 		}

@@ -258,7 +258,7 @@ func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onb
 		n.RefundFees = tenant.FeesKept
 	}
 	o := Onboarded{Merchant: tenant.Merchant{
-		ID: ob.NewID("mer_", now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
+		ID: ob.NewID(tenant.MerchantPrefix, now), Version: 1, Name: name, Email: n.Email, Industry: n.Industry,
 		Tier: n.Tier, TrustScore: tenant.TermsOf(n.Tier).TrustScore, Language: n.Language, RefundFees: n.RefundFees, CreatedAt: now,
 	}}
 	change := ob.openShop(by, &o, name, now, tenant.RightWithdrawals)
@@ -270,7 +270,7 @@ func (ob *Onboarding) onboard(by audit.Actor, n NewMerchant, now time.Time) (Onb
 
 // newShop makes a shop of a merchant.
 func (ob *Onboarding) newShop(by audit.Actor, merchant, name string, now time.Time) (tenant.Shop, pay.Change) {
-	id := ob.NewID("shp_", now)
+	id := ob.NewID(tenant.ShopPrefix, now)
 	shop := tenant.NewShop(id, merchant, name, slug(name)+"-"+strings.ToLower(id[len(id)-6:]), now)
 	return shop, pay.Change{
 		Shops: []tenant.Shop{shop},

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/bankfile"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
@@ -287,7 +288,7 @@ func (bf *Batches) moveBatch(ctx context.Context, by audit.Actor, id string, act
 }
 
 // MostAnswer is the largest size of a bank's answer, in bytes.
-const MostAnswer = 32 << 20
+const MostAnswer = bankfile.MaxSize
 
 // ImportedAnswers is the result of importing a bank's answer.
 type ImportedAnswers struct {

@@ -194,16 +194,13 @@ func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, 
 	return entries, nil
 }
 
-// refusalsEvery is how often refused sign-ins of one user are audited. The log has the others.
-const refusalsEvery = 10 * time.Second
-
 // refused logs a refused sign-in, and audits it if the user is known.
 func (pl *People) refused(ctx context.Context, from From, u people.User, what string) {
 	pl.Quiet.WarnSometimes(ctx, "a sign-in to the dashboard was refused", "", "address", from.Address, "user", u.ID, "wrong", what)
 	if u.ID == "" {
 		return
 	}
-	if _, may := pl.Quiet.Say("sign-in "+u.ID, refusalsEvery); !may {
+	if _, may := pl.Quiet.Say("sign-in "+u.ID, base.RefusalsEvery); !may {
 		return
 	}
 	pl.tellRefused(ctx, from, u)

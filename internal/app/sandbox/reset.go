@@ -159,19 +159,9 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 // mostEndpoints is more than a shop may have.
 const mostEndpoints = 10_000
 
-// longestRest bounds the pause between two steps of a pass.
-const longestRest = time.Second
-
-// rest leaves the database to others for twice as long as a step took. Otherwise they could hardly write on SQLite, which has
-// one writer at a time.
-func rest(ctx context.Context, took time.Duration) {
-	pause := time.NewTimer(min(2*took, longestRest))
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done():
-	}
-}
+// resetRest is the pause after a step of a pass, in multiples of the step's duration. Otherwise others could hardly write on
+// SQLite, which has one writer at a time.
+const resetRest = 2
 
 // pass makes one pass, and ends the reset if nothing is left.
 func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
@@ -187,7 +177,7 @@ func (sb *Sandbox) pass(ctx context.Context, r tenant.Reset) error {
 	}
 	since := sb.Now()
 	swept, err := sb.Store.EmptySandbox(ctx, r.Merchant, since, func() (err error) {
-		rest(ctx, sb.Now().Sub(since))
+		base.Rest(ctx, resetRest*sb.Now().Sub(since))
 		if err = ctx.Err(); err == nil && !sb.Now().Before(r.DueAt.Add(-tenant.ResetLease/2)) {
 			err = renew()
 		}

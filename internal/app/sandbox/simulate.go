@@ -46,7 +46,7 @@ func NewSandbox(b *base.Base, providers *acquiring.Providers, c *cascade.Cascade
 // balance_insufficient.
 func (sb *Sandbox) Simulate(ctx context.Context, scope tenant.Scope, id string, action Action, cause view.Cause) (pay.Payment, []hook.EventType, error) {
 	if scope.Live {
-		return pay.Payment{}, nil, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return pay.Payment{}, nil, tenant.NoSimulation("")
 	}
 	before, err := sb.cascade.Payment(ctx, scope, id)
 	if err = cmp.Or(err, sb.MayMoveMoney()); err != nil {

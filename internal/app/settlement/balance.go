@@ -26,17 +26,15 @@ type Settlements struct {
 func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements { return &Settlements{b, po} }
 
 const (
-	// movementsShown is how many movements the balance shows; releasesShown how many days of the
-	// reserve (BAL-4).
-	movementsShown = 50
-	releasesShown  = 3
+	// MovementsShown is how many movements the balance shows (BAL-4).
+	MovementsShown = 50
 	// daysHeld is more than the days on which reserve can be held at a time.
 	daysHeld = 120
 	// movementsLookedAt is how many transfers are searched for the movements of a shop with
 	// siblings.
 	movementsLookedAt = 1000
-	// feePeriod is the period of the summary of fees.
-	feePeriod = 90 * 24 * time.Hour
+	// FeePeriod is the period of the summary of fees.
+	FeePeriod = 90 * 24 * time.Hour
 )
 
 // Balance is everything that the balance resource shows (BAL-1, BAL-4).
@@ -62,7 +60,7 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 	if acc.Movements, err = e.newestMovements(ctx, scope); err != nil {
 		return acc, err
 	}
-	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve], releasesShown); err != nil {
+	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve], pay.ReleasesShown); err != nil {
 		return acc, err
 	}
 	if acc.Mismatched, err = e.Store.Notices.Mismatched(ctx, scope); err != nil {
@@ -76,7 +74,7 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 // settlements had collected before that time.
 func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-feePeriod))
+	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-FeePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -227,10 +225,10 @@ func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) (
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books.ShopMovements(ctx, scope, pay.Page{Limit: movementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books.ShopMovements(ctx, scope, pay.Page{Limit: MovementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Books.Movements(ctx, scope, pay.Page{Limit: movementsShown})
+	list, _, err := e.Store.Books.Movements(ctx, scope, pay.Page{Limit: MovementsShown})
 	return list, err
 }
 

@@ -27,7 +27,7 @@ const (
 // which in production the operator confirms.
 func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -214,7 +214,7 @@ func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Lan
 // settlement_already_paid.
 func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
-		return pay.Settlement{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return pay.Settlement{}, tenant.NoSimulation("")
 	}
 	s, err := e.Get(ctx, by.Scope, id)
 	if err != nil {

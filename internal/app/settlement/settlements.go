@@ -22,7 +22,6 @@ const (
 	claimLimit = 1000
 	// settleBatch is how many settlements or reserves are leased at a time.
 	settleBatch = 20
-	settleLease = time.Minute
 	openBatch   = 500
 	// settleSlack is how far back the next settlement looks for transfers that have an earlier time
 	// but were written later. It is much longer than any commit takes. In a sandbox whose clock was
@@ -55,7 +54,7 @@ func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 // one twice is harmless.
 func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +137,7 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 	}
 	now := e.TimeOf(s.Scope)
 	if !s.At.Done() {
-		next, change := s.Continue(lines, held, now.Add(settleLease), now)
+		next, change := s.Continue(lines, held, now.Add(pay.SettleLease), now)
 		return next, change, nil
 	}
 	if s.Lines == 0 {
@@ -200,7 +199,7 @@ func (e *Settlements) reservesOf(ctx context.Context, scope tenant.Scope, lines 
 // ReleaseReserves releases the reserves of days that are due.
 func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(settleLease), settleBatch)
+	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}

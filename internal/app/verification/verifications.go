@@ -76,7 +76,7 @@ func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string)
 // Errors: production_key_refused, not_found, conflict_state.
 func (po *Verifications) Simulate(ctx context.Context, by base.Principal, id string, to tenant.VerificationStatus) (tenant.Verification, error) {
 	if by.Live {
-		return tenant.Verification{}, problem.New(problem.ProductionKeyRefused, "simulation is for the sandbox only: use a test key (sk_test_…)")
+		return tenant.Verification{}, tenant.NoSimulation("")
 	}
 	var v tenant.Verification
 	err := base.Again(func() error {

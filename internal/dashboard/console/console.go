@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 //go:embed all:templates text
@@ -54,7 +55,7 @@ func Register(site *frame.Site) error {
 // places are where the objects of an id are shown, by the id's beginning.
 var places = []struct{ prefix, path string }{
 	{pay.PaymentPrefix, "payments/"}, {pay.ClaimPrefix, "claims/"}, {pay.WithdrawalPrefix, "withdrawals/"},
-	{"mer_", "merchants/"}, {"kyc_", "verifications/"},
+	{tenant.MerchantPrefix, "merchants/"}, {tenant.VerificationPrefix, "verifications/"},
 }
 
 // search leads to the object of an id, or to the merchants with a name.
@@ -66,7 +67,7 @@ func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 			return nil
 		}
 	}
-	if strings.HasPrefix(asked, "shp_") {
+	if strings.HasPrefix(asked, tenant.ShopPrefix) {
 		shop, err := c.App.Store.Merchants.Shop(r.Context(), asked)
 		if err == nil {
 			c.Site.Go(w, r, c.Page("merchants/"+shop.Merchant))

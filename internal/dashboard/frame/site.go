@@ -344,7 +344,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	mux := s.rest
-	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, "shp_") {
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, Base+"/"), "/"); strings.HasPrefix(first, tenant.ShopPrefix) {
 		mux = s.shops
 	}
 	if _, pattern := mux.Handler(r); pattern == "" {

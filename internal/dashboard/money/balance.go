@@ -43,9 +43,6 @@ type balanceView struct {
 // Left is what a day of the reserve releases.
 func (balanceView) Left(day pay.Reserve) money.Amount { return usd(day.Left()) }
 
-// releasesShown is how many days of the reserve the page of the balance shows.
-const releasesShown = 3
-
 func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	ctx := r.Context()
 	have, err := m.App.Settlements.Balances(ctx, v.Scope)
@@ -64,7 +61,7 @@ func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	if err != nil {
 		return err
 	}
-	view.Releases = days[:min(releasesShown, len(days))]
+	view.Releases = days[:min(pay.ReleasesShown, len(days))]
 	if view.Rows, view.Pager, view.Running, err = m.movements(r, v); err != nil {
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -159,9 +161,9 @@ func subjectOf(e audit.Entry) string {
 
 // pagesOf are the pages of objects, by the beginning of their ids. Those without a page of their own are in a list.
 var pagesOf = []struct{ prefix, page, list string }{
-	{"usr_", "/team/members/*", ""}, {"TXN-", "/payments/*", "/payments"}, {"CLM-", "/claims/*", "/refunds"}, {"STL-", "/settlements/*", "/settlements"},
-	{"wdr_", "/withdrawals/*", "/withdrawals"}, {"wal_", "", "/withdrawals"}, {"wh_", "/webhooks/*", "/webhooks"}, {"key_", "/keys/*", "/keys"},
-	{"shp_", "", "/shop"}, {"mer_", "", "/shop"},
+	{people.UserPrefix, "/team/members/*", ""}, {pay.PaymentPrefix, "/payments/*", "/payments"}, {pay.ClaimPrefix, "/claims/*", "/refunds"}, {pay.SettlementPrefix, "/settlements/*", "/settlements"},
+	{pay.WithdrawalPrefix, "/withdrawals/*", "/withdrawals"}, {pay.WalletPrefix, "", "/withdrawals"}, {hook.SubscriptionPrefix, "/webhooks/*", "/webhooks"}, {"key_", "/keys/*", "/keys"},
+	{tenant.ShopPrefix, "", "/shop"}, {tenant.MerchantPrefix, "", "/shop"},
 }
 
 // url is the address of the object's page. It is in the environment of the entry.
@@ -178,7 +180,7 @@ func (rd *reader) url(e audit.Entry) string {
 		if e.Shop != "" {
 			shop = e.Shop
 		}
-		if p.prefix != people.UserPrefix && p.prefix != "shp_" && p.prefix != "mer_" {
+		if p.prefix != people.UserPrefix && p.prefix != tenant.ShopPrefix && p.prefix != tenant.MerchantPrefix {
 			environment = e.Environment()
 		}
 		home := rd.At("/" + shop + "/" + string(environment))

@@ -6,6 +6,10 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
+// FanOutLease is how long an event's steps belong to the node that leased them, before another node may make them: many times
+// what a step takes, and a node that died delays the rest by no more.
+const FanOutLease = 30 * time.Second
+
 // FanOut makes the deliveries of an event of a shop with many endpoints, a few at a time, so that
 // no merchant delays the others' commits. It is over when each endpoint has its delivery.
 type FanOut struct {

@@ -9,6 +9,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
+// Prefixes of ids.
+const (
+	MerchantPrefix = "mer_"
+	ShopPrefix     = "shp_"
+)
+
 // Merchant is a tenant (SVC-14).
 type Merchant struct {
 	ID         string // mer_…

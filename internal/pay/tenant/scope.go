@@ -1,5 +1,7 @@
 package tenant
 
+import "github.com/cascadapay/cascada/internal/pay/problem"
+
 // Scope says whose data may be seen. Every read that a merchant can reach has it as a parameter
 // after ctx, so that a forgotten check of tenant or environment does not compile.
 type Scope struct {
@@ -27,3 +29,9 @@ func EnvironmentOf(live bool) Environment {
 
 // Environment returns the name of the scope's environment.
 func (s Scope) Environment() Environment { return EnvironmentOf(s.Live) }
+
+// NoSimulation is the error for a simulation in production. param is the header that asks for it; "" if the operation itself
+// does.
+func NoSimulation(param string) error {
+	return problem.Field(problem.ProductionKeyRefused, param, "simulation is for the sandbox only: use a test key (sk_test_…)")
+}

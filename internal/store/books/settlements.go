@@ -176,7 +176,7 @@ func (s *Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, si
 }
 
 // Uncollected transfers are read in index order, so a part costs only that part. What belongs to a payment
-// comes with its capture or after it.
+// comes with its capture or after it, whose id pay.CaptureID makes.
 var (
 	selectUnsettledCaptures = engine.Statement(`
 SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
@@ -338,7 +338,7 @@ SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l 
 func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
 	ids := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
-		ids.Text("tr_" + strings.TrimPrefix(id, pay.PaymentPrefix) + "-capture").Next()
+		ids.Text(pay.CaptureID(id)).Next()
 	}
 	settled := map[string]pay.SettlementStatus{}
 	err := s.b.Query(ctx, selectSettled, ids.Args(), func(r engine.Row) error {

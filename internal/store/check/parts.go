@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -41,7 +42,7 @@ const (
 var parts = lookedAt([]part{
 	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
 	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
-	{table: "transfers", prefix: "tr_", rules: transferRules, each: (*checker).unclaimed},
+	{table: "transfers", prefix: ledger.TransferPrefix, rules: transferRules, each: (*checker).unclaimed},
 	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
 	{table: "events", prefix: hook.EventPrefix, rules: eventRules},

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
 	"github.com/cascadapay/cascada/internal/store/tenants"
@@ -40,7 +41,7 @@ type emptied struct {
 
 // gone reports whether a sealed row of the sandbox may be gone. Entries of the audit log never are.
 func (e emptied) gone(id string, block int64) bool {
-	return strings.HasPrefix(id, "tr_") && (e.running || block <= e.sealedTo)
+	return strings.HasPrefix(id, ledger.TransferPrefix) && (e.running || block <= e.sealedTo)
 }
 
 var selectResets = engine.Statement(`SELECT r.merchant, r.version, r.sealed_to, r.done_at = 0 FROM resets AS r`)

@@ -21,7 +21,7 @@ func idPrefix(t chain.Sealed) string {
 	if t.Name == chain.SealedAudit.Name {
 		return "aud_"
 	}
-	return "tr_"
+	return ledger.TransferPrefix
 }
 
 // selectTwice names rows of a range of ids that are sealed twice.
@@ -218,7 +218,7 @@ func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 // namedOf returns the names of the objects that a transfer is named after and belongs to: their ids without
 // the type.
 func namedOf(id, payment, claim string) []string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(id, "tr_"), "-")
+	name, _, _ := strings.Cut(strings.TrimPrefix(id, ledger.TransferPrefix), "-")
 	names := []string{name}
 	for _, of := range []string{payment, claim} {
 		if len(of) > 4 {
