@@ -109,7 +109,7 @@ var layers = map[string]layer{
 	"internal/app/reconciliation":    {"app/acquiring app/base ledger money pay pay/... provider reconcile store", "a report is compared with the books, and changes neither"},
 	"internal/app":                   {"app/... id identity mail money pay pay/... payout provider routing seal store store/engine store/schema vault webhook work", "a use case knows nothing of HTTP or of how it is started"},
 	"internal/api":                   {"api/gate api/openapi money pay pay/... geo limit near destination view app app/... web wire statement", "the API calls use cases; it knows no rows, calls no provider and sends no webhook"},
-	"internal/api/openapi":           {"app/sandbox money pay pay/... view webhook wire", "a document tells of operations and does none"},
+	"internal/api/openapi":           {"app/auth app/sandbox money pay pay/... view webhook wire", "a document tells of operations and does none"},
 	"internal/api/gate":              {"app app/auth app/base limit pay/... web wire", "whether a request may come in hangs on who sends it, not on what it asks for"},
 	"internal/admin":                 {"pay pay/... app app/... web wire admin/shape", "the API for operators calls use cases; merchants' endpoints are none of its business"},
 	"internal/admin/shape":           {"money pay pay/... provider routing app/... view", "what an operator is shown is made of what use cases return"},

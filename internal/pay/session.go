@@ -2,6 +2,7 @@ package pay
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -84,7 +85,8 @@ type Customer struct {
 
 // NoSession is the error for a token that is unknown, too old, closed, or from another service.
 func NoSession() error {
-	return problem.New(problem.CheckoutSessionNotFound, "there is no such checkout session, or it is older than 24 hours, or was closed: open a new one with POST /checkout/sessions")
+	return problem.New(problem.CheckoutSessionNotFound, fmt.Sprintf(
+		"there is no such checkout session, or it is older than %d hours, or was closed: open a new one with POST /checkout/sessions", SessionLife/time.Hour))
 }
 
 // Open makes a session from a request: all fields are set except the USD amount, the version and

@@ -1,8 +1,14 @@
 package openapi
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/app/auth"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -34,6 +40,12 @@ func canonical(path string) string {
 	return path
 }
 
+// The texts tell durations and numbers as the code has them.
+func days(d time.Duration) string    { return strconv.Itoa(int(d/(24*time.Hour))) + " days" }
+func hours(d time.Duration) string   { return strconv.Itoa(int(d/time.Hour)) + " hours" }
+func seconds(d time.Duration) string { return strconv.Itoa(int(d/time.Second)) + " seconds" }
+func thousands(n int) string         { return fmt.Sprintf("%d,%03d", n/1000, n%1000) } // below a million
+
 var (
 	chargeCodes = []problem.Code{
 		problem.AmountInvalid, problem.AmountAboveMaximum, problem.AmountOutOfLimits,
@@ -54,7 +66,7 @@ var (
 var abouts = map[string]about{
 	"POST /auth/token": {
 		text: "Send both halves of a key pair of one environment. The access token goes into the `Authorization` header of every other call; " +
-			"it is valid for `expiresIn` seconds. The refresh token is valid for 30 days and works once.\n\n" +
+			"it is valid for `expiresIn` seconds. The refresh token is valid for " + days(auth.RefreshTTL) + " and works once.\n\n" +
 			"A raw secret key works as the bearer value too.",
 		codes: []problem.Code{problem.InvalidAPIKey},
 		body:  body(`{"apiKey":"pk_test_example-not-a-real-key","secretKey":"sk_test_example-not-a-real-key"}`),
@@ -215,7 +227,7 @@ var abouts = map[string]about{
 	"POST /checkout/sessions": {
 		text: "Opens a page of ours for the shopper. Without `paymentMethodId` the shopper chooses the method there (`awaiting_method`); " +
 			"with it the payment is made at once, as with `POST /payments` and `hostedCheckout`. `metadata`, `description` and `lineItems` are copied to the payment; whoever has the token can read them. Redirect the shopper to `checkoutUrl`. " +
-			"A session is valid for 24 hours and makes one payment.",
+			"A session is valid for " + hours(pay.SessionLife) + " and makes one payment.",
 		codes: append([]problem.Code{problem.CheckoutSessionNotFound}, chargeCodes...),
 		body: []sample{
 			{"selector", "The shopper chooses", `{"amount":25.5,"country":"BR","customer":{"firstName":"Ana","lastName":"Souza","email":"ana@example.com","phone":"+55 11 91234-5678"},"merchantOrderId":"order-8412","returnUrl":"https://shop.example/thanks"}`},
@@ -250,7 +262,7 @@ var abouts = map[string]about{
 		body:  body(`{"events":["*"],"url":"https://shop.example/hooks"}`),
 	},
 	"POST /webhooks/{id}/rotate-secret": {
-		text: "Gives the subscription a new secret, which only this reply shows. For 24 hours deliveries are signed with both: `v1` is the new one, " +
+		text: "Gives the subscription a new secret, which only this reply shows. For " + hours(hook.RotationGrace) + " deliveries are signed with both: `v1` is the new one, " +
 			"`v0` the old one.",
 	},
 	"GET /webhooks/{id}/deliveries": {text: "The deliveries to the endpoint and their results, newest first."},
@@ -270,7 +282,8 @@ var abouts = map[string]about{
 	},
 	"GET /events/{id}": {text: "One event: the body that webhooks get, byte for byte."},
 	"POST /webhooks/{id}/replay": {
-		text: "Sends every event of a period to one webhook again, also those that were delivered: at most 31 days, 100,000 events and 50 events per second, in the " +
+		text: "Sends every event of a period to one webhook again, also those that were delivered: at most " + days(hook.ReplaySpan) + ", " + thousands(hook.ReplayMost) + " events and " +
+			strconv.Itoa(hook.ReplayStep*int(time.Second/hook.ReplayEvery)) + " events per second, in the " +
 			"order in which they happened. Each is a delivery with a fresh set of tries. Event ids stay the same: ignore those that you have seen.\n\n" +
 			"`events` is their number. A webhook has one replay at a time: repeating the same request returns it, and a different request is a conflict whose `details.replayId` names it. `GET /webhooks/{id}/replays/{replayId}` shows its progress.",
 		codes: []problem.Code{problem.ConflictState},
@@ -317,16 +330,16 @@ var tagTexts = []struct{ name, text string }{
 	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},
 	{"Sandbox", "Simulate providers, banks and reviewers without real money. Test keys only."},
-	{"Events", "What we POST to your endpoints. Answer with any 2xx within 10 seconds; process the event afterwards."},
+	{"Events", "What we POST to your endpoints. Answer with any 2xx within " + seconds(webhook.DefaultTimeout) + "; process the event afterwards."},
 }
 
-const introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
+var introduction = `Payment orchestration for Latin America: one API over a cascade of providers.
 
 **Conventions.** Requests and replies are JSON in UTF-8 with camelCase names. Times are ISO 8601 in UTC. Money is a JSON number in major units, an exact decimal: the ` + "`amount`" + ` of a request is in its ` + "`currency`" + `; a payment's ` + "`amount`" + ` is its worth in USD, and its ` + "`amountLocal`" + ` is in the shopper's currency. Ids are opaque. Unknown fields of a request are ignored, and so are most unknown query parameters. An apparent typo such as ` + "`stauts`" + `, a list's filter under another name, and a parameter that is given twice are refused. With ` + "`?strict=true`" + ` every unknown field and parameter is refused; the error names the one that was probably meant. New fields may appear in replies.
 
 **Environments.** A test key reaches the sandbox, a live key production. The two never mix.
 
-**Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within 7 days gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
+**Idempotency.** Send an ` + "`Idempotency-Key`" + ` with every request that moves money. A repeat within ` + days(pay.OnceKept) + ` gets the first reply, marked ` + "`Idempotency-Replayed: true`" + `; the same key with another body is a conflict.
 
 **Lists.** ` + "`limit`" + ` (1 to 100) and ` + "`offset`" + ` are clamped; ` + "`pagination.total`" + ` counts what the filter selects. ` + "`pagination.nextCursor`" + ` is the ` + "`startingAfter`" + ` of the next page, and null on the last one. Paged this way, rows that arrive meanwhile shift nothing.
 
@@ -336,8 +349,8 @@ const introduction = `Payment orchestration for Latin America: one API over a ca
 
 // deliveryHeaders are the headers of each delivery (HOOK-9).
 var deliveryHeaders = []struct{ name, doc, example string }{
-	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for 24 hours after a rotation " +
-		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than 300 seconds old.",
+	{webhook.SignatureHeader, "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` with the subscription's secret; for " + hours(hook.RotationGrace) + " after a rotation " +
+		"also `v0=` with the previous secret. Compare in constant time; refuse anything more than " + seconds(webhook.Tolerance) + " old.",
 		sampleSignature},
 	{webhook.EventHeader, "The event's type.", "payment.completed"},
 	{webhook.DeliveryHeader, "The delivery's id, the same on every try.", "dlv_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"},

@@ -166,7 +166,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		var err error
 		switch {
 		case s.Hopeless(now):
-			w.disable(ctx, s.ID, s.URL, "no delivery succeeded for seven days")
+			w.disable(ctx, s.ID, s.URL, hook.HopelessText)
 		case !s.Parked:
 		case s.Status != hook.Enabled:
 			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), dispatchBatch); err == nil {

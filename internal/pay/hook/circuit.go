@@ -8,8 +8,9 @@ const (
 	CircuitAfter = 10
 	// ProbePause is the time between two tries while it is open.
 	ProbePause = time.Minute
-	// HopelessAfter is how long an endpoint may go without a success before it is disabled.
+	// HopelessAfter is how long an endpoint may go without a success before it is disabled. HopelessText is why, for people.
 	HopelessAfter = 7 * 24 * time.Hour
+	HopelessText  = "no delivery succeeded for seven days"
 )
 
 // Circuit is how an endpoint has answered lately. While it is open, one delivery a minute is tried;

@@ -84,7 +84,7 @@ func (r Replay) Begin(now time.Time) (Replay, error) {
 	case !r.From.Before(end):
 		return r, problem.Field(problem.InvalidRequest, "from", "from must be before to and in the past: send an earlier from, or a later to")
 	case end.Sub(r.From) > ReplaySpan:
-		return r, problem.Field(problem.InvalidRequest, "from", "a replay covers at most 31 days: split a longer time into several replays")
+		return r, problem.Field(problem.InvalidRequest, "from", fmt.Sprintf("a replay covers at most %d days: split a longer time into several replays", ReplaySpan/(24*time.Hour)))
 	}
 	r.Version, r.Status, r.AfterAt, r.AfterID = 1, ReplayRunning, r.From, ""
 	r.DueAt, r.CreatedAt, r.UpdatedAt = now, now, now

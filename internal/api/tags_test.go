@@ -1,0 +1,32 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// A tag cannot be made of constants, so the numbers in it are compared with them.
+func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
+	const day = 24 * time.Hour
+	words := []string{"no", "one", "two", "three", "four", "five"}
+	for _, c := range []struct {
+		of          reflect.Type
+		field, want string
+	}{
+		{reflect.TypeFor[inboxOut]().Field(0).Type, "Data", fmt.Sprintf("The newest %d of the last %d days", hook.InboxKept, hook.InboxAge/day)},
+		{reflect.TypeFor[view.Balance](), "FeeSummary", fmt.Sprintf("Of the last %d days", settlement.FeePeriod/day)},
+		{reflect.TypeFor[view.Balance](), "Movements", fmt.Sprintf("The latest %d; all at /me/balance/movements", settlement.MovementsShown)},
+		{reflect.TypeFor[view.Balance](), "ReserveSchedule", fmt.Sprintf("The next %s days on which reserve is released", words[pay.ReleasesShown])},
+	} {
+		if f, ok := c.of.FieldByName(c.field); !ok || f.Tag.Get("doc") != c.want {
+			t.Errorf("%s: the tag says %q, and the code %q", c.field, f.Tag.Get("doc"), c.want)
+		}
+	}
+}
