@@ -59,15 +59,24 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 	return name, server.keep(ctx, name)
 })
 
-// Only, if a package sets it before its tests, is the one engine on which Each runs them:
-// "sqlite" or "postgres". A run with "sqlite" includes the tests that use one particular
-// engine, whichever it is. A run with "postgres" skips these: they would run twice.
-var Only string
+// OnlyFrom, if a package sets it before its tests, names the environment variable with the one engine on which Each runs
+// them: "sqlite" or "postgres". A run with "sqlite" includes the tests that use one particular engine, whichever it is. A
+// run with "postgres" skips these: they would run twice.
+var OnlyFrom string
+
+// Only is that engine, "" for both. Each test reads the variable: go test sees only what is read while tests run, and would
+// otherwise take the result of one engine for the other's.
+func Only() string {
+	if OnlyFrom == "" {
+		return ""
+	}
+	return os.Getenv(OnlyFrom)
+}
 
 // once skips a test of one particular engine if another run has it.
 func once(t testing.TB) {
 	t.Helper()
-	if Only == "postgres" {
+	if Only() == "postgres" {
 		t.Skip("the run on SQLite includes this test")
 	}
 }
@@ -94,7 +103,7 @@ func EachEmpty(t *testing.T, test func(t *testing.T, database string)) {
 func engines(t *testing.T, lite, server func(testing.TB) string, test func(t *testing.T, database string)) {
 	t.Helper()
 	for engine, address := range map[string]func(testing.TB) string{"sqlite": lite, "postgres": server} {
-		if Only == "" || Only == engine {
+		if only := Only(); only == "" || only == engine {
 			t.Run(engine, func(t *testing.T) {
 				t.Parallel()
 				test(t, address(t))

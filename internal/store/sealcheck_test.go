@@ -213,7 +213,7 @@ func TestInsertedRowIsNamed(t *testing.T) {
 			v.exec(`INSERT INTO transfers SELECT $1, `+strings.Join(v.columns("transfers")[1:], ", ")+` FROM transfers WHERE id = 'tr_b1a'`, id)
 		}
 		insert("tr_forged")
-		v.broken(s, "is sealed, or waits", "tr_forged", "put in beside the service")
+		v.broken(s, "is sealed, or waits", "tr_forged", "was not written by the service")
 
 		insert("tr_marked")
 		v.exec(`INSERT INTO unsealed (at, id, doc, mac) VALUES (1, 'tr_marked', '{"mer_acme sandbox":{"tr_marked":"AAAAAAAAAAAAAAAAAAAAAA"}}', 'AAAAAAAAAAAAAAAAAAAAAA')`)
@@ -248,8 +248,8 @@ func TestBlocksCannotBeRemovedChangedOrSwapped(t *testing.T) {
 	cases := map[string]struct{ do, rule, id, note string }{
 		"removed":        {"DELETE FROM blocks WHERE n = 3", "a block follows", "mer_acme sandbox block 3", "is missing"},
 		"first removed":  {"DELETE FROM blocks WHERE n = 1", "a block follows", "mer_acme sandbox block 1", "is missing"},
-		"rows are free":  {"DELETE FROM blocks WHERE n = 3", "is sealed, or waits", "tr_b3a", "its block was taken away"},
-		"cut":            {"DELETE FROM blocks WHERE n > 4", "is sealed, or waits", "tr_b5a", "its block was taken away"},
+		"rows are free":  {"DELETE FROM blocks WHERE n = 3", "is sealed, or waits", "tr_b3a", "its block was removed"},
+		"cut":            {"DELETE FROM blocks WHERE n > 4", "is sealed, or waits", "tr_b5a", "its block was removed"},
 		"renumbered":     {"UPDATE blocks SET n = n + 10 WHERE n = 6", "a block follows", "mer_acme sandbox block 6", "is missing"},
 		"time":           {"UPDATE blocks SET at = at + 1 WHERE n = 2", "a block follows", "mer_acme sandbox block 2", "was changed"},
 		"merchant":       {"UPDATE blocks SET merchant = 'mer_other' WHERE n = 6", "a block follows", "mer_other sandbox block 6", "was changed"},
@@ -333,7 +333,7 @@ func TestKeptHeadShowsACutChain(t *testing.T) {
 		written(t, s, "seventh")
 		sealAll(t, s)
 		clean(t, s)
-		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "made again") {
+		if broken, err := store.ReaderOf(s).CheckHead(ctx, kept); err != nil || len(broken) != 1 || !strings.Contains(broken[0].Note, "rebuilt") {
 			t.Errorf("the head of a rebuilt chain: %v, %v", broken, err)
 		}
 		if broken, err := store.ReaderOf(s).CheckHead(ctx, early); err != nil || len(broken) > 0 {

@@ -19,8 +19,8 @@ var ctx = context.Background()
 func Main(m *testing.M, cleanup ...func()) {
 	watchTime()
 	dbtest.Keep = true
-	dbtest.Only = os.Getenv("E2E_ENGINE") // the Makefile says why
-	dbtest.GrowHeap()                     // before GOGC is set: with it, GrowHeap does nothing
+	dbtest.OnlyFrom = "E2E_ENGINE" // the Makefile says why
+	dbtest.GrowHeap()              // before GOGC is set: with it, GrowHeap does nothing
 	if os.Getenv("GOGC") == "" {
 		_ = os.Setenv("GOGC", "400") // then the daemon keeps it: its own setting is for one service in a process, not for hundreds
 	}
@@ -58,7 +58,7 @@ func (s suite) Run() int {
 
 // partial reports whether this run leaves out tests, so that it cannot see every promise.
 func partial() bool {
-	if dbtest.Only == "postgres" {
+	if dbtest.Only() == "postgres" {
 		return true
 	}
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz", "test.short"} {
