@@ -94,7 +94,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 		if m.From != "no-reply@pay.example.com" || m.To != "ops@acme.example" || !m.Encrypted || m.Login != "cascada" {
 			t.Errorf("the envelope is %s to %s, encrypted %t, by %q", m.From, m.To, m.Encrypted, m.Login)
 		}
-		if want := "Se agregó un nuevo destino de pago a Café Ñandú"; m.Subject != want {
+		if want := "Se agregó un nuevo destino de retiros a Café Ñandú"; m.Subject != want {
 			t.Errorf("the subject is %q, want %q", m.Subject, want)
 		}
 		if got := m.Header.Get("Message-ID"); got != "<mail_"+strings.TrimPrefix(id, "wal_")+"@pay.example.com>" || m.Header.Get("Auto-Submitted") != "auto-generated" {
