@@ -103,9 +103,7 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
-	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
-	defer cancel()
-	return to.Query(provider.Looking(ctx), request)
+	return po.ask(provider.Looking(ctx), w.Provider, to, request)
 }
 
 // ToPay is a withdrawal with everything that is needed to pay it by hand.

@@ -111,17 +111,22 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
-	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
-	o := call.Paid(asking, to.Query(asking, request))
-	cancel()
-	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
-	o = w.Asked(w.ProvedPayout(o, node.At))
+	o := w.Asked(w.ProvedPayout(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
 		return po.sendPayout(ctx, w, route, to, request)
 	}
 	return po.resolvePayout(ctx, w, o)
+}
+
+// ask queries an account about a payout.
+func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, request payout.Request) pay.PayoutOutcome {
+	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
+	defer cancel()
+	ctx, call := po.Calling(ctx, base.OpQueryPayout, account, request.Reference)
+	o := call.Paid(ctx, to.Query(ctx, request))
+	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
+	return o
 }
 
 // sendPayout records that the provider is about to be called, which gives the call to this node.

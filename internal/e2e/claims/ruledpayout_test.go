@@ -25,6 +25,7 @@ import (
 // cashier is a payout provider whose answers come from the test.
 type cashier struct {
 	send, query func() pay.PayoutOutcome
+	meter       base.Meter
 }
 
 func (c cashier) Send(context.Context, payout.Request) pay.PayoutOutcome { return c.send() }
@@ -47,7 +48,7 @@ func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scop
 func (c cashier) withdrawal(t *testing.T, clock *harness.Clock, log *harness.Faults) (*app.App, pay.Withdrawal) {
 	t.Helper()
 	database := dbtest.SQLite(t)
-	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = c })
+	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout, config.Meter = c, c.meter })
 	who := harness.Acme(t, a)
 	scope, err := a.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
@@ -119,5 +120,29 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	}
 	if got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID); err != nil || got.Status != pay.WithdrawalDone {
 		t.Errorf("the provider paid, but the withdrawal is %s with the error %v", got.Status, err)
+	}
+}
+
+// The operator's question counts like a sweep's: in the metric, and for whether the account answers.
+func TestOperatorsQuestionAboutAPayoutIsMeasured(t *testing.T) {
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	counted := map[string]int{}
+	a, w := cashier{
+		send:  func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
+		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
+		meter: base.Meter{Called: func(account, operation, outcome string, _ time.Duration) {
+			counted[account+" "+operation+" "+outcome]++
+		}},
+	}.withdrawal(t, clock, log)
+	_, err := a.Payouts.PayOut(ctx)
+	harness.Must(t, err)
+	for range 5 {
+		if _, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
+			t.Fatal("the operator resolves a withdrawal as not paid that the provider accepted")
+		}
+	}
+	if counted["simulated query_payout unknown"] != 5 || a.Payouts.Silent() != 1 {
+		t.Errorf("five questions without an answer are counted as %v, and %d accounts are silent, want 1", counted, a.Payouts.Silent())
 	}
 }
