@@ -354,7 +354,7 @@ func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem 
 	if err := account.Present(); err != nil {
 		return "", "", err
 	}
-	d := ac.providers.OpenConnector(account)
+	d := ac.providers.openConnector(account)
 	if d.Broken != nil {
 		return ProofFails, d.Broken.Error(), nil
 	}
@@ -418,7 +418,7 @@ func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 	if account.Status == acquirer.AccountRemoved {
 		return s
 	}
-	d := ps.OpenConnector(account)
+	d := ps.openConnector(account)
 	s.On, s.PaysOut = d.Account.Rails, d.paysOut
 	if _, told := d.Payouts.(provider.PayoutListener); told || !d.paysOut {
 		s.NotificationURL = ps.NotificationURL(account.ID)

@@ -45,8 +45,8 @@ type Providers struct {
 	*base.Base
 	ProvidersConfig
 	catalog    *Catalog
-	Connectors atomic.Pointer[Connectors]
-	Ruled      atomic.Pointer[Ruling]
+	connectors atomic.Pointer[connectors]
+	ruled      atomic.Pointer[ruling]
 	health     *health
 	tally      *tally
 	// renewing is held while accounts or rules are reloaded.
@@ -83,15 +83,15 @@ type Connector struct {
 	Payouts payout.Provider   // nil if it cannot be opened, or takes payments
 	paysOut bool
 	Needs   map[string][]pay.HolderField // required fields of beneficiaries, by rail
-	Before  []former                     // clients with rotated credentials
+	before  []former                     // clients with rotated credentials
 	Broken  error                        // why there is no client
 }
 
-// former is a client with rotated credentials. It only reads notifications, until Until.
+// former is a client with rotated credentials. It only reads notifications, until then.
 type former struct {
 	client  provider.Provider
-	Payouts payout.Provider
-	Until   time.Time
+	payouts payout.Provider
+	until   time.Time
 }
 
 // pastCredentials are rotated credentials, before encryption.
@@ -100,13 +100,39 @@ type pastCredentials struct {
 	Until       time.Time         `json:"until"`
 }
 
-// Connectors is what this node knows of all provider accounts. It is never changed: a new value replaces
+// connectors is what this node knows of all provider accounts. It is never changed: a new value replaces
 // it, and calls under way finish with their client.
-type Connectors struct {
+type connectors struct {
 	mark    int64
-	ByID    map[string]Connector
-	Serving acquirer.Accounts // that take payments and can be called, with their rails
-	Paying  acquirer.Accounts // that pay out and can be called
+	byID    map[string]Connector
+	serving acquirer.Accounts // that take payments and can be called, with their rails
+	paying  acquirer.Accounts // that pay out and can be called
+}
+
+// Connector returns an account with its client, as this node knows it; false if there is no such account.
+func (ps *Providers) Connector(account string) (Connector, bool) {
+	d, known := ps.connectors.Load().byID[account]
+	return d, known
+}
+
+// Paying lists the accounts that pay a shop's withdrawals over a rail and can be called.
+func (ps *Providers) Paying(scope tenant.Scope, rail acquirer.Rail) (list []Connector) {
+	known := ps.connectors.Load()
+	for _, account := range known.paying.Serving(scope, rail) {
+		list = append(list, known.byID[account.ID])
+	}
+	return list
+}
+
+// Filers lists the accounts whose payouts leave in files, in order.
+func (ps *Providers) Filers() (list []string) {
+	for id, d := range ps.connectors.Load().byID {
+		if _, ok := d.Payouts.(payout.Filer); ok {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // Upstream returns the client of an account: a stand-in, or one that the operator opened.
@@ -114,7 +140,7 @@ func (ps *Providers) Upstream(account string) (provider.Provider, bool) {
 	if p, ok := ps.StandIns[account]; ok {
 		return p, true
 	}
-	d := ps.Connectors.Load().ByID[account]
+	d := ps.connectors.Load().byID[account]
 	return d.client, d.client != nil
 }
 
@@ -126,8 +152,8 @@ func (ps *Providers) Notices(ctx context.Context, account string, upstream provi
 		return list, err
 	}
 	now := ps.Now()
-	for _, f := range ps.Connectors.Load().ByID[account].Before {
-		if f.client == nil || !now.Before(f.Until) {
+	for _, f := range ps.connectors.Load().byID[account].before {
+		if f.client == nil || !now.Before(f.until) {
 			continue
 		}
 		if list, err := f.client.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {
@@ -142,7 +168,7 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	ps.renewing.Lock() // a slow read must not undo a later one
 	defer ps.renewing.Unlock()
 	mark, err := ps.Store.Accounts.Mark(ctx)
-	known := ps.Connectors.Load()
+	known := ps.connectors.Load()
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
@@ -150,35 +176,35 @@ func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next := &Connectors{mark: mark, ByID: map[string]Connector{}}
+	next := &connectors{mark: mark, byID: map[string]Connector{}}
 	for _, account := range list {
 		if account.Status == acquirer.AccountRemoved {
 			continue
 		}
 		var d Connector
 		if known != nil {
-			d = known.ByID[account.ID]
+			d = known.byID[account.ID]
 		}
 		if d.Account.Version != account.Version {
-			d = ps.OpenConnector(account)
+			d = ps.openConnector(account)
 			if d.Broken != nil {
 				ps.Log.ErrorContext(ctx, "a provider account cannot be opened: it takes no payments", "account", account.ID, "error", d.Broken)
 			}
 		}
-		next.ByID[account.ID] = d
+		next.byID[account.ID] = d
 		switch {
 		case d.client != nil:
-			next.Serving = append(next.Serving, d.Account)
+			next.serving = append(next.serving, d.Account)
 		case d.Payouts != nil:
-			next.Paying = append(next.Paying, d.Account)
+			next.paying = append(next.paying, d.Account)
 		}
 	}
-	ps.Connectors.Store(next)
+	ps.connectors.Store(next)
 	return nil
 }
 
-// OpenConnector makes the clients of an account. It makes no call.
-func (ps *Providers) OpenConnector(account acquirer.Account) Connector {
+// openConnector makes the clients of an account. It makes no call.
+func (ps *Providers) openConnector(account acquirer.Account) Connector {
 	d := Connector{Account: account}
 	adapter, err := ps.Adapter(account.Adapter)
 	if err != nil {
@@ -197,7 +223,7 @@ func (ps *Providers) OpenConnector(account acquirer.Account) Connector {
 		d.client, d.Payouts, d.Broken = nil, nil, err
 		return d
 	}
-	if d.Before, err = ps.openFormer(adapter, account); err != nil {
+	if d.before, err = ps.openFormer(adapter, account); err != nil {
 		// The account works without them, except for notifications signed before.
 		ps.Log.Warn("the previous credentials of an account cannot be used", "account", account.ID, "error", err)
 	}
@@ -331,15 +357,15 @@ func (ps *Providers) sealPast(account acquirer.Account, present map[string]strin
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.
 func (ps *Providers) Serving(scope tenant.Scope, rail acquirer.Rail) acquirer.Accounts {
-	_, chosen, _ := ps.Ruled.Load().Choose(rail.Key, ps.Connectors.Load().Serving.Serving(scope, rail))
+	_, chosen, _ := ps.ruled.Load().Choose(rail.Key, ps.connectors.Load().serving.Serving(scope, rail))
 	return chosen
 }
 
 // Routes returns the cascade of a payment. Stand-ins take payments that no account of a sandbox
 // serves, and simulated actions.
 func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
-	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.Ruled.Load().Rules
-	serving := ps.Connectors.Load().Serving.Serving(p.Scope, rail)
+	rail, rules := ps.catalog.ByID[p.Way.RailID], ps.ruled.Load().Rules
+	serving := ps.connectors.Load().serving.Serving(p.Scope, rail)
 	if p.Live || len(serving) > 0 && p.Script.Action == "" {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}

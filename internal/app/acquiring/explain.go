@@ -61,7 +61,7 @@ func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, 
 		}
 		e.Accounts = append(e.Accounts, v)
 	}
-	_, chosen, _ := ps.Ruled.Load().Choose(e.Rail.Key, serving)
+	_, chosen, _ := ps.ruled.Load().Choose(e.Rail.Key, serving)
 	taking, _ := chosen.Taking(e.Rail, p.Price.Local)
 	has := func(of acquirer.Accounts, id string) bool {
 		return slices.ContainsFunc(of, func(a acquirer.Account) bool { return a.ID == id })

@@ -68,7 +68,7 @@ type BandHealth struct {
 // Health lists the health of each provider account that this node has called since it started.
 // Removed accounts are not listed. Other nodes may see other results.
 func (ps *Providers) Health() []RailHealth {
-	known := ps.Connectors.Load().ByID
+	known := ps.connectors.Load().byID
 	ps.health.mu.Lock()
 	defer ps.health.mu.Unlock()
 	var list []RailHealth

@@ -37,9 +37,9 @@ func (ps *Providers) PayoutNotices(ctx context.Context, account string, listener
 		return list, err
 	}
 	now := ps.Now()
-	for _, f := range ps.Connectors.Load().ByID[account].Before {
-		past, ok := f.Payouts.(provider.PayoutListener)
-		if !ok || !now.Before(f.Until) {
+	for _, f := range ps.connectors.Load().byID[account].before {
+		past, ok := f.payouts.(provider.PayoutListener)
+		if !ok || !now.Before(f.until) {
 			continue
 		}
 		if list, err := past.Notices(ctx, n); !errors.Is(err, provider.ErrUnsigned) {

@@ -21,9 +21,9 @@ import (
 	"github.com/cascadapay/cascada/internal/routing"
 )
 
-// Ruling is what this node knows of the routing rules. It is never changed: a new value replaces
+// ruling is what this node knows of the routing rules. It is never changed: a new value replaces
 // it.
-type Ruling struct {
+type ruling struct {
 	routing.Rules
 	version int64
 }
@@ -44,7 +44,7 @@ func (ru *Rules) Read(ctx context.Context) error {
 	ru.providers.renewing.Lock() // a slow read must not undo a later one
 	defer ru.providers.renewing.Unlock()
 	mark, err := ru.Store.Rules.Mark(ctx)
-	known := ru.providers.Ruled.Load()
+	known := ru.providers.ruled.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
 	}
@@ -52,7 +52,7 @@ func (ru *Rules) Read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ru.providers.Ruled.Store(&Ruling{v.Rules, v.Version})
+	ru.providers.ruled.Store(&ruling{v.Rules, v.Version})
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (ps *Providers) ProviderCalls() map[ProviderCalls]CallCount {
 // one.
 func (ps *Providers) UnmappedStatuses() map[string]int64 {
 	counts := map[string]int64{}
-	for account := range ps.Connectors.Load().ByID {
+	for account := range ps.connectors.Load().byID {
 		counts[account] = 0
 	}
 	ps.tally.mu.Lock()

@@ -48,7 +48,8 @@ func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notifi
 	if err := l.MayMoveMoney(); err != nil {
 		return err // the provider sends it again
 	}
-	if listener, ok := l.providers.Connectors.Load().ByID[account].Payouts.(provider.PayoutListener); ok {
+	d, _ := l.providers.Connector(account)
+	if listener, ok := d.Payouts.(provider.PayoutListener); ok {
 		return l.payouts.Told(ctx, account, listener, n)
 	}
 	_, _, err := l.Hear(ctx, account, n, nil, view.Cause{})

@@ -38,7 +38,7 @@ func NewBatches(payouts *Payouts) *Batches {
 //
 // Errors: invalid_request for any other account.
 func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
-	d := bf.payouts.providers.Connectors.Load().ByID[account]
+	d, _ := bf.payouts.providers.Connector(account)
 	to, ok := d.Payouts.(payout.Filer)
 	if !ok {
 		return nil, false, problem.Field(problem.InvalidRequest, "account", account+" is not an account whose payouts leave in files")
@@ -47,15 +47,7 @@ func (bf *Batches) filer(account string) (payout.Filer, bool, error) {
 }
 
 // Accounts lists the accounts whose payouts leave in files, in order.
-func (bf *Batches) Accounts() (list []string) {
-	for id, d := range bf.payouts.providers.Connectors.Load().ByID {
-		if _, ok := d.Payouts.(payout.Filer); ok {
-			list = append(list, id)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
+func (bf *Batches) Accounts() []string { return bf.payouts.providers.Filers() }
 
 // Make gathers the withdrawals that wait at an account into batches, one for each network and
 // currency, and writes their files. No file is exported yet.

@@ -47,6 +47,9 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 	if w.Status != pay.WithdrawalPending { // it is with an account, or has ended
 		return e, nil
 	}
+	if err := po.providers.ReadAccounts(ctx); err != nil {
+		return e, err
+	}
 	list, err := po.providers.Accounts(ctx, false)
 	if err != nil {
 		return e, err
@@ -62,7 +65,7 @@ func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanat
 		}
 		account := s.Account
 		account.Rails = s.On
-		d := po.providers.OpenConnector(s.Account)
+		d, _ := po.providers.Connector(account.ID)
 		v := PayoutVerdict{Account: account.ID, Verdict: account.Refuses(w.Scope, rail)}
 		_, passed := acquirer.Accounts{account}.Taking(rail, net)
 		var lacks []string

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -26,6 +26,9 @@ import (
 
 // FloatsEvery is how often the balances of payout accounts are compared with the ledger.
 const FloatsEvery = 5 * time.Minute
+
+// balanceWidth is how many accounts are asked for their balance at the same time.
+const balanceWidth = 8
 
 // Floats is the operator's own money at payout accounts.
 type Floats struct {
@@ -97,33 +100,27 @@ func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := fl.Store.Accounts.List(ctx)
-	if err != nil {
+	if err := fl.providers.ReadAccounts(ctx); err != nil {
 		return nil, err
 	}
-	of := map[string]acquirer.Account{}
-	for _, account := range accounts {
-		of[account.ID] = account
-	}
 	told := make([]FloatStatus, len(list))
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(balanceWidth)
 	for i, f := range list {
 		told[i] = FloatStatus{Float: f}
-		all.Go(func() { fl.compare(ctx, &told[i], of[f.Account]) })
+		all.Go(func() error { fl.compare(ctx, &told[i]); return nil })
 	}
-	all.Wait()
-	return told, nil
+	return told, all.Wait()
 }
 
-// compare queries an account's balance.
-func (fl *Floats) compare(ctx context.Context, f *FloatStatus, account acquirer.Account) {
-	if account.Status == "" || account.Status == acquirer.AccountRemoved {
-		f.Unknown = "the account was removed"
-		return
-	}
-	d := fl.providers.OpenConnector(account)
+// compare queries the balance of a float's account.
+func (fl *Floats) compare(ctx context.Context, f *FloatStatus) {
+	d, known := fl.providers.Connector(f.Account)
 	to, ok := d.Payouts.(provider.Balancer)
 	switch {
+	case !known:
+		f.Unknown = "the account was removed"
+		return
 	case d.Broken != nil:
 		f.Unknown = "it cannot be used: " + d.Broken.Error()
 		return

@@ -23,8 +23,8 @@ func (po *Payouts) payer(live bool, account string) (payout.Provider, bool) {
 		to := po.standIn(live)
 		return to, to != nil
 	}
-	to := po.providers.Connectors.Load().ByID[account].Payouts
-	return to, to != nil
+	d, _ := po.providers.Connector(account)
+	return d.Payouts, d.Payouts != nil
 }
 
 // standIn pays out if no account does; nil: there is none.
@@ -39,11 +39,10 @@ func (po *Payouts) standIn(live bool) payout.Provider {
 // other accounts would need.
 func (po *Payouts) paying(w pay.Wallet) (list acquirer.Accounts, rail acquirer.Rail, lacks []pay.HolderField) {
 	rail = acquirer.PayoutRail(w.Network, w.Currency)
-	desks := po.providers.Connectors.Load()
-	for _, account := range desks.Paying.Serving(w.Scope, rail) {
-		missing := lacking(desks.ByID[account.ID].Needs, rail.Key, w.Known)
-		if len(missing) == 0 && po.fits(desks.ByID[account.ID], w) == nil {
-			list = append(list, account)
+	for _, d := range po.providers.Paying(w.Scope, rail) {
+		missing := lacking(d.Needs, rail.Key, w.Known)
+		if len(missing) == 0 && po.fits(d, w) == nil {
+			list = append(list, d.Account)
 		}
 		lacks = append(lacks, missing...)
 	}

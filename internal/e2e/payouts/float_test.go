@@ -1,17 +1,22 @@
 package payouts
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // topUp enters money of the operator into the float of a payout account.
@@ -186,4 +191,57 @@ func TestFloatIsComparedWithTheBalance(t *testing.T) {
 			}
 		}
 	})
+}
+
+// crowded is a bank at which the operator has many accounts. It answers nobody about balances until open is closed.
+type crowded struct {
+	*harness.Payer
+	open                chan struct{}
+	clients, asked, now atomic.Int32
+	most                atomic.Int32 // questions at the same time
+}
+
+func (c *crowded) Balance(ctx context.Context) (money.Amount, error) {
+	c.asked.Add(1)
+	if now := c.now.Add(1); now > c.most.Load() {
+		c.most.Store(now)
+	}
+	defer c.now.Add(-1)
+	<-c.open
+	return c.Payer.Balance(ctx)
+}
+
+// All accounts are compared by the clients that pay, a few at a time.
+func TestFloatsOfManyAccountsAreAskedAFewAtATime(t *testing.T) {
+	t.Parallel()
+	const accounts = 40
+	c := &crowded{Payer: harness.NewPayer(), open: make(chan struct{})}
+	adapter := c.Adapter()
+	adapter.OpenPayouts = func(provider.Account) (payout.Provider, error) {
+		c.clients.Add(1)
+		return c, nil
+	}
+	a := harness.NodeOf(t, dbtest.SQLite(t), &harness.Clock{}, &harness.Faults{}, func(config *app.Config) { config.Adapters = []provider.Adapter{adapter} })
+	for i := range accounts {
+		account := fmt.Sprint("bank-", i)
+		_, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: account, Adapter: "bank", Live: true})
+		harness.Must(t, err)
+		harness.Must(t, a.Floats.Enter(ctx, a.Self(), account, money.New(2000_00, "MXN"), "TED "+account, "a test", false))
+	}
+	c.Has = money.New(2000_00, "MXN")
+	before := c.clients.Load()
+	compared := make(chan error, 1)
+	go func() { compared <- a.Floats.Compare(ctx) }()
+	harness.Eventually(t, "eight accounts to be asked", func() bool { return c.asked.Load() >= 8 })
+	close(c.open)
+	harness.Must(t, harness.Soon(t, "the comparison to end", compared))
+	for _, f := range a.Floats.Seen() {
+		if f.Unknown != "" || f.Off.Minor != 0 {
+			t.Errorf("the float of %s is %+v, want a balance like the ledger's", f.Account, f)
+		}
+	}
+	if n := len(a.Floats.Seen()); n != accounts || c.asked.Load() != accounts || c.most.Load() > 8 || c.clients.Load() != before {
+		t.Errorf("%d floats are seen, %d balances asked, %d at a time, by %d new clients; want %d, each asked once, 8 at a time by the clients that are there",
+			n, c.asked.Load(), c.most.Load(), c.clients.Load()-before, accounts)
+	}
 }

@@ -1,4 +1,4 @@
-package cascade_test
+package acquiring
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -23,7 +22,7 @@ import (
 // bookkeeping around the call, a soft decline by the first account, the same steps again, and the
 // approval by the second. CPU is the time of the whole process, including garbage collection.
 //
-//	go test ./internal/app/cascade -run '^$' -bench Cascade
+//	go test ./internal/app/acquiring -run '^$' -bench Cascade
 func BenchmarkCascade(b *testing.B) {
 	for _, order := range []routing.Order{routing.Priority, routing.SuccessRate} {
 		b.Run(string(order), func(b *testing.B) { cascades(b, order) })
@@ -34,18 +33,18 @@ func cascades(b *testing.B, order routing.Order) {
 	rail := acquirer.Rail{ID: "1001", Key: "card.BRA", Method: "card", Country: "BRA", Sync: true, Window: time.Hour,
 		Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 10_000_00}}}
 	fee := money.Fee{Bps: 250, Flat: 10}
-	d := &acquiring.Connectors{ByID: map[string]acquiring.Connector{}}
+	d := &connectors{byID: map[string]Connector{}}
 	for i := range 3 {
 		account := acquirer.Account{
 			ID: fmt.Sprintf("acme-%d", i+1), Live: true, Status: acquirer.AccountEnabled, Priority: i, Rails: []string{rail.Key},
 			Terms: []acquirer.RailTerms{{Fee: &fee, Limits: []acquirer.Limit{{Currency: money.BRL, Min: 1, Max: 9_000_00}}}},
 		}
-		d.Serving = append(d.Serving, account)
+		d.serving = append(d.serving, account)
 	}
-	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &acquiring.Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
-	a := acquiring.NewProviders(ground, acquiring.ProvidersConfig{}, rails)
-	a.Connectors.Store(d)
-	a.Ruled.Store(&acquiring.Ruling{Rules: routing.Rules{Order: order}})
+	ground, rails := base.New(base.Config{Now: time.Now, Log: slog.New(slog.DiscardHandler)}), &Catalog{ByID: map[string]acquirer.Rail{rail.ID: rail}}
+	a := NewProviders(ground, ProvidersConfig{}, rails)
+	a.connectors.Store(d)
+	a.ruled.Store(&ruling{Rules: routing.Rules{Order: order}})
 	made, err := pay.Create(pay.Order{
 		ID: "TXN-01M7ZRA8ZHVY5AWQ46ER5SNKND", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Amount: money.New(25_00, money.USD),
 		Local: money.New(135_00, money.BRL), Rail: rail, Country: "BRA", Terms: tenant.TermsOf(tenant.Standard),
