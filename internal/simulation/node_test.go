@@ -67,6 +67,11 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 	config := app.Config{
 		Config: base.Config{
 			Log: slog.New(w.log(name)), Vault: secrets, Now: n.now, NewID: n.newID, CheckoutURL: "https://pay.example", Look: look,
+			Together: func(ctx context.Context) { // all hear of it at once
+				if open.Load() && n.stand() == nil {
+					w.turns.turn(name + " has heard " + laneOf(ctx))
+				}
+			},
 		},
 		InboxURL: "https://pay.example/inbox",
 		FX:       acquiring.FX{Every: time.Hour, Terms: acquiring.DefaultFX().Terms}, WalletCoolDown: time.Second,

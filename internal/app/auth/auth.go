@@ -63,14 +63,14 @@ func NewSecrets(b *base.Base, ttl time.Duration) *Secrets {
 
 // NewKeys returns the API keys of a service.
 func NewKeys(b *base.Base, m *mails.Mails) *Keys {
-	return &Keys{Base: b, mails: m, seen: base.NewCache[tenant.Key](b.Now)}
+	return &Keys{Base: b, mails: m, seen: base.NewCache[tenant.Key](&b.Config)}
 }
 
 // NewAccess returns the Access for keys, and for tokens signed by the secrets.
 func NewAccess(b *base.Base, secrets *Secrets, keys *Keys) *Access {
 	return &Access{
 		Base: b, secrets: secrets, known: keys, uses: newKeyUses(), revoked: revocations{of: map[string]time.Time{}}, events: newAuthEvents(),
-		tiers: base.NewCache[tenant.Tier](b.Now),
+		tiers: base.NewCache[tenant.Tier](&b.Config),
 	}
 }
 
@@ -311,7 +311,7 @@ func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credent
 		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, problem.New(problem.InvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.known.seen.Get(c.Key, func() (tenant.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -339,7 +339,7 @@ func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.V
 
 // Tier reads a merchant's tier, at most a few seconds old.
 func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error) {
-	return ac.tiers.Get(merchant, func() (tenant.Tier, error) {
+	return ac.tiers.Get(ctx, merchant, func(ctx context.Context) (tenant.Tier, error) {
 		m, err := ac.Store.Merchants.Get(ctx, merchant)
 		return m.Tier, err
 	})
@@ -382,7 +382,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 // keyOf finds a raw key by its keyed hash.
 func (ac *Access) keyOf(ctx context.Context, raw string) (tenant.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.known.seen.Get(hash, func() (tenant.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(ctx, hash, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

@@ -4,6 +4,7 @@
 package base
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,9 @@ type Config struct {
 	Operator string
 	// HashMemory is the memory that hashing a password takes, in KiB; 0 means what a service takes. Tests take less.
 	HashMemory uint32
+	// Together is called when a caller goes on with what was read for several, for the simulation, where one goes on at a time;
+	// nil: nothing is called.
+	Together func(ctx context.Context)
 	// Look is how often the database is checked for what other processes wrote; 0 means one second.
 	Look time.Duration
 	// Meter gets the durations; Tracer makes spans. nil turns either off.
@@ -60,8 +64,8 @@ func New(c Config) *Base {
 		Turns:   turns{waiting: map[string]*turn{}},
 		Quiet:   quiet{log: c.Log, now: c.Now, of: Newest[string, hush](quietKinds)},
 		Alarms:  newAlarms(),
-		Tenants: NewCache[Tenancy](c.Now),
+		Tenants: NewCache[Tenancy](&c),
 	}
-	b.Sandboxes = &Sandboxes{b, NewCache[bool](c.Now)}
+	b.Sandboxes = &Sandboxes{b, NewCache[bool](&c)}
 	return b
 }

@@ -58,7 +58,7 @@ func OrRefuse(err, refusal error) error {
 
 // Tenant reads the merchant and shop of a principal.
 func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant.Shop, error) {
-	t, err := b.Tenants.Get(p.Merchant+"/"+p.Shop, func() (t Tenancy, err error) {
+	t, err := b.Tenants.Get(ctx, p.Merchant+"/"+p.Shop, func(ctx context.Context) (t Tenancy, err error) {
 		if t.merchant, err = b.Store.Merchants.Get(ctx, p.Merchant); err != nil {
 			return t, err
 		}

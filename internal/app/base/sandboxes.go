@@ -28,7 +28,7 @@ func (s *Sandboxes) MayEnter(ctx context.Context, scope tenant.Scope) error {
 	if scope.Live {
 		return nil
 	}
-	closed, err := s.closed.Get(scope.Merchant, func() (bool, error) {
+	closed, err := s.closed.Get(ctx, scope.Merchant, func(ctx context.Context) (bool, error) {
 		r, err := s.b.Store.Resets.Get(ctx, scope.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil

@@ -58,7 +58,7 @@ func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
 	}
-	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](b.Now), steps: base.NewLatch()}
+	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), steps: base.NewLatch()}
 	w.deliver = newDispatcher(w)
 	return w
 }
@@ -445,7 +445,7 @@ type endpoint struct {
 
 // endpoint reads the endpoint of a delivery.
 func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
-	return w.subs.Get(subscription, func() (e endpoint, err error) {
+	return w.subs.Get(ctx, subscription, func(ctx context.Context) (e endpoint, err error) {
 		if e.sub, err = w.Store.Subscriptions.Any(ctx, subscription); err != nil {
 			return e, err
 		}
