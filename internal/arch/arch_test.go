@@ -194,6 +194,26 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
+// Every use case has the store in a field that others could reach: a page or a command asks the use case.
+func TestOnlyUseCasesReachTheStore(t *testing.T) {
+	for _, s := range sources(t, false) {
+		mayAsk := strings.Contains(layers[s.dir].may, "app")
+		if !mayAsk || s.dir == "internal/app" || strings.HasPrefix(s.dir, "internal/app/") || strings.HasPrefix(s.dir, "internal/e2e/") {
+			continue
+		}
+		called := map[ast.Expr]bool{} // atomics have a method Store
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				called[call.Fun] = true
+			}
+			if of, ok := n.(*ast.SelectorExpr); ok && of.Sel.Name == "Store" && !called[of] {
+				t.Errorf("%s reaches the store past the use cases: give the use case a method", s.at(n))
+			}
+			return true
+		})
+	}
+}
+
 func TestDependenciesStayInTheirPackage(t *testing.T) {
 	used := map[string]bool{} // by dependency and package
 	for _, s := range sources(t, false) {

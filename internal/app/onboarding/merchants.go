@@ -221,6 +221,13 @@ func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, li
 	return ob.Store.Merchants.Find(ctx, text, before, limit)
 }
 
+// AnyShop reads a shop of any merchant, for the operator.
+//
+// Errors: store.ErrNotFound.
+func (ob *Onboarding) AnyShop(ctx context.Context, id string) (tenant.Shop, error) {
+	return base.Named(id, store.ErrNotFound, func() (tenant.Shop, error) { return ob.Store.Merchants.Shop(ctx, id) })
+}
+
 // Shops lists a merchant's shops, oldest first.
 func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
 	return ob.Store.Merchants.Shops(ctx, merchant)

@@ -293,6 +293,13 @@ func (pl *People) ended(ctx context.Context, by audit.Actor, list []people.SignI
 	return change, nil
 }
 
+// User reads a user.
+//
+// Errors: store.ErrNotFound.
+func (pl *People) User(ctx context.Context, id string) (people.User, error) {
+	return pl.Store.Users.Get(ctx, id)
+}
+
 // SignIns lists where a user is signed in, newest first.
 func (pl *People) SignIns(ctx context.Context, user string) ([]people.SignIn, error) {
 	return pl.Store.SignIns.Of(ctx, user, pl.Now())

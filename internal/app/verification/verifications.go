@@ -71,6 +71,13 @@ func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string)
 	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (tenant.Verification, error) { return po.Store.Verifications.Get(ctx, scope, id) })
 }
 
+// Any reads a verification of any merchant, for the operator.
+//
+// Errors: store.ErrNotFound.
+func (po *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
+	return po.Store.Verifications.Any(ctx, id)
+}
+
 // Simulate moves a sandbox verification at the merchant's request.
 //
 // Errors: production_key_refused, not_found, conflict_state.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -68,17 +69,27 @@ func (c *room) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) er
 		}
 	}
 	if strings.HasPrefix(asked, tenant.ShopPrefix) {
-		shop, err := c.App.Store.Merchants.Shop(r.Context(), asked)
-		if err == nil {
-			c.Site.Go(w, r, c.Page("merchants/"+shop.Merchant))
-			return nil
+		shop, err := c.App.Onboarding.AnyShop(r.Context(), asked)
+		if found, err := c.found(w, r, "merchants/"+shop.Merchant, err); found || err != nil {
+			return err
 		}
 	}
-	if asked != "" {
-		if _, err := c.App.Providers.ProviderAccount(r.Context(), asked); err == nil {
-			c.Site.Go(w, r, c.Page("accounts/"+asked))
-			return nil
+	if asked != "" && base.Storable(asked) {
+		_, err := c.App.Providers.ProviderAccount(r.Context(), asked)
+		if found, err := c.found(w, r, "accounts/"+asked, err); found || err != nil {
+			return err
 		}
 	}
 	return c.list(w, r, v, asked, true)
+}
+
+// found leads to the page of what a read has found. That it is absent is no error.
+func (c *room) found(w http.ResponseWriter, r *http.Request, page string, err error) (bool, error) {
+	if base.Absent(err) {
+		return false, nil
+	}
+	if err == nil {
+		c.Site.Go(w, r, c.Page(page))
+	}
+	return err == nil, err
 }

@@ -35,10 +35,10 @@ func (c *room) merchants(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 
 // list shows merchants with a text in their name or address. An id leads to its page.
 func (c *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit, asked string, search bool) error {
-	if strings.HasPrefix(asked, tenant.MerchantPrefix) {
-		if _, err := c.App.AnyMerchant(r.Context(), asked); err == nil {
-			c.Site.Go(w, r, c.Page("merchants/"+asked))
-			return nil
+	if strings.HasPrefix(asked, tenant.MerchantPrefix) && base.Storable(asked) {
+		_, err := c.App.AnyMerchant(r.Context(), asked)
+		if found, err := c.found(w, r, "merchants/"+asked, err); found || err != nil {
+			return err
 		}
 	}
 	view := merchantsView{Asked: asked, Search: search}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -45,5 +46,29 @@ func TestBrokenFileIsNotWhole(t *testing.T) {
 		}
 		s.Log.Take(t, "broke off")
 		exec("UPDATE merchants SET version = 1 WHERE id = 'mer_0000'")
+	})
+}
+
+// A search that the database does not answer is an error. It does not say that there is nothing of that name.
+func TestSearchTellsOfWhatCannotBeRead(t *testing.T) {
+	harness.Alone(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op := harness.OperatorUser(t, o)
+		s.PayOutBy(t, "manual", acquiring.NewAccount{ID: "desk", Rails: []string{"spei.MXN"}})
+		exec, closeDB := s.Exec(t)
+		defer closeDB()
+		for _, of := range []struct{ table, id, page string }{
+			{"shops", o.Shop.ID, "search?q=" + o.Shop.ID}, {"provider_accounts", "desk", "search?q=desk"}, {"merchants", o.Merchant.ID, "merchants?q=" + o.Merchant.ID},
+		} {
+			if a := op.Ask(t, http.MethodGet, consolePath+of.page, nil); a.Status != http.StatusSeeOther {
+				t.Errorf("%s answers %d, want what it found: %s", of.page, a.Status, a.Text())
+			}
+			exec("UPDATE "+of.table+" SET version = 'x' WHERE id = ?", of.id) // nobody can read it
+			if a := op.Ask(t, http.MethodGet, consolePath+of.page, nil); a.Status != http.StatusInternalServerError {
+				t.Errorf("%s of a row that cannot be read answers %d, want an error: %s", of.page, a.Status, a.Text())
+			}
+			exec("UPDATE "+of.table+" SET version = 1 WHERE id = ?", of.id)
+		}
+		s.Log.Forget()
 	})
 }

@@ -149,7 +149,7 @@ func (d *Desk) Who(ctx context.Context, known map[string]string, id string) (str
 	if name, read := known[id]; read || !strings.HasPrefix(id, people.UserPrefix) {
 		return cmp.Or(name, id), nil
 	}
-	u, err := d.App.Store.Users.Get(ctx, id)
+	u, err := d.App.People.User(ctx, id)
 	if err != nil && !base.Absent(err) {
 		return "", err
 	}

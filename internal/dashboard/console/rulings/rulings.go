@@ -130,7 +130,7 @@ func (u *room) verification(w http.ResponseWriter, r *http.Request, v *frame.Vis
 }
 
 func (u *room) showVerification(w http.ResponseWriter, r *http.Request, v *frame.Visit, status int, typed desk.Form) error {
-	read, err := u.App.Store.Verifications.Any(r.Context(), r.PathValue("id"))
+	read, err := u.App.Verifications.Any(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
