@@ -103,7 +103,7 @@ func (a *API) rulePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn
 
 func (a *API) ruleClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	c, err := a.App.Claims.RuleClaimAs(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
+	c, err := a.App.Claims.RuleClaim(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}

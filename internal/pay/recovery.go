@@ -42,7 +42,6 @@ type RecoveryState string
 const (
 	RecoveryClosed  RecoveryState = "closed"
 	RecoveryGuarded RecoveryState = "guarded"
-	RecoveryOver    RecoveryState = "over"
 )
 
 // Emptying is the reason (details.reason) of requests that are refused while a sandbox is being emptied.

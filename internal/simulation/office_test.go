@@ -236,7 +236,7 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	_, err = w.office.app.Claims.RuleClaimAs(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
+	_, err = w.office.app.Claims.RuleClaim(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
 	w.said("refund", c.Payment, err)
 }
 

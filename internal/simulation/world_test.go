@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -369,7 +370,7 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 			continue
 		}
 		word := words[i%len(words)]
-		if _, err := n.app.Claims.RuleClaim(lane(ctx, "operator"), claim.ID, word, "looked into"); err != nil {
+		if _, err := n.app.Claims.RuleClaim(lane(ctx, "operator"), n.app.Self(), claims.RuledClaim{ID: claim.ID, Word: word, Note: "looked into"}); err != nil {
 			w.find(operatorWorks, claim.Payment, "%s %s: %v", word, claim.ID, err)
 		}
 	}

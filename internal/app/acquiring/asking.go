@@ -21,6 +21,9 @@ const (
 
 // Lanes makes the sweeps' calls to providers, in a lane for each account, so that an account that
 // hangs delays no other. If a lane is full, the row comes again when its lease ends.
+//
+// Payments, refunds and payouts have lanes of their own, whose circuits do not tell each other: a provider's refunds may be down
+// while its charges work, and a payment must not stay unknown for that.
 type Lanes struct {
 	now     func() time.Time
 	workers sync.WaitGroup

@@ -36,9 +36,6 @@ type RulesVersion struct {
 	At      time.Time
 }
 
-// ErrNoRules says that the version of the routing rules does not exist.
-var ErrNoRules = errors.New("there is no such version of the routing rules")
-
 // Read reads the routing rules from the database if they were changed.
 func (ru *Rules) Read(ctx context.Context) error {
 	ru.providers.renewing.Lock() // a slow read must not undo a later one

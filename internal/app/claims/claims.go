@@ -118,16 +118,6 @@ func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pa
 	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
-// RuleClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
-// evidence. A refund that is under way is queried first: the provider's answer takes precedence,
-// unless the operator forces the decision.
-//
-// Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
-// otherwise (details.reason).
-func (rf *Claims) RuleClaim(ctx context.Context, id string, v pay.ClaimVerb, note string) (pay.Claim, error) {
-	return rf.RuleClaimAs(ctx, rf.Self(), RuledClaim{ID: id, Word: v, Note: note})
-}
-
 // RuledClaim is the operator's decision on a claim.
 type RuledClaim struct {
 	ID   string
@@ -137,10 +127,13 @@ type RuledClaim struct {
 	Force bool
 }
 
-// RuleClaimAs is RuleClaim for an operator with a token.
+// RuleClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
+// evidence. A refund that is under way is queried first: the provider's answer takes precedence,
+// unless the operator forces the decision.
 //
-// Errors: those of RuleClaim.
-func (rf *Claims) RuleClaimAs(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
+// Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
+// otherwise (details.reason).
+func (rf *Claims) RuleClaim(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
 	if err != nil {

@@ -98,7 +98,7 @@ func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.R
 		return err
 	}
 	defer a.Close()
-	claim, err := a.Claims.RuleClaimAs(ctx, a.Self(), r)
+	claim, err := a.Claims.RuleClaim(ctx, a.Self(), r)
 	if err != nil {
 		return err
 	}

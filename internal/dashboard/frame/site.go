@@ -224,7 +224,7 @@ func (s *Site) shown(w http.ResponseWriter, r *http.Request, v *Visit, err error
 	if err == nil {
 		return nil
 	}
-	if base.Absent(err) || errors.Is(err, store.ErrNotFound) {
+	if base.Absent(err) {
 		err = problem.New(problem.NotFound, "there is no such page")
 	}
 	s.failed(w, r, v, err)

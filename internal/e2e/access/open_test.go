@@ -48,7 +48,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		claim := d.Live.Post(t, "/payments/"+d.IDs[0]+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 		d.Pass(t, 5*time.Hour)
 		is("refund", 5*time.Hour)
-		_, err = d.App.Claims.RuleClaim(ctx, claim, pay.Reject, "not in their books")
+		_, err = harness.DecideClaim(d.App, claim, pay.Reject, "not in their books")
 		harness.Must(t, err)
 		is("refund", 0)
 
@@ -62,7 +62,7 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
 		d.Pass(t, 7*time.Hour)
 		is("late money", 7*time.Hour)
-		_, err = d.App.Claims.RuleClaim(ctx, d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId"), pay.Reject, "the shop takes it")
+		_, err = harness.DecideClaim(d.App, d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId"), pay.Reject, "the shop takes it")
 		harness.Must(t, err)
 		is("late money", 0)
 

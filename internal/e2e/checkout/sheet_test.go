@@ -112,7 +112,7 @@ func sheetPages(t *testing.T, s *harness.Instance, o harness.Client) []sheetPage
 	ruled := func(how pay.ClaimVerb) string {
 		id := opens(cash)
 		s.AtBank(t, id, "late")
-		_, err := s.App.Claims.RuleClaim(ctx, o.Get(t, "/payments/"+id).Text(t, "attention.claimId"), how, "as the shop wishes")
+		_, err := harness.DecideClaim(s.App, o.Get(t, "/payments/"+id).Text(t, "attention.claimId"), how, "as the shop wishes")
 		harness.Must(t, err)
 		return "/pay/" + id
 	}

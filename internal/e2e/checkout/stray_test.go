@@ -99,7 +99,7 @@ func TestSecondPaymentIsNotPaidOnceTheFirstOneCame(t *testing.T) {
 			t.Errorf("the page does not link to the payment that was paid: %s", page)
 		}
 		claim := o.Get(t, "/payments/"+id).Text(t, "attention.claimId")
-		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "given back")
+		_, err := harness.DecideClaim(s.App, claim, pay.Approve, "given back")
 		harness.Must(t, err)
 		if _, page, _ := s.Visit(t, "/pay/"+second+"?lang=en"); !strings.Contains(page, "barcode.svg") {
 			t.Errorf("after the money was given back, the page does not show how to pay: %s", page)
@@ -154,7 +154,7 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 		for word, want := range map[pay.ClaimVerb]string{pay.Reject: "the shop has accepted it", pay.Approve: "is being refunded"} {
 			id := o.Create(t, harness.HostedVoucher)
 			s.AtBank(t, id, "late")
-			_, err := s.App.Claims.RuleClaim(ctx, o.Get(t, "/payments/"+id).Text(t, "attention.claimId"), word, "as the shop wishes")
+			_, err := harness.DecideClaim(s.App, o.Get(t, "/payments/"+id).Text(t, "attention.claimId"), word, "as the shop wishes")
 			harness.Must(t, err)
 			_, page, _ := s.Visit(t, "/pay/"+id+"?lang=en")
 			if again := strings.Contains(page, "/again"); !strings.Contains(page, want) || again != (word == pay.Approve) {

@@ -47,7 +47,7 @@ func TestChargebackEnds(t *testing.T) {
 			{"by the operator", "approved", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
 				func(o harness.Client, _, claim string) {
 					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
-					_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "the bank's letter")
+					_, err := harness.DecideClaim(s.App, claim, pay.Approve, "the bank's letter")
 					harness.Must(t, err)
 				}},
 			{"expired", "expired", "approved", "chargeback", "-29.49 to spend, 0.00 frozen, 5.00 in reserve",
@@ -123,11 +123,11 @@ func TestClaimIsResolvedOnce(t *testing.T) {
 			all.Go(func() {
 				switch n % 4 {
 				case 0:
-					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
+					_, _ = harness.DecideClaim(s.App, claim, pay.Withdraw, "")
 				case 1:
 					harness.RuleClaim(t, o, payment, []string{"won", "withdrawn"}[n/4%2])
 				case 2:
-					_, _ = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "") // only one of all calls succeeds
+					_, _ = harness.DecideClaim(s.App, claim, pay.Reject, "") // only one of all calls succeeds
 				case 3:
 					o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords)
 				}
@@ -375,11 +375,11 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		}
 		accepted, claim := late()
 		o.Post(t, "/claims/"+claim+"/accept", "").Refused(t, "409 conflict_state conflict_error from=pending action=accept")
-		_, err := s.App.Claims.RuleClaim(ctx, claim, pay.Withdraw, "")
+		_, err := harness.DecideClaim(s.App, claim, pay.Withdraw, "")
 		if e, ok := err.(*problem.Error); !ok || e.Code != problem.ConflictState {
 			t.Errorf("an inquiry was withdrawn: %v", err)
 		}
-		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.Reject, "the shop has shipped it")
+		_, err = harness.DecideClaim(s.App, claim, pay.Reject, "the shop has shipped it")
 		harness.Must(t, err)
 		if got := harness.ClaimStatus(t, o, claim); got != "rejected" || o.Status(t, accepted) != "failed" || funds(t, o) != "10.00 to spend, 0.00 frozen, 0.00 in reserve" {
 			t.Errorf("after the merchant got late money, the claim is %s, the payment %s, and the balance has %s", got, o.Status(t, accepted), funds(t, o))
@@ -390,13 +390,13 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 
 		refunded, claim := late()
 		s.Upstream(t, sandbox.RefundDecline, well, well)
-		c, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
+		c, err := harness.DecideClaim(s.App, claim, pay.Approve, "send it back")
 		harness.Must(t, err)
 		if c.Status != pay.ClaimPending || c.Calling() {
 			t.Errorf("after the provider refused the refund the claim is %s, calling %v; want pending, not calling", c.Status, c.Calling())
 		}
 		s.Upstream(t, sandbox.RefundTimeout, well, well)
-		c, err = s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "send it back")
+		c, err = harness.DecideClaim(s.App, claim, pay.Approve, "send it back")
 		harness.Must(t, err)
 		if c.Status != pay.ClaimPending || !c.Calling() {
 			t.Errorf("without the provider's answer the claim is %s, calling %v; want pending, calling", c.Status, c.Calling())
@@ -409,7 +409,7 @@ func TestOperatorDecidesOnLateMoney(t *testing.T) {
 		}
 
 		asked, claim := late()
-		_, err = s.App.Claims.RuleClaim(ctx, claim, pay.AskEvidence, "did you ship it?")
+		_, err = harness.DecideClaim(s.App, claim, pay.AskEvidence, "did you ship it?")
 		harness.Must(t, err)
 		if r := o.Get(t, "/claims/"+claim); r.Text(t, "status") != "needs_evidence" || r.Text(t, "timeline.1.note") != "did you ship it?" || r.Text(t, "evidenceDueBy") == "<nil>" {
 			t.Errorf("want a claim that needs evidence, with the question and a deadline: %s", r)
@@ -434,7 +434,7 @@ func TestAuditLogSaysWhoMovedClaims(t *testing.T) {
 		_, first := o.Dispute(t, false)
 		answered := o.Post(t, "/claims/"+first+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
 		harness.AuditByRequest(t, o, harness.AuditEntry(t, o, audit.EvidenceSubmitted, first), answered)
-		_, err := s.App.Claims.RuleClaim(ctx, first, pay.Reject, "the bank's letter")
+		_, err := harness.DecideClaim(s.App, first, pay.Reject, "the bank's letter")
 		harness.Must(t, err)
 		if e := harness.AuditEntry(t, o, audit.ClaimRuled, first); e.Details["word"] != "reject" || e.Details["note"] != "the bank's letter" {
 			t.Errorf("the entry of the operator's decision has %v", e.Details)

@@ -181,7 +181,7 @@ func TestDisputeOfLateMoney(t *testing.T) {
 			if got := disputes(t, o, payment); got != "needs_evidence 10 holds 10 fee 20" || harness.ClaimStatus(t, o, inquiry) != "rejected" {
 				t.Errorf("during the dispute the claims are %s and the inquiry is %s, want rejected", got, harness.ClaimStatus(t, o, inquiry))
 			}
-			if _, err := s.App.Claims.RuleClaim(ctx, inquiry, pay.Approve, ""); err == nil {
+			if _, err := harness.DecideClaim(s.App, inquiry, pay.Approve, ""); err == nil {
 				t.Error("the shopper was refunded during the dispute")
 			}
 			tellDispute(t, o, payment, `"status":"dispute_`+ruling+`","dispute":"dp_1"`)
@@ -297,7 +297,7 @@ func TestOperatorEndsADispute(t *testing.T) {
 		tellDispute(t, o, payment, `"status":"disputed","dispute":"dp_1","stage":"first_chargeback"`)
 		claim := o.Get(t, "/claims?transactionId="+payment).Text(t, "data.0.id")
 		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
-		ruled, err := s.App.Claims.RuleClaim(ctx, claim, pay.Approve, "by the bank's letter")
+		ruled, err := harness.DecideClaim(s.App, claim, pay.Approve, "by the bank's letter")
 		harness.Must(t, err)
 		if text := ruled.String(); ruled.Status != pay.ClaimApproved || !strings.Contains(text, "dispute dp_1, at sandbox-1, stage first_chargeback") {
 			t.Errorf("the operator sees %s", text)

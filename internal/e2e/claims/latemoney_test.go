@@ -86,14 +86,14 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 		a := harness.Node(t, database, clock, b, log)
 		late := b.late(t, a, clock)
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back") })
+		all.Go(func() { _, _ = harness.DecideClaim(a, late.ID, pay.Approve, "give it back") })
 		harness.Soon(t, "the call that the test holds to begin", reached)
 		clock.Advance(wait)
 		if wait > 30*time.Second { // the first call is over by then
 			close(goOn)
 			all.Wait()
 		}
-		if _, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back"); err == nil {
+		if _, err := harness.DecideClaim(a, late.ID, pay.Approve, "give it back"); err == nil {
 			t.Errorf("after %s: the second approval succeeds, want an error", wait)
 		}
 		if wait < 30*time.Second {
@@ -130,7 +130,7 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	}
 	a := harness.Node(t, database, clock, b, log)
 	late := b.late(t, a, clock)
-	c, err := a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	c, err := harness.DecideClaim(a, late.ID, pay.Approve, "give it back")
 	harness.Must(t, err)
 	if !c.Calling() {
 		t.Fatalf("the claim's refund is not on its way: %s", c)
@@ -139,7 +139,7 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 	b.ask = func(provider.RefundRequest) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
 	}
-	if c, err = a.Claims.RuleClaim(ctx, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
+	if c, err = harness.DecideClaim(a, late.ID, pay.Approve, "the shopper has it, line 7 of their report"); err == nil || len(calls) > 1 {
 		t.Errorf("the provider refused %s; the operator's approval (%v) sent %v, want nothing and an error; the claim is %s", calls[0], err, calls[1:], c.Status)
 	}
 }
@@ -166,7 +166,7 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 		}
 	})
 	late := b.late(t, a, clock)
-	_, err := a.Claims.RuleClaim(ctx, late.ID, pay.AskEvidence, "yours?")
+	_, err := harness.DecideClaim(a, late.ID, pay.AskEvidence, "yours?")
 	harness.Must(t, err)
 	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
 	got, readErr := a.Claims.Get(ctx, late.Scope, late.ID)
@@ -195,7 +195,7 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if armed.CompareAndSwap(true, false) {
-				_, err := second.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+				_, err := harness.DecideClaim(second, late.ID, pay.Approve, "give it back")
 				harness.Must(t, err)
 			}
 			return commit()
@@ -203,7 +203,7 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 	})
 	late = b.late(t, first, clock)
 	armed.Store(true)
-	c, err := first.Claims.RuleClaim(ctx, late.ID, pay.Approve, "give it back")
+	c, err := harness.DecideClaim(first, late.ID, pay.Approve, "give it back")
 	if err == nil || armed.Load() {
 		t.Errorf("the second approval succeeds, and the claim is %s; want an error", c.Status)
 	}

@@ -61,7 +61,7 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	if len(p.paid) != 0 {
 		t.Fatal("the refund was made before the operator rejected it")
 	}
-	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "it is not in their books")
+	c, err := harness.DecideClaim(a, r.ID, pay.Reject, "it is not in their books")
 	harness.Must(t, err)
 	p.mute = false
 	for range 50 {

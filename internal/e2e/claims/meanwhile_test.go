@@ -201,7 +201,7 @@ func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	harness.Must(t, err)
 	clock.Advance(time.Minute)
-	c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no")
+	c, err := harness.DecideClaim(a, r.ID, pay.Reject, "no")
 	if err == nil {
 		sum, _, _ := b.Total()
 		t.Errorf("the provider accepted the refund (it paid %d), but the claim is %s without force", sum, c.Status)

@@ -113,7 +113,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				claim := d.Live.Post(t, "/payments/"+d.IDs[0]+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 				d.Clock.Advance(time.Minute)
 				says := claims.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
-				if _, err := d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says); err == nil {
+				if _, err := d.App.Claims.RuleClaim(ctx, d.App.Self(), says); err == nil {
 					t.Error("without force the operator can contradict the provider")
 				}
 				says.Force = true
@@ -122,7 +122,7 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				if got := harness.ClaimStatus(t, d.Live, claim); got != string(ended.Status) || !ended.Status.Terminal() || (word == pay.Approve) != (got == "approved") {
 					t.Errorf("the operator's word is %s, but the refund is %s, and the API shows %s", word, ended.Status, got)
 				}
-				if _, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "again"); err == nil {
+				if _, err := harness.DecideClaim(d.App, claim, pay.Approve, "again"); err == nil {
 					t.Error("the refund was resolved twice")
 				}
 			})
@@ -144,7 +144,7 @@ func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	harness.Must(t, err)
 	clock.Advance(time.Minute)
-	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "not in their books"); err == nil {
+	if c, err := harness.DecideClaim(a, r.ID, pay.Reject, "not in their books"); err == nil {
 		t.Errorf("the provider has just answered that 25.50 went back, but without force the claim is %s", c.Status)
 	}
 }

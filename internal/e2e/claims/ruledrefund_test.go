@@ -33,7 +33,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	harness.Must(t, err)
 	clock.Advance(time.Minute)
-	_, err = a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "I think I saw it")
+	_, err = harness.DecideClaim(a, r.ID, pay.Approve, "I think I saw it")
 	for range 100 {
 		clock.Advance(6 * time.Hour)
 		_, err := a.Claims.SweepClaims(ctx)
@@ -76,7 +76,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 			harness.Must(t, err)
 		}
 		clock.Advance(time.Second)
-		c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Approve, "it is in their list")
+		c, err := harness.DecideClaim(a, r.ID, pay.Approve, "it is in their list")
 		harness.Must(t, err)
 		clock.Advance(time.Second)
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {

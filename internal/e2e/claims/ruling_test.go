@@ -202,7 +202,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 // again.
 func ruleClaim(d *harness.Drill, says claims.RuledClaim) (c pay.Claim, err error) {
 	for range 5 {
-		c, err = d.App.Claims.RuleClaimAs(ctx, d.App.Self(), says)
+		c, err = d.App.Claims.RuleClaim(ctx, d.App.Self(), says)
 		if refused := (*problem.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			break
 		}
@@ -224,7 +224,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				d.TellUpstream(t, first.Upstream, id, 1, "paid", "acme-1-hush").Is(t, http.StatusOK, `{"ok":true}`)
 				claim := d.Live.Get(t, "/payments/"+id).Text(t, "attention.claimId")
 				first.Fails(harness.Gateway)
-				c, err := d.App.Claims.RuleClaim(ctx, claim, pay.Approve, "give it back")
+				c, err := harness.DecideClaim(d.App, claim, pay.Approve, "give it back")
 				harness.Must(t, err)
 				if !c.Calling() {
 					t.Fatalf("the claim's refund is not on its way: %s", c)

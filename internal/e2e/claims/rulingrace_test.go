@@ -47,7 +47,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	harness.Must(t, err)
 	clock.Advance(2 * time.Minute)
 	armed.Store(true)
-	if _, err := first.Claims.RuleClaim(ctx, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
+	if _, err := harness.DecideClaim(first, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator can reject a refund that is being called again")
 	}
 	for range 50 {
@@ -280,7 +280,7 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	harness.Soon(t, "the call that the test holds to begin", called)
 	list, _, err := a.Claims.List(ctx, scope, harness.ClaimsOf(payment))
 	harness.Must(t, err)
-	_, err = a.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "it is in their list")
+	_, err = harness.DecideClaim(a, list[0].ID, pay.Approve, "it is in their list")
 	harness.Must(t, err)
 	close(goOn)
 	all.Wait()
@@ -306,7 +306,7 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	harness.Must(t, err)
 	clock.Advance(10 * time.Minute)
-	if c, err := a.Claims.RuleClaim(ctx, r.ID, pay.Reject, "no"); err == nil {
+	if c, err := harness.DecideClaim(a, r.ID, pay.Reject, "no"); err == nil {
 		t.Errorf("the provider accepted the refund, but the claim is %s", c.Status)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/app"
+	"github.com/cascadapay/cascada/internal/app/claims"
+	"github.com/cascadapay/cascada/internal/pay"
 )
 
 // Dispute makes a payment of 100 USD with an open chargeback, and returns the ids of both. If real,
@@ -27,6 +31,11 @@ func (o Client) Dispute(t *testing.T, real bool) (payment, claim string) {
 func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 	t.Helper()
 	o.Notify(t, "sandbox-1", Note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
+}
+
+// DecideClaim is the operator's decision on a claim, at the machine and without force.
+func DecideClaim(a *app.App, id string, word pay.ClaimVerb, note string) (pay.Claim, error) {
+	return a.Claims.RuleClaim(ctx, a.Self(), claims.RuledClaim{ID: id, Word: word, Note: note})
 }
 
 // ClaimStatus returns a claim's status.

@@ -210,7 +210,7 @@ func ofOperators(s *harness.Instance, o harness.Client, payment, claim, withdraw
 	return map[string]func() error{
 		"resolve a payment": func() error { _, _, err := s.App.Payments.Rule(ctx, carla, rule(payment, pay.WordPaid)); return err },
 		"resolve a dispute": func() error {
-			_, err := s.App.Claims.RuleClaimAs(ctx, carla, claims.RuledClaim{ID: claim, Word: pay.Approve, Note: "lost"})
+			_, err := s.App.Claims.RuleClaim(ctx, carla, claims.RuledClaim{ID: claim, Word: pay.Approve, Note: "lost"})
 			return err
 		},
 		"resolve a withdrawal": func() error {

@@ -70,7 +70,7 @@ func TestLateMoneyNeedsAttentionUntilItsInquiryEnds(t *testing.T) {
 				if r.Text(t, "attention.code") != "late_payment" || r.Text(t, "attention.amountLocal") != r.Text(t, "amountLocal") {
 					t.Errorf("want attention of a late payment: %s", r)
 				}
-				_, err := d.App.Claims.RuleClaim(ctx, claim, word, "as the shop wishes")
+				_, err := harness.DecideClaim(d.App, claim, word, "as the shop wishes")
 				harness.Must(t, err)
 				if r := d.Live.Get(t, "/payments/"+id); r.Text(t, "attention") != "<nil>" {
 					t.Errorf("the money is %s, but the payment still needs attention: %s", end, r)

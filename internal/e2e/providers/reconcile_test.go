@@ -56,7 +56,7 @@ func TestPaymentThatWasPaidTwiceIsFoundAtBothProviders(t *testing.T) {
 		if len(claims) != 1 {
 			t.Fatalf("want one inquiry, got %v", claims)
 		}
-		_, err = s.App.Claims.RuleClaim(ctx, claims[0].ID, pay.Approve, "paid twice")
+		_, err = harness.DecideClaim(s.App, claims[0].ID, pay.Approve, "paid twice")
 		harness.Must(t, err)
 		s.Sweep(t, "the second charge is given back", func() bool {
 			c, err := s.App.Claims.AnyClaim(ctx, claims[0].ID)

@@ -197,7 +197,7 @@ func TestLateMoneyThatAListHasGivenBackIsNotGivenBackAgain(t *testing.T) {
 		readList(t, s, "first", suffix+"-1,,"+claim+"-1,up-refund,refund,54.00,BRL\n")
 		endRecovery(t, s)
 		s.Clock.Advance(2 * time.Minute) // no call is on its way any more
-		c, err := s.App.Claims.RuleClaim(ctx, list[0].ID, pay.Approve, "paid twice")
+		c, err := harness.DecideClaim(s.App, list[0].ID, pay.Approve, "paid twice")
 		harness.Must(t, err)
 		if c.Status != pay.ClaimApproved {
 			t.Errorf("the operator approved the inquiry, and it is %s", c)

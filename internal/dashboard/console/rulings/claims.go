@@ -82,7 +82,7 @@ func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Claims.RuleClaimAs(r.Context(), v.Actor(), claims.RuledClaim{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
+		_, err = u.App.Claims.RuleClaim(r.Context(), v.Actor(), claims.RuledClaim{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
 	}
 	if err != nil {
 		return u.claimRefused(w, r, v, err)
