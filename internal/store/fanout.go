@@ -23,10 +23,11 @@ const (
 // their lease from the start; if the endpoint's circuit is open, they wait for it. An optional event that
 // nobody wanted when it was written does not exist, and later subscribers do not get it.
 func makeDeliveries(spec, among string) string {
-	return `
-INSERT INTO deliveries (` + webhooks.DeliveriesTable.List + `)
-SELECT ` + webhooks.DeliveryID + `, e.merchant, e.shop, e.live, 1, e.id, e.type, s.id,
-  'pending', 0, e.budget, e.due_at, s.paused, e.at, '{}'
+	return webhooks.DeliveriesTable.InsertOf(map[string]string{
+		"id": webhooks.DeliveryID, "merchant": "e.merchant", "shop": "e.shop", "live": "e.live", "version": "1", "event": "e.id", "type": "e.type",
+		"subscription": "s.id", "status": "'pending'", "attempts": "0", "budget": "e.budget", "due_at": "e.due_at", "parked": "s.paused",
+		"created_at": "e.at", "doc": "'{}'",
+	}) + `
 FROM {rows: ` + spec + `} AS e
 JOIN subscriptions AS s ON s.shop = e.shop AND s.live = e.live AND s.merchant = e.merchant AND s.status <> 'deleted' AND s.status = 'enabled' AND {among s.shop shop}
   AND ` + webhooks.Wanted("e") + ` AND {unless lost}` + among + `

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +99,20 @@ func Describe[T any](t Table[T]) *Table[T] {
 		t.Taken = engine.Statement("SELECT {lost " + t.Name + ".id} FROM " + t.Name + " WHERE {given " + t.Name + ".id}")
 	}
 	return &t
+}
+
+// InsertOf begins a statement that makes rows of other rows: up to its FROM. values has an expression for each column. It
+// panics if that names other columns than the table: the program does not start.
+func (t *Table[T]) InsertOf(values map[string]string) string {
+	names := t.Names()
+	if known := slices.Sorted(maps.Keys(values)); !slices.Equal(known, slices.Sorted(slices.Values(names))) {
+		panic(fmt.Sprintf("store: %s has the columns %v, and its rows are made of %v", t.Name, names, known))
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = values[name]
+	}
+	return "INSERT INTO " + t.Name + " (" + strings.Join(names, ", ") + ")\nSELECT " + strings.Join(list, ", ")
 }
 
 // Rows returns the items' rows sorted by id, so that two committers lock rows in the same order.
