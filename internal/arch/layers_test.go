@@ -95,7 +95,7 @@ var layers = map[string]layer{
 	"internal/app/mails":             {"app/base letter mail pay pay/... store work", "an e-mail is a row that is sent, whatever it says"},
 	"internal/app/verification":      {"app/base pay pay/... store", "who a merchant is has nothing to do with what it sells"},
 	"internal/app/onboarding":        {"app/auth app/base app/mails mail pay pay/... store view", "a merchant is made and named, whatever it sells"},
-	"internal/app/privacy":           {"app/auth app/base id pay pay/... store", "what is kept of a person is erased, whatever it was for"},
+	"internal/app/privacy":           {"app/auth app/base id pay pay/... store view", "what is kept of a person is erased, whatever it was for"},
 	"internal/app/background":        {"pay/audit pay/problem", "long work is started, watched and stopped, whatever it does"},
 	"internal/app/requests":          {"pay/tenant", "what was asked is remembered, whatever it was"},
 	"internal/app/payouts":           {"app/acquiring app/base app/mails bankfile destination id ledger money pay pay/... payout provider store view", "a merchant is paid from its balance, whatever filled it; how large a bank's file may be is told by bankfile"},

@@ -15,7 +15,7 @@ type Refund struct {
 	AmountUSD     Money           `json:"amountUsd"`
 	Currency      money.Currency  `json:"currency" doc:"The local currency of the transaction"`
 	Status        pay.ClaimStatus `json:"status" enum:"pending" doc:"pending on creation; claim.resolved tells the outcome"`
-	Reason        *string         `json:"reason"`
+	Reason        *string         `json:"reason" personal:"text"`
 	CreatedAt     Time            `json:"createdAt"`
 }
 
@@ -41,7 +41,7 @@ type Claim struct {
 	AmountUSD         Money               `json:"amountUsd"`
 	FrozenUSD         Money               `json:"frozenUsd" doc:"Part of the balance that is held now"`
 	FeeUSD            Money               `json:"feeUsd" doc:"The price of a chargeback, whatever its outcome"`
-	Reason            *string             `json:"reason"`
+	Reason            *string             `json:"reason" personal:"text"`
 	NetworkReasonCode *string             `json:"networkReasonCode"`
 	EvidenceDueBy     *Time               `json:"evidenceDueBy" nullable:"true" doc:"Without evidence by then the claim expires"`
 	Evidence          []Evidence          `json:"evidence"`
@@ -55,15 +55,15 @@ type Claim struct {
 // Evidence is the merchant's answer to a claim.
 type Evidence struct {
 	ID          string        `json:"id" example:"ev_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
-	Kind        string        `json:"kind"`
-	Text        *string       `json:"text"`
+	Kind        string        `json:"kind" personal:"kind"`
+	Text        *string       `json:"text" personal:"text"`
 	File        *EvidenceFile `json:"file"`
 	SubmittedAt Time          `json:"submittedAt"`
 }
 
 // EvidenceFile describes a file; its content has its own endpoint.
 type EvidenceFile struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" personal:"text"`
 	ContentType string `json:"contentType"`
 	Size        int64  `json:"size" doc:"Bytes"`
 	SHA256      string `json:"sha256" doc:"Hex"`
@@ -74,7 +74,7 @@ type ClaimStep struct {
 	Status pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
 	At     Time            `json:"at"`
 	Actor  string          `json:"actor" enum:"merchant,issuer,provider,operator,system"`
-	Note   *string         `json:"note"`
+	Note   *string         `json:"note" personal:"text"`
 }
 
 // TransactionSummary is the payment's part of a claim's event.

@@ -31,7 +31,8 @@ type EventRequest struct {
 	IdempotencyKey *string `json:"idempotencyKey"`
 }
 
-// EventData is an event's object.
+// EventData is an event's object. The tag personal marks a field that may name a shopper, and says what an erasure leaves
+// of it (internal/app/privacy/blank.go).
 type EventData struct {
 	Object   any           `json:"object"`
 	Previous EventPrevious `json:"previous"`

@@ -58,25 +58,25 @@ type Transaction struct {
 	MerchantOrderID       *string           `json:"merchantOrderId"`
 	AmountRequested       *Money            `json:"amountRequested,omitempty" doc:"What the shop asked for, in currencyRequested; absent if it asked in USD"`
 	CurrencyRequested     money.Currency    `json:"currencyRequested,omitempty"`
-	Description           string            `json:"description,omitempty" doc:"As the shop sent it"`
-	Metadata              map[string]string `json:"metadata,omitempty" doc:"As the shop sent it"`
+	Description           string            `json:"description,omitempty" doc:"As the shop sent it" personal:"text"`
+	Metadata              map[string]string `json:"metadata,omitempty" doc:"As the shop sent it" personal:"pairs"`
 	LineItems             []LineItem        `json:"lineItems,omitempty" doc:"As the shop sent them"`
 	FxRate                *Rate             `json:"fxRate,omitempty" doc:"Local currency for one USD"`
 	PaymentFormURL        *string           `json:"paymentFormUrl,omitempty" doc:"Where the shopper pays"`
-	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout"`
+	CheckoutURL           string            `json:"checkoutUrl,omitempty" doc:"With hostedCheckout" personal:"address"`
 	ExpiresAt             *Time             `json:"expiresAt,omitempty" doc:"The shopper's deadline"`
-	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper gave it"`
-	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper gave it"`
-	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper gave it"`
+	UserName              *string           `json:"userName,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
+	UserEmail             *string           `json:"userEmail,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
+	DocumentID            *string           `json:"documentId,omitempty" doc:"As the shop or the shopper gave it" personal:"text"`
 	Refund                *Refund           `json:"refund,omitempty" doc:"In payment.refunded only"`
 }
 
 // LineItem is one item of a purchase, as the shop described it.
 type LineItem struct {
-	Name       string `json:"name"`
+	Name       string `json:"name" personal:"text"`
 	Quantity   int64  `json:"quantity"`
 	UnitAmount Money  `json:"unitAmount" doc:"In the currency that the shop asked in"`
-	SKU        string `json:"sku,omitempty"`
+	SKU        string `json:"sku,omitempty" personal:"text"`
 }
 
 // Fees is the price of a payment in USD.

@@ -3,16 +3,68 @@ package privacy
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/view"
 )
 
-// personal lists the paths of personal data in an event: the texts of a claim; of a payment the
-// customer, and the texts of its refund and purchase.
-var personal = [][]string{
-	{"reason"}, {"evidence", "*", "text"}, {"evidence", "*", "file", "name"}, {"timeline", "*", "note"}, {"refund", "reason"},
-	{"userName"}, {"userEmail"}, {"documentId"}, {"description"}, {"lineItems", "*", "name"}, {"lineItems", "*", "sku"},
+// marked is the path of a field of an event that is marked as personal, * standing for all elements of a list, and what
+// blanks its value.
+type marked struct {
+	path  []string
+	blank func(value any) (blanked any, changed bool)
+}
+
+// personal are the marked fields of a payment and of a claim.
+var personal = append(marks(reflect.TypeFor[view.Transaction](), nil), marks(reflect.TypeFor[view.Claim](), nil)...)
+
+// blanks has what the tag personal may say.
+var blanks = map[string]func(value any) (blanked any, changed bool){
+	"text": func(value any) (any, bool) {
+		text, ok := value.(string)
+		return pay.ErasedText, ok && text != "" && text != pay.ErasedText
+	},
+	// Its keys are the shop's text too.
+	"pairs": func(value any) (any, bool) {
+		pairs, _ := value.(map[string]any)
+		return map[string]any{}, len(pairs) > 0
+	},
+	// It contains the shop's address, which may have personal data.
+	"address": func(value any) (any, bool) {
+		address, _ := value.(string)
+		plain, _, found := strings.Cut(address, "?")
+		return plain, found
+	},
+	"kind": func(value any) (any, bool) {
+		kind, ok := value.(string)
+		return pay.NamedKind(kind), ok && pay.NamedKind(kind) != kind
+	},
+}
+
+// marks finds the marked fields of a type. It panics if a tag says something unknown.
+func marks(of reflect.Type, path []string) (list []marked) {
+	switch of.Kind() {
+	case reflect.Pointer:
+		return marks(of.Elem(), path)
+	case reflect.Slice:
+		return marks(of.Elem(), append(slices.Clone(path), "*"))
+	case reflect.Struct:
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			at := append(slices.Clone(path), name)
+			if how, is := f.Tag.Lookup("personal"); !is {
+				list = append(list, marks(f.Type, at)...)
+			} else if blank := blanks[how]; blank != nil {
+				list = append(list, marked{at, blank})
+			} else {
+				panic("privacy: the personal field " + strings.Join(at, ".") + " is " + how)
+			}
+		}
+	}
+	return list
 }
 
 // blank removes personal data from an event, and nothing else: a receiver who gets it again finds
@@ -26,27 +78,11 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 	}
 	data, _ := root["data"].(map[string]any)
 	object, _ := data["object"].(map[string]any)
-	for _, path := range personal {
-		if path[0] == "reason" && object["type"] == string(pay.ChargebackClaim) { // the network's text
+	for _, field := range personal {
+		if field.path[0] == "reason" && object["type"] == string(pay.ChargebackClaim) { // the network's text
 			continue
 		}
-		changed = erased(object, path) || changed
-	}
-	// Its keys are the shop's text too.
-	if pairs, ok := object["metadata"].(map[string]any); ok && len(pairs) > 0 {
-		object["metadata"], changed = map[string]any{}, true
-	}
-	if address, ok := object["checkoutUrl"].(string); ok { // contains the shop's address, which may have personal data
-		if plain, _, found := strings.Cut(address, "?"); found {
-			object["checkoutUrl"], changed = plain, true
-		}
-	}
-	list, _ := object["evidence"].([]any)
-	for _, item := range list {
-		piece, _ := item.(map[string]any)
-		if kind, ok := piece["kind"].(string); ok && pay.NamedKind(kind) != kind {
-			piece["kind"], changed = pay.NamedKind(kind), true
-		}
+		changed = field.erase(object, field.path) || changed
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -55,12 +91,11 @@ func blank(event []byte) (blanked []byte, changed bool, err error) {
 	return bytes.TrimRight(out.Bytes(), "\n"), changed, err
 }
 
-// erased writes pay.ErasedText at a path, * standing for all elements of a list, and reports
-// whether there was other text before.
-func erased(at any, path []string) (changed bool) {
+// erase blanks what is at a path below a value, and reports whether there was something to blank.
+func (m marked) erase(at any, path []string) (changed bool) {
 	if list, ok := at.([]any); ok && path[0] == "*" {
 		for _, item := range list {
-			changed = erased(item, path[1:]) || changed
+			changed = m.erase(item, path[1:]) || changed
 		}
 		return changed
 	}
@@ -69,12 +104,11 @@ func erased(at any, path []string) (changed bool) {
 		return false
 	}
 	if len(path) > 1 {
-		return erased(object[path[0]], path[1:])
+		return m.erase(object[path[0]], path[1:])
 	}
-	text, ok := object[path[0]].(string)
-	if !ok || text == "" || text == pay.ErasedText {
-		return false
+	blanked, changed := m.blank(object[path[0]])
+	if changed {
+		object[path[0]] = blanked
 	}
-	object[path[0]] = pay.ErasedText
-	return true
+	return changed
 }
