@@ -22,7 +22,7 @@ import (
 )
 
 // shopOf returns a service with one merchant, and a login with the merchant's sandbox keys.
-func shopOf(f *testing.F) (*App, onboarding.Onboarded, auth.Tokens) {
+func shopOf(f testing.TB) (*App, onboarding.Onboarded, auth.Tokens) {
 	f.Helper()
 	secrets, err := vault.New(bytes.Repeat([]byte{7}, vault.KeySize))
 	if err != nil {

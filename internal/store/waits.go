@@ -6,8 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/due"
+	"github.com/cascadapay/cascada/internal/store/payments"
 )
 
 // OldestDue returns the earliest due time of each kind of work; zero where nothing waits. Work that waits
@@ -108,6 +110,16 @@ func OpenKinds() []string { return due.OpenKinds() }
 
 // WorkKinds lists the kinds of due work in OldestDue.
 func WorkKinds() []string { return due.WorkKinds() }
+
+// Kinds of due work that share a loop with another, or that a loop gathers for a while. ParkedWork is none of OldestDue.
+const (
+	PendingWork    = payments.PendingWork
+	ProcessingWork = payments.ProcessingWork
+	EndedWork      = payments.EndedWork
+	ParkedWork     = due.ParkedWork
+	SealWork       = chain.SealWork
+	FactsWork      = payments.FactsWork
+)
 
 // CheckOptions say how much a check proves, and who receives its progress.
 type CheckOptions = check.Options

@@ -7,11 +7,12 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// The loops that are woken when something comes due: one for each kind of store.NextDue (payments
-// have more than one kind), and the one that opens settlements.
+// The loops that are woken when something comes due: one for each kind of due work, whose name it has (payments
+// and deliveries have more than one kind), and the one that opens settlements.
 const (
 	PaymentsLoop      = "payments"
 	DeliveriesLoop    = "deliveries"
@@ -23,11 +24,11 @@ const (
 	SettlementsLoop   = "settlements"
 	ReceiptsLoop      = "settlement receipts"
 	ReservesLoop      = "reserve releases"
-	SealsLoop         = "seals"
+	SealsLoop         = store.SealWork
 	MailsLoop         = "mails"
 	CheckoutsLoop     = "checkouts"
 	ReplaysLoop       = "replays"
-	FactsLoop         = "facts"
+	FactsLoop         = store.FactsWork
 	OpeningLoop       = "opening settlements"
 )
 
@@ -47,12 +48,9 @@ var AtOnce = time.UnixMicro(1)
 type alarms map[string]*work.Alarm
 
 func newAlarms() alarms {
-	all := alarms{}
-	for _, name := range []string{
-		PaymentsLoop, DeliveriesLoop, ClaimsLoop, WalletsLoop, WithdrawalsLoop, VerificationsLoop, SettlementsLoop,
-		ReceiptsLoop, ReservesLoop, SealsLoop, OpeningLoop, MailsLoop, FanOutsLoop, CheckoutsLoop, ReplaysLoop, FactsLoop,
-	} {
-		all[name] = work.NewAlarm()
+	all := alarms{OpeningLoop: work.NewAlarm()}
+	for _, kind := range store.WorkKinds() {
+		all[LoopOf(kind)] = work.NewAlarm()
 	}
 	return all
 }
@@ -60,9 +58,9 @@ func newAlarms() alarms {
 // LoopOf is the name of the loop for a kind of due work.
 func LoopOf(kind string) string {
 	switch kind {
-	case "pending payments", "processing payments", "ended payments":
+	case store.PendingWork, store.ProcessingWork, store.EndedWork:
 		return PaymentsLoop
-	case "parked":
+	case store.ParkedWork:
 		return DeliveriesLoop
 	}
 	return kind

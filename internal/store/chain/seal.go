@@ -313,7 +313,7 @@ func blockArgs(d engine.Dialect, blocks []seal.Block) []any {
 // OldestMark is a gauge among the due work: how long rows have waited for a block.
 const OldestMark = `SELECT '` + SealWork + `', coalesce(min(at), 0) FROM unsealed`
 
-// SealWork is the gauge's name for it.
+// SealWork is this kind of due work.
 const SealWork = "seals"
 
 // InsertMark is the statement for the arguments of Mark.

@@ -52,12 +52,15 @@ func Oldest(ctx context.Context, s *base.Base) (map[string]time.Time, error) {
 	return due, err
 }
 
-// anyParked reports whether deliveries wait for their endpoint.
-const anyParked = `SELECT 'parked' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
+// ParkedWork is the kind of deliveries that wait for their endpoint. Next alone knows it.
+const ParkedWork = "parked"
+
+// anyParked reports whether there are such deliveries.
+const anyParked = `SELECT '` + ParkedWork + `' AS kind, 1 AS due FROM deliveries WHERE parked LIMIT 1`
 
 var (
 	nextDue = engine.Statement(firstOf(func(d base.Duty) string { return d.Next },
-		anyParked, `SELECT 'seals' AS kind, min(at) AS due FROM unsealed`, `SELECT 'facts' AS kind, min(at) AS due FROM facts`))
+		anyParked, `SELECT '`+chain.SealWork+`' AS kind, min(at) AS due FROM unsealed`, `SELECT '`+payments.FactsWork+`' AS kind, min(at) AS due FROM facts`))
 	nextClocked = engine.Statement(firstOf(func(d base.Duty) string { return d.OnClock }))
 )
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
@@ -53,7 +54,7 @@ func WorkKinds() (kinds []string) {
 	for _, d := range Duties() {
 		kinds = append(kinds, d.Name)
 	}
-	return append(kinds, chain.SealWork)
+	return append(kinds, chain.SealWork, payments.FactsWork)
 }
 
 var selectOldestOpen = engine.Statement(func() string {

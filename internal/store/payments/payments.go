@@ -231,13 +231,20 @@ func (s *Payments) Between(ctx context.Context, live bool, after, before string,
 	return base.Many(ctx, s.b, selectBetween, PaymentsTable.Scan(s.b.Personal), after, before, live, limit)
 }
 
+// The kinds of due work of payments: by status, and so by index.
+const (
+	PendingWork    = "pending payments"
+	ProcessingWork = "processing payments"
+	EndedWork      = "ended payments"
+)
+
 var (
 	// PendingDuty is the due pending payments.
-	PendingDuty = base.NewDuty("pending payments", "payments", "d.status = 'pending'", PaymentsTable.List)
+	PendingDuty = base.NewDuty(PendingWork, "payments", "d.status = 'pending'", PaymentsTable.List)
 	// ProcessingDuty is the due processing payments.
-	ProcessingDuty = base.NewDuty("processing payments", "processing", "d.due_at > 0", PaymentsTable.List)
+	ProcessingDuty = base.NewDuty(ProcessingWork, "processing", "d.due_at > 0", PaymentsTable.List)
 	// EndedDuty is the due ended payments.
-	EndedDuty = base.NewDuty("ended payments", "payments", "d.due_at > 0 AND d.status <> 'pending'", PaymentsTable.List)
+	EndedDuty = base.NewDuty(EndedWork, "payments", "d.due_at > 0 AND d.status <> 'pending'", PaymentsTable.List)
 )
 
 // Payments are all payments, in flight or not.

@@ -411,5 +411,5 @@ func (r *Rollups) BackfillEnd(ctx context.Context) (string, error) {
 // OldestFacts is a gauge among the due work: how long facts have waited to be added up.
 const OldestFacts = `SELECT '` + FactsWork + `', coalesce(min(at), 0) FROM facts`
 
-// FactsWork is the gauge's name for it.
+// FactsWork is this kind of due work.
 const FactsWork = "facts"
