@@ -80,7 +80,7 @@ var layers = map[string]layer{
 	"internal/store/chain":           {"ledger pay/... seal store/base store/books store/engine store/table store/tenants", "a row is sealed by what it holds, whoever wrote it"},
 	"internal/store/due":             {"store/base store/books store/chain store/engine store/payments store/table store/tenants store/webhooks", "what waits is listed over all nouns, and done by none"},
 	"internal/store/check":           {"id ledger pay pay/... seal store/base store/books store/chain store/due store/engine store/payments store/schema store/table store/tenants store/webhooks", "the check reads all nouns and changes none"},
-	"internal/store/empty":           {"store/base store/engine store/payments store/tenants", "a sandbox is emptied table by table, whatever its rows mean"},
+	"internal/store/empty":           {"store/base store/engine store/payments store/tenants store/webhooks", "a sandbox is emptied table by table, whatever its rows mean"},
 	"internal/store/schema":          {"store/engine", "migrations are SQL, whatever the rows mean"},
 	"internal/store":                 {"money ledger pay pay/... id seal store/... trace", "the store writes what the core decided, and decides nothing"},
 	"internal/view":                  {"money ledger pay pay/...", "the public shape is made of the core's values, not of rows or requests"},

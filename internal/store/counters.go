@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
@@ -20,15 +21,15 @@ const (
 
 var (
 	raiseRolledUp  = engine.Standalone(`UPDATE watermarks SET day = $1 WHERE id = 'counters' AND day < $1 RETURNING day`)
-	selectUnrolled = engine.Statement(`SELECT ` + counterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
+	selectUnrolled = engine.Statement(`SELECT ` + payments.CounterKey + `, n, rolled FROM counters WHERE day >= $1 AND day < $2 AND n <> rolled ORDER BY day LIMIT $3`)
 	// rollCounters upserts only existing rows: it finds them by key under any plan. One that has gone since it was
 	// read belonged to a sandbox that is being emptied.
 	rollCounters = engine.Standalone(`
-INSERT INTO counters (` + counterKey + `, n, rolled)
-SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
+INSERT INTO counters (` + payments.CounterKey + `, n, rolled)
+SELECT ` + payments.CounterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE coalesce((SELECT c.rolled FROM counters AS c WHERE c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.rail = r.rail
   AND c.country = r.country AND c.status = r.status AND c.method = r.method), -1) = r.rolled
-ON CONFLICT (` + counterKey + `) DO UPDATE SET rolled = excluded.n WHERE counters.rolled = excluded.rolled
+ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET rolled = excluded.n WHERE counters.rolled = excluded.rolled
 RETURNING day`)
 )
 

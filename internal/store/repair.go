@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/schema"
 	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // A counter's error is the difference between the rows and the counter in one snapshot: a commit changes
@@ -19,7 +20,7 @@ import (
 // since would stay (SBX-16).
 var (
 	repairPayments = engine.Standalone(`
-INSERT INTO counters (` + counterKey + `, n, rolled)
+INSERT INTO counters (` + payments.CounterKey + `, n, rolled)
 SELECT coalesce(c.shop, p.shop), coalesce(c.live, p.live), coalesce(c.day, p.day) AS of_day, coalesce(c.rail, p.rail), coalesce(c.country, p.country),
   coalesce(c.status, p.status), coalesce(c.method, p.method), coalesce(p.n, 0) - coalesce(c.n, 0), 0
 FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
@@ -28,11 +29,11 @@ FROM (SELECT * FROM counters WHERE day >= 0) AS c FULL JOIN (
 ) AS p ON c.shop = p.shop AND c.live = p.live AND c.day = p.day AND c.rail = p.rail AND c.method = p.method AND c.country = p.country AND c.status = p.status
 WHERE coalesce(c.n, 0) <> coalesce(p.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, p.shop)", "coalesce(c.live, p.live)") + `
 ORDER BY 1, 3, 4, 5, 6, 7, 2
-ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
+ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments: ' || shop || ' day ' || day || ' ' || rail || ' ' || status, n`)
 
 	repairAllDays = engine.Standalone(`
-INSERT INTO counters (` + counterKey + `, n, rolled)
+INSERT INTO counters (` + payments.CounterKey + `, n, rolled)
 SELECT coalesce(c.shop, d.shop), coalesce(c.live, d.live), -1, coalesce(c.rail, d.rail), coalesce(c.country, d.country),
   coalesce(c.status, d.status), coalesce(c.method, d.method), coalesce(d.n, 0) - coalesce(c.n, 0), 0
 FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
@@ -41,19 +42,18 @@ FROM (SELECT * FROM counters WHERE day < 0) AS c FULL JOIN (
 ) AS d ON c.shop = d.shop AND c.live = d.live AND c.rail = d.rail AND c.method = d.method AND c.country = d.country AND c.status = d.status
 WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, d.shop)", "coalesce(c.live, d.live)") + `
 ORDER BY 1, 4, 5, 6, 7, 2
-ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n
+ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + excluded.n
 RETURNING 'payments of all days: ' || shop || ' ' || rail || ' ' || status, n`)
 
 	repairDeliveries = engine.Standalone(`
-INSERT INTO delivery_counters (subscription, status, type, n, last_at)
+INSERT INTO delivery_counters (` + webhooks.DeliveryCounterKey + `, n, last_at)
 SELECT coalesce(c.subscription, d.subscription), coalesce(c.status, d.status), coalesce(c.type, d.type), coalesce(d.n, 0) - coalesce(c.n, 0), coalesce(d.last_at, 0)
 FROM delivery_counters AS c FULL JOIN (
-  SELECT subscription, status, type, count(*) AS n, max(created_at) AS last_at FROM deliveries WHERE status <> 'pending' GROUP BY subscription, status, type
+  SELECT ` + webhooks.DeliveryCounterKey + `, count(*) AS n, max(created_at) AS last_at FROM deliveries WHERE status <> 'pending' GROUP BY ` + webhooks.DeliveryCounterKey + `
 ) AS d ON c.subscription = d.subscription AND c.status = d.status AND c.type = d.type
 WHERE coalesce(c.n, 0) <> coalesce(d.n, 0) AND ` + tenants.NotEmptiedEndpoint("coalesce(c.subscription, d.subscription)") + `
 ORDER BY 1, 2, 3
-ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
-  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END
+` + addToDeliveryCounters + `
 RETURNING 'deliveries: ' || subscription || ' ' || type || ' ' || status, n`)
 
 	// A balance has a row from its first transfer on.

@@ -134,14 +134,13 @@ type count struct{ n, rolled int64 }
 
 var (
 	counterSpec = "shop TEXT, live BOOLEAN, day BIGINT, rail TEXT, country TEXT, status TEXT, method TEXT, n BIGINT, rolled BIGINT"
-	counterKey  = "shop, live, day, rail, country, status, method"
 
 	// upsertCounters adds to the counters of payments.
 	upsertCounters = engine.Statement(`
-INSERT INTO counters (` + counterKey + `, n, rolled)
-SELECT ` + counterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
+INSERT INTO counters (` + payments.CounterKey + `, n, rolled)
+SELECT ` + payments.CounterKey + `, n, rolled FROM {rows: ` + counterSpec + `} AS r
 WHERE {unless lost}
-ON CONFLICT (` + counterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
+ON CONFLICT (` + payments.CounterKey + `) DO UPDATE SET n = counters.n + excluded.n, rolled = counters.rolled + excluded.rolled`)
 )
 
 var counterRows = engine.ParseColumns(counterSpec)
@@ -178,13 +177,20 @@ func (k deliveryKind) compare(o deliveryKind) int {
 	return cmp.Or(strings.Compare(k.subscription, o.subscription), strings.Compare(k.status, o.status), strings.Compare(k.kind, o.kind))
 }
 
-var deliveryCounterRows = engine.ParseColumns("subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT")
+const (
+	deliveryCounterSpec = "subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT"
+
+	// addToDeliveryCounters is what an insert does with a counter that exists.
+	addToDeliveryCounters = `ON CONFLICT (` + webhooks.DeliveryCounterKey + `) DO UPDATE SET n = delivery_counters.n + excluded.n,
+  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`
+)
+
+var deliveryCounterRows = engine.ParseColumns(deliveryCounterSpec)
 
 // upsertDeliveryCounters adds to the counters of deliveries.
 var upsertDeliveryCounters = engine.Statement(`
-INSERT INTO delivery_counters (subscription, status, type, n, last_at)
-SELECT subscription, status, type, n, last_at
-FROM {rows: subscription TEXT, status TEXT, type TEXT, n BIGINT, last_at BIGINT} AS r
+INSERT INTO delivery_counters (` + webhooks.DeliveryCounterKey + `, n, last_at)
+SELECT ` + webhooks.DeliveryCounterKey + `, n, last_at
+FROM {rows: ` + deliveryCounterSpec + `} AS r
 WHERE {unless lost}
-ON CONFLICT (subscription, status, type) DO UPDATE SET n = delivery_counters.n + excluded.n,
-  last_at = CASE WHEN excluded.last_at > delivery_counters.last_at THEN excluded.last_at ELSE delivery_counters.last_at END`)
+` + addToDeliveryCounters)

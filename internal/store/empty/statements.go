@@ -4,7 +4,9 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // Every statement that deletes is made here, and says NOT live: no statement of this package reaches a row of
@@ -128,8 +130,8 @@ func aboutSandbox(of string) string { return `substr(` + of + `object, 1, 4) NOT
 type sum struct{ table, remove string }
 
 var sums = []sum{
-	{"counters", byKey("counters", "shop, live, day, rail, country, status, method", `t.shop IN `+shops+` AND NOT t.live`, "shop")},
-	{"delivery_counters", byKey("delivery_counters", "subscription, status, type", byEndpoint, "subscription")},
+	{"counters", byKey("counters", payments.CounterKey, `t.shop IN `+shops+` AND NOT t.live`, "shop")},
+	{"delivery_counters", byKey("delivery_counters", webhooks.DeliveryCounterKey, byEndpoint, "subscription")},
 	{"balances", byKey("balances", "merchant, live", `t.merchant = $1 AND NOT t.live`, "merchant")},
 	{"once", deletion(`DELETE FROM once WHERE id IN (
   SELECT o.id FROM shops AS s JOIN once AS o ON o.id > 'sandbox|' || s.id || '|' AND o.id < 'sandbox|' || s.id || '}' WHERE s.merchant = $1 AND ` + emptied(`$1`) + ` LIMIT $2) RETURNING id`)},

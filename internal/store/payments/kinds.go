@@ -10,6 +10,9 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
+// CounterKey is the key of counters: their numbers are of the payments of that shop, day, kind and status.
+const CounterKey = "shop, live, day, rail, country, status, method"
+
 var countKinds = engine.Statement(`
 SELECT day, rail, method, country, status, n FROM counters
 WHERE shop = $1 AND live = $2 AND day >= $3 AND day < $4 AND n <> 0

@@ -246,6 +246,9 @@ var kinds = func() string {
 	return strings.Join(quoted, ", ")
 }()
 
+// DeliveryCounterKey is the key of delivery_counters.
+const DeliveryCounterKey = "subscription, status, type"
+
 var (
 	countDeliveries = engine.Statement(`
 SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM delivery_counters
