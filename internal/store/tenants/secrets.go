@@ -3,7 +3,6 @@ package tenants
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -138,9 +137,9 @@ func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int
 
 var (
 	// Keeps a row without an address for each used key, or the key's next address would count as its first.
-	keepUsed = engine.Standalone(`
-INSERT INTO key_uses (` + strings.Join(KeyUsesTable.Names(), ", ") + `)
-SELECT u.key_id || ' ', 1, u.key_id, '', min(u.first_at), max(u.last_at) FROM key_uses AS u
+	keepUsed = engine.Standalone(KeyUsesTable.InsertOf(map[string]string{
+		"id": "u.key_id || ' '", "version": "1", "key_id": "u.key_id", "address": "''", "first_at": "min(u.first_at)", "last_at": "max(u.last_at)",
+	}) + ` FROM key_uses AS u
 WHERE u.last_at < $1 AND u.address <> '' GROUP BY u.key_id ON CONFLICT (id) DO NOTHING`)
 	oldKeyUses = engine.Standalone(`
 DELETE FROM key_uses WHERE id IN (SELECT d.id FROM key_uses AS d WHERE d.last_at < $1 AND d.address <> '' LIMIT $2 {skip locked d})
