@@ -139,7 +139,7 @@ var sums = []sum{
 
 var (
 	// Rollups are deleted while nobody else adds up, and are subtracted from the totals of all shops.
-	removeRollups = byKey("rollups", "shop, live, dimension, day, value, outcome", `t.shop IN `+shops+` AND NOT t.live`, "dimension, day, value, outcome, n, amount, fees")
+	removeRollups = byKey("rollups", payments.RollupKey, `t.shop IN `+shops+` AND NOT t.live`, "dimension, day, value, outcome, n, amount, fees")
 	// A total of nothing is deleted too.
 	removeZeros = deletion(`DELETE FROM rollups WHERE shop = '' AND NOT live AND n = 0 AND amount = 0 AND fees = 0`)
 

@@ -24,6 +24,9 @@ type Rollups struct {
 	unreadable sync.Map // ids of rows of facts that the log has
 }
 
+// RollupKey is the key of rollups.
+const RollupKey = "shop, live, dimension, day, value, outcome"
+
 // InsertFacts is the statement for the arguments of Facts.
 var InsertFacts = engine.Statement(`INSERT INTO facts (at, id, doc) SELECT {now}, $1, $2 WHERE {unless lost}`)
 
@@ -90,14 +93,13 @@ RETURNING id`)
 	// moveBackfill serializes the steps of all nodes: each changes the row that it read before.
 	moveBackfill = engine.Standalone(`UPDATE backfills SET version = version + 1, next = $2 WHERE id = 'rollups' AND version = $1 RETURNING version`)
 
-	rollupKey     = "shop, live, dimension, day, value, outcome"
 	rollupSpec    = "shop TEXT, live BOOLEAN, dimension TEXT, day BIGINT, value TEXT, outcome TEXT, n BIGINT, amount BIGINT, fees BIGINT"
 	rollupColumns = engine.ParseColumns(rollupSpec)
 	addRollups    = engine.Standalone(`
-INSERT INTO rollups (` + rollupKey + `, n, amount, fees)
-SELECT ` + rollupKey + `, n, amount, fees FROM {rows: ` + rollupSpec + `} AS r
+INSERT INTO rollups (` + RollupKey + `, n, amount, fees)
+SELECT ` + RollupKey + `, n, amount, fees FROM {rows: ` + rollupSpec + `} AS r
 WHERE TRUE
-ON CONFLICT (` + rollupKey + `) DO UPDATE SET n = rollups.n + excluded.n, amount = rollups.amount + excluded.amount, fees = rollups.fees + excluded.fees
+ON CONFLICT (` + RollupKey + `) DO UPDATE SET n = rollups.n + excluded.n, amount = rollups.amount + excluded.amount, fees = rollups.fees + excluded.fees
 RETURNING n`)
 
 	backfillFrom = engine.Statement(`SELECT id FROM payments WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2`)
