@@ -3,13 +3,32 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/store/engine"
 )
+
+// Each duty of a noun is in the list that gauges, loops and the check read: rows of one that is missing would wait unseen.
+func TestEachDutyIsListed(t *testing.T) {
+	kinds := store.WorkKinds()
+	for _, text := range engine.Statements {
+		if _, made, is := strings.Cut(text, "INSERT INTO quarantined (work, id, reason, since, due_at)\nSELECT '"); is {
+			if kind, _, _ := strings.Cut(made, "'"); !slices.Contains(kinds, kind) {
+				t.Errorf("due.Duties lacks %q", kind)
+			}
+			kinds = slices.DeleteFunc(kinds, func(listed string) bool { return strings.HasPrefix(made, listed+"'") })
+		}
+	}
+	if !slices.Equal(kinds, []string{store.SealWork, store.FactsWork}) { // these two are no duties
+		t.Errorf("no duty makes %q", kinds)
+	}
+}
 
 // Loops sleep until the next due row: a row that NextDue misses would be processed late.
 func TestTheNextDueRowIsKnown(t *testing.T) {
