@@ -24,11 +24,11 @@ type Broken struct {
 
 func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID, b.Note) }
 
-// rule is an invariant as a query for its violations: an id and a note.
-type rule struct{ name, text string }
+// invariant has a query for its violations: an id and a note.
+type invariant struct{ name, text string }
 
-// invariants registers the rules' statements.
-func invariants(rules []rule) []rule {
+// invariants registers their statements.
+func invariants(rules []invariant) []invariant {
 	for _, r := range rules {
 		engine.Statement(r.text)
 	}
@@ -36,7 +36,7 @@ func invariants(rules []rule) []rule {
 }
 
 // smallRules returns the rules that look at everything at once: small tables, or an index of few rows.
-func smallRules() []rule {
+func smallRules() []invariant {
 	return slices.Concat(flightRules, heldRules, counterRules, rollupRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
 }
 
@@ -183,7 +183,7 @@ func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask en
 }
 
 // rules runs statements that look at everything at once.
-func (c *checker) rules(ctx context.Context, rules []rule) error {
+func (c *checker) rules(ctx context.Context, rules []invariant) error {
 	for _, r := range rules {
 		c.at(r.name)
 		if err := c.rule(ctx, r, engine.ByAnyPlan); err != nil {
@@ -194,7 +194,7 @@ func (c *checker) rules(ctx context.Context, rules []rule) error {
 }
 
 // rule runs a rule's statement in its own snapshot.
-func (c *checker) rule(ctx context.Context, r rule, how engine.Lookups, args ...any) error {
+func (c *checker) rule(ctx context.Context, r invariant, how engine.Lookups, args ...any) error {
 	var found []Broken
 	err := c.read(ctx, how, func(ask engine.Asking) error {
 		found = nil
@@ -205,7 +205,7 @@ func (c *checker) rule(ctx context.Context, r rule, how engine.Lookups, args ...
 }
 
 // breaks adds a rule's violations. It reports those found before an error too.
-func breaks(ask engine.Asking, r rule, found *[]Broken, args ...any) error {
+func breaks(ask engine.Asking, r invariant, found *[]Broken, args ...any) error {
 	err := ask(r.text, args, func(line engine.Row) error {
 		b := Broken{Rule: r.name}
 		err := line.Scan(&b.ID, &b.Note)

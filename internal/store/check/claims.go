@@ -5,7 +5,7 @@ import "github.com/cascadapay/cascada/internal/store/due"
 const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
 
 // heldRules compare balances with open claims.
-var heldRules = invariants([]rule{
+var heldRules = invariants([]invariant{
 	{"frozen is what open claims hold", `
 SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
 FROM balances AS b
@@ -28,7 +28,7 @@ func claimBooked(claim, account, kinds string) string {
 }
 
 // claimRules are the invariants of refunds and claims.
-var claimRules = ofTenants([]rule{
+var claimRules = ofTenants([]invariant{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
@@ -129,7 +129,7 @@ WHERE {part c.id} AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
 
 const refundedPayments = `SELECT DISTINCT d.payment FROM claims AS d WHERE {part d.id} AND d.kind = 'user_dispute'`
 
-var fileRules = ofTenants([]rule{
+var fileRules = ofTenants([]invariant{
 	{"a file belongs to evidence of its shop's claim", `
 SELECT f.id, f.claim FROM files AS f LEFT JOIN claims AS c ON c.id = f.claim
 WHERE {part f.id} AND (c.id IS NULL OR c.merchant <> f.merchant OR c.shop <> f.shop OR c.live <> f.live OR c.doc NOT LIKE '%"' || f.id || '"%')`},

@@ -24,7 +24,7 @@ type part struct {
 	table, prefix string // of its ids
 	next          string // where the next step begins
 	when          recency
-	rules         []rule
+	rules         []invariant
 	tallies       []tally
 	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only rules
 }

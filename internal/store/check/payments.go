@@ -12,7 +12,7 @@ import (
 )
 
 // paymentRules are the invariants of the rows of payments.
-var paymentRules = ofTenants([]rule{
+var paymentRules = ofTenants([]invariant{
 	{"a completed payment is captured once, with its amount", `
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
@@ -59,7 +59,7 @@ const (
 )
 
 // flightRules are the invariants of payments in flight and of small tables.
-var flightRules = invariants([]rule{
+var flightRules = invariants([]invariant{
 	// A dispute's cost may become a debt; every other debit must be covered.
 	{"nothing of a merchant's but available is below zero", `
 SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
@@ -82,7 +82,7 @@ WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 })
 
 // receiptRules are the invariants of notifications, which name no merchant: they go with what they are about.
-var receiptRules = invariants([]rule{
+var receiptRules = invariants([]invariant{
 	{ruleMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
 WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + payments.ClosedPrefix + `' || r.id)
@@ -90,7 +90,7 @@ WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM rec
 })
 
 // transferRules are the invariants of the ledger's rows.
-var transferRules = ofTenants([]rule{
+var transferRules = ofTenants([]invariant{
 	{"a transfer sums to zero", `
 SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
 WHERE {part t.id} GROUP BY t.id HAVING sum(CAST(j.value AS BIGINT)) <> 0`},
@@ -122,7 +122,7 @@ WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + books.LaterKinds + `)
 })
 
 // sessionRules are the invariants of hosted checkouts.
-var sessionRules = ofTenants([]rule{
+var sessionRules = ofTenants([]invariant{
 	{"a completed session has its payment, in its own shop and environment, of its amount", `
 SELECT s.id, coalesce(p.id, q.id, 'no payment ' || s.payment) FROM sessions AS s
 LEFT JOIN payments AS p ON p.id = s.payment LEFT JOIN processing AS q ON q.id = s.payment
@@ -137,7 +137,7 @@ WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
 })
 
 // eventRules are the invariants of events.
-var eventRules = ofTenants([]rule{
+var eventRules = ofTenants([]invariant{
 	{"an event stays with its payment's shop and environment", `
 SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
 WHERE {part e.id} AND (p.merchant <> e.merchant OR p.shop <> e.shop OR p.live <> e.live)`},
@@ -156,7 +156,7 @@ WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WH
 })
 
 // deliveryRules are the invariants of deliveries.
-var deliveryRules = ofTenants([]rule{
+var deliveryRules = ofTenants([]invariant{
 	{"a delivery stays with its event's shop and environment", `
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
 WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
@@ -166,7 +166,7 @@ SELECT d.id, d.status || ' due at ' || d.due_at FROM deliveries AS d
 WHERE {part d.id} AND ((d.status IN ('pending', 'failed')) <> (d.due_at > 0) OR d.parked AND d.status NOT IN ('pending', 'failed'))`},
 })
 
-var inboxRules = ofTenants([]rule{
+var inboxRules = ofTenants([]invariant{
 	{"what an inbox got stays with its subscription's shop and environment", `
 SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
 WHERE {part i.id} AND (s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live)`},
@@ -182,6 +182,6 @@ var balancesAsRows = func() string {
 }()
 
 // quarantineRules name the rows that cannot be read. They come first: other rules may fail on such a row.
-var quarantineRules = invariants([]rule{
+var quarantineRules = invariants([]invariant{
 	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + due.SelectQuarantined + `) AS u`},
 })

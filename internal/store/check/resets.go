@@ -16,7 +16,7 @@ import (
 var partOfTable = regexp.MustCompile(`\{part (\w+)\.id\}`)
 
 // ofTenants registers rules of parts: they leave out rows of a sandbox that is being emptied.
-func ofTenants(rules []rule) []rule {
+func ofTenants(rules []invariant) []invariant {
 	for i, r := range rules {
 		rules[i].text = withoutEmptied(r.text)
 	}

@@ -206,7 +206,7 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 // nameIDs names the rows that are in no block or in two.
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
-		for _, r := range []rule{{ruleSealed, chain.SealedOf(head).Unsealed}, {ruleOnce, selectTwice}} {
+		for _, r := range []invariant{{ruleSealed, chain.SealedOf(head).Unsealed}, {ruleOnce, selectTwice}} {
 			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+base.BehindAll); err != nil {
 				return err
 			}

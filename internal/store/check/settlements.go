@@ -12,7 +12,7 @@ import (
 )
 
 // settlementRules are the invariants of the rows of settlements.
-var settlementRules = ofTenants([]rule{
+var settlementRules = ofTenants([]invariant{
 	{"a settlement's net is what its totals say", `
 SELECT s.id, 'net ' || s.net FROM settlements AS s
 WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
@@ -40,7 +40,7 @@ WHERE {part s.id} AND e.id IS NULL`},
 })
 
 // lineRules are those of the lines of settlements.
-var lineRules = ofTenants([]rule{
+var lineRules = ofTenants([]invariant{
 	{"a settlement's line is its transfer", `
 SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.settlement FROM (
   SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, l.claim, l.amount_local, l.currency_local, t.id AS transfer FROM settlement_lines AS l
@@ -60,7 +60,7 @@ func booked(account string) string {
 }
 
 // reserveRules are the invariants of a rolling reserve's days.
-var reserveRules = ofTenants([]rule{
+var reserveRules = ofTenants([]invariant{
 	{"a day's reserve is released once", `
 SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
   SELECT r.id, r.released, r.held, r.due_at, (
@@ -72,7 +72,7 @@ WHERE v.released <> v.moved OR v.released < 0 OR (v.held > v.released) <> (v.due
 
 // unclaimedRules compare reserves with uncollected transfers. They look at each merchant's transfers from a
 // time on.
-var unclaimedRules = invariants([]rule{
+var unclaimedRules = invariants([]invariant{
 	{"a day's reserve is not released and given back too", `
 SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
 FROM reserves AS v LEFT JOIN (

@@ -26,7 +26,7 @@ type tally struct {
 	// compares everything in one statement.
 	again string
 	args  func(key []string) []any
-	rule  rule // that statement
+	rule  invariant // that statement
 }
 
 // newTally registers the tally's statements.
@@ -95,7 +95,7 @@ SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscriptio
 	})
 	lineTally = newTally(tally{
 		name: "a settlement is the sum of its lines", width: 1 + len(settlementTotals),
-		text: lineSums, counted: settlementsSay, rule: rule{"a settlement is the sum of its lines", settlementSums},
+		text: lineSums, counted: settlementsSay, rule: invariant{"a settlement is the sum of its lines", settlementSums},
 	})
 	reserveTally = newTally(tally{
 		name: "a day's reserve is what its payments hold", width: 1,
@@ -104,7 +104,7 @@ SELECT l.merchant || '|' || l.environment || '|' || l.day, CAST(sum(l.reserve) A
   SELECT l.merchant, ` + environmentOf + ` AS environment, l.day, l.reserve FROM settlement_lines AS l WHERE {part l.id} AND l.day > 0) AS l
 GROUP BY l.merchant, l.environment, l.day`,
 		counted: `SELECT v.merchant || '|' || ` + environmentOf + ` || '|' || v.day, v.held FROM reserves AS v`,
-		rule:    rule{"a day's reserve is what its payments hold", reservesHeld},
+		rule:    invariant{"a day's reserve is what its payments hold", reservesHeld},
 	})
 )
 

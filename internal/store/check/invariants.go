@@ -10,7 +10,7 @@ import (
 )
 
 // accountRules are the invariants of provider accounts (check.go).
-var accountRules = invariants([]rule{
+var accountRules = invariants([]invariant{
 	{"a removed provider account keeps no credentials, every other has some", `
 SELECT id, status FROM provider_accounts WHERE (status = 'removed') <> (credentials = '') OR (status = 'removed' AND credentials_before <> '')`},
 	{"a provider account for one merchant is of one that exists", `
@@ -18,7 +18,7 @@ SELECT a.id, a.merchant FROM provider_accounts AS a LEFT JOIN merchants AS m ON 
 })
 
 // rateRules are the invariants of the rates (check.go).
-var rateRules = invariants([]rule{
+var rateRules = invariants([]invariant{
 	{"a rate has a history of all its versions", `
 SELECT r.id, 'version ' || r.version || ', history of ' || count(h.id) FROM rates AS r LEFT JOIN rate_history AS h ON h.currency = r.id
 GROUP BY r.id, r.version HAVING r.version <> count(h.id) OR r.version <> coalesce(max(h.version), 0)`},
@@ -30,7 +30,7 @@ WHERE r.rate <> coalesce(h.rate, '') OR r.source <> coalesce(h.source, '') OR r.
 })
 
 // driftRules are the invariants of comparisons with providers' reports (check.go).
-var driftRules = invariants([]rule{
+var driftRules = invariants([]invariant{
 	{"a drift is of a comparison of its account and environment, and of a merchant", `
 SELECT d.id, d.reconciliation FROM drifts AS d
 LEFT JOIN reconciliations AS r ON r.id = d.reconciliation LEFT JOIN merchants AS m ON m.id = d.merchant
@@ -44,19 +44,19 @@ GROUP BY r.id, r.findings HAVING sum(d.findings) > r.findings`},
 })
 
 // operatorRules are the invariants of operators (check.go).
-var operatorRules = invariants([]rule{
+var operatorRules = invariants([]invariant{
 	{"a removed operator has no token, every other has one", `SELECT id, preview FROM operators WHERE (removed_at > 0) <> (hash = '')`},
 })
 
 // rulesRules are the invariants of the routing rules (check.go).
-var rulesRules = invariants([]rule{
+var rulesRules = invariants([]invariant{
 	{"the versions of the routing rules have no gap", `
 SELECT r.id, 'the one before is missing' FROM routing_rules AS r
 WHERE r.version <> 1 AND NOT EXISTS (SELECT 1 FROM routing_rules AS b WHERE b.version = r.version - 1)`},
 })
 
 // mailRules are the invariants of e-mails (check.go).
-var mailRules = invariants([]rule{
+var mailRules = invariants([]invariant{
 	{"an e-mail that waits has a time, one that is over has neither a time nor an address", `
 SELECT id, status || ' due at ' || due_at || CASE WHEN doc = '{}' THEN ', telling nothing' ELSE ', telling something' END FROM mails
 WHERE (status = 'waiting') <> (due_at > 0) OR (status = 'waiting') <> (doc <> '{}')`},
@@ -69,7 +69,7 @@ WHERE substr(m.object, 1, 4) = 'TXN-' AND (p.id IS NULL OR p.merchant <> m.merch
 })
 
 // rollupRules are the invariants of the totals of analytics. They hold once payments from before are counted.
-var rollupRules = invariants([]rule{
+var rollupRules = invariants([]invariant{
 	{"analytics count each payment that ended, once", `
 SELECT coalesce(c.shop, r.shop) || ' day ' || coalesce(c.day, r.day) || ' ' || coalesce(c.outcome, r.outcome),
   coalesce(c.n, 0) || ' payments ended, ' || coalesce(r.n, 0) || ' counted'
@@ -120,7 +120,7 @@ func RollupTexts() (texts []string) {
 }
 
 // counterRules are the invariants of the counters.
-var counterRules = invariants([]rule{
+var counterRules = invariants([]invariant{
 	{"counters of all days have what was rolled up of each", `
 SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
   coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
