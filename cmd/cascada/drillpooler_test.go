@@ -72,6 +72,11 @@ func TestDrillPooler(t *testing.T) {
 			if *full { // deliveries that could not be recorded are repeated after a minute
 				c.hears(in, k.database)
 			}
+			// In transaction mode the pooler does not clean sessions: who gets one of that time is refused once.
+			await(t, "the pooler to give a clean session", func() bool {
+				_, log, _ := k.user.run(t, "check", "--database", k.database)
+				return !strings.Contains(log, "pool_mode = session")
+			})
 			k.user.check(t, k.database)
 			within(t, "an answer", c.longest, answerLimit)
 			within(t, "the service", pause, pauseLimit)

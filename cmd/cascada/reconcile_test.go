@@ -146,7 +146,7 @@ func TestReconcileSaysWhatIsMissing(t *testing.T) {
 		"no dated line":   {[]string{"--provider", "bank", "--report", u.write(t, "none.csv", "reference,amount,currency,date\n")}, 2, "no line with a date"},
 		"no such column":  {[]string{"--provider", "bank", "--report", good, "--columns", "reference=ref,amount=amount"}, 2, "has no column ref"},
 		"no such word":    {[]string{"--provider", "bank", "--report", good, "--columns", "sum=amount"}, 2, `a report has no "sum"`},
-		"no such kind":    {[]string{"--provider", "bank", "--report", good, "--types", "x=sale"}, 2, "none of charge, refund"},
+		"no such kind":    {[]string{"--provider", "bank", "--report", good, "--types", "x=sale"}, 2, "not one of charge, refund"},
 		"no such zone":    {[]string{"--provider", "bank", "--report", good, "--zone", "Mars"}, 2, "America/Sao_Paulo"},
 		"no such day":     {[]string{"--provider", "bank", "--report", good, "--from", "yesterday"}, 2, "want a day"},
 		"no such form":    {[]string{"--provider", "bank", "--report", good, "--date-format", "DD/MM"}, 2, "YYYY"},
