@@ -61,7 +61,7 @@ func unlockBooks(ctx context.Context, r *store.Reader, v *vault.Vault) error {
 	}
 	for _, s := range list { // the root may be there and another's
 		if strings.HasPrefix(s.ID, auth.KeySecretID) {
-			if _, err := v.Open(s.ID, s.Text); err != nil {
+			if _, err := v.Decrypt(s.ID, s.Text); err != nil {
 				return fmt.Errorf("%w: %w", auth.ErrForeignKey, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,5 +52,48 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 	}
 	if len(seen) < 100 {
 		t.Errorf("%s has %d words", glossary, len(seen))
+	}
+}
+
+// avoided are names of functions and types in words for which the glossary says another one, with the packages in which the
+// word has its own meaning.
+var avoided = []struct {
+	name *regexp.Regexp
+	say  string
+	own  []string
+}{
+	{regexp.MustCompile(`(?i)^(re|un)?seal`), "encrypt, decrypt", []string{
+		"internal/seal", "internal/store", "internal/store/chain", "internal/store/check", "internal/store/empty", "internal/app", "internal/cli/books", "internal/dashboard/console/books",
+	}},
+	{regexp.MustCompile(`^(Rule|rule)(d|[A-Z])|^Rule$`), "resolve, invariant, bucket", []string{
+		"internal/admin", "internal/admin/shape", // names of the published document
+		"internal/routing", "internal/app/acquiring", "internal/cli/providers", "internal/e2e/harness"}},
+	{regexp.MustCompile(`(?i)^reconcile`), "query", []string{"internal/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness"}},
+	{regexp.MustCompile(`(?i)^desk`), "connector, writer", []string{"internal/dashboard/console/desk"}},
+}
+
+// The code says what the glossary says.
+func TestNamesAreTheGlossarys(t *testing.T) {
+	for _, s := range sources(t, false) {
+		for _, decl := range s.file.Decls {
+			var names []*ast.Ident
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				names = append(names, d.Name)
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if of, ok := spec.(*ast.TypeSpec); ok {
+						names = append(names, of.Name)
+					}
+				}
+			}
+			for _, name := range names {
+				for _, word := range avoided {
+					if word.name.MatchString(name.Name) && !slices.Contains(word.own, s.dir) {
+						t.Errorf("%s: %s: say %s (%s)", s.at(name), name.Name, word.say, glossary)
+					}
+				}
+			}
+		}
 	}
 }

@@ -34,7 +34,7 @@ func (p *Pages) tellMistake(w http.ResponseWriter, r *http.Request, token string
 	if err != nil {
 		return err
 	}
-	pairs := []string{"was", p.app.Sessions.SealTyped(token, text)}
+	pairs := []string{"was", p.app.Sessions.EncryptTyped(token, text)}
 	if country := r.URL.Query().Get("country"); country != "" {
 		pairs = append(pairs, "country", country)
 	}

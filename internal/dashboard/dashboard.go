@@ -17,10 +17,10 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console"
 	"github.com/cascadapay/cascada/internal/dashboard/console/accounts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/books"
+	"github.com/cascadapay/cascada/internal/dashboard/console/decisions"
 	"github.com/cascadapay/cascada/internal/dashboard/console/machine"
 	"github.com/cascadapay/cascada/internal/dashboard/console/payouts"
 	"github.com/cascadapay/cascada/internal/dashboard/console/rules"
-	"github.com/cascadapay/cascada/internal/dashboard/console/rulings"
 	"github.com/cascadapay/cascada/internal/dashboard/developers"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/dashboard/money"
@@ -55,7 +55,7 @@ func New(c Config) (*frame.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, rulings.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
+	for _, room := range []func(*frame.Site) error{account.Register, analytics.Register, sales.Register, developers.Register, claims.Register, money.Register, shop.Register(c.Preview), console.Register, accounts.Register, rules.Register, decisions.Register, books.Register, payouts.Register, machine.Register(c.Loops)} {
 		if err := room(site); err != nil {
 			return nil, err
 		}

@@ -11,20 +11,20 @@ package limit
 
 import "time"
 
-// Rule is a token bucket. Both fields are above zero.
-type Rule struct {
+// Bucket is a token bucket. Both fields are above zero.
+type Bucket struct {
 	Every time.Duration // until one token has come back
 	Burst int           // tokens in a full bucket
 }
 
 // PerSecond returns a bucket that gains n tokens each second.
-func PerSecond(n, burst int) Rule {
-	return Rule{Every: max(time.Second/time.Duration(max(n, 1)), time.Microsecond), Burst: max(burst, 1)}
+func PerSecond(n, burst int) Bucket {
+	return Bucket{Every: max(time.Second/time.Duration(max(n, 1)), time.Microsecond), Burst: max(burst, 1)}
 }
 
 // PerMinute returns a bucket of n tokens that refills in a minute.
-func PerMinute(n int) Rule {
-	return Rule{Every: time.Minute / time.Duration(max(n, 1)), Burst: max(n, 1)}
+func PerMinute(n int) Bucket {
+	return Bucket{Every: time.Minute / time.Duration(max(n, 1)), Burst: max(n, 1)}
 }
 
 // Key names a bucket: what is counted, and for whom.
@@ -40,7 +40,7 @@ type State struct {
 }
 
 // take is the algorithm. full is the time until the bucket is full again, before and after.
-func (r Rule) take(full time.Duration) (time.Duration, State) {
+func (r Bucket) take(full time.Duration) (time.Duration, State) {
 	room := time.Duration(r.Burst) * r.Every
 	s := State{OK: true, Limit: r.Burst}
 	if wait := full + r.Every - room; wait > 0 {

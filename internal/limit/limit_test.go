@@ -19,7 +19,7 @@ var (
 )
 
 func TestBucketRefillsExactly(t *testing.T) {
-	l, rule := limit.NewLocal(), limit.Rule{Every: 40 * time.Millisecond, Burst: 3}
+	l, rule := limit.NewLocal(), limit.Bucket{Every: 40 * time.Millisecond, Burst: 3}
 	for _, c := range []struct {
 		after time.Duration // since the first
 		want  limit.State
@@ -45,7 +45,7 @@ func TestBucketRefillsExactly(t *testing.T) {
 }
 
 func TestBucketsAreApart(t *testing.T) {
-	l, rule := limit.NewLocal(), limit.Rule{Every: time.Hour, Burst: 1}
+	l, rule := limit.NewLocal(), limit.Bucket{Every: time.Hour, Burst: 1}
 	for _, k := range []limit.Key{
 		acme, {Kind: "tenant", Owner: "mer_other"}, {Kind: "poll", Owner: "mer_acme"}, {Kind: "poll", Owner: "mer_acme", Object: "TXN-1"},
 		{Kind: "poll", Owner: "mer_acme", Object: "TXN-2"},
@@ -57,7 +57,7 @@ func TestBucketsAreApart(t *testing.T) {
 }
 
 func TestRaceTakesEachTokenOnce(t *testing.T) {
-	l, rule := limit.NewLocal(), limit.Rule{Every: time.Hour, Burst: 500}
+	l, rule := limit.NewLocal(), limit.Bucket{Every: time.Hour, Burst: 500}
 	var taken atomic.Int64
 	var all sync.WaitGroup
 	for range 20 {
@@ -76,7 +76,7 @@ func TestRaceTakesEachTokenOnce(t *testing.T) {
 }
 
 func TestFloodOfOwnersIsBoundedAndKeepsCounting(t *testing.T) {
-	l, rule := limit.NewLocal(), limit.Rule{Every: time.Hour, Burst: 1}
+	l, rule := limit.NewLocal(), limit.Bucket{Every: time.Hour, Burst: 1}
 	for i := range 600_000 {
 		l.Take(limit.Key{Kind: "address", Owner: fmt.Sprint(i)}, rule, epoch)
 	}
@@ -88,7 +88,7 @@ func TestFloodOfOwnersIsBoundedAndKeepsCounting(t *testing.T) {
 	}
 	// Once they are full again, buckets are forgotten.
 	for i := range 200_000 {
-		l.Take(limit.Key{Kind: "address", Owner: fmt.Sprint("again", i)}, limit.Rule{Every: 1, Burst: 1}, epoch.Add(2*time.Hour))
+		l.Take(limit.Key{Kind: "address", Owner: fmt.Sprint("again", i)}, limit.Bucket{Every: 1, Burst: 1}, epoch.Add(2*time.Hour))
 	}
 	if n := l.Len(); n > 250_000 {
 		t.Errorf("%d buckets are kept, want those in use", n)

@@ -41,12 +41,12 @@ func NewLocal() *Local {
 }
 
 // Take takes a token from a bucket, if there is one.
-func (l *Local) Take(k Key, r Rule, now time.Time) State { return l.ask(k, r, now, true) }
+func (l *Local) Take(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, true) }
 
 // Peek reports what Take would return, and takes nothing.
-func (l *Local) Peek(k Key, r Rule, now time.Time) State { return l.ask(k, r, now, false) }
+func (l *Local) Peek(k Key, r Bucket, now time.Time) State { return l.ask(k, r, now, false) }
 
-func (l *Local) ask(k Key, r Rule, now time.Time, keep bool) State {
+func (l *Local) ask(k Key, r Bucket, now time.Time, keep bool) State {
 	at := now.UnixNano()
 	s := &l.shards[(maphash.String(l.seed, k.Owner)^maphash.String(l.seed, k.Object))%shards]
 	s.mu.Lock()

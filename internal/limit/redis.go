@@ -22,7 +22,7 @@ const (
 	keyPrefix  = "cascada:limit:"
 )
 
-// script is Rule.take in Redis, by Redis' own clock, so that the nodes' clocks need not
+// script is Bucket.take in Redis, by Redis' own clock, so that the nodes' clocks need not
 // agree. Times are in microseconds, which a Lua number holds exactly. It returns whether
 // there was a token, and the time until the bucket is full.
 var script = redis.NewScript(`
@@ -70,7 +70,7 @@ func OpenRedis(ctx context.Context, url string, log *slog.Logger) (*Redis, error
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	ctx, stop := context.WithCancel(ctx)
 	r := &Redis{client: redis.NewClient(o), local: NewLocal(), log: log, lost: make(chan struct{}, 1), stop: stop}
-	if _, err := r.run(Key{Kind: "probe"}, Rule{Every: time.Second, Burst: 1}, true); err != nil {
+	if _, err := r.run(Key{Kind: "probe"}, Bucket{Every: time.Second, Burst: 1}, true); err != nil {
 		r.lose(err)
 	}
 	r.probe.Go(func() { r.watch(ctx) })
@@ -107,12 +107,12 @@ func (r *Redis) Up() bool { return !r.down.Load() }
 
 // Take takes a token from a bucket, if there is one. now is the time for the local buckets,
 // which are used while Redis does not answer.
-func (r *Redis) Take(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, true) }
+func (r *Redis) Take(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, true) }
 
 // Peek reports what Take would return, and takes nothing.
-func (r *Redis) Peek(k Key, rule Rule, now time.Time) State { return r.ask(k, rule, now, false) }
+func (r *Redis) Peek(k Key, rule Bucket, now time.Time) State { return r.ask(k, rule, now, false) }
 
-func (r *Redis) ask(k Key, rule Rule, now time.Time, keep bool) State {
+func (r *Redis) ask(k Key, rule Bucket, now time.Time, keep bool) State {
 	if !r.down.Load() {
 		s, err := r.run(k, rule, keep)
 		if err == nil {
@@ -124,7 +124,7 @@ func (r *Redis) ask(k Key, rule Rule, now time.Time, keep bool) State {
 }
 
 // run asks Redis.
-func (r *Redis) run(k Key, rule Rule, keep bool) (State, error) {
+func (r *Redis) run(k Key, rule Bucket, keep bool) (State, error) {
 	rule.Every = max(rule.Every.Truncate(time.Microsecond), time.Microsecond)
 	// Not the request's context: a client that disconnects is not a failure of Redis. The
 	// connection's own timeouts bound the call.
@@ -181,7 +181,7 @@ func (r *Redis) watch(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			if _, err := r.run(Key{Kind: "probe"}, Rule{Every: time.Second, Burst: 1}, true); err == nil {
+			if _, err := r.run(Key{Kind: "probe"}, Bucket{Every: time.Second, Burst: 1}, true); err == nil {
 				r.down.Store(false)
 				r.log.Info("redis answers again: the nodes share their limits")
 			}

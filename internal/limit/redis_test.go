@@ -14,7 +14,7 @@ import (
 )
 
 // slow is a rule whose tokens do not come back while a test runs.
-var slow = limit.Rule{Every: time.Hour, Burst: 20}
+var slow = limit.Bucket{Every: time.Hour, Burst: 20}
 
 // journal is a log that a test reads.
 type journal struct {
@@ -98,7 +98,7 @@ func TestNodesShareTheirBucketsInRedis(t *testing.T) {
 func TestRedisRefills(t *testing.T) {
 	server := dbtest.Redis(t)
 	a, _ := node(t, server.URL)
-	quick := limit.Rule{Every: 50 * time.Millisecond, Burst: 1}
+	quick := limit.Bucket{Every: 50 * time.Millisecond, Burst: 1}
 	if !a.Take(acme, quick, epoch).OK {
 		t.Error("a new bucket is empty")
 	}

@@ -84,8 +84,8 @@ type Attempt struct {
 	// judged by the call.
 	Said   OutcomeKind `json:"said,omitempty"`
 	SaidAt int64       `json:"saidAt,omitempty"`
-	// Ruled: the operator resolved it as paid.
-	Ruled bool `json:"ruled,omitempty"`
+	// Resolved: the operator resolved it as paid.
+	Resolved bool `json:"ruled,omitempty"`
 	// Found: it is in the provider's own list, from before a restore, and was not called since.
 	Found bool `json:"found,omitempty"`
 	// Unanswered counts the failed queries in a row.

@@ -63,7 +63,7 @@ type Change struct {
 	Memberships   []people.Membership // ErrStale if the user of a new one already has one at the merchant
 	SignIns       []people.SignIn
 	Links         []people.Link
-	Sealed        []tenant.Sealed         // ErrStale if the id of a new one is taken
+	Secrets       []tenant.Encrypted      // ErrStale if the id of a new one is taken
 	KeyUses       []tenant.KeyUse         // ErrStale if the id of a new one is taken
 	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.

@@ -426,8 +426,8 @@ type File struct {
 	Type    string
 	Content []byte
 	At      time.Time
-	// Sealed is the content as it is stored. The store sets it.
-	Sealed string
+	// Stored is the content as it is stored. The store sets it.
+	Stored string
 }
 
 // Limits of evidence.

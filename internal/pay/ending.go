@@ -204,11 +204,11 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 	return o.Kind == PayoutAccepted || o.Kind == PayoutUnsent // the provider may still send it
 }
 
-// RulePayout applies the operator's finding to a withdrawal whose end no provider reports.
+// ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
 //
 // Errors: conflict_state if its end is known, or if it was never sent and the finding is that it
 // arrived.
-func (word Word) RulePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
+func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
 		w.ProviderRef = o.ProviderRef
 	}
@@ -231,7 +231,7 @@ func (word Word) RulePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withd
 // operator resolved it as paid.
 func (p Payment) denied(order int, o Outcome) bool {
 	a := p.Attempts[order-1]
-	return a.Ruled && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
+	return a.Resolved && a.Status == Approved && (o.Kind == Declined || o.Kind == Missing || o.Kind == Lapsed)
 }
 
 // Denies records for the operator that a provider's answer about an attempt contradicts a payment
@@ -262,11 +262,11 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 	return next, change, nil
 }
 
-// Rule applies the operator's finding to a payment whose end no provider reports. Paid completes
+// Resolve applies the operator's finding to a payment whose end no provider reports. Paid completes
 // it, or is late money if it had ended. Not charged ends it, and stops the queries about it.
 //
 // Errors: conflict_state if the payment's end is known.
-func (w Word) Rule(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
+func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
 	attempt, ok := p.Attempts.Current()
 	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Price.Local}
@@ -279,7 +279,7 @@ func (w Word) Rule(p Payment, o Outcome, claimID string, now time.Time) (Payment
 	switch ended := p.Status == Failed || p.Status == Expired; {
 	case ok && p.Status.Open() && w == WordPaid:
 		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
-		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
+		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.complete(from, attempt.Order, said, now)
 		return next, change, nil
 	case ok && p.Status.Open():
@@ -289,7 +289,7 @@ func (w Word) Rule(p Payment, o Outcome, claimID string, now time.Time) (Payment
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)
-		p.Attempts[attempt.Order-1].Ruled = o.Kind != Approved
+		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.late(attempt.Order, said, claimID, "paid after the payment had ended", now)
 		return next, change, nil
 	case ended && w == WordNotCharged && (p.Looking() || !p.Unsure.IsZero()):

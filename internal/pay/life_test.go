@@ -170,7 +170,7 @@ func (l *life) step(t *rapid.T) {
 		l.apply(t, next, change)
 	case "rule":
 		word := rapid.SampledFrom([]Word{WordPaid, WordNotCharged}).Draw(t, "word")
-		next, change, err := word.Rule(l.p, Outcome{}, l.id(), l.now)
+		next, change, err := word.Resolve(l.p, Outcome{}, l.id(), l.now)
 		if err != nil {
 			return
 		}

@@ -49,7 +49,7 @@ type Wallet struct {
 	Type        WalletType
 	Currency    string // ISO 4217, or a token such as USDT
 	Network     string
-	Sealed      []byte   // the destination, encrypted, bound to Secret
+	Encrypted   []byte   // the destination, encrypted, bound to Secret
 	Holder      []byte   // the beneficiary, encrypted, bound to HolderSecret; nil if none was given
 	Known       []string // the fields of the beneficiary that are known
 	Masked      string   // the part of the destination that is shown

@@ -12,11 +12,11 @@ type Turns struct {
 	held map[string]chan struct{}
 }
 
-// Take waits for the turn of a reference until the context ends. The caller must call
+// Lock waits for the turn of a reference until the context ends. The caller must call
 // done.
 //
 // Errors: the context's.
-func (l *Turns) Take(ctx context.Context, reference string) (done func(), err error) {
+func (l *Turns) Lock(ctx context.Context, reference string) (done func(), err error) {
 	for {
 		l.mu.Lock()
 		busy, taken := l.held[reference]

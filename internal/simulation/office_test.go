@@ -135,7 +135,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 		if p, err := w.eye.Payments.Any(context.Background(), id); err == nil {
 			w.beside(chance, p.DueAt)
 		}
-		w.rulePayment(id)
+		w.resolvePayment(id)
 	}
 }
 
@@ -162,7 +162,7 @@ func (w *world) ruleWithdrawals(chance *rand.Rand) {
 	}
 	for _, d := range some(chance, sent) {
 		w.beside(chance, d.DueAt)
-		w.ruleWithdrawal(d)
+		w.resolveWithdrawal(d)
 	}
 }
 
@@ -178,7 +178,7 @@ func (w *world) quick(change *pay.Change) {
 	}
 	for _, p := range change.Payments {
 		if current, ok := p.Attempts.Current(); ok && current.Status == pay.Sending {
-			now(p.ID, func() { w.rulePayment(p.ID) })
+			now(p.ID, func() { w.resolvePayment(p.ID) })
 		}
 	}
 	for _, c := range change.Claims {
@@ -188,13 +188,13 @@ func (w *world) quick(change *pay.Change) {
 	}
 	for _, d := range change.Withdrawals {
 		if d.Status == pay.WithdrawalProcessing {
-			now(d.ID, func() { w.ruleWithdrawal(d) })
+			now(d.ID, func() { w.resolveWithdrawal(d) })
 		}
 	}
 }
 
-// rulePayment resolves a payment by its provider's present books.
-func (w *world) rulePayment(id string) {
+// resolvePayment resolves a payment by its provider's present books.
+func (w *world) resolvePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
 	p, err := w.eye.Payments.Any(ctx, id)
@@ -211,11 +211,11 @@ func (w *world) rulePayment(id string) {
 	case made.status == "paid":
 		word = pay.WordPaid
 	}
-	_, _, err = w.office.app.Payments.Rule(ctx, operator, base.Ruled{ID: id, Word: word, Note: "their books"})
+	_, _, err = w.office.app.Payments.Resolve(ctx, operator, base.Resolution{ID: id, Word: word, Note: "their books"})
 	w.said("payment", id, err)
 }
 
-// ruleRefund is rulePayment for a refund, and decides about late money.
+// ruleRefund is resolvePayment for a refund, and decides about late money.
 func (w *world) ruleRefund(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
@@ -236,12 +236,12 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	_, err = w.office.app.Claims.RuleClaim(ctx, operator, claims.RuledClaim{ID: id, Word: word, Note: "their books"})
+	_, err = w.office.app.Claims.ResolveClaim(ctx, operator, claims.ClaimResolution{ID: id, Word: word, Note: "their books"})
 	w.said("refund", c.Payment, err)
 }
 
-// ruleWithdrawal is rulePayment for a withdrawal.
-func (w *world) ruleWithdrawal(d pay.Withdrawal) {
+// resolveWithdrawal is resolvePayment for a withdrawal.
+func (w *world) resolveWithdrawal(d pay.Withdrawal) {
 	w.turns.turn("the operator looks at " + d.ID)
 	made := w.banks[d.Provider].payouts[d.Reference()]
 	word := pay.WordNotPaid
@@ -252,6 +252,6 @@ func (w *world) ruleWithdrawal(d pay.Withdrawal) {
 	default:
 		word = pay.WordPaid
 	}
-	_, _, err := w.office.app.Payouts.RuleWithdrawal(lane(context.Background(), "office "+d.ID), operator, base.Ruled{ID: d.ID, Word: word, Note: "their statement"})
+	_, _, err := w.office.app.Payouts.ResolveWithdrawal(lane(context.Background(), "office "+d.ID), operator, base.Resolution{ID: d.ID, Word: word, Note: "their statement"})
 	w.said("withdrawal", d.ID, err)
 }

@@ -370,7 +370,7 @@ func (w *world) rule(words ...pay.ClaimVerb) {
 			continue
 		}
 		word := words[i%len(words)]
-		if _, err := n.app.Claims.RuleClaim(lane(ctx, "operator"), n.app.Self(), claims.RuledClaim{ID: claim.ID, Word: word, Note: "looked into"}); err != nil {
+		if _, err := n.app.Claims.ResolveClaim(lane(ctx, "operator"), n.app.Self(), claims.ClaimResolution{ID: claim.ID, Word: word, Note: "looked into"}); err != nil {
 			w.find(operatorWorks, claim.Payment, "%s %s: %v", word, claim.ID, err)
 		}
 	}

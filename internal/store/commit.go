@@ -66,7 +66,7 @@ func (s *core) Commit(ctx context.Context, change pay.Change) error {
 	// Here, before the queue, where nobody else waits for it.
 	change.Files = slices.Clone(change.Files)
 	for i := range change.Files {
-		change.Files[i].Sealed = payments.SealFile(s.b.Personal, &change.Files[i])
+		change.Files[i].Stored = payments.EncryptFile(s.b.Personal, &change.Files[i])
 	}
 	_, span := s.tracer.Start(ctx, "commit", trace.Internal)
 	defer span.End()

@@ -48,7 +48,7 @@ var (
 	noteBatch = engine.Statement(`UPDATE committers SET done = $3, at = {now} WHERE id = $1 AND fence = $2 AND {unless lost} RETURNING id`)
 
 	// A program that does not know a contract migration gets no row.
-	claimCommitter = engine.Standalone(`INSERT INTO committers (id, fence, done, at, schema)
+	addCommitter = engine.Standalone(`INSERT INTO committers (id, fence, done, at, schema)
 SELECT $1, 1, 0, {now}, CAST($2 AS BIGINT) WHERE (` + schema.SelectContracts + `) <= CAST($2 AS BIGINT)
 ON CONFLICT (id) DO UPDATE SET fence = committers.fence + 1, at = {now} RETURNING fence, done`)
 
@@ -72,7 +72,7 @@ func (c *committer) claim(ctx context.Context) (done int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
 	c.fence = 0
-	err = c.s.b.DB.Lease(ctx, c.s.b.Text(claimCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
+	err = c.s.b.DB.Lease(ctx, c.s.b.Text(addCommitter), []any{c.id, len(c.s.migrations)}, func(r engine.Row) error { return r.Scan(&c.fence, &done) })
 	if err == nil && c.fence == 0 {
 		err = schema.ErrOutdated
 	}

@@ -25,7 +25,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
-			payloads.Text(event.ID, w.s.b.Personal.Seal(table.EventPayload.About(event.ID), event.Payload)).Next()
+			payloads.Text(event.ID, w.s.b.Personal.Encrypt(table.EventPayload.About(event.ID), event.Payload)).Next()
 		}
 	}
 	for _, one := range []struct {

@@ -28,7 +28,7 @@ func TestKeyedReadsADatabaseWithoutOpeningIt(t *testing.T) {
 		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || keyed {
 			t.Errorf("a database without a secret is keyed: %v (%v)", keyed, err)
 		}
-		if err := s.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
+		if err := s.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{{ID: "jwt/1", Version: 1, Text: []byte("sealed"), CreatedAt: time.Now()}}}); err != nil {
 			t.Fatal(err)
 		}
 		if keyed, err := schema.Keyed(ctx, database, nil); err != nil || !keyed {

@@ -34,28 +34,28 @@ WHERE ` + table + `.id = r.id AND {among ` + table + `.id id} AND ` + table + `.
 	}
 }
 
-// sealAsIs is for texts that are encrypted in their stored form.
-func sealAsIs(p table.Place) func(with table.Personal, id, text string) (string, error) {
+// encryptAsIs is for texts that are encrypted in their stored form.
+func encryptAsIs(p table.Place) func(with table.Personal, id, text string) (string, error) {
 	return func(with table.Personal, id, text string) (string, error) {
-		return with.Seal(p.About(id), []byte(text)), nil
+		return with.Encrypt(p.About(id), []byte(text)), nil
 	}
 }
 
 // olds are read in small pages where rows are large.
 var olds = []old{
-	newOld(table.NoticeBody, table.Unmarked("body"), 50, sealAsIs(table.NoticeBody)),
-	newOld(table.InboxBody, table.Unmarked("body"), 50, sealAsIs(table.InboxBody)),
-	newOld(table.EventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+table.Unmarked("payload"), 200, sealAsIs(table.EventPayload)),
-	newOld(table.FileName, table.Unmarked("name"), 200, sealAsIs(table.FileName)),
+	newOld(table.NoticeBody, table.Unmarked("body"), 50, encryptAsIs(table.NoticeBody)),
+	newOld(table.InboxBody, table.Unmarked("body"), 50, encryptAsIs(table.InboxBody)),
+	newOld(table.EventPayload, `t.object LIKE '`+pay.ClaimPrefix+`%' AND `+table.Unmarked("payload"), 200, encryptAsIs(table.EventPayload)),
+	newOld(table.FileName, table.Unmarked("name"), 200, encryptAsIs(table.FileName)),
 	newOld(table.FileContent, table.Unmarked("content"), 4, func(p table.Personal, id, text string) (string, error) {
 		content, err := base64.StdEncoding.DecodeString(text)
-		return payments.SealFile(p, &pay.File{ID: id, Content: content}), err
+		return payments.EncryptFile(p, &pay.File{ID: id, Content: content}), err
 	}),
-	newOld(table.ClaimDoc, `t.doc LIKE '%"evidence":[%'`, 200, sealClaimDoc),
+	newOld(table.ClaimDoc, `t.doc LIKE '%"evidence":[%'`, 200, encryptClaimDoc),
 }
 
-// sealClaimDoc encrypts plain evidence in a claim's document.
-func sealClaimDoc(p table.Personal, id, text string) (string, error) {
+// encryptClaimDoc encrypts plain evidence in a claim's document.
+func encryptClaimDoc(p table.Personal, id, text string) (string, error) {
 	var doc payments.ClaimDocument
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return "", err
@@ -69,17 +69,17 @@ func sealClaimDoc(p table.Personal, id, text string) (string, error) {
 			e.File.Shut = e.File.Name
 		}
 	}
-	doc.Evidence = payments.SealEvidence(p, id, doc.Evidence)
+	doc.Evidence = payments.EncryptEvidence(p, id, doc.Evidence)
 	return table.Encode(doc), nil
 }
 
-// SealPersonal encrypts texts from before encryption, and returns their number. It may stop anywhere and
+// EncryptPersonal encrypts texts from before encryption, and returns their number. It may stop anywhere and
 // start again: it skips encrypted texts. Several nodes may call it at once.
-func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
+func (s *core) EncryptPersonal(ctx context.Context) (n int, err error) {
 	for _, o := range olds {
 		for after, more := "", true; more && err == nil; {
 			var sealed int
-			sealed, after, more, err = s.sealPage(ctx, o, after)
+			sealed, after, more, err = s.encryptPage(ctx, o, after)
 			n += sealed
 		}
 		if err != nil {
@@ -89,8 +89,8 @@ func (s *core) SealPersonal(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// sealPage encrypts a page of rows after a given one; it returns its last row.
-func (s *core) sealPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
+// encryptPage encrypts a page of rows after a given one; it returns its last row.
+func (s *core) encryptPage(ctx context.Context, o old, after string) (n int, last string, more bool, err error) {
 	fresh, read := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT, was TEXT, fresh TEXT"), 0), 0
 	err = s.b.DB.Walk(ctx, s.b.Text(o.read), []any{after, o.page}, func(r engine.Row) error {
 		var id, text string

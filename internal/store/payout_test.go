@@ -19,7 +19,7 @@ import (
 func openedWallet(id, fingerprint string, coolDown time.Duration, before *pay.Wallet) (pay.Wallet, pay.Change) {
 	return pay.Wallet{
 		ID: "wal_" + id, Scope: acme, Label: "Main", Type: pay.BankAccount, Currency: "MXN", Network: "spei",
-		Sealed: []byte{1, 2, 3}, Masked: "032****9719", Fingerprint: fingerprint,
+		Encrypted: []byte{1, 2, 3}, Masked: "032****9719", Fingerprint: fingerprint,
 	}.Open(coolDown, before, nil, noon)
 }
 

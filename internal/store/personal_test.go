@@ -25,11 +25,11 @@ type watched struct {
 	before func(about string)
 }
 
-func (w watched) SealData(about string, plain []byte) []byte {
+func (w watched) EncryptData(about string, plain []byte) []byte {
 	if w.before != nil {
 		w.before(about)
 	}
-	return w.Vault.SealData(about, plain)
+	return w.Vault.EncryptData(about, plain)
 }
 
 func cipher(t testing.TB, before func(about string)) watched {
@@ -76,7 +76,7 @@ func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 				cancel()
 			}
 		}))
-		first, err := s.SealPersonal(short)
+		first, err := s.EncryptPersonal(short)
 		if err == nil || first == 0 || first >= 120 {
 			t.Fatalf("it stopped after %d of %d: %v", first, notes, err)
 		}
@@ -91,7 +91,7 @@ func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 		var group sync.WaitGroup
 		for range 2 {
 			group.Go(func() {
-				n, err := s.SealPersonal(ctx)
+				n, err := s.EncryptPersonal(ctx)
 				if err != nil {
 					t.Error(err)
 				}
@@ -102,7 +102,7 @@ func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 		if first+int(rest.Load()) != notes {
 			t.Errorf("%d were encrypted, and then %d, of %d", first, rest.Load(), notes)
 		}
-		if n, err := s.SealPersonal(ctx); n != 0 || err != nil {
+		if n, err := s.EncryptPersonal(ctx); n != 0 || err != nil {
 			t.Errorf("encrypted again: %d, %v", n, err)
 		}
 		stranger, err := store.Open(ctx, database, store.Options{})
@@ -145,7 +145,7 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 			}
 		}))
 		for range 2 {
-			_, err := s.SealPersonal(ctx)
+			_, err := s.EncryptPersonal(ctx)
 			must(t, err)
 			got, err := s.Claims.Any(ctx, claim.ID)
 			must(t, err)

@@ -164,7 +164,7 @@ func (t rows[T]) comesBack(test *testing.T, s *Store, f *filler) {
 	case *hook.Subscription: // never none, and no word has a comma
 		v.Events = []string{"payment.failed", "claim.opened"}
 	case *pay.File: // Commit sets it
-		v.Sealed = payments.SealFile(s.b.Personal, v)
+		v.Stored = payments.EncryptFile(s.b.Personal, v)
 	}
 	table := t.table.Name
 	insert := engine.Step{Text: s.b.Text(t.table.Insert), Args: t.table.Rows(s.b.DB.Dialect(), s.b.Personal, []*T{&wrote}).Args()}

@@ -29,35 +29,35 @@ func FuzzOpen(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, sealed := range [][]byte{
-		v.Seal(about, []byte(secret)), marked.Seal(about, []byte(secret)), stranger.Seal(about, []byte(secret)), v.NewRoot(), v.Pass(), nil, {1}, {1, 2, 3, 4, 5, 6}, make([]byte, 28),
+		v.Encrypt(about, []byte(secret)), marked.Encrypt(about, []byte(secret)), stranger.Encrypt(about, []byte(secret)), v.NewRoot(), v.Pass(), nil, {1}, {1, 2, 3, 4, 5, 6}, make([]byte, 28),
 	} {
 		f.Add(about, sealed, 0)
 		f.Add(vault.RootID, sealed, 9)
 	}
 	f.Fuzz(func(t *testing.T, use string, text []byte, at int) {
 		// The seeds are all that anybody sealed for it.
-		plain, err := v.Open(use, text)
+		plain, err := v.Decrypt(use, text)
 		if err == nil && !(use == about && string(plain) == secret || use == vault.RootID && len(plain) == vault.KeySize) {
 			t.Errorf("%x opens for %q, and is %q", text, use, plain)
 		}
-		if err != nil && (!errors.Is(err, vault.ErrSealed) || plain != nil) {
+		if err != nil && (!errors.Is(err, vault.ErrEncrypted) || plain != nil) {
 			t.Errorf("%x for %q: %q, %v", text, use, plain, err)
 		}
-		if (v.SealedBy(use, text) == "") != (err != nil) {
-			t.Errorf("%x for %q: sealed by %q, %v", text, use, v.SealedBy(use, text), err)
+		if (v.EncryptedBy(use, text) == "") != (err != nil) {
+			t.Errorf("%x for %q: sealed by %q, %v", text, use, v.EncryptedBy(use, text), err)
 		}
-		sealed := marked.Seal(use, text)
-		if opened, err := v.Open(use, sealed); err != nil || !bytes.Equal(opened, text) {
+		sealed := marked.Encrypt(use, text)
+		if opened, err := v.Decrypt(use, sealed); err != nil || !bytes.Equal(opened, text) {
 			t.Errorf("%x for %q opens as %x, %v", text, use, opened, err)
 		}
-		if _, err := v.Open(use+"\x00", sealed); !errors.Is(err, vault.ErrSealed) {
+		if _, err := v.Decrypt(use+"\x00", sealed); !errors.Is(err, vault.ErrEncrypted) {
 			t.Errorf("%x of %q opens for another use: %v", text, use, err)
 		}
-		if _, err := stranger.Open(use, sealed); !errors.Is(err, vault.ErrSealed) {
+		if _, err := stranger.Decrypt(use, sealed); !errors.Is(err, vault.ErrEncrypted) {
 			t.Errorf("%x of %q opens in another vault: %v", text, use, err)
 		}
 		sealed[(at%len(sealed)+len(sealed))%len(sealed)] ^= 1 << (uint(at) % 8)
-		if opened, err := v.Open(use, sealed); err == nil {
+		if opened, err := v.Decrypt(use, sealed); err == nil {
 			t.Errorf("%x of %q opens with a bit turned, as %x", text, use, opened)
 		}
 	})

@@ -2,7 +2,7 @@
 // that must only be recognized.
 //
 // The operator keeps the master keys. The database keeps the root secret, encrypted under a
-// master key. Seal encrypts under a master key too, and records which one, so that a
+// master key. Encrypt works under a master key too, and records which one, so that a
 // rotation can encrypt again under another. Hashes and derived keys depend only on the
 // root, so they outlive every master key. So does data, which is large: it is encrypted
 // under a key that is derived from the root.
@@ -31,9 +31,9 @@ const KeySize = 32
 // RootID is the id under which the root secret is kept.
 const RootID = "root"
 
-// ErrSealed means that a text was not encrypted under a master key of this vault for this
+// ErrEncrypted means that a text was not encrypted under a master key of this vault for this
 // use.
-var ErrSealed = errors.New("vault: cannot be opened with this master key")
+var ErrEncrypted = errors.New("vault: cannot be opened with this master key")
 
 // Vault holds master keys and the root. It is safe for concurrent use.
 type Vault struct {
@@ -97,9 +97,9 @@ func (v *Vault) use(root []byte, current *master) {
 // Unlock reads the root secret, as NewRoot or Pass encrypted it. New texts are then
 // encrypted under the same master key as the root.
 //
-// Errors: ErrSealed.
-func (v *Vault) Unlock(sealed []byte) error {
-	root, by, err := v.open(RootID, sealed)
+// Errors: ErrEncrypted.
+func (v *Vault) Unlock(encrypted []byte) error {
+	root, by, err := v.decrypt(RootID, encrypted)
 	if err != nil {
 		return err
 	}
@@ -113,26 +113,26 @@ func (v *Vault) NewRoot() []byte {
 	root := make([]byte, KeySize)
 	_, _ = rand.Read(root) // never fails
 	newest := v.masters[len(v.masters)-1]
-	return newest.seal(RootID, root, false)
+	return newest.encrypt(RootID, root, false)
 }
 
 // OldRoot returns the root of a database that was made before roots existed: the master key that encrypts a
 // text in it.
 //
-// Errors: ErrSealed.
-func (v *Vault) OldRoot(about string, sealed []byte) ([]byte, error) {
-	_, by, err := v.open(about, sealed)
+// Errors: ErrEncrypted.
+func (v *Vault) OldRoot(about string, encrypted []byte) ([]byte, error) {
+	_, by, err := v.decrypt(about, encrypted)
 	if err != nil {
 		return nil, err
 	}
-	return by.seal(RootID, by.key, true), nil
+	return by.encrypt(RootID, by.key, true), nil
 }
 
 // Pass returns the root, encrypted under the newest master key. Once it has replaced the previous one and
 // Unlock has read it, new texts are encrypted under that key.
 func (v *Vault) Pass() []byte {
 	u, newest := v.unlocked.Load(), v.masters[len(v.masters)-1]
-	return newest.seal(RootID, u.root, bytes.Equal(u.root, newest.key))
+	return newest.encrypt(RootID, u.root, bytes.Equal(u.root, newest.key))
 }
 
 // Current names the master key that encrypts new texts.
@@ -160,18 +160,18 @@ func derive(secret []byte, use string) []byte {
 	return key
 }
 
-// Seal encrypts (AES-256-GCM). The text is bound to its subject, such as a row's id: at
+// Encrypt encrypts (AES-256-GCM). The text is bound to its subject, such as a row's id: at
 // another place it cannot be decrypted.
-func (v *Vault) Seal(about string, plain []byte) []byte {
+func (v *Vault) Encrypt(about string, plain []byte) []byte {
 	u := v.unlocked.Load()
-	return u.current.seal(about, plain, u.unmarked(u.current))
+	return u.current.encrypt(about, plain, u.unmarked(u.current))
 }
 
 // unmarked reports whether a master key encrypts without a mark, as in the time of a single
 // key.
 func (u *unlocked) unmarked(m *master) bool { return bytes.Equal(u.root, m.key) }
 
-func (m *master) seal(about string, plain []byte, unmarked bool) []byte {
+func (m *master) encrypt(about string, plain []byte, unmarked bool) []byte {
 	var out []byte
 	if !unmarked {
 		out = append(out, m.mark...)
@@ -179,62 +179,62 @@ func (m *master) seal(about string, plain []byte, unmarked bool) []byte {
 	return m.aead.Seal(out, nil, plain, []byte(about))
 }
 
-// Open decrypts a text of Seal, or fails with ErrSealed.
-func (v *Vault) Open(about string, sealed []byte) ([]byte, error) {
-	plain, _, err := v.open(about, sealed)
+// Decrypt decrypts a text of Encrypt, or fails with ErrEncrypted.
+func (v *Vault) Decrypt(about string, encrypted []byte) ([]byte, error) {
+	plain, _, err := v.decrypt(about, encrypted)
 	return plain, err
 }
 
-func (v *Vault) open(about string, sealed []byte) (plain []byte, by *master, err error) {
+func (v *Vault) decrypt(about string, encrypted []byte) (plain []byte, by *master, err error) {
 	for _, m := range v.masters {
-		if text, marked := bytes.CutPrefix(sealed, m.mark); marked {
+		if text, marked := bytes.CutPrefix(encrypted, m.mark); marked {
 			if plain, err := m.aead.Open(nil, nil, text, []byte(about)); err == nil {
 				return plain, m, nil
 			}
 		}
 	}
 	for _, m := range v.masters {
-		if plain, err := m.aead.Open(nil, nil, sealed, []byte(about)); err == nil {
+		if plain, err := m.aead.Open(nil, nil, encrypted, []byte(about)); err == nil {
 			return plain, m, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("%w: %s", ErrSealed, about)
+	return nil, nil, fmt.Errorf("%w: %s", ErrEncrypted, about)
 }
 
-// Reseal encrypts a text again under the current master key; changed is false if that key already encrypts
+// Reencrypt encrypts a text again under the current master key; changed is false if that key already encrypts
 // it.
 //
-// Errors: ErrSealed.
-func (v *Vault) Reseal(about string, sealed []byte) (fresh []byte, changed bool, err error) {
-	plain, by, err := v.open(about, sealed)
+// Errors: ErrEncrypted.
+func (v *Vault) Reencrypt(about string, encrypted []byte) (fresh []byte, changed bool, err error) {
+	plain, by, err := v.decrypt(about, encrypted)
 	if err != nil || by == v.unlocked.Load().current {
-		return sealed, false, err
+		return encrypted, false, err
 	}
-	return v.Seal(about, plain), true, nil
+	return v.Encrypt(about, plain), true, nil
 }
 
-// SealedBy names the master key that encrypts a text, "" if it is none of this vault's.
-func (v *Vault) SealedBy(about string, sealed []byte) string {
-	_, by, err := v.open(about, sealed)
+// EncryptedBy names the master key that encrypts a text, "" if it is none of this vault's.
+func (v *Vault) EncryptedBy(about string, encrypted []byte) string {
+	_, by, err := v.decrypt(about, encrypted)
 	if err != nil {
 		return ""
 	}
 	return by.fingerprint
 }
 
-// SealData encrypts (AES-256-GCM) data that a rotation of the master key need not encrypt
+// EncryptData encrypts (AES-256-GCM) data that a rotation of the master key need not encrypt
 // again. The data is bound to its subject, such as a row's id and column. Each subject has
 // its own key, so the total amount does not matter: with so few nonces per key, none
 // repeats by chance.
-func (v *Vault) SealData(about string, plain []byte) []byte {
+func (v *Vault) EncryptData(about string, plain []byte) []byte {
 	return v.unlocked.Load().dataOf(about).Seal(nil, nil, plain, []byte(about))
 }
 
-// OpenData decrypts data of SealData, or fails with ErrSealed.
-func (v *Vault) OpenData(about string, sealed []byte) ([]byte, error) {
-	plain, err := v.unlocked.Load().dataOf(about).Open(nil, nil, sealed, []byte(about))
+// DecryptData decrypts data of EncryptData, or fails with ErrEncrypted.
+func (v *Vault) DecryptData(about string, encrypted []byte) ([]byte, error) {
+	plain, err := v.unlocked.Load().dataOf(about).Open(nil, nil, encrypted, []byte(about))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrSealed, about)
+		return nil, fmt.Errorf("%w: %s", ErrEncrypted, about)
 	}
 	return plain, nil
 }

@@ -30,8 +30,8 @@ import (
 // Limiter counts requests: in this process, or in a Redis that all nodes share. It never fails.
 type Limiter interface {
 	// Take takes a token from a bucket if one is left. Peek only looks.
-	Take(limit.Key, limit.Rule, time.Time) limit.State
-	Peek(limit.Key, limit.Rule, time.Time) limit.State
+	Take(limit.Key, limit.Bucket, time.Time) limit.State
+	Peek(limit.Key, limit.Bucket, time.Time) limit.State
 }
 
 // Limits are the request limits and whom they apply to (LIMIT-1, LIMIT-2, LIMIT-3).
@@ -77,11 +77,11 @@ const (
 type Gate struct {
 	limits              Limits
 	proxies             []netip.Prefix // proxies whose X-Forwarded-For is trusted
-	live, test          map[tenant.Tier]limit.Rule
-	login, poll         limit.Rule
-	open, pages         limit.Rule
-	notices, accounts   limit.Rule
-	refused             limit.Rule
+	live, test          map[tenant.Tier]limit.Bucket
+	login, poll         limit.Bucket
+	open, pages         limit.Bucket
+	notices, accounts   limit.Bucket
+	refused             limit.Bucket
 	now                 func() time.Time
 	log                 *slog.Logger
 	toldOfForwarded     atomic.Bool
@@ -98,8 +98,8 @@ func New(l *Limits, proxies []netip.Prefix, a *app.App, log *slog.Logger, now fu
 		return &Gate{proxies: proxies, refusals: newRefusals(), bodies: newBodies()}
 	}
 	g := &Gate{
-		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Rule{}, test: map[tenant.Tier]limit.Rule{}, login: limit.PerMinute(l.Logins),
-		poll: limit.Rule{Every: l.Poll, Burst: pollBurst},
+		limits: *l, proxies: proxies, live: map[tenant.Tier]limit.Bucket{}, test: map[tenant.Tier]limit.Bucket{}, login: limit.PerMinute(l.Logins),
+		poll: limit.Bucket{Every: l.Poll, Burst: pollBurst},
 		open: limit.PerSecond(l.Open, addressBurst*l.Open), pages: limit.PerSecond(pageShare*l.Open, pageShare*addressBurst*l.Open), refused: limit.PerSecond(l.Refused, addressBurst*l.Refused),
 		notices: limit.PerSecond(noticeShare*l.Open, noticeShare*addressBurst*l.Open), accounts: limit.PerSecond(accountShare*l.Open, accountShare*addressBurst*l.Open),
 		now: now, log: log, tier: a.Access.Tier, recognisesRawSecret: a.Access.Recognises, refusals: newRefusals(), bodies: newBodies(),
@@ -290,7 +290,7 @@ func (g *Gate) Try(reply http.Header, r *http.Request, apiKey string, login func
 // caller leaves once the failure is counted.
 //
 // Errors: rate_limited if the address is over its limit.
-func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Rule) (leave func(), err error) {
+func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, rule limit.Bucket) (leave func(), err error) {
 	leave, ok, err := g.attempts.enter(r.Context(), kind+"/"+address, func() int {
 		s := g.limits.Limiter.Peek(limit.Key{Kind: kind, Owner: address}, rule, g.now())
 		if !s.OK {
@@ -313,7 +313,7 @@ func (g *Gate) trying(reply http.Header, r *http.Request, kind, address string, 
 
 // ofAddress queries the bucket of an unknown caller. The reply shows the bucket's state only when it is
 // empty.
-func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Rule, ask func(limit.Key, limit.Rule, time.Time) limit.State) error {
+func (g *Gate) ofAddress(reply http.Header, kind, owner string, rule limit.Bucket, ask func(limit.Key, limit.Bucket, time.Time) limit.State) error {
 	s := ask(limit.Key{Kind: kind, Owner: owner}, rule, g.now())
 	if s.OK {
 		return nil

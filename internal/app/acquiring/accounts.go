@@ -55,7 +55,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 	if err := ac.check(ctx, fresh, n.Credentials); err != nil {
 		return fresh, err
 	}
-	if fresh.Credentials, err = ac.providers.sealCredentials(fresh.ID, n.Credentials); err != nil {
+	if fresh.Credentials, err = ac.providers.encryptCredentials(fresh.ID, n.Credentials); err != nil {
 		return fresh, err
 	}
 	err = base.Again(func() error {
@@ -229,7 +229,7 @@ func (ac *Accounts) Edit(ctx context.Context, by audit.Actor, id string, edit fu
 		if err != nil {
 			return account, nil, err
 		}
-		credentials, err := ac.providers.unsealCredentials(id, account.Credentials)
+		credentials, err := ac.providers.decryptCredentials(id, account.Credentials)
 		if err == nil {
 			err = ac.check(ctx, edited, credentials)
 		}
@@ -252,12 +252,12 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		if err := account.Present(); err != nil {
 			return refuse(err)
 		}
-		present, err := ac.providers.unsealCredentials(id, account.Credentials)
+		present, err := ac.providers.decryptCredentials(id, account.Credentials)
 		if err != nil {
 			return refuse(err)
 		}
 		now := ac.Now()
-		before, err := ac.providers.sealPast(account, present, now)
+		before, err := ac.providers.encryptPast(account, present, now)
 		if err != nil {
 			return refuse(err)
 		}
@@ -267,7 +267,7 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		if err := ac.check(ctx, account, present); err != nil {
 			return refuse(err)
 		}
-		sealed, err := ac.providers.sealCredentials(id, present)
+		sealed, err := ac.providers.encryptCredentials(id, present)
 		if err != nil {
 			return refuse(err)
 		}
@@ -426,7 +426,7 @@ func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 	if d.Broken != nil {
 		s.Broken = d.Broken.Error()
 	}
-	if credentials, err := ps.unsealCredentials(account.ID, account.Credentials); err == nil {
+	if credentials, err := ps.decryptCredentials(account.ID, account.Credentials); err == nil {
 		s.Fields = slices.Sorted(maps.Keys(credentials))
 	}
 	return s

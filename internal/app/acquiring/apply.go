@@ -49,7 +49,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 			return "", err
 		}
 	}
-	credentials, err := ac.providers.unsealCredentials(n.ID, present.Credentials)
+	credentials, err := ac.providers.decryptCredentials(n.ID, present.Credentials)
 	if err != nil {
 		return "", err
 	}

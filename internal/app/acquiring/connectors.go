@@ -215,7 +215,7 @@ func (ps *Providers) openConnector(account acquirer.Account) Connector {
 	if len(account.Rails) == 0 {
 		d.Account.Rails = adapter.Rails
 	}
-	credentials, err := ps.unsealCredentials(account.ID, account.Credentials)
+	credentials, err := ps.decryptCredentials(account.ID, account.Credentials)
 	if err == nil {
 		d.client, d.Payouts, err = ps.openClient(adapter, account, credentials)
 	}
@@ -231,7 +231,7 @@ func (ps *Providers) openConnector(account acquirer.Account) Connector {
 }
 
 func (ps *Providers) openFormer(adapter provider.Adapter, account acquirer.Account) (list []former, err error) {
-	past, err := ps.unsealPast(account)
+	past, err := ps.decryptPast(account)
 	for _, p := range past {
 		client, payouts, openErr := ps.openClient(adapter, account, p.Credentials)
 		if openErr != nil {
@@ -306,16 +306,16 @@ func (ps *Providers) Adapter(name string) (provider.Adapter, error) {
 // CredentialsOf is the name under which an account's credentials are encrypted.
 func CredentialsOf(account string) string { return "provider account " + account }
 
-func (ps *Providers) sealCredentials(account string, credentials map[string]string) ([]byte, error) {
+func (ps *Providers) encryptCredentials(account string, credentials map[string]string) ([]byte, error) {
 	text, err := json.Marshal(credentials)
 	if err != nil {
 		return nil, err
 	}
-	return ps.Vault.Seal(CredentialsOf(account), text), nil
+	return ps.Vault.Encrypt(CredentialsOf(account), text), nil
 }
 
-func (ps *Providers) unsealCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
-	text, err := ps.Vault.Open(CredentialsOf(account), sealed)
+func (ps *Providers) decryptCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
+	text, err := ps.Vault.Decrypt(CredentialsOf(account), sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -328,21 +328,21 @@ func PastOf(account string) string { return "provider account " + account + " be
 // maxPast is how many rotations within the grace period are kept.
 const maxPast = 8
 
-func (ps *Providers) unsealPast(account acquirer.Account) (past []pastCredentials, err error) {
+func (ps *Providers) decryptPast(account acquirer.Account) (past []pastCredentials, err error) {
 	if len(account.Before) == 0 {
 		return nil, nil
 	}
-	text, err := ps.Vault.Open(PastOf(account.ID), account.Before)
+	text, err := ps.Vault.Decrypt(PastOf(account.ID), account.Before)
 	if err != nil {
 		return nil, err
 	}
 	return past, json.Unmarshal(text, &past)
 }
 
-// sealPast encrypts the credentials that a rotation replaces, with the earlier ones that are still
+// encryptPast encrypts the credentials that a rotation replaces, with the earlier ones that are still
 // valid.
-func (ps *Providers) sealPast(account acquirer.Account, present map[string]string, now time.Time) ([]byte, error) {
-	past, err := ps.unsealPast(account)
+func (ps *Providers) encryptPast(account acquirer.Account, present map[string]string, now time.Time) ([]byte, error) {
+	past, err := ps.decryptPast(account)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +352,7 @@ func (ps *Providers) sealPast(account acquirer.Account, present map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	return ps.Vault.Seal(PastOf(account.ID), text), nil
+	return ps.Vault.Encrypt(PastOf(account.ID), text), nil
 }
 
 // Serving selects the operator's accounts that may take a shop's payments over a rail.

@@ -142,7 +142,7 @@ type RateChange struct {
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
 func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []pay.Reading, force bool) ([]RateChange, error) {
-	return rs.takeRates(ctx, readings, force, &by)
+	return rs.applyRates(ctx, readings, force, &by)
 }
 
 // JumpError says that rates are far from those in use. Nothing was changed.
@@ -168,9 +168,9 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 	return rs.SetRates(ctx, by, readings, force)
 }
 
-// takeRates decides about readings and writes the result. If they are an operator's, all are
+// applyRates decides about readings and writes the result. If they are an operator's, all are
 // refused if one jumps, and the audit log has those that were set. by is nil for a feed.
-func (rs *Rates) takeRates(ctx context.Context, readings []pay.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
+func (rs *Rates) applyRates(ctx context.Context, readings []pay.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
 		if err != nil {
@@ -245,7 +245,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
-	changes, err := rs.takeRates(ctx, readings, false, nil)
+	changes, err := rs.applyRates(ctx, readings, false, nil)
 	if err != nil {
 		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)
 	}

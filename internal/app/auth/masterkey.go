@@ -24,9 +24,9 @@ import (
 // counted under "".
 func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
 	sealed = map[string]int{}
-	err = sc.eachSealed(ctx, func(texts []text, _ func([][]byte) error) error {
+	err = sc.eachEncrypted(ctx, func(texts []text, _ func([][]byte) error) error {
 		for _, t := range texts {
-			sealed[sc.Vault.SealedBy(t.about, t.sealed)]++
+			sealed[sc.Vault.EncryptedBy(t.about, t.sealed)]++
 		}
 		return nil
 	})
@@ -52,8 +52,8 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 		}
 		root, _ := Find(list, vault.RootID)
 		return sc.Store.Commit(ctx, pay.Change{
-			Sealed: []tenant.Sealed{root.Replace(sc.Vault.Pass())},
-			Audit:  sc.Audited(by, tenant.Scope{Live: true}, audit.MasterKeyRotated, newest, map[string]string{"before": before}),
+			Secrets: []tenant.Encrypted{root.Replace(sc.Vault.Pass())},
+			Audit:   sc.Audited(by, tenant.Scope{Live: true}, audit.MasterKeyRotated, newest, map[string]string{"before": before}),
 		})
 	})
 	if err != nil {
@@ -62,9 +62,9 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	return sc.ReadSecrets(ctx)
 }
 
-// ResealTexts encrypts again the texts that are under a master key other than the current one. It
+// ReencryptTexts encrypts again the texts that are under a master key other than the current one. It
 // can be interrupted at any time, and skips texts that are done.
-func (sc *Secrets) ResealTexts(ctx context.Context) error {
+func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
@@ -74,18 +74,18 @@ func (sc *Secrets) ResealTexts(ctx context.Context) error {
 		return nil
 	}
 	heard := sc.Now().Sub(*sc.tokens.sealsSince.Load()) >= allHear
-	n, err := sc.Reseal(ctx)
+	n, err := sc.Reencrypt(ctx)
 	if err != nil || n > 0 || !heard { // a look after all nodes know the key finds what they encrypted before
 		return err
 	}
-	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{sc.NewSealed(ResealedID+current, []byte(current))}}))
+	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{sc.NewEncrypted(ResealedID+current, []byte(current))}}))
 }
 
-// Resealed waits until no text is, or can still become, encrypted under a master key other than the
+// Reencrypted waits until no text is, or can still become, encrypted under a master key other than the
 // current one: until all nodes know the current one.
-func (sc *Secrets) Resealed(ctx context.Context) error {
+func (sc *Secrets) Reencrypted(ctx context.Context) error {
 	for {
-		if err := sc.ResealTexts(ctx); err != nil {
+		if err := sc.ReencryptTexts(ctx); err != nil {
 			return err
 		}
 		list, err := sc.Store.Secrets.List(ctx)
@@ -103,13 +103,13 @@ func (sc *Secrets) Resealed(ctx context.Context) error {
 	}
 }
 
-// Reseal encrypts again the texts that are under a master key other than the current one, and
+// Reencrypt encrypts again the texts that are under a master key other than the current one, and
 // returns their number.
-func (sc *Secrets) Reseal(ctx context.Context) (n int, err error) {
-	err = sc.eachSealed(ctx, func(texts []text, write func([][]byte) error) error {
+func (sc *Secrets) Reencrypt(ctx context.Context) (n int, err error) {
+	err = sc.eachEncrypted(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0
 		for i, t := range texts {
-			again, other, err := sc.Vault.Reseal(t.about, t.sealed)
+			again, other, err := sc.Vault.Reencrypt(t.about, t.sealed)
 			if err != nil {
 				sc.Log.ErrorContext(ctx, "no master key of this process opens a text", "text", t.about, "error", err)
 			}
@@ -138,9 +138,9 @@ type text struct {
 	sealed []byte
 }
 
-// eachSealed calls do for the encrypted texts of every row, with the function that writes them
+// eachEncrypted calls do for the encrypted texts of every row, with the function that writes them
 // again.
-func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
+func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
 	list, err := sc.Store.Secrets.List(ctx)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {
-			return sc.Store.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{s.Replace(fresh[0])}})
+			return sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{s.Replace(fresh[0])}})
 		}); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 		return err
 	}
 	for _, account := range accounts {
-		of := sealedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
+		of := encryptedIn{{acquiring.CredentialsOf(account.ID), &account.Credentials}, {acquiring.PastOf(account.ID), &account.Before}}
 		if err := of.each(do, func() error {
 			account.Version++
 			return sc.Store.Commit(ctx, pay.Change{Accounts: []acquirer.Account{account}})
@@ -171,7 +171,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 	if err := pages(func(after string) (string, error) {
 		list, err := sc.Store.Wallets.After(ctx, after, resealBatch)
 		for _, w := range list {
-			of := sealedIn{{w.Secret(), &w.Sealed}, {w.HolderSecret(), &w.Holder}}
+			of := encryptedIn{{w.Secret(), &w.Encrypted}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
 				w.Version++
 				return sc.Store.Commit(ctx, pay.Change{Wallets: []pay.Wallet{w}})
@@ -190,7 +190,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 	return pages(func(after string) (string, error) {
 		list, err := sc.Store.Subscriptions.After(ctx, after, resealBatch)
 		for _, sub := range list {
-			of := sealedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
+			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
 				sub.Version++
 				return sc.Store.Commit(ctx, pay.Change{Subscriptions: []hook.Subscription{sub}})
@@ -203,7 +203,7 @@ func (sc *Secrets) eachSealed(ctx context.Context, do func(texts []text, write f
 	})
 }
 
-// eachFile is eachSealed for the files of payout batches, one at a time, because one may have
+// eachFile is eachEncrypted for the files of payout batches, one at a time, because one may have
 // megabytes.
 func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
@@ -214,7 +214,7 @@ func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) 
 		if err != nil {
 			return "", err
 		}
-		of := sealedIn{{b.Secret(), &b.File}}
+		of := encryptedIn{{b.Secret(), &b.File}}
 		return b.ID, of.each(do, func() error {
 			b.Version++
 			return sc.Store.Commit(ctx, pay.Change{Batches: []pay.Batch{b}})
@@ -246,10 +246,10 @@ type column struct {
 	of    *[]byte
 }
 
-// sealedIn are the encrypted columns of a row.
-type sealedIn []column
+// encryptedIn are the encrypted columns of a row.
+type encryptedIn []column
 
-func (s sealedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
+func (s encryptedIn) each(do func([]text, func([][]byte) error) error, write func() error) error {
 	s = slices.DeleteFunc(s, func(c column) bool { return len(*c.of) == 0 })
 	texts := make([]text, 0, len(s))
 	for _, c := range s {

@@ -74,7 +74,7 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 		if len(first) == 0 {
 			break
 		}
-		if err := base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Sealed: first})); err != nil {
+		if err := base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: first})); err != nil {
 			return err
 		}
 		if err := sc.ReadSecrets(ctx); err != nil { // the root, under which the first signing key is encrypted
@@ -89,7 +89,7 @@ func (sc *Secrets) Unlock(ctx context.Context) error {
 }
 
 // firstSecrets makes the secrets that a database lacks: the root, then a signing key.
-func (sc *Secrets) firstSecrets(list []tenant.Sealed) ([]tenant.Sealed, error) {
+func (sc *Secrets) firstSecrets(list []tenant.Encrypted) ([]tenant.Encrypted, error) {
 	if _, rooted := Find(list, vault.RootID); !rooted {
 		root := sc.Vault.NewRoot()
 		if len(list) > 0 { // a database from before the root existed: the master key was the root
@@ -98,26 +98,26 @@ func (sc *Secrets) firstSecrets(list []tenant.Sealed) ([]tenant.Sealed, error) {
 				return nil, fmt.Errorf("%w: %w", ErrForeignKey, err)
 			}
 		}
-		return []tenant.Sealed{sc.NewSealed(vault.RootID, root)}, nil
+		return []tenant.Encrypted{sc.NewEncrypted(vault.RootID, root)}, nil
 	}
-	if !slices.ContainsFunc(list, func(s tenant.Sealed) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
-		return []tenant.Sealed{sc.newSigningKey(1)}, nil
+	if !slices.ContainsFunc(list, func(s tenant.Encrypted) bool { return strings.HasPrefix(s.ID, KeySecretID) }) {
+		return []tenant.Encrypted{sc.newSigningKey(1)}, nil
 	}
 	return nil, nil
 }
 
 // Find finds an encrypted text by its id.
-func Find(list []tenant.Sealed, id string) (tenant.Sealed, bool) {
-	i := slices.IndexFunc(list, func(s tenant.Sealed) bool { return s.ID == id })
+func Find(list []tenant.Encrypted, id string) (tenant.Encrypted, bool) {
+	i := slices.IndexFunc(list, func(s tenant.Encrypted) bool { return s.ID == id })
 	if i < 0 {
-		return tenant.Sealed{}, false
+		return tenant.Encrypted{}, false
 	}
 	return list[i], true
 }
 
-// NewSealed is a new encrypted text, to be written.
-func (sc *Secrets) NewSealed(id string, text []byte) tenant.Sealed {
-	return tenant.Sealed{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
+// NewEncrypted is a new encrypted text, to be written.
+func (sc *Secrets) NewEncrypted(id string, text []byte) tenant.Encrypted {
+	return tenant.Encrypted{ID: id, Version: 1, Text: text, CreatedAt: sc.Now()}
 }
 
 // ReadSecrets reads other processes' changes: a new master key, signing keys that were added or
@@ -130,7 +130,7 @@ func (sc *Secrets) ReadSecrets(ctx context.Context) error {
 	return sc.heed(list)
 }
 
-func (sc *Secrets) heed(list []tenant.Sealed) error {
+func (sc *Secrets) heed(list []tenant.Encrypted) error {
 	root, _ := Find(list, vault.RootID)
 	before := sc.Vault.Current()
 	err := sc.Vault.Unlock(root.Text)
@@ -149,7 +149,7 @@ func (sc *Secrets) heed(list []tenant.Sealed) error {
 }
 
 // readSigningKeys reads the keys of access tokens. The newest key that all nodes know signs.
-func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
+func (sc *Secrets) readSigningKeys(list []tenant.Encrypted) error {
 	now, known := sc.Now(), sc.tokens.keys.Load()
 	next := &signingKeys{ring: map[string][]byte{}, since: map[string]time.Time{}}
 	for _, s := range list { // oldest first
@@ -161,7 +161,7 @@ func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
 		if err != nil {
 			return fmt.Errorf("signing key %s: %w", kid, err)
 		}
-		if next.ring[kid], err = sc.Vault.Open(s.ID, s.Text); err != nil {
+		if next.ring[kid], err = sc.Vault.Decrypt(s.ID, s.Text); err != nil {
 			return fmt.Errorf("%w: %w", ErrForeignKey, err)
 		}
 		// Made by a clock that runs ahead: use the time since when this node knows it.
@@ -183,11 +183,11 @@ func (sc *Secrets) readSigningKeys(list []tenant.Sealed) error {
 	return nil
 }
 
-func (sc *Secrets) newSigningKey(number int) tenant.Sealed {
+func (sc *Secrets) newSigningKey(number int) tenant.Encrypted {
 	key := make([]byte, vault.KeySize)
 	_, _ = rand.Read(key) // never fails
 	id := KeySecretID + strconv.Itoa(number)
-	return sc.NewSealed(id, sc.Vault.Seal(id, key))
+	return sc.NewEncrypted(id, sc.Vault.Encrypt(id, key))
 }
 
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and deletes the
@@ -204,10 +204,10 @@ func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
 	if sc.Now().Sub(keys.made) < signingKeyLife {
 		return nil
 	}
-	change := pay.Change{Sealed: []tenant.Sealed{sc.newSigningKey(keys.number + 1)}}
+	change := pay.Change{Secrets: []tenant.Encrypted{sc.newSigningKey(keys.number + 1)}}
 	for _, s := range list { // a month after the present one took over
 		if kid, isKey := strings.CutPrefix(s.ID, KeySecretID); isKey && kid != keys.current {
-			change.Sealed = append(change.Sealed, s.Drop())
+			change.Secrets = append(change.Secrets, s.Drop())
 		}
 	}
 	sc.Log.InfoContext(ctx, "a new key signs access tokens", "key", keys.number+1)

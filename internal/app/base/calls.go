@@ -15,8 +15,8 @@ func (b *Base) Fence(f pay.Flight) func() bool {
 	}
 }
 
-// flagReceipts logs notices that need the operator.
-func (b *Base) flagReceipts(ctx context.Context, written pay.Change) {
+// flagNotices logs notices that need the operator.
+func (b *Base) flagNotices(ctx context.Context, written pay.Change) {
 	for _, r := range written.Notices {
 		if r.Verdict == pay.Mismatched || r.Verdict == pay.Late {
 			b.Log.WarnContext(ctx, "a provider's notice needs the operator", "account", r.Account, "payment", r.Payment, "verdict", r.Verdict)

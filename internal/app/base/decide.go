@@ -36,7 +36,7 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 	}
 	err := b.Store.Commit(ctx, change)
 	if err == nil {
-		b.flagReceipts(ctx, change)
+		b.flagNotices(ctx, change)
 	}
 	return err
 }

@@ -28,8 +28,8 @@ func (l Latch) Lock() { l <- struct{}{} }
 // Unlock releases the latch.
 func (l Latch) Unlock() { <-l }
 
-// Take waits for the key's turn. The caller must call end.
-func (t *turns) Take(key string) (end func()) {
+// Lock waits for the key's turn. The caller must call end.
+func (t *turns) Lock(key string) (end func()) {
 	t.mu.Lock()
 	mine := t.waiting[key]
 	if mine == nil {

@@ -44,7 +44,7 @@ func (c *Cascade) revisit(p pay.Payment) {
 		if read.Answered != "" || read.Owner != p.Owner {
 			return nil
 		}
-		return c.reconcile(ctx, read, true)
+		return c.query(ctx, read, true)
 	})
 }
 

@@ -62,7 +62,7 @@ func (c *Cascade) RegainPayment(ctx context.Context, p pay.Payment, at pay.Found
 
 // AskAfter queries a payment that this node has in hand and has not called.
 func (c *Cascade) AskAfter(ctx context.Context, p pay.Payment) (pay.Payment, error) {
-	if err := c.reconcile(ctx, p, true); err != nil {
+	if err := c.query(ctx, p, true); err != nil {
 		return p, err
 	}
 	return c.Store.Payments.Any(ctx, p.ID)

@@ -25,7 +25,7 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 	for _, p := range due {
 		attempt, _ := p.Attempts.Current()
 		c.lanes.Submit(attempt.Provider, p.ID, begun, func(may bool) {
-			if err := c.reconcile(ctx, p, may); err != nil {
+			if err := c.query(ctx, p, may); err != nil {
 				c.Quiet.ComesAgain(ctx, p.Live, "a due payment could not be checked; it is retried later", err, "payment", p.ID)
 			}
 		})
@@ -33,8 +33,8 @@ func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 	return len(due), nil
 }
 
-// reconcile queries the provider about a payment, if the account may be queried, and decides.
-func (c *Cascade) reconcile(ctx context.Context, p pay.Payment, may bool) error {
+// query queries the provider about a payment, if the account may be queried, and decides.
+func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	attempt, ok := p.Attempts.Current()
 	if !ok {
 		return nil

@@ -118,8 +118,8 @@ func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pa
 	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
 }
 
-// RuledClaim is the operator's decision on a claim.
-type RuledClaim struct {
+// ClaimResolution is the operator's decision on a claim.
+type ClaimResolution struct {
 	ID   string
 	Word pay.ClaimVerb
 	Note string
@@ -127,13 +127,13 @@ type RuledClaim struct {
 	Force bool
 }
 
-// RuleClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
+// ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
 // evidence. A refund that is under way is queried first: the provider's answer takes precedence,
 // unless the operator forces the decision.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
 // otherwise (details.reason).
-func (rf *Claims) RuleClaim(ctx context.Context, by audit.Actor, r RuledClaim) (pay.Claim, error) {
+func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
 	if err != nil {

@@ -129,7 +129,7 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 // decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the
 // payment's present state; nil never does. Without an actor there is no audit entry.
 func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
-	defer rf.Turns.Take(p.ID)()
+	defer rf.Turns.Lock(p.ID)()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
 	}

@@ -191,7 +191,7 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, d hook.Delivery, m webh
 // already, and a replay misses nothing (EVT-17).
 func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	if t.gone != nil {
-		defer w.Turns.Take(endpointTurn + d.Subscription)()
+		defer w.Turns.Lock(endpointTurn + d.Subscription)()
 	}
 	read := d
 	err := base.Again(func() error {

@@ -123,7 +123,7 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 		}
 		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
 	}
-	defer w.Turns.Take("webhooks/" + scope.Shop)()
+	defer w.Turns.Lock("webhooks/" + scope.Shop)()
 	if _, err := w.beside(ctx, sub); err != nil { // no challenge is sent if there are too many
 		return sub, "", err
 	}
@@ -194,7 +194,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 // newSecret makes a subscription's secret: its text, the encrypted text, and the preview.
 func (w *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
 	secret = webhook.NewSecret()
-	return secret, w.Vault.Seal(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
+	return secret, w.Vault.Encrypt(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
 }
 
 // allIfAny returns only "*" if the list contains it, because it includes all other events.
@@ -330,7 +330,7 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		e.Events = allIfAny(e.Events)
 	}
 	proved := ""
-	defer w.Turns.Take("webhooks/" + scope.Shop)()
+	defer w.Turns.Lock("webhooks/" + scope.Shop)()
 	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
 		bad := bad // start without problems in each try
 		// A managed endpoint may be given its own address again.
@@ -411,7 +411,7 @@ const endpointTurn = "endpoint/"
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(hook.Subscription) (pay.Change, error)) error {
-	defer w.Turns.Take(endpointTurn + subscription)()
+	defer w.Turns.Lock(endpointTurn + subscription)()
 	err := base.Again(func() error {
 		read, err := w.Subscription(ctx, scope, subscription)
 		if err != nil {
@@ -449,13 +449,13 @@ func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint,
 		if e.sub, err = w.Store.Subscriptions.Any(ctx, subscription); err != nil {
 			return e, err
 		}
-		secret, err := w.Vault.Open(e.sub.ID, e.sub.Secret)
+		secret, err := w.Vault.Decrypt(e.sub.ID, e.sub.Secret)
 		if err != nil {
 			return e, err
 		}
 		e.secret = string(secret)
 		if e.sub = e.sub.At(w.TimeOf(e.sub.Scope)); len(e.sub.PreviousSecret) > 0 {
-			previous, err := w.Vault.Open(e.sub.ID, e.sub.PreviousSecret)
+			previous, err := w.Vault.Decrypt(e.sub.ID, e.sub.PreviousSecret)
 			if err != nil {
 				return e, err
 			}

@@ -21,7 +21,7 @@ const longList = 50
 func (in *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
 	if f.Limit >= longList {
 		lane := in.lists.Add(1) % max(1, int64(runtime.NumCPU()/2))
-		defer in.Turns.Take(fmt.Sprintf("payments of %s %d", scope.Merchant, lane))()
+		defer in.Turns.Lock(fmt.Sprintf("payments of %s %d", scope.Merchant, lane))()
 	}
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)

@@ -243,19 +243,19 @@ func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Sessi
 	return s, shop, err == nil, err
 }
 
-// SealTyped encrypts what a customer typed wrongly, for the address of the page that reports the
+// EncryptTyped encrypts what a customer typed wrongly, for the address of the page that reports the
 // error. about is the session's token.
-func (ss *Sessions) SealTyped(about string, typed []byte) string {
-	return base64.RawURLEncoding.EncodeToString(ss.Vault.Seal("typed at "+about, typed))
+func (ss *Sessions) EncryptTyped(about string, typed []byte) string {
+	return base64.RawURLEncoding.EncodeToString(ss.Vault.Encrypt("typed at "+about, typed))
 }
 
-// OpenTyped decrypts the text of SealTyped; false for anything else.
+// OpenTyped decrypts the text of EncryptTyped; false for anything else.
 func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {
 		return nil, false
 	}
-	typed, err := ss.Vault.Open("typed at "+about, text)
+	typed, err := ss.Vault.Decrypt("typed at "+about, text)
 	return typed, err == nil
 }
 

@@ -138,7 +138,7 @@ func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payout.File
 		if err != nil {
 			return b, problem.Field(problem.InvalidRequest, "account", err.Error())
 		}
-		b.Checksum, b.File = checksum(file), bf.Vault.Seal(b.Secret(), file)
+		b.Checksum, b.File = checksum(file), bf.Vault.Encrypt(b.Secret(), file)
 		change.Batches = []pay.Batch{b}
 		change.Audit = bf.Audited(by, b.Scope(), audit.BatchCreated, b.ID, toldBatch(b))
 		err = bf.Store.Commit(ctx, change)
@@ -245,7 +245,7 @@ func (bf *Batches) Export(ctx context.Context, by audit.Actor, id string) (file 
 			}
 		}
 		var err error
-		if file, err = bf.Vault.Open(b.Secret(), b.File); err != nil {
+		if file, err = bf.Vault.Decrypt(b.Secret(), b.File); err != nil {
 			return b, pay.Change{}, fmt.Errorf("file of batch %s: %w", b.ID, err)
 		}
 		if subtle.ConstantTimeCompare([]byte(checksum(file)), []byte(b.Checksum)) == 0 {

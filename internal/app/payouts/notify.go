@@ -26,13 +26,13 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
-		failed = errors.Join(failed, po.takePayout(ctx, account, notice))
+		failed = errors.Join(failed, po.applyPayout(ctx, account, notice))
 	}
 	return failed
 }
 
-// takePayout applies one notice.
-func (po *Payouts) takePayout(ctx context.Context, account string, n pay.PayoutNotice) error {
+// applyPayout applies one notice.
+func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.PayoutNotice) error {
 	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
 		return problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}

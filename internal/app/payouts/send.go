@@ -205,7 +205,7 @@ func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Re
 
 // requestTo is a payout request for a wallet, without an amount.
 func (po *Payouts) requestTo(wallet pay.Wallet) (payout.Request, error) {
-	account, err := po.Vault.Open(wallet.Secret(), wallet.Sealed)
+	account, err := po.Vault.Decrypt(wallet.Secret(), wallet.Encrypted)
 	if err != nil {
 		return payout.Request{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
@@ -218,7 +218,7 @@ func (po *Payouts) beneficiary(wallet pay.Wallet) (who pay.Beneficiary, err erro
 	if wallet.Holder == nil {
 		return who, nil
 	}
-	text, err := po.Vault.Open(wallet.HolderSecret(), wallet.Holder)
+	text, err := po.Vault.Decrypt(wallet.HolderSecret(), wallet.Holder)
 	if err != nil {
 		return who, fmt.Errorf("holder of wallet %s: %w", wallet.ID, err)
 	}

@@ -70,13 +70,13 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope
 			ID: d.NewID(pay.WalletPrefix, now), Scope: scope, Label: n.Label, Type: pay.WalletType(n.Type), Currency: n.Currency,
 			Network: n.Network, Masked: n.Masked, Fingerprint: fingerprint, Default: n.Default,
 		}
-		wallet.Sealed = d.Vault.Seal(wallet.Secret(), []byte(n.Account))
+		wallet.Encrypted = d.Vault.Encrypt(wallet.Secret(), []byte(n.Account))
 		if known := n.Has(); len(known) > 0 {
 			text, err := json.Marshal(n.Beneficiary)
 			if err != nil {
 				return err
 			}
-			wallet.Holder = d.Vault.Seal(wallet.HolderSecret(), text)
+			wallet.Holder = d.Vault.Encrypt(wallet.HolderSecret(), text)
 			for _, f := range known {
 				wallet.Known = append(wallet.Known, string(f))
 			}

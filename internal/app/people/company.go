@@ -79,7 +79,7 @@ func (co *Company) Ask(ctx context.Context, next string) (address, sealed string
 		return "", "", companyDown()
 	}
 	text, err := json.Marshal(question{asked, next, co.Now().UnixMicro()})
-	return address, base64.RawURLEncoding.EncodeToString(co.Vault.SealData(aboutCompany, text)), err
+	return address, base64.RawURLEncoding.EncodeToString(co.Vault.EncryptData(aboutCompany, text)), err
 }
 
 // Enter signs in the user whom the identity provider names. This is the first factor: a user who has a second one is
@@ -127,7 +127,7 @@ func (co *Company) Enter(ctx context.Context, from From, sealed, state, code str
 func (co *Company) opened(sealed string) (q question, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil {
-		raw, err = co.Vault.OpenData(aboutCompany, raw)
+		raw, err = co.Vault.DecryptData(aboutCompany, raw)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &q)

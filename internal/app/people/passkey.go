@@ -108,8 +108,8 @@ func (pk *Passkeys) Elsewhere() string { return pk.elsewhere }
 
 // Challenge is what a passkey has to answer.
 type Challenge struct {
-	Options any    // for the browser, in JSON
-	Sealed  string // for the browser's cookie: encrypted, and bound to the purpose and the sign-in
+	Options   any    // for the browser, in JSON
+	Encrypted string // for the browser's cookie: encrypted, and bound to the purpose and the sign-in
 }
 
 // asked is a challenge as the cookie keeps it.
@@ -129,10 +129,10 @@ func unusable() error {
 	return problem.Conflict("no_passkeys", "this service has no address at which browsers allow passkeys: it needs https and a name")
 }
 
-// seal makes the text for the cookie. bound is the sign-in that the challenge is for, "" for a new one.
-func (pk *Passkeys) seal(p purpose, bound, challenge string) (string, error) {
+// encrypt makes the text for the cookie. bound is the sign-in that the challenge is for, "" for a new one.
+func (pk *Passkeys) encrypt(p purpose, bound, challenge string) (string, error) {
 	text, err := json.Marshal(asked{challenge, pk.Now().UnixMicro()})
-	return base64.RawURLEncoding.EncodeToString(pk.Vault.SealData(about(p, bound), text)), err
+	return base64.RawURLEncoding.EncodeToString(pk.Vault.EncryptData(about(p, bound), text)), err
 }
 
 // about is the name to which the vault binds a challenge.
@@ -143,7 +143,7 @@ func (pk *Passkeys) opened(p purpose, bound, sealed string) (webauthn.SessionDat
 	var a asked
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil {
-		raw, err = pk.Vault.OpenData(about(p, bound), raw)
+		raw, err = pk.Vault.DecryptData(about(p, bound), raw)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &a)
@@ -167,7 +167,7 @@ func (pk *Passkeys) ToSignIn() (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.seal(toSignIn, "", session.Challenge)
+	sealed, err := pk.encrypt(toSignIn, "", session.Challenge)
 	return Challenge{options, sealed}, err
 }
 
@@ -186,7 +186,7 @@ func (pk *Passkeys) ToProve(s people.SignIn, u people.User) (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.seal(toProve, s.ID, session.Challenge)
+	sealed, err := pk.encrypt(toProve, s.ID, session.Challenge)
 	return Challenge{options, sealed}, err
 }
 
@@ -210,7 +210,7 @@ func (pk *Passkeys) ToAdd(s people.SignIn, u people.User) (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.seal(toAdd, s.ID, session.Challenge)
+	sealed, err := pk.encrypt(toAdd, s.ID, session.Challenge)
 	return Challenge{options, sealed}, err
 }
 
@@ -345,10 +345,10 @@ func keyID(id []byte) string { return base64.RawURLEncoding.EncodeToString(id) }
 
 // NewPasskey is a passkey that a user adds.
 type NewPasskey struct {
-	Name     string
-	Sealed   string // that of ToAdd, for the same sign-in
-	Answer   string // what the browser answered, in JSON
-	Password string // the user's present one, if it is the first second factor
+	Name      string
+	Encrypted string // that of ToAdd, for the same sign-in
+	Answer    string // what the browser answered, in JSON
+	Password  string // the user's present one, if it is the first second factor
 }
 
 // Add gives a user a passkey. If it is the user's first second factor, there are recovery codes, which cannot be read again, and every other
@@ -383,7 +383,7 @@ func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, n NewPa
 		if err := may(u); err != nil {
 			return err
 		}
-		session, made, err := pk.opened(toAdd, s.ID, n.Sealed)
+		session, made, err := pk.opened(toAdd, s.ID, n.Encrypted)
 		if err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page pa
 		list, total, err = e.Store.Books.Movements(ctx, scope, page)
 	} else {
 		// All movements must be read to know which are the shop's: one request at a time.
-		defer e.Turns.Take("movements/" + scope.Merchant)()
+		defer e.Turns.Lock("movements/" + scope.Merchant)()
 		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
 	}
 	return list, total, base.OrNotBehind(err)

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// claimLimit is how many transfers one Change of a settlement collects: few enough not to delay
+	// collectLimit is how many transfers one Change of a settlement collects: few enough not to delay
 	// payments that wait for the same committer.
-	claimLimit = 1000
+	collectLimit = 1000
 	// settleBatch is how many settlements or reserves are leased at a time.
 	settleBatch = 20
 	openBatch   = 500
@@ -160,11 +160,11 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Unsettled, pay.Cursor, error) {
 	at := s.At
 	var list []pay.Unsettled
-	for !at.Done() && len(list) < claimLimit {
+	for !at.Done() && len(list) < collectLimit {
 		if at.At.IsZero() {
 			at.At = e.lookFrom(s)
 		}
-		room := claimLimit - len(list)
+		room := collectLimit - len(list)
 		more, err := e.Store.Settlements.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
 		if err != nil {
 			return nil, at, err

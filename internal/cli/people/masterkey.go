@@ -96,7 +96,7 @@ func (c *masterKeyRotateCmd) Run(ctx context.Context, log *slog.Logger) error {
 		}
 		fmt.Fprintf(cli.Stdout, "%s encrypts from now on\n", newest)
 	}
-	n, err := a.Secrets.Reseal(ctx) // continues where an earlier run or a server stopped
+	n, err := a.Secrets.Reencrypt(ctx) // continues where an earlier run or a server stopped
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *masterKeyRemoveCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("%s is not among these keys, or is the only one", c.Key)
 	}
 	fmt.Fprintln(cli.Stdout, "waiting up to ten seconds, until every server knows which key encrypts")
-	if err := a.Secrets.Resealed(ctx); err != nil {
+	if err := a.Secrets.Reencrypted(ctx); err != nil {
 		return err
 	}
 	_, _, sealed, err := a.Secrets.MasterKeys(ctx)

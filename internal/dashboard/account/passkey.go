@@ -33,7 +33,7 @@ func (a *account) ask(w http.ResponseWriter, c users.Challenge, err error) error
 	if err != nil {
 		return err
 	}
-	a.Keep(w, challengeCookie, c.Sealed, int(people.ChallengeLife.Seconds()), http.SameSiteStrictMode)
+	a.Keep(w, challengeCookie, c.Encrypted, int(people.ChallengeLife.Seconds()), http.SameSiteStrictMode)
 	text, err := json.Marshal(c.Options)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (a *account) addPasskey(w http.ResponseWriter, r *http.Request, v *frame.Vi
 	if !a.freshFor(w, r, v, passkeyPage) {
 		return nil
 	}
-	n := users.NewPasskey{Name: r.FormValue("name"), Sealed: a.answered(w, r), Answer: r.FormValue("answer"), Password: r.FormValue("old")}
+	n := users.NewPasskey{Name: r.FormValue("name"), Encrypted: a.answered(w, r), Answer: r.FormValue("answer"), Password: r.FormValue("old")}
 	var codes []string
 	err := a.Try(w, r, v.User.ID, func(ctx context.Context) (err error) {
 		codes, err = a.App.Passkeys.Add(ctx, v.From(r), v.SignIn, n)

@@ -92,7 +92,7 @@ func TestMasterKeyIsRotatedWhileTheServiceRuns(t *testing.T) {
 			return current == keys[1]
 		})
 		works("before everything is encrypted again")
-		again, err := command.Secrets.Reseal(ctx)
+		again, err := command.Secrets.Reencrypt(ctx)
 		harness.Must(t, err)
 		command.Close()
 		if again < 4 { // a signing key, an account, a wallet, a webhook
@@ -140,8 +140,8 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		harness.Must(t, err)
 		db, err := store.Open(ctx, database, store.Options{})
 		harness.Must(t, err)
-		sealed := old.Seal("jwt/1", bytes.Repeat([]byte{9}, 32))
-		harness.Must(t, db.Commit(ctx, pay.Change{Sealed: []tenant.Sealed{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
+		sealed := old.Encrypt("jwt/1", bytes.Repeat([]byte{9}, 32))
+		harness.Must(t, db.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{{ID: "jwt/1", Version: 1, Text: sealed, CreatedAt: time.Now()}}}))
 		db.Close()
 
 		c := &harness.Clock{}
@@ -155,7 +155,7 @@ func TestDatabaseFromBeforeThereWasARoot(t *testing.T) {
 		s.End(t)
 		s = harness.StartWith(t, database, c, masterKeys(1, 2))
 		harness.Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
-		_, err = s.App.Secrets.Reseal(ctx)
+		_, err = s.App.Secrets.Reencrypt(ctx)
 		harness.Must(t, err)
 		s.End(t)
 		s = harness.StartWith(t, database, c, masterKeys(2))

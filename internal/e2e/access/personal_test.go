@@ -178,7 +178,7 @@ func TestPersonalDataIsEncryptedAtRest(t *testing.T) {
 		s = harness.StartWith(t, database, c, masterKeys(1, 2))
 		before := dump(t, s)["receipts"]
 		harness.Must(t, s.App.Secrets.RotateMasterKey(ctx, s.App.Self()))
-		_, err := s.App.Secrets.Reseal(ctx)
+		_, err := s.App.Secrets.Reencrypt(ctx)
 		harness.Must(t, err)
 		if !slices.Equal(before, dump(t, s)["receipts"]) {
 			t.Error("a rotation of the master key changes the kept notifications, want only the root encrypted again")
@@ -224,7 +224,7 @@ func unseal(t *testing.T, s *harness.Instance) {
 		}
 		raw, err := base64.StdEncoding.DecodeString(sealed)
 		harness.Must(t, err)
-		opened, err := s.Vault.OpenData(about, raw)
+		opened, err := s.Vault.DecryptData(about, raw)
 		harness.Must(t, err)
 		if strings.HasPrefix(about, "files.content ") {
 			return base64.StdEncoding.EncodeToString(opened)
@@ -270,11 +270,11 @@ func TestPersonalDataFromBeforeIsEncrypted(t *testing.T) {
 		}
 		s = harness.Start(t, database, c)
 		p.shows(t, s, "before it is encrypted")
-		_, err := s.App.Privacy.SealPersonal(ctx)
+		_, err := s.App.Privacy.EncryptPersonal(ctx)
 		harness.Must(t, err)
 		harness.Eventually(t, "the database has no personal data in plain text", func() bool { return len(secret(t, s)) == 0 })
 		p.shows(t, s, "after it was encrypted")
-		if n, err := s.App.Privacy.SealPersonal(ctx); n != 0 || err != nil {
+		if n, err := s.App.Privacy.EncryptPersonal(ctx); n != 0 || err != nil {
 			t.Errorf("the second run encrypts %d texts with the error %v, want none", n, err)
 		}
 		s.End(t)
@@ -349,7 +349,7 @@ func TestPersonalDataIsLookedAtOnceMoreADayLater(t *testing.T) {
 			defer closeDB()
 			return strings.Join(query("SELECT version FROM secrets WHERE id = 'resealed/personal'"), " ")
 		}
-		seal := func() { _, err := s.App.Privacy.SealPersonal(ctx); harness.Must(t, err) }
+		seal := func() { _, err := s.App.Privacy.EncryptPersonal(ctx); harness.Must(t, err) }
 		seal()
 		if done() != "1" {
 			t.Fatalf("after the first run the mark has version %q, want 1", done())

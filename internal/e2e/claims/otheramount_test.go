@@ -112,8 +112,8 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 				first.Fails(harness.TellsOther)
 				claim := d.Live.Post(t, "/payments/"+d.IDs[0]+"/refund", `{}`).Want(t, http.StatusOK).Text(t, "refundId")
 				d.Clock.Advance(time.Minute)
-				says := claims.RuledClaim{ID: claim, Word: word, Note: "the provider's report of today"}
-				if _, err := d.App.Claims.RuleClaim(ctx, d.App.Self(), says); err == nil {
+				says := claims.ClaimResolution{ID: claim, Word: word, Note: "the provider's report of today"}
+				if _, err := d.App.Claims.ResolveClaim(ctx, d.App.Self(), says); err == nil {
 					t.Error("without force the operator can contradict the provider")
 				}
 				says.Force = true

@@ -44,7 +44,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	list, _, err := a.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	harness.Must(t, err)
 	id := list[0].ID
-	_, _, err = a.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err = a.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: pay.WordPaid, Note: "it is in their list"})
 	close(answers)
 	harness.Must(t, err)
 	all.Wait()

@@ -80,7 +80,7 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
 	harness.Soon(t, "the call that the test holds to begin", reached)
-	_, _, err := a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err := a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	harness.Must(t, err)
 	close(answers)
 	all.Wait()
@@ -109,7 +109,7 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 	_, err := a.Payouts.PayOut(ctx)
 	harness.Must(t, err)
 	clock.Advance(time.Minute)
-	_, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	_, _, err = a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
 	if err == nil {
 		t.Error("the operator resolves a withdrawal as not paid that the provider accepted")
 	}
@@ -138,7 +138,7 @@ func TestOperatorsQuestionAboutAPayoutIsMeasured(t *testing.T) {
 	_, err := a.Payouts.PayOut(ctx)
 	harness.Must(t, err)
 	for range 5 {
-		if _, _, err = a.Payouts.RuleWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
+		if _, _, err = a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
 			t.Fatal("the operator resolves a withdrawal as not paid that the provider accepted")
 		}
 	}

@@ -162,7 +162,7 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			pay.WordPaid: {"completed", "900"}, pay.WordNotPaid: {"failed", "1000"},
 		} {
 			id := o.Withdraw(t, "100")
-			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
 				t.Error("the operator resolves a withdrawal as paid that was never sent")
 			}
 			o.Clock.Advance(time.Hour)
@@ -170,19 +170,19 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if list, err := o.App.Payouts.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("the unpaid withdrawals are %v with the error %v, want %s", list, err, id)
 			}
-			if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
 				t.Error("the operator resolves a withdrawal as not paid while its call may be on its way")
 			}
 			o.Clock.Advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.Behave(answer(pay.PayoutUnknown), answer(kind))
-				if _, said, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
+				if _, said, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
 					t.Errorf("the bank says %s (heard %s), but the operator's word %s is accepted: %v", kind, said, word, err)
 				}
 			}
 			b.Behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-			_, said, err := o.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: id, Word: word, Note: "the statement of today"})
+			_, said, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: word, Note: "the statement of today"})
 			harness.Must(t, err)
 			r := o.Get(t, "/withdrawals/"+id)
 			if r.Text(t, "status") != want.status || said != pay.PayoutUnknown || harness.Available(t, o) != want.available {
@@ -200,9 +200,9 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 
 // ruleClaim resolves a claim as the operator does. If the claim changes at the same time, it tries
 // again.
-func ruleClaim(d *harness.Drill, says claims.RuledClaim) (c pay.Claim, err error) {
+func ruleClaim(d *harness.Drill, says claims.ClaimResolution) (c pay.Claim, err error) {
 	for range 5 {
-		c, err = d.App.Claims.RuleClaim(ctx, d.App.Self(), says)
+		c, err = d.App.Claims.ResolveClaim(ctx, d.App.Self(), says)
 		if refused := (*problem.Error)(nil); !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			break
 		}
@@ -232,7 +232,7 @@ func TestOperatorEndsARefundOfLateMoneyThatNobodyTellsOf(t *testing.T) {
 				d.Clock.Advance(time.Minute)
 				_, err = d.App.Accounts.Remove(ctx, d.App.Self(), "acme-1", true)
 				harness.Must(t, err)
-				if c, err = ruleClaim(d, claims.RuledClaim{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
+				if c, err = ruleClaim(d, claims.ClaimResolution{ID: claim, Word: word, Note: "the provider's dashboard"}); err != nil || !c.Status.Terminal() || c.Status.Pays() != (word == pay.Approve) {
 					t.Errorf("the operator says %s: the claim is %s with the error %v", word, c, err)
 				}
 				d.Clean(t)

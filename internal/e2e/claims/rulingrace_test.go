@@ -132,7 +132,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	harness.Must(t, err)
 	id := list[0].ID
-	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
@@ -242,7 +242,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
 	harness.Must(t, err)
 	clock.Advance(time.Second)
-	_, _, err = second.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
@@ -364,7 +364,7 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	harness.Must(t, err)
 	clock.Advance(2 * time.Minute)
-	_, _, err = operator.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	_, _, err = operator.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
 	if err == nil {
 		t.Error("the operator's word about the first attempt ended the second one")
 	}

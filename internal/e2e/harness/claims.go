@@ -35,7 +35,7 @@ func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 
 // DecideClaim is the operator's decision on a claim, at the machine and without force.
 func DecideClaim(a *app.App, id string, word pay.ClaimVerb, note string) (pay.Claim, error) {
-	return a.Claims.RuleClaim(ctx, a.Self(), claims.RuledClaim{ID: id, Word: word, Note: note})
+	return a.Claims.ResolveClaim(ctx, a.Self(), claims.ClaimResolution{ID: id, Word: word, Note: note})
 }
 
 // ClaimStatus returns a claim's status.

@@ -213,7 +213,7 @@ func TellsOther(w http.ResponseWriter, r *http.Request, next http.Handler) {
 // it tries again.
 func (d *Drill) Rule(id string, w pay.Word, force bool) (pay.Payment, pay.OutcomeKind, error) {
 	for {
-		p, said, err := d.App.Payments.Rule(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Ruled{ID: id, Word: w, Note: "the report of today", Force: force})
+		p, said, err := d.App.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: w, Note: "the report of today", Force: force})
 		refused := (*problem.Error)(nil)
 		if !errors.As(err, &refused) || refused.Details.Reason != "changed_meanwhile" {
 			return p, said, err

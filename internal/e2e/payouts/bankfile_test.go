@@ -92,7 +92,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if r := o.Get(t, "/withdrawals/"+gone); r.Text(t, "failureCode") != "wallet_disabled" {
 			t.Errorf("the withdrawal to a deleted wallet is %s, want wallet_disabled", r)
 		}
-		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
+		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n", Force: true}); err == nil || !strings.Contains(err.Error(), "dissolve the batch first") {
 			t.Errorf("to resolve a withdrawal in a batch that is not exported returns %v, want that the batch must be dissolved", err)
 		}
 		if _, _, err := o.App.Batches.Export(ctx, bruno, b.ID); err == nil {
@@ -127,7 +127,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 		if len(rows) != 5 || !strings.Contains(string(file), harness.CLABE) || !strings.Contains(string(file), "Ana Souza") || rows[1][2] != "1835.00" {
 			t.Fatalf("the file is\n%s", file)
 		}
-		if _, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "was exported") || !strings.Contains(err.Error(), "--force") {
+		if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[0], Word: pay.WordNotPaid, Note: "n"}); err == nil || !strings.Contains(err.Error(), "was exported") || !strings.Contains(err.Error(), "--force") {
 			t.Errorf("to resolve an exported withdrawal without force returns %v, want an error", err)
 		}
 
@@ -179,7 +179,7 @@ func TestPayoutsLeaveInFiles(t *testing.T) {
 			t.Errorf("the import of an unknown status reports %+v, want it as strange", done)
 		}
 		harness.Eventually(t, "the operator's decision is taken", func() bool {
-			w, _, err := o.App.Payouts.RuleWithdrawal(ctx, carla, base.Ruled{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"})
+			w, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: list[2], Word: pay.WordPaid, Note: "the bank says on the telephone"})
 			if p, is := errors.AsType[*problem.Error](err); is && p.Details.Reason == "changed_meanwhile" { // by a look of the service's own
 				return false
 			}

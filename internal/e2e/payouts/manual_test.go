@@ -55,31 +55,31 @@ func TestOperatorPaysByHand(t *testing.T) {
 		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
 			t.Errorf("the operator sees the destination %q at %s", shown.Destination, shown.Provider)
 		}
-		paid := base.Ruled{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
-		ended, said, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid)
+		paid := base.Resolution{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
+		ended, said, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), paid)
 		harness.Must(t, err)
 		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
 			t.Errorf("after the operator's word the withdrawal is %v (provider: %s) with the reference %q", ended, said, ended.BankRef)
 		}
-		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), paid); err == nil {
+		if _, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), paid); err == nil {
 			t.Error("the withdrawal was resolved as paid twice")
 		}
 		not := o.Post(t, "/withdrawals", `{"amount":50}`).Want(t, http.StatusCreated).Text(t, "id")
 		s.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, not, "processing")
 		s.Clock.Advance(time.Hour)
-		_, _, err = s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), base.Ruled{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
+		_, _, err = s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ID: not, Word: pay.WordNotPaid, Note: "the account is closed"})
 		harness.Must(t, err)
 		if got := harness.Available(t, o); got != "900" {
 			t.Errorf("%s USD are available, want 900: the withdrawal that was not paid is back", got)
 		}
 		// The operator enters days later that the first payout was returned. He can do so only once.
 		s.Clock.Advance(48 * time.Hour)
-		back := base.Ruled{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
-		if ended, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
+		back := base.Resolution{ID: id, Word: pay.WordReturned, Note: "today's statement", Reference: "SPEI-99"}
+		if ended, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), back); err != nil || ended.Status != pay.WithdrawalRefused || ended.FailureCode != "returned" {
 			t.Errorf("after the return the withdrawal is %v with the error %v", ended, err)
 		}
-		if _, _, err := s.App.Payouts.RuleWithdrawal(ctx, s.App.Self(), back); err == nil {
+		if _, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), back); err == nil {
 			t.Error("the withdrawal was returned twice")
 		}
 		if got := harness.Available(t, o); got != "997" {

@@ -204,17 +204,17 @@ func TestABrokenSandboxHoldsUpNoOther(t *testing.T) {
 
 // ofOperators are what operators do to a sandbox: decisions on a payment, a dispute and withdrawals, and batches.
 func ofOperators(s *harness.Instance, o harness.Client, payment, claim, withdrawal, waits, verification string) map[string]func() error {
-	rule := func(id string, word pay.Word) base.Ruled {
-		return base.Ruled{ID: id, Word: word, Note: "their books", Force: true}
+	rule := func(id string, word pay.Word) base.Resolution {
+		return base.Resolution{ID: id, Word: word, Note: "their books", Force: true}
 	}
 	return map[string]func() error{
-		"resolve a payment": func() error { _, _, err := s.App.Payments.Rule(ctx, carla, rule(payment, pay.WordPaid)); return err },
+		"resolve a payment": func() error { _, _, err := s.App.Payments.Resolve(ctx, carla, rule(payment, pay.WordPaid)); return err },
 		"resolve a dispute": func() error {
-			_, err := s.App.Claims.RuleClaim(ctx, carla, claims.RuledClaim{ID: claim, Word: pay.Approve, Note: "lost"})
+			_, err := s.App.Claims.ResolveClaim(ctx, carla, claims.ClaimResolution{ID: claim, Word: pay.Approve, Note: "lost"})
 			return err
 		},
 		"resolve a withdrawal": func() error {
-			_, _, err := s.App.Payouts.RuleWithdrawal(ctx, carla, rule(withdrawal, pay.WordNotPaid))
+			_, _, err := s.App.Payouts.ResolveWithdrawal(ctx, carla, rule(withdrawal, pay.WordNotPaid))
 			return err
 		},
 		"show a withdrawal":    func() error { _, err := s.App.Payouts.RevealWithdrawal(ctx, carla, waits); return err },

@@ -2,8 +2,8 @@ package tenant
 
 import "time"
 
-// Sealed is an encrypted secret of the service itself: the root, or a key for access tokens.
-type Sealed struct {
+// Encrypted is an encrypted secret of the service itself: the root, or a key for access tokens.
+type Encrypted struct {
 	ID        string
 	Version   int64
 	Text      []byte // nil: the secret was deleted
@@ -11,10 +11,10 @@ type Sealed struct {
 }
 
 // Drop deletes the secret.
-func (s Sealed) Drop() Sealed { return s.Replace(nil) }
+func (s Encrypted) Drop() Encrypted { return s.Replace(nil) }
 
 // Replace replaces the encrypted text.
-func (s Sealed) Replace(text []byte) Sealed {
+func (s Encrypted) Replace(text []byte) Encrypted {
 	s.Version++
 	s.Text = text
 	return s

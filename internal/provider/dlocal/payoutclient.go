@@ -37,7 +37,7 @@ type grant struct {
 // bearer is the token for a call; kept means that it existed before. The outcome is set if
 // there is no token, so that the call does not leave.
 func (s *sender) bearer(ctx context.Context) (token string, kept bool, failed *pay.Outcome) {
-	done, err := s.renewals.Take(ctx, "")
+	done, err := s.renewals.Lock(ctx, "")
 	if err != nil {
 		return "", false, &pay.Outcome{Kind: pay.Unavailable, Decline: "token_timeout"}
 	}
@@ -82,7 +82,7 @@ func (s *sender) renew(ctx context.Context) (token string, life time.Duration, r
 
 // forget drops a token unless it was replaced; "" drops any.
 func (s *sender) forget(ctx context.Context, token string) {
-	done, err := s.renewals.Take(ctx, "")
+	done, err := s.renewals.Lock(ctx, "")
 	if err != nil {
 		return // the next call finds out too
 	}

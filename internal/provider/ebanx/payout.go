@@ -128,7 +128,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	if cannot != nil {
 		return *cannot
 	}
-	done, err := p.turns.Take(ctx, r.Reference)
+	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
 		return payout.Unknown("the payout's turn did not come in time")
 	}
@@ -203,7 +203,7 @@ func (p *payer) goOn(ctx context.Context, r payout.Request, found payoutReply) p
 // Query reads the payout by our reference. An open payout waits for another Send, which
 // commits it.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
-	done, err := p.turns.Take(ctx, r.Reference)
+	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
 		return payout.Unknown("the payout's turn did not come in time")
 	}

@@ -166,7 +166,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	case provider.Exact(r.Buyer.Name, 150) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
 	}
-	done, err := c.charging.Take(ctx, r.Reference)
+	done, err := c.charging.Lock(ctx, r.Reference)
 	if err != nil {
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "timeout"}
 	}

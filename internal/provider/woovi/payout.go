@@ -69,7 +69,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	case kind == "":
 		return payout.Unavailable("unsupported", "the account cannot pay to this kind of Pix key")
 	}
-	done, err := p.turns.Take(ctx, r.Reference)
+	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
 		return payout.Unknown("the payout's turn did not come in time")
 	}
@@ -111,7 +111,7 @@ func (p *payer) refused(ctx context.Context, r payout.Request, answer provider.R
 // Query reads the payment by our reference. A payment that is still to be approved, because
 // a Send broke off or the balance was too low, waits for another Send.
 func (p *payer) Query(ctx context.Context, r payout.Request) pay.PayoutOutcome {
-	done, err := p.turns.Take(ctx, r.Reference)
+	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
 		return payout.Unknown("the payout's turn did not come in time")
 	}

@@ -35,24 +35,24 @@ var WalletsTable = table.Describe(table.Table[pay.Wallet]{
 })
 
 type walletDoc struct {
-	Label    string         `json:"label,omitempty"`
-	Type     pay.WalletType `json:"type"`
-	Currency string         `json:"currency"`
-	Network  string         `json:"network"`
-	Sealed   []byte         `json:"sealed"`
-	Masked   string         `json:"masked"`
-	ActiveAt int64          `json:"activeAt"`
-	Holder   []byte         `json:"holder,omitempty"`
-	Known    []string       `json:"known,omitempty"`
+	Label     string         `json:"label,omitempty"`
+	Type      pay.WalletType `json:"type"`
+	Currency  string         `json:"currency"`
+	Network   string         `json:"network"`
+	Encrypted []byte         `json:"sealed"`
+	Masked    string         `json:"masked"`
+	ActiveAt  int64          `json:"activeAt"`
+	Holder    []byte         `json:"holder,omitempty"`
+	Known     []string       `json:"known,omitempty"`
 }
 
 func (d *walletDoc) Of(_ *table.Fields, w *pay.Wallet) {
-	*d = walletDoc{w.Label, w.Type, w.Currency, w.Network, w.Sealed, w.Masked, table.Micros(w.ActiveAt), w.Holder, w.Known}
+	*d = walletDoc{w.Label, w.Type, w.Currency, w.Network, w.Encrypted, w.Masked, table.Micros(w.ActiveAt), w.Holder, w.Known}
 }
 
 func (d *walletDoc) Into(_ *table.Fields, w *pay.Wallet) error {
 	w.Label, w.Type, w.Currency, w.Network = d.Label, d.Type, d.Currency, d.Network
-	w.Sealed, w.Masked, w.ActiveAt = d.Sealed, d.Masked, table.FromMicros(d.ActiveAt)
+	w.Encrypted, w.Masked, w.ActiveAt = d.Encrypted, d.Masked, table.FromMicros(d.ActiveAt)
 	w.Holder, w.Known = d.Holder, d.Known
 	return nil
 }

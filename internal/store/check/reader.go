@@ -140,7 +140,7 @@ func (r *Reader) CheckHead(ctx context.Context, kept seal.Head) ([]Broken, error
 }
 
 // Secrets lists the service's secrets, oldest first, without dropped ones.
-func (r *Reader) Secrets(ctx context.Context) (list []tenant.Sealed, err error) {
+func (r *Reader) Secrets(ctx context.Context) (list []tenant.Encrypted, err error) {
 	err = r.read(ctx, func(ask engine.Asking) (err error) {
 		list, err = collect(ask, tenants.SelectSecrets, tenants.SecretsTable.Scan(table.Personal{}))
 		return err

@@ -61,7 +61,7 @@ type ClaimDocument struct {
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: SealEvidence(f.Personal, c.ID, c.Evidence),
+		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }
@@ -85,14 +85,14 @@ var FilesTable = table.Describe(table.Table[pay.File]{
 		f.Text("shop!", &e.Shop)
 		f.Flag("live!", &e.Live)
 		f.Text("claim!", &e.Claim)
-		f.Converted("name!", func() string { return f.Personal.Seal(table.FileName.About(e.ID), []byte(e.Name)) }, func(text string) error {
-			name, err := f.Personal.Open(table.FileName.About(e.ID), text)
+		f.Converted("name!", func() string { return f.Personal.Encrypt(table.FileName.About(e.ID), []byte(e.Name)) }, func(text string) error {
+			name, err := f.Personal.Decrypt(table.FileName.About(e.ID), text)
 			e.Name = string(name)
 			return err
 		})
 		f.Text("type!", &e.Type)
 		f.Time("created_at!", &e.At)
-		f.Converted("content!", func() string { return e.Sealed }, func(text string) (err error) {
+		f.Converted("content!", func() string { return e.Stored }, func(text string) (err error) {
 			e.Content, err = openFile(f.Personal, e.ID, text)
 			return err
 		})

@@ -8,16 +8,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// SealFile returns a file's content as stored: base64 if plain.
-func SealFile(p table.Personal, f *pay.File) string {
+// EncryptFile returns a file's content as stored: base64 if plain.
+func EncryptFile(p table.Personal, f *pay.File) string {
 	if p.Cipher == nil {
 		return base64.StdEncoding.EncodeToString(f.Content)
 	}
-	return p.Seal(table.FileContent.About(f.ID), f.Content)
+	return p.Encrypt(table.FileContent.About(f.ID), f.Content)
 }
 
 func openFile(p table.Personal, id, text string) ([]byte, error) {
-	content, err := p.Open(table.FileContent.About(id), text)
+	content, err := p.Decrypt(table.FileContent.About(id), text)
 	if err == nil && !table.Marked(text) {
 		content, err = base64.StdEncoding.DecodeString(text)
 	}
@@ -27,17 +27,17 @@ func openFile(p table.Personal, id, text string) ([]byte, error) {
 	return content, nil
 }
 
-// SealEvidence returns evidence as stored, with texts and file names encrypted.
-func SealEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
+// EncryptEvidence returns evidence as stored, with texts and file names encrypted.
+func EncryptEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	var stored []pay.Evidence
 	for _, e := range list {
 		said, named := evidenceText(claim, e.ID), evidenceName(claim, e.ID)
-		if e.Text = p.Seal(said, []byte(e.Text)); e.Shut != "" {
+		if e.Text = p.Encrypt(said, []byte(e.Text)); e.Shut != "" {
 			e.Text = e.Shut
 		}
 		if e.File != nil {
 			f := *e.File
-			if f.Name = p.Seal(named, []byte(f.Name)); f.Shut != "" {
+			if f.Name = p.Encrypt(named, []byte(f.Name)); f.Shut != "" {
 				f.Name = f.Shut
 			}
 			e.File = &f
@@ -47,11 +47,11 @@ func SealEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evi
 	return stored
 }
 
-// openEvidence reverses SealEvidence. A claim is about money, so it is readable even if its evidence cannot
+// openEvidence reverses EncryptEvidence. A claim is about money, so it is readable even if its evidence cannot
 // be opened: the evidence then says so, and stays as it is.
 func openEvidence(p table.Personal, claim string, list []pay.Evidence) []pay.Evidence {
 	open := func(about string, text, kept *string) {
-		plain, err := p.Open(about, *text)
+		plain, err := p.Decrypt(about, *text)
 		if err == nil {
 			*text = string(plain)
 			return

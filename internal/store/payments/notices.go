@@ -24,7 +24,7 @@ var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 		f.Text("account!", &n.Account)
 		f.Text("payment!", &n.Payment)
 		table.Word(f, "verdict!", &n.Verdict)
-		f.Sealed("body!", table.NoticeBody, &n.ID, &n.Body)
+		f.Encrypted("body!", table.NoticeBody, &n.ID, &n.Body)
 		f.Time("at!", &n.At)
 	},
 })

@@ -73,11 +73,11 @@ func writeUser(p table.Personal, u *people.User) string {
 	for _, n := range u.News {
 		d.News = append(d.News, newsDoc{n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role})
 	}
-	return p.Seal(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
+	return p.Encrypt(table.UserDoc.About(u.ID), []byte(table.Encode(d)))
 }
 
 func readUser(p table.Personal, text string, u *people.User) error {
-	plain, err := p.Open(table.UserDoc.About(u.ID), text)
+	plain, err := p.Decrypt(table.UserDoc.About(u.ID), text)
 	if err != nil {
 		return err
 	}

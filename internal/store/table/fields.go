@@ -206,10 +206,10 @@ func (f *Fields) Bytes(name string, p *[]byte) {
 	})
 }
 
-// Sealed is a text encrypted for its place in the row of an id, see Personal.
-func (f *Fields) Sealed(name string, at Place, id *string, p *[]byte) {
-	f.Converted(name, func() string { return f.Personal.Seal(at.About(*id), *p) }, func(text string) (err error) {
-		*p, err = f.Personal.Open(at.About(*id), text)
+// Encrypted is a text encrypted for its place in the row of an id, see Personal.
+func (f *Fields) Encrypted(name string, at Place, id *string, p *[]byte) {
+	f.Converted(name, func() string { return f.Personal.Encrypt(at.About(*id), *p) }, func(text string) (err error) {
+		*p, err = f.Personal.Decrypt(at.About(*id), text)
 		return err
 	})
 }

@@ -11,14 +11,14 @@ import (
 // Cipher encrypts texts that may name persons: evidence and providers' messages. A text is bound to its
 // column and row.
 type Cipher interface {
-	SealData(about string, plain []byte) []byte
-	OpenData(about string, sealed []byte) ([]byte, error)
+	EncryptData(about string, plain []byte) []byte
+	DecryptData(about string, sealed []byte) ([]byte, error)
 }
 
 const (
-	// sealedMark starts an encrypted text; base64 follows. Older texts have no mark and are read as they
+	// encryptedMark starts an encrypted text; base64 follows. Older texts have no mark and are read as they
 	// are.
-	sealedMark = "sealed:1:"
+	encryptedMark = "sealed:1:"
 	// Shut replaces a text in a list that cannot be decrypted.
 	Shut = "[cannot be opened]"
 )
@@ -32,19 +32,19 @@ type Personal struct {
 	Log    *slog.Logger // logs evidence that cannot be decrypted
 }
 
-// Seal returns a text as stored; about names its column and row.
-func (p Personal) Seal(about string, plain []byte) string {
+// Encrypt returns a text as stored; about names its column and row.
+func (p Personal) Encrypt(about string, plain []byte) string {
 	if p.Cipher == nil || len(plain) == 0 {
 		return string(plain)
 	}
-	return sealedMark + base64.StdEncoding.EncodeToString(p.Cipher.SealData(about, plain))
+	return encryptedMark + base64.StdEncoding.EncodeToString(p.Cipher.EncryptData(about, plain))
 }
 
-// Open reverses Seal.
+// Decrypt reverses Encrypt.
 //
 // Errors: ErrShut.
-func (p Personal) Open(about, text string) ([]byte, error) {
-	sealed, marked := strings.CutPrefix(text, sealedMark)
+func (p Personal) Decrypt(about, text string) ([]byte, error) {
+	sealed, marked := strings.CutPrefix(text, encryptedMark)
 	if !marked {
 		return []byte(text), nil
 	}
@@ -53,7 +53,7 @@ func (p Personal) Open(about, text string) ([]byte, error) {
 	}
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err == nil {
-		raw, err = p.Cipher.OpenData(about, raw)
+		raw, err = p.Cipher.DecryptData(about, raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrShut, about, err)
@@ -62,11 +62,11 @@ func (p Personal) Open(about, text string) ([]byte, error) {
 }
 
 // Marked reports whether a text is encrypted.
-func Marked(text string) bool { return strings.HasPrefix(text, sealedMark) }
+func Marked(text string) bool { return strings.HasPrefix(text, encryptedMark) }
 
 // Unmarked is the condition that a column of t is plain.
 func Unmarked(column string) string {
-	return fmt.Sprintf("substr(t.%s, 1, %d) <> '%s'", column, len(sealedMark), sealedMark)
+	return fmt.Sprintf("substr(t.%s, 1, %d) <> '%s'", column, len(encryptedMark), encryptedMark)
 }
 
 // Place is an encrypted column.

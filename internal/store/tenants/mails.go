@@ -115,18 +115,18 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 	}
 	if l := m.Link; l != (pay.LinkNotice{}) {
 		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
-		d.Link = p.Seal(table.MailLink.About(m.ID), []byte(text))
+		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if r := m.Receipt; r != (pay.ReceiptNotice{}) {
 		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
-		d.Receipt = p.Seal(table.MailLink.About(m.ID), []byte(text))
+		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if a := m.Alert; a != (pay.AlertNotice{}) {
 		n := a.News
 		text := table.Encode(alertDoc{
 			a.To, a.Language, n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role, a.User, a.Shop, a.Key, table.Micros(a.Until), a.Last,
 		})
-		d.Alert = p.Seal(table.MailLink.About(m.ID), []byte(text))
+		d.Alert = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	return table.Encode(d)
 }
@@ -154,7 +154,7 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	if d.Link == "" {
 		return nil
 	}
-	plain, err := p.Open(table.MailLink.About(m.ID), d.Link)
+	plain, err := p.Decrypt(table.MailLink.About(m.ID), d.Link)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 }
 
 func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
-	plain, err := p.Open(table.MailLink.About(m.ID), sealed)
+	plain, err := p.Decrypt(table.MailLink.About(m.ID), sealed)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
 }
 
 func readAlert(p table.Personal, sealed string, m *pay.Mail) error {
-	plain, err := p.Open(table.MailLink.About(m.ID), sealed)
+	plain, err := p.Decrypt(table.MailLink.About(m.ID), sealed)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,13 @@ import (
 
 // SecretsTable is the table secrets. If two nodes make a secret of one name, or note a use, at once, one
 // loses.
-var SecretsTable = table.Describe(table.Table[tenant.Sealed]{
+var SecretsTable = table.Describe(table.Table[tenant.Encrypted]{
 	Name:    "secrets",
-	Of:      func(c *pay.Change) []tenant.Sealed { return c.Sealed },
-	ID:      func(v *tenant.Sealed) string { return v.ID },
-	Version: func(v *tenant.Sealed) int64 { return v.Version },
+	Of:      func(c *pay.Change) []tenant.Encrypted { return c.Secrets },
+	ID:      func(v *tenant.Encrypted) string { return v.ID },
+	Version: func(v *tenant.Encrypted) int64 { return v.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, v *tenant.Sealed) {
+	Fields: func(f *table.Fields, v *tenant.Encrypted) {
 		f.Text("id!", &v.ID)
 		f.Number("version", &v.Version)
 		f.Bytes("sealed", &v.Text)
@@ -60,7 +60,7 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 )
 
 // List lists the service's secrets, oldest first, without dropped ones.
-func (s *Secrets) List(ctx context.Context) ([]tenant.Sealed, error) {
+func (s *Secrets) List(ctx context.Context) ([]tenant.Encrypted, error) {
 	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
 }
 

@@ -73,7 +73,7 @@ func scanDispatch(b *base.Base) func(engine.Row) (Dispatch, error) {
 		if err != nil {
 			return Dispatch{Delivery: d}, err
 		}
-		payload, err := b.Personal.Open(table.EventPayload.About(d.Event), body)
+		payload, err := b.Personal.Decrypt(table.EventPayload.About(d.Event), body)
 		return Dispatch{Delivery: d, Payload: payload}, err
 	}
 }

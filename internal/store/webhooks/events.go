@@ -43,7 +43,7 @@ func scanEvent(b *base.Base) func(engine.Row) (pay.ToldEvent, error) {
 			return e, err
 		}
 		e.At = table.FromMicros(at)
-		e.Payload, err = b.Personal.Open(table.EventPayload.About(e.ID), body)
+		e.Payload, err = b.Personal.Decrypt(table.EventPayload.About(e.ID), body)
 		return e, err
 	}
 }
@@ -147,7 +147,7 @@ func payload(p table.Personal, e *pay.Event) string {
 	if !strings.HasPrefix(e.Object, pay.ClaimPrefix) {
 		return string(e.Payload)
 	}
-	return p.Seal(table.EventPayload.About(e.ID), e.Payload)
+	return p.Encrypt(table.EventPayload.About(e.ID), e.Payload)
 }
 
 // Events are the merchants' events.
@@ -160,7 +160,7 @@ func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 		if err := r.Scan(&e.ID, &text); err != nil {
 			return e, err
 		}
-		e.Payload, err = s.b.Personal.Open(table.EventPayload.About(e.ID), text)
+		e.Payload, err = s.b.Personal.Decrypt(table.EventPayload.About(e.ID), text)
 		if errors.Is(err, table.ErrShut) {
 			s.b.Log.Error("an event cannot be opened", "error", err)
 			err = nil

@@ -53,7 +53,7 @@ func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 		case body == "" && !f.Type.Optional(): // an event that nobody wanted is not kept
 			return f, fmt.Errorf("fan-out %s has no event", f.Event)
 		case body != "":
-			f.Payload, err = b.Personal.Open(table.EventPayload.About(f.Event), body)
+			f.Payload, err = b.Personal.Decrypt(table.EventPayload.About(f.Event), body)
 		}
 		return f, err
 	}

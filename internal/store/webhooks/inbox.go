@@ -28,7 +28,7 @@ var InboxTable = table.Describe(table.Table[hook.Received]{
 		table.Word(f, "type!", &m.EventType)
 		f.Time("received_at!", &m.At)
 		f.JSON("header!", &m.Header)
-		f.Sealed("body!", table.InboxBody, &m.ID, &m.Body)
+		f.Encrypted("body!", table.InboxBody, &m.ID, &m.Body)
 	},
 })
 

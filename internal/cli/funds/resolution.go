@@ -62,7 +62,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 		return err
 	}
 	defer a.Close()
-	p, said, err := a.Payments.Rule(ctx, a.Self(), base.Ruled{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
+	p, said, err := a.Payments.Resolve(ctx, a.Self(), base.Resolution{ID: c.Payment, Word: c.Outcome, Note: c.Note, Force: c.Force})
 	if err != nil {
 		return fmt.Errorf("payment %s: %w", c.Payment, err)
 	}
@@ -150,7 +150,7 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, said, err := a.Payouts.RuleWithdrawal(ctx, a.Self(), base.Ruled{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
+	w, said, err := a.Payouts.ResolveWithdrawal(ctx, a.Self(), base.Resolution{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// RuleWithdrawal is payments.Payments.Rule for a withdrawal.
+// ResolveWithdrawal is payments.Payments.Resolve for a withdrawal.
 //
 // Errors: store.ErrNotFound, conflict_state.
-func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ruled) (w pay.Withdrawal, said pay.PayoutKind, err error) {
+func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base.Resolution) (w pay.Withdrawal, said pay.PayoutKind, err error) {
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
 	}
@@ -56,7 +56,7 @@ func (po *Payouts) RuleWithdrawal(ctx context.Context, by audit.Actor, r base.Ru
 		if r.Reference != "" {
 			read.BankRef = r.Reference
 		}
-		next, change, err := r.Word.RulePayout(read, o, po.TimeOf(read.Scope))
+		next, change, err := r.Word.ResolvePayout(read, o, po.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}
@@ -126,7 +126,7 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
-	account, err := po.Vault.Open(wallet.Secret(), wallet.Sealed)
+	account, err := po.Vault.Decrypt(wallet.Secret(), wallet.Encrypted)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}

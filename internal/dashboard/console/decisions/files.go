@@ -1,4 +1,4 @@
-package rulings
+package decisions
 
 import (
 	"cmp"

@@ -11,12 +11,12 @@ import (
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Rule resolves a payment by the operator's finding, and returns the payment with the provider's
+// Resolve resolves a payment by the operator's finding, and returns the payment with the provider's
 // answer. The provider is queried first, if possible: its answer takes precedence.
 //
 // Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
-func (in *Payments) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p pay.Payment, said pay.OutcomeKind, err error) {
+func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resolution) (p pay.Payment, said pay.OutcomeKind, err error) {
 	p, err = in.Store.Payments.Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
@@ -58,7 +58,7 @@ func (in *Payments) Rule(ctx context.Context, by audit.Actor, r base.Ruled) (p p
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		now := in.TimeOf(read.Scope)
-		next, change, err := r.Word.Rule(read, o, in.NewID(pay.ClaimPrefix, now), now)
+		next, change, err := r.Word.Resolve(read, o, in.NewID(pay.ClaimPrefix, now), now)
 		if err != nil {
 			return read, err
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
-// Ruled is the operator's resolution of something that no provider ends.
-type Ruled struct {
+// Resolution is the operator's resolution of something that no provider ends.
+type Resolution struct {
 	ID   string // of the payment or the withdrawal
 	Word pay.Word
 	Note string // how the operator knows; for the audit log
@@ -19,7 +19,7 @@ type Ruled struct {
 }
 
 // ToldOf is the audit log's details of a resolution, with the provider's answer.
-func (r Ruled) ToldOf(said string) map[string]string {
+func (r Resolution) ToldOf(said string) map[string]string {
 	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
 	if r.Reference != "" {
 		told["reference"] = r.Reference

@@ -1,6 +1,6 @@
-// Package rulings is the console's pages of what a person decides: payments whose outcome nobody knows, claims,
+// Package decisions is the console's pages of what a person decides: payments whose outcome nobody knows, claims,
 // withdrawals, verifications, and notifications that do not fit.
-package rulings
+package decisions
 
 import (
 	"embed"
@@ -30,14 +30,14 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/decisions", u.decisions)
 	site.HandleOperator("GET /console/decisions.csv", u.decidedFile)
 	site.HandleOperator("GET /console/payments/{id}", u.payment)
-	site.HandleOperator("POST /console/payments/{id}/resolve", u.rulePayment)
+	site.HandleOperator("POST /console/payments/{id}/resolve", u.resolvePayment)
 	site.HandleOperator("GET /console/claims/{id}", u.claim)
 	site.HandleOperator("GET /console/claims/{id}/evidence/{evidence}", u.evidenceFile)
-	site.HandleOperator("POST /console/claims/{id}/resolve", u.ruleClaim)
+	site.HandleOperator("POST /console/claims/{id}/resolve", u.resolveClaim)
 	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim, frame.Calm())
 	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
 	site.HandleOperator("POST /console/withdrawals/{id}/approve", u.approve)
-	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.ruleWithdrawal)
+	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.resolveWithdrawal)
 	site.HandleOperator("POST /console/withdrawals/{id}/reveal", u.reveal)
 	site.HandleOperator("GET /console/verifications/{id}", u.verification)
 	site.HandleOperator("POST /console/verifications/{id}/decide", u.decide)

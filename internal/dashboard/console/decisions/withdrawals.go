@@ -1,4 +1,4 @@
-package rulings
+package decisions
 
 import (
 	"net/http"
@@ -76,8 +76,8 @@ func (u *room) approve(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "withdrawal_approved")
 }
 
-// ruleWithdrawal resolves a withdrawal whose payout provider does not report how it ended.
-func (u *room) ruleWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+// resolveWithdrawal resolves a withdrawal whose payout provider does not report how it ended.
+func (u *room) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	note, err := desk.Note(r)
 	word := pay.Word(r.FormValue("outcome"))
 	switch {
@@ -85,7 +85,7 @@ func (u *room) ruleWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	case word != pay.WordPaid && word != pay.WordNotPaid && word != pay.WordReturned:
 		err = problem.Field(problem.InvalidRequest, "outcome", "choose how the withdrawal ended")
 	default:
-		_, _, err = u.App.Payouts.RuleWithdrawal(r.Context(), v.Actor(), base.Ruled{ID: r.PathValue("id"), Word: word, Note: note, Force: r.FormValue("force") != "", Reference: r.FormValue("reference")})
+		_, _, err = u.App.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note, Force: r.FormValue("force") != "", Reference: r.FormValue("reference")})
 	}
 	if err != nil {
 		return u.withdrawalRefused(w, r, v, err)

@@ -1,4 +1,4 @@
-package rulings
+package decisions
 
 import (
 	"net/http"
@@ -47,7 +47,7 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero(), Rules: ruled(e.Payment)}
+	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero(), Rules: resolved(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}
@@ -65,14 +65,14 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return u.Room.ShowStatus(w, r, v, status, "payment", view)
 }
 
-// ruled reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
-func ruled(p pay.Payment) bool {
+// resolved reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
+func resolved(p pay.Payment) bool {
 	_, tried := p.Attempts.Current()
 	return tried && (p.Status.Open() || p.Status == pay.Failed || p.Status == pay.Expired)
 }
 
-// rulePayment resolves a payment whose provider does not report how it ended.
-func (u *room) rulePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+// resolvePayment resolves a payment whose provider does not report how it ended.
+func (u *room) resolvePayment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	id, typed := r.PathValue("id"), desk.Typed(r, "outcome", "note")
 	err := u.tryPayment(r, v, id, typed)
 	if err == nil {
@@ -94,6 +94,6 @@ func (u *room) tryPayment(r *http.Request, v *frame.Visit, id string, typed desk
 	if word != pay.WordPaid && word != pay.WordNotCharged {
 		return problem.Field(problem.InvalidRequest, "outcome", "choose how the payment ended")
 	}
-	_, _, err = u.App.Payments.Rule(r.Context(), v.Actor(), base.Ruled{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
+	_, _, err = u.App.Payments.Resolve(r.Context(), v.Actor(), base.Resolution{ID: id, Word: word, Note: note, Force: r.FormValue("force") != ""})
 	return err
 }

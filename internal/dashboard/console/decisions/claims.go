@@ -1,4 +1,4 @@
-package rulings
+package decisions
 
 import (
 	"net/http"
@@ -66,7 +66,7 @@ func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 // verbs are the words of a claim's form.
 var verbs = map[string]pay.ClaimVerb{"approved": pay.Approve, "rejected": pay.Reject, "withdrawn": pay.Withdraw}
 
-func (u *room) ruleClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	verb, known := verbs[r.FormValue("outcome")]
 	if !known {
 		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", "choose how the claim ends"))
@@ -82,7 +82,7 @@ func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Claims.RuleClaim(r.Context(), v.Actor(), claims.RuledClaim{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
+		_, err = u.App.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
 	}
 	if err != nil {
 		return u.claimRefused(w, r, v, err)

@@ -53,7 +53,7 @@ type ClaimRuling struct {
 	Force   bool            `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
-type ruledClaimOut struct{ Body shape.RuledClaim }
+type ruledClaimOut struct{ Body shape.ClaimResolution }
 
 type ruledPaymentOut struct{ Body shape.RuledPayment }
 
@@ -73,11 +73,11 @@ func (a *API) rulingRoutes() {
 	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome is unknown",
 		"Oldest first, at most 500."), nil, a.unsure)
 	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "Resolve a payment whose provider does not report how it ended",
-		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` fails it."), conflict, a.rulePayment)
+		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` fails it."), conflict, a.resolvePayment)
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
-		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.ruleClaim)
+		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
-		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.ruleWithdrawal)
+		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.resolveWithdrawal)
 }
 
 // unsureLimit bounds the list.
@@ -93,25 +93,25 @@ func (a *API) unsure(ctx context.Context, _ audit.Actor, _ *struct{}) (*unsureOu
 	return out, err
 }
 
-func (a *API) rulePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
-	p, said, err := a.App.Payments.Rule(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
+func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymentIn) (*ruledPaymentOut, error) {
+	p, said, err := a.App.Payments.Resolve(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
 	return &ruledPaymentOut{shape.RuledPayment{ID: p.ID, Status: p.Status, Provider: said}}, nil
 }
 
-func (a *API) ruleClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
+func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	c, err := a.App.Claims.RuleClaim(ctx, by, claims.RuledClaim{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
+	c, err := a.App.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
 	if err != nil {
 		return nil, err
 	}
-	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+	return &ruledClaimOut{shape.ClaimResolution{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
-func (a *API) ruleWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.Payouts.RuleWithdrawal(ctx, by, base.Ruled{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
+func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
+	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
 	if err != nil {
 		return nil, err
 	}
