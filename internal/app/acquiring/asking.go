@@ -1,6 +1,7 @@
 package acquiring
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -123,9 +124,13 @@ func (q *Lanes) may(l *askLane) bool {
 	return true
 }
 
-// Heard records whether an account answered a query. Charges do not count: if only charges go
-// unanswered, queries are the only way to learn their outcome.
-func (q *Lanes) Heard(account string, answered bool) {
+// Heard records whether an account answered a query of a caller. Charges do not count: if only charges go
+// unanswered, queries are the only way to learn their outcome. A caller who left before the answer, such as an operator who
+// closed the page, proves nothing about the account.
+func (q *Lanes) Heard(caller context.Context, account string, answered bool) {
+	if !answered && caller.Err() != nil {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.lanes[account]

@@ -48,7 +48,8 @@ func Newest[K comparable, V any](most int) *lru.Cache[K, V] {
 }
 
 // Get returns the value of a key, and calls load if it is not cached. Callers at the same time share a load, which goes on when
-// one of them leaves: its context has no end, so load bounds itself, as the store's reads do. Errors are not cached.
+// one of them leaves: its context has no end. PostgreSQL's reads end by themselves; SQLite's wait for nobody but the disk. Errors
+// are not cached.
 func (c *Cache[T]) Get(ctx context.Context, key string, load func(context.Context) (T, error)) (T, error) {
 	now := c.now()
 	if e, ok := c.entries.Get(key); ok && now.Before(e.expires) {
@@ -59,8 +60,9 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load func(context.Contex
 			c.mu.Lock()
 			before := c.forgotten
 			c.mu.Unlock()
+			began := c.now()
 			value, err := load(context.WithoutCancel(ctx))
-			e := cached[T]{value, now.Add(CacheTTL)}
+			e := cached[T]{value, began.Add(CacheTTL)}
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if err == nil && c.forgotten == before {

@@ -20,11 +20,11 @@ func (c *Cascade) Ask(ctx context.Context, p pay.Payment, attempt pay.Attempt, m
 	if !may {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "not_asked"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
-	ctx, call := c.Calling(ctx, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
-	o := call.Heard(ctx, upstream.Query(ctx, c.Request(p, attempt)).Asked())
-	c.lanes.Heard(attempt.Provider, o.Kind != pay.Unknown)
+	asking, call := c.Calling(asking, base.OpQuery, attempt.Provider, p.Reference(attempt.Order))
+	o := call.Heard(asking, upstream.Query(asking, c.Request(p, attempt)).Asked())
+	c.lanes.Heard(ctx, attempt.Provider, o.Kind != pay.Unknown)
 	return o
 }
 

@@ -229,7 +229,7 @@ func (rf *Claims) askRefund(ctx context.Context, c pay.Claim, may bool) (pay.Cla
 		defer cancel()
 		asking, call := rf.Calling(asking, base.OpQueryRefund, to.account, to.request.Reference)
 		o = call.Heard(asking, to.upstream.QueryRefund(asking, to.request))
-		rf.lanes.Heard(to.account, o.Asked().Kind != pay.Unknown)
+		rf.lanes.Heard(ctx, to.account, o.Asked().Kind != pay.Unknown)
 	}
 	return rf.called(ctx, c, c.Call.Proved(o.Asked(), node.At), view.Cause{})
 }

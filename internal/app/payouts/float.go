@@ -27,8 +27,12 @@ import (
 // FloatsEvery is how often the balances of payout accounts are compared with the ledger.
 const FloatsEvery = 5 * time.Minute
 
-// balanceWidth is how many accounts are asked for their balance at the same time.
-const balanceWidth = 8
+const (
+	// balanceWidth is how many accounts are asked for their balance at the same time.
+	balanceWidth = 8
+	// balancesTime is how long all of them may take: the console waits for the list.
+	balancesTime = 2 * pay.CallTimeout
+)
 
 // Floats is the operator's own money at payout accounts.
 type Floats struct {
@@ -103,6 +107,8 @@ func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
 	if err := fl.providers.ReadAccounts(ctx); err != nil {
 		return nil, err
 	}
+	ctx, done := context.WithTimeout(ctx, balancesTime)
+	defer done()
 	told := make([]FloatStatus, len(list))
 	var all errgroup.Group
 	all.SetLimit(balanceWidth)

@@ -121,11 +121,11 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 
 // ask queries an account about a payout.
 func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, request payout.Request) pay.PayoutOutcome {
-	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
+	asking, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
-	ctx, call := po.Calling(ctx, base.OpQueryPayout, account, request.Reference)
-	o := call.Paid(ctx, to.Query(ctx, request))
-	po.lanes.Heard(account, o.Kind != pay.PayoutUnknown)
+	asking, call := po.Calling(asking, base.OpQueryPayout, account, request.Reference)
+	o := call.Paid(asking, to.Query(asking, request))
+	po.lanes.Heard(ctx, account, o.Kind != pay.PayoutUnknown)
 	return o
 }
 

@@ -39,7 +39,7 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, fou
 		if !ok {
 			return f, "", "", err
 		}
-		wrong = shown.Message
+		wrong, err = shown.Message, nil
 	}
 	if text := value("document"); text != "" {
 		end, ok := pay.DocumentEnd(text)

@@ -146,3 +146,30 @@ func TestOperatorsQuestionAboutAPayoutIsMeasured(t *testing.T) {
 		t.Errorf("five questions without an answer are counted as %v, and %d accounts are silent, want 1", counted, a.Payouts.Silent())
 	}
 }
+
+// An operator who leaves before the answer proves nothing about the account: other withdrawals are still asked about.
+func TestQuestionThatNobodyWaitsForProvesNothing(t *testing.T) {
+	clock, log := &harness.Clock{}, &harness.Faults{}
+	clock.Freeze()
+	leave := func() {}
+	a, w := cashier{
+		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
+		query: func() pay.PayoutOutcome {
+			leave()
+			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
+		},
+	}.withdrawal(t, clock, log)
+	_, err := a.Payouts.PayOut(ctx)
+	harness.Must(t, err)
+	for range 5 {
+		asking, cancel := context.WithCancel(ctx)
+		defer cancel()
+		leave = cancel
+		if _, _, err = a.Payouts.ResolveWithdrawal(asking, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
+			t.Fatal("the operator resolves a withdrawal as not paid that the provider accepted")
+		}
+	}
+	if n := a.Payouts.Silent(); n != 0 {
+		t.Errorf("%d accounts count as silent after five questions whose askers left, want 0", n)
+	}
+}
