@@ -36,7 +36,7 @@ var meanings = map[problem.Code]string{
 	problem.ClaimNotFound:       "There is no such claim.",
 
 	problem.ClaimAlreadyResolved: "The claim has ended.",
-	problem.ConflictState:        "Not possible in the current state. For an account details.reason is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, or absent if the outcome is already known.",
+	problem.ConflictState:        "Not possible in the current state. For an account details.reason is version, removed, id_taken or open_payments; for a resolution it is provider_says_otherwise, call_on_its_way, changed_meanwhile or in_batch, or absent if the outcome is already known.",
 	problem.ServiceUnavailable:   "The service is busy: retry with backoff.",
 	problem.Internal:             "Something went wrong on our side.",
 }

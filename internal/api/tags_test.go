@@ -3,12 +3,14 @@ package api
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -27,6 +29,12 @@ func TestTagsTellTheNumbersOfTheCode(t *testing.T) {
 	} {
 		if f, ok := c.of.FieldByName(c.field); !ok || f.Tag.Get("doc") != c.want {
 			t.Errorf("%s: the tag says %q, and the code %q", c.field, f.Tag.Get("doc"), c.want)
+		}
+	}
+	hours := fmt.Sprintf("%d hours", pay.SessionLife/time.Hour)
+	for _, text := range []string{problem.CheckoutSessionNotFound.Shown().Meaning, hook.SessionExpired.Meaning()} {
+		if !strings.Contains(text, hours) {
+			t.Errorf("a checkout session lives for %s, but the text says %q", hours, text)
 		}
 	}
 }

@@ -291,8 +291,8 @@ func (p Payment) answer() Payment {
 	return p
 }
 
-// Reply records the payment's status as the create call's reply. The create call continued past
-// pending, but nothing more was played.
+// Reply records the payment's status as the create call's reply. The create call was to continue past
+// pending, but the sandbox played nothing more.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
 	p.Answered = p.Status

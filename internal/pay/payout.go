@@ -209,24 +209,24 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 }
 
 // Contrary keeps for the operator an answer to a call or query that contradicts the withdrawal's
-// present state, or reports another amount. then is the withdrawal as it was at the call. It
+// present state, or reports another amount. before is the withdrawal as it was at the call. It
 // returns false if there is no contradiction.
-func (w Withdrawal) Contrary(then Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
+func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) (Change, bool) {
 	switch o.Kind {
 	case PayoutPaid, PayoutRejected, PayoutUnavailable, PayoutReturned:
 	default: // two nodes may have queried at once, and one of them may have learnt nothing
-		if !w.misfits(o) && (o.Kind != PayoutAccepted || then.Round == w.Round) {
+		if !w.misfits(o) && (o.Kind != PayoutAccepted || before.Round == w.Round) {
 			return Change{}, false
 		}
 	}
 	told := PayoutNotice{
-		ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Reference: then.Reference(), Outcome: o,
-		Body: fmt.Appendf(nil, "when queried about %s, the provider says %s %s; the withdrawal is %s", then.Reference(), o.Kind, o.Local, w.Status),
+		ID: fmt.Sprintf("answer/%s %s", before.Reference(), o.Kind), Reference: before.Reference(), Outcome: o,
+		Body: fmt.Appendf(nil, "when queried about %s, the provider says %s %s; the withdrawal is %s", before.Reference(), o.Kind, o.Local, w.Status),
 	}
 	if w.Status == WithdrawalProcessing && told.Reference == w.Reference() && !w.misfits(o) {
 		return Change{}, false
 	}
-	_, change, verdict := w.Told(told, then.Provider, o, now)
+	_, change, verdict := w.Told(told, before.Provider, o, now)
 	return Change{Notices: change.Notices}, verdict == Mismatched
 }
 

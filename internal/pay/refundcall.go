@@ -76,17 +76,17 @@ func (c Claim) Resend(now time.Time) (Claim, Change) {
 	return c, Change{Claims: []Claim{c}}
 }
 
-// Answered applies the answer to a call or a query about the refund; then is the claim as it was at
+// Answered applies the answer to a call or a query about the refund; before is the claim as it was at
 // the call. If the refund was requested again, only "accepted" counts: one of two calls may be
 // refused. An answer that contradicts a refund that has ended is kept for the operator.
-func (c Claim) Answered(p Payment, then Claim, o Outcome, now time.Time) (Claim, Change) {
-	same, again := then.Call.Round == c.Call.Round, then.Call.Calls != c.Call.Calls
+func (c Claim) Answered(p Payment, before Claim, o Outcome, now time.Time) (Claim, Change) {
+	same, again := before.Call.Round == c.Call.Round, before.Call.Calls != c.Call.Calls
 	switch {
-	case c.contradicts(then.Call.Round, o) && (o.Kind == Approved || !again):
+	case c.contradicts(before.Call.Round, o) && (o.Kind == Approved || !again):
 		taker, _ := c.Taker(p)
 		told := Notice{
-			ID: fmt.Sprintf("answer/%s %s", then.Reference(), o.Kind), Account: taker.Provider,
-			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", then.Reference(), o.Local, o.Kind, c.Status, c.Local),
+			ID: fmt.Sprintf("answer/%s %s", before.Reference(), o.Kind), Account: taker.Provider,
+			Body: fmt.Appendf(nil, "the provider says that refund %s of %s is %s; the claim is %s of %s", before.Reference(), o.Local, o.Kind, c.Status, c.Local),
 		}
 		return c, Change{Notices: []KeptNotice{told.kept(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:

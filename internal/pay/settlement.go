@@ -34,42 +34,42 @@ func SettlementStatuses() []SettlementStatus {
 }
 
 const (
-	// settlementGap is the least time between two closings: a merchant gets at most one batch a
+	// settlementGap is the least time between two closings: a merchant gets at most one settlement a
 	// day.
 	settlementGap = day
 	// SettleLease is how long a settlement, its receipt or a reserve belongs to the node that works on it, before another node
 	// looks at it: much longer than one Change of it takes. Doing it twice is harmless.
 	SettleLease = time.Minute
-	// restPause is how long a batch waits if it could collect nothing although something is old
+	// restPause is how long a settlement waits if it could collect nothing although something is old
 	// enough.
 	restPause = time.Minute
-	// payoutTime is how long the sandbox's bank takes to pay a closed batch. In production the
+	// payoutTime is how long the sandbox's bank takes to pay a closed settlement. In production the
 	// operator confirms it.
 	payoutTime = day
 )
 
-// Settlement is a batch of a merchant's lines in one environment. There is one open batch at a
+// Settlement collects a merchant's lines in one environment. There is one open settlement at a
 // time: closing it opens the next.
 //
-// A due batch collects lines, a limited number in one Change, until none is left; the last of these
-// Changes closes it. Each transfer is collected by at most one batch, whatever its time, and a
-// closed batch never changes.
+// A due settlement collects lines, a limited number in one Change, until none is left; the last of these
+// Changes closes it. Each transfer is collected by at most one settlement, whatever its time, and a
+// closed settlement never changes.
 type Settlement struct {
 	ID           string // STL-…, made from the merchant, the environment and the number
 	tenant.Scope        // without a shop: like the balance, it is the merchant's
 	Version      int64
-	Number       int64 // counts the merchant's batches from 1
+	Number       int64 // counts the merchant's settlements from 1
 	Status       SettlementStatus
 	PeriodStart  time.Time
 	PeriodEnd    time.Time // captures up to here; zero until it begins to close
 	LastAt       time.Time // of its newest line
 	Totals
 	// Pending is what the lines, listed or not, add to pending. Moved is what was moved from
-	// pending to available for them. Carry is the rest of earlier batches, moved as soon as there
+	// pending to available for them. Carry is the rest of earlier settlements, moved as soon as there
 	// is enough. In USD cents.
 	Pending, Moved, Carry int64
-	// Sums is, for each account, the sum of all transfers collected up to and including this batch.
-	// The summary of fees is the balances less the Sums of an old batch.
+	// Sums is, for each account, the sum of all transfers collected up to and including this settlement.
+	// The summary of fees is the balances less the Sums of an old settlement.
 	Sums      ledger.Balances
 	At        Cursor // how far the collecting has come
 	Sequence  int64  // events so far
@@ -97,9 +97,9 @@ func (c Cursor) Done() bool { return c.Kind >= len(SettledKinds()) }
 // Next is the start of the next kind.
 func (c Cursor) Next() Cursor { return Cursor{Kind: c.Kind + 1} }
 
-// OpenSettlement returns the first batch of a merchant, due at once. The Once of the Change keeps
+// OpenSettlement returns the first settlement of a merchant, due at once. The Once of the Change keeps
 // it from being opened twice. start is when the books begin: when the merchant was made, or its sandbox was emptied.
-// The id is made from it, so a batch after a reset differs from the one that is gone.
+// The id is made from it, so a settlement after a reset differs from the one that is gone.
 func OpenSettlement(scope tenant.Scope, start, now time.Time) Change {
 	s := newSettlement(scope, 1, start, now)
 	s.DueAt = now
@@ -134,8 +134,8 @@ func derivedID(prefix string, at time.Time, words ...string) string {
 // made from it.
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
 
-// Look decides what to do with a due open batch. first is the time of the oldest transfer that no
-// batch has collected, zero if there is none; delay is the merchant's. The batch begins to close
+// Look decides what to do with a due open settlement. first is the time of the oldest transfer that no
+// settlement has collected, zero if there is none; delay is the merchant's. The settlement begins to close
 // when that transfer is old enough and the last closing is long enough ago. Otherwise it is due
 // again when both may be true.
 func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
@@ -164,7 +164,7 @@ func (s Settlement) written(now time.Time) Settlement {
 	return s
 }
 
-// Gather collects transfers for the batch and returns their lines. to is the new cursor.
+// Gather collects transfers for the settlement and returns their lines. to is the new cursor.
 func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []SettlementLine) {
 	sums := make(ledger.Balances, len(s.Sums))
 	for account, amount := range s.Sums {
@@ -190,7 +190,7 @@ func (s Settlement) Gather(list []Unsettled, to Cursor) (Settlement, []Settlemen
 	return s, lines
 }
 
-// Continue writes lines of a batch that has more to collect. held are the present reserves of the
+// Continue writes lines of a settlement that has more to collect. held are the present reserves of the
 // days of the lines.
 func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, lease, now time.Time) (Settlement, Change) {
 	s = s.written(now)
@@ -198,7 +198,7 @@ func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, le
 	return s, Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 
-// Rest keeps a batch without listed lines open, since there is nothing to report to the merchant
+// Rest keeps a settlement without listed lines open, since there is nothing to report to the merchant
 // yet. What it collected stays with it.
 //
 // It is due again at once, and then waits for the oldest line that is left, since one may be old
@@ -212,11 +212,11 @@ func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now ti
 	return Change{Settlements: []Settlement{s}, Lines: lines, Reserves: holding(s.Scope, lines, held, now)}
 }
 
-// Close fixes the batch with its last lines, makes its money available, makes an event for each of
-// the merchant's shops, and opens the next batch.
+// Close fixes the settlement with its last lines, makes its money available, makes an event for each of
+// the merchant's shops, and opens the next settlement.
 //
-// Refunds draw from available first and then from pending. So the batch moves what the lines left
-// of pending, but not more than there is: a refund that was frozen while the batch closed is
+// Refunds draw from available first and then from pending. So the settlement moves what the lines left
+// of pending, but not more than there is: a refund that was frozen while the settlement closed is
 // collected by the next one, and the rest of the sum is carried there too.
 func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have ledger.Balances, shops []tenant.Shop, now time.Time) (Settlement, Change) {
 	s = s.written(now)
@@ -255,7 +255,7 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 	return s, events
 }
 
-// Receipt stores the PDF of a closed batch and makes the event that it is ready. If automatic
+// Receipt stores the PDF of a closed settlement and makes the event that it is ready. If automatic
 // payouts were agreed, its payout follows.
 func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
 	s = s.written(now)
@@ -268,7 +268,7 @@ func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now
 	}
 }
 
-// wait sets when a batch that is not open is due again.
+// wait sets when a settlement that is not open is due again.
 func (s Settlement) wait() Settlement {
 	switch {
 	case s.PDFAt.IsZero():
@@ -282,8 +282,8 @@ func (s Settlement) wait() Settlement {
 	return s
 }
 
-// Pay records that the payout of a closed batch is confirmed. It moves no money: the money has been
-// available since the batch closed.
+// Pay records that the payout of a closed settlement is confirmed. It moves no money: the money has been
+// available since the settlement closed.
 //
 // Errors: conflict_state if it is open, settlement_already_paid.
 func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {

@@ -29,7 +29,7 @@ type books struct {
 	reserves  map[string]Reserve
 	captured  map[string]time.Time
 	withdrawn int64
-	meanwhile func() // runs once while a batch closes
+	meanwhile func() // runs once while a settlement closes
 }
 
 func newBooks(t *rapid.T) *books {
@@ -71,7 +71,7 @@ func (b *books) apply(c Change) {
 	}
 }
 
-// unclaimed lists the transfers that the batch may collect, at most limit after the cursor.
+// unclaimed lists the transfers that the settlement may collect, at most limit after the cursor.
 func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled, Cursor) {
 	var list []Unsettled
 	kinds := SettledKinds()
@@ -323,7 +323,7 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 	}
 }
 
-// A batch that collected only unlisted lines is due again at once. Otherwise a payment that is old
+// A settlement that collected only unlisted lines is due again at once. Otherwise a payment that is old
 // enough a moment later would wait for another delay.
 func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	o := order(t, cardRail(), 10000)

@@ -186,10 +186,10 @@ func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Cha
 	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
 }
 
-// Heard is Resolve for the answer to a call or query; then is the withdrawal as it was at the call.
+// Heard is Resolve for the answer to a call or query; before is the withdrawal as it was at the call.
 // If it was sent again since, only "accepted" or better counts: one of two calls may be refused.
-func (w Withdrawal) Heard(then Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
-	if then.Round != w.Round || then.Batch != w.Batch || then.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
+func (w Withdrawal) Heard(before Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
+	if before.Round != w.Round || before.Batch != w.Batch || before.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
 	}
 	return w.Resolve(o, now)

@@ -102,7 +102,7 @@ func newCircuit(c routing.Circuit, now time.Time) Circuit {
 type Score struct {
 	Band     string  `json:"band" example:"10-50 USD"`
 	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"Accounts are ordered by it; an untried account has one half"`
-	Payments float64 `json:"payments" doc:"About how many payments the rate is based on; one from a day before the last counts half"`
+	Payments float64 `json:"payments" doc:"About how many payments the rate is based on; a payment a day older than the last one counts half"`
 }
 
 func newScore(band string, s routing.Score) Score {

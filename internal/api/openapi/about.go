@@ -325,7 +325,7 @@ var tagTexts = []struct{ name, text string }{
 	{"Refunds", "Give money back."},
 	{"Checkout", "Payment pages that we host."},
 	{"Claims", "Refunds, disputes and inquiries."},
-	{"Settlements", "What became available, batch by batch."},
+	{"Settlements", "What became available, settlement by settlement."},
 	{"Payouts", "Where withdrawals go, and taking your money out."},
 	{"Verification", "Verify the merchant's identity, which production withdrawals need."},
 	{"Webhooks", "Subscribe to events, and see what was delivered."},

@@ -54,8 +54,8 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	}
 	expired := p.Overdue(c.TimeOf(p.Scope))
 	if (expired || p.Canceling()) && o.Kind == pay.Awaiting {
-		// After the window, an unknown answer to Cancel does not count: the query just said that
-		// the charge was not paid. It is queried again.
+		// After the window the payment ends even if Cancel's answer is unknown: the query has just said
+		// that nobody paid. It is still queried afterwards.
 		if said, can := c.Cancel(ctx, p, attempt); can && (said.Kind != pay.Unknown || !expired) {
 			o = said
 		}

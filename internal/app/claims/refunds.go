@@ -259,14 +259,14 @@ func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, boo
 	}}, true, nil
 }
 
-// called commits the outcome of a call or query about the refund; then is the claim as it was at the call.
-func (rf *Claims) called(ctx context.Context, then pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
-	c, err := rf.onClaim(ctx, then.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-		next, change := c.Answered(p, then, o, rf.TimeOf(c.Scope))
+// called commits the outcome of a call or query about the refund; before is the claim as it was at the call.
+func (rf *Claims) called(ctx context.Context, before pay.Claim, o pay.Outcome, cause view.Cause) (pay.Claim, error) {
+	c, err := rf.onClaim(ctx, before.ID, cause, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		next, change := c.Answered(p, before, o, rf.TimeOf(c.Scope))
 		return next, change, nil
 	})
 	if errors.Is(err, store.ErrDuplicate) { // the operator has it already
-		return then, nil
+		return before, nil
 	}
 	return c, err
 }

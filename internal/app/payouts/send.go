@@ -160,23 +160,23 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	return po.resolvePayout(ctx, sent, o)
 }
 
-// resolvePayout commits the provider's answer; then is the withdrawal as it was at the call.
-func (po *Payouts) resolvePayout(ctx context.Context, then pay.Withdrawal, o pay.PayoutOutcome) error {
-	w := then
+// resolvePayout commits the provider's answer; before is the withdrawal as it was at the call.
+func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o pay.PayoutOutcome) error {
+	w := before
 	return base.Again(func() error {
 		now := po.TimeOf(w.Scope)
-		if contrary, known := w.Contrary(then, o, now); known {
+		if contrary, known := w.Contrary(before, o, now); known {
 			err := po.Store.Commit(ctx, contrary)
 			if errors.Is(err, store.ErrDuplicate) {
 				err = nil // it said so before
 			} else if err == nil {
-				po.Log.ErrorContext(ctx, "a payout provider contradicts the books: check it", "withdrawal", w.ID, "status", w.Status, "reference", then.Reference(), "provider", o.Kind)
+				po.Log.ErrorContext(ctx, "a payout provider contradicts the books: check it", "withdrawal", w.ID, "status", w.Status, "reference", before.Reference(), "provider", o.Kind)
 			}
 			if err != nil || w.Status != pay.WithdrawalProcessing {
 				return err
 			}
 		}
-		next, change, ok := w.Heard(then, o, now)
+		next, change, ok := w.Heard(before, o, now)
 		if !ok {
 			return nil
 		}

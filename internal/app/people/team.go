@@ -231,7 +231,7 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		if err != nil {
 			return err
 		}
-		// Read before the roles: a user who accepts an invitation meanwhile is written.
+		// Read before the roles: accepting an invitation meanwhile writes the user, so this write is stale.
 		present, err := tm.Store.Users.Get(ctx, u.ID)
 		if err != nil || !present.Active() {
 			return err

@@ -34,7 +34,7 @@ func TestOperatorChecksTheBooks(t *testing.T) {
 		if a := op.Ask(t, http.MethodPost, consolePath+"check/stop", url.Values{}); a.Status != http.StatusConflict {
 			t.Errorf("stopping no check answers %d", a.Status)
 		}
-		if page := checked(t, op, ""); !strings.Contains(page, "Every rule holds") || !strings.Contains(page, op.User.Email) {
+		if page := checked(t, op, ""); !strings.Contains(page, "Every invariant holds") || !strings.Contains(page, op.User.Email) {
 			t.Errorf("the check of sound books shows %s", harness.Answer{Body: page}.Text())
 		}
 		op.Did(t, audit.BooksChecked, "books")
@@ -46,11 +46,11 @@ func TestOperatorChecksTheBooks(t *testing.T) {
 		exec("UPDATE balances SET available = available + 1 WHERE merchant = $1", o.Merchant.ID)
 		page := checked(t, op, "")
 		exec("UPDATE balances SET available = available - 1 WHERE merchant = $1", o.Merchant.ID)
-		if !strings.Contains(page, "Rules are broken") || !strings.Contains(page, "a balance is the sum of its postings") || !strings.Contains(page, o.Merchant.ID) {
+		if !strings.Contains(page, "Invariants are broken") || !strings.Contains(page, "a balance is the sum of its postings") || !strings.Contains(page, o.Merchant.ID) {
 			t.Errorf("the check of broken books shows %s", harness.Answer{Body: page}.Text())
 		}
 		s.Log.Take(t, "broken rules of the books")
-		if page := checked(t, op, "seals"); !strings.Contains(page, "Every rule holds") || !strings.Contains(page, "The seals") {
+		if page := checked(t, op, "seals"); !strings.Contains(page, "Every invariant holds") || !strings.Contains(page, "The seals") {
 			t.Errorf("the check of the seals shows %s", harness.Answer{Body: page}.Text())
 		}
 	})

@@ -71,8 +71,8 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	return f, true
 }
 
-// BoughtEarlier returns the last step of a checkout that was opened on an earlier day than its payment was made, if this
-// value is the paid end of that payment: all steps of a checkout count on the day on which it was opened. It returns
+// BoughtEarlier returns the last step of a checkout that was opened on an earlier day than its payment was made, if p
+// is that payment and was paid: all steps of a checkout count on the day on which it was opened. It returns
 // false for any other value.
 func BoughtEarlier(p *pay.Payment) (f Fact, ok bool) {
 	if p.Page.Opened.IsZero() || !earlier(p) {

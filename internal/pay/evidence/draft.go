@@ -17,8 +17,8 @@ import (
 //go:embed text/*.json
 var textFiles embed.FS
 
-// Fill marks where the shop has to write, because only the shop knows what belongs there. A text that still contains it
-// is not sent.
+// Fill marks where the shop has to write, because only the shop knows what belongs there. The dashboard
+// refuses a text that still contains it.
 const Fill = "[…]"
 
 // Unfinished reports whether a text still has places to fill in.

@@ -33,7 +33,7 @@ type Merchant struct {
 }
 
 // Next raises the merchant's version and changes nothing else. It is written with decisions that depend on
-// everything that a merchant has: if two are made at the same time, one must be made again.
+// everything that a merchant has: one of two at the same time must be decided again.
 func (m Merchant) Next() Merchant {
 	m.Version++
 	return m
@@ -168,7 +168,7 @@ type Shop struct {
 }
 
 // Next raises the shop's version and changes nothing else. It is written with decisions that depend
-// on everything that a shop has: if two are made at the same time, one must be made again.
+// on everything that a shop has: one of two at the same time must be decided again.
 func (s Shop) Next() Shop {
 	s.Version++
 	return s
