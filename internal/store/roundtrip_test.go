@@ -35,7 +35,7 @@ var elsewhere = map[string][]string{
 	"settlements":      {".Shop"},
 	"settlement_lines": {".OrderID", ".Shop"},
 	"reserves":         {".Shop"},
-	"files":            {".Sealed"},
+	"files":            {".Stored"},
 	"audit":            {".By.Agent", ".By.IP", ".Note", ".Salt"},
 	"audit_addresses":  {".Act", ".At", ".By.Agent", ".By.ID", ".By.Kind", ".By.Request", ".Details", ".Live", ".Merchant", ".Note", ".Object", ".Shop"},
 	"audit_notes":      {".Act", ".At", ".By", ".Details", ".Live", ".Merchant", ".Shop"},

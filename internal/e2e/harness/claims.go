@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // Dispute makes a payment of 100 USD with an open chargeback, and returns the ids of both. If real,
@@ -33,9 +35,15 @@ func RuleClaim(t *testing.T, o Client, payment, ruling string) {
 	o.Notify(t, "sandbox-1", Note(payment, `"status":"dispute_`+ruling+`","reason":"the bank says so"`)).Is(t, http.StatusOK, `{"ok":true}`)
 }
 
-// DecideClaim is the operator's decision on a claim, at the machine and without force.
+// DecideClaim is the operator's decision on a claim, at the machine and without force. If a query changes the claim at the same
+// time, it tries again.
 func DecideClaim(a *app.App, id string, word pay.ClaimVerb, note string) (pay.Claim, error) {
-	return a.Claims.ResolveClaim(ctx, a.Self(), claims.ClaimResolution{ID: id, Word: word, Note: note})
+	for {
+		c, err := a.Claims.ResolveClaim(ctx, a.Self(), claims.ClaimResolution{ID: id, Word: word, Note: note})
+		if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Details.Reason != "changed_meanwhile" {
+			return c, err
+		}
+	}
 }
 
 // ClaimStatus returns a claim's status.
