@@ -53,7 +53,7 @@ type ClaimRuling struct {
 	Force   bool            `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
-type ruledClaimOut struct{ Body shape.ClaimResolution }
+type ruledClaimOut struct{ Body shape.RuledClaim }
 
 type ruledPaymentOut struct{ Body shape.RuledPayment }
 
@@ -73,7 +73,7 @@ func (a *API) rulingRoutes() {
 	handle(a, op("listUnsurePayments", http.MethodGet, "/payments/unsure", "List payments whose outcome is unknown",
 		"Oldest first, at most 500."), nil, a.unsure)
 	handle(a, op("resolvePayment", http.MethodPost, "/payments/{id}/resolution", "Resolve a payment whose provider does not report how it ended",
-		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` fails it."), conflict, a.resolvePayment)
+		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` ends it."), conflict, a.resolvePayment)
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
@@ -107,7 +107,7 @@ func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn)
 	if err != nil {
 		return nil, err
 	}
-	return &ruledClaimOut{shape.ClaimResolution{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
 }
 
 func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {

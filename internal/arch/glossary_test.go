@@ -65,7 +65,7 @@ var avoided = []struct {
 	{regexp.MustCompile(`(?i)^(re|un)?seal`), "encrypt, decrypt", []string{
 		"internal/seal", "internal/store", "internal/store/chain", "internal/store/check", "internal/store/empty", "internal/app", "internal/cli/books", "internal/dashboard/console/books",
 	}},
-	{regexp.MustCompile(`^(Rule|rule)(d|[A-Z])|^Rule$`), "resolve, invariant, bucket", []string{
+	{regexp.MustCompile(`^(Rule|rule)(d?$|d?[A-Z])`), "resolve, invariant, bucket", []string{
 		"internal/admin", "internal/admin/shape", // names of the published document
 		"internal/routing", "internal/app/acquiring", "internal/cli/providers", "internal/e2e/harness"}},
 	{regexp.MustCompile(`(?i)^reconcile`), "query", []string{"internal/reconcile", "internal/app/reconciliation", "internal/cli/books", "internal/dashboard/console/books", "internal/e2e/harness"}},

@@ -19,8 +19,8 @@ type RuledWithdrawal struct {
 	Provider pay.PayoutKind       `json:"provider" enum:"paid,rejected,accepted,unknown,missing" doc:"What the payout provider said when it was asked"`
 }
 
-// ClaimResolution is a claim after the operator resolved it.
-type ClaimResolution struct {
+// RuledClaim is a claim after the operator resolved it.
+type RuledClaim struct {
 	ID      string          `json:"id" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" doc:"Not final while a refund is under way: its provider has not confirmed it"`
 	Payment string          `json:"transactionId" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`

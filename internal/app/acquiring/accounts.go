@@ -267,11 +267,11 @@ func (ac *Accounts) Rotate(ctx context.Context, by audit.Actor, id string, crede
 		if err := ac.check(ctx, account, present); err != nil {
 			return refuse(err)
 		}
-		sealed, err := ac.providers.encryptCredentials(id, present)
+		encrypted, err := ac.providers.encryptCredentials(id, present)
 		if err != nil {
 			return refuse(err)
 		}
-		next, err := account.Rotate(sealed, before, now)
+		next, err := account.Rotate(encrypted, before, now)
 		return next, map[string]string{"credentials": strings.Join(named, " ")}, err
 	})
 }

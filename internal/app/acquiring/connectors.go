@@ -314,8 +314,8 @@ func (ps *Providers) encryptCredentials(account string, credentials map[string]s
 	return ps.Vault.Encrypt(CredentialsOf(account), text), nil
 }
 
-func (ps *Providers) decryptCredentials(account string, sealed []byte) (credentials map[string]string, err error) {
-	text, err := ps.Vault.Decrypt(CredentialsOf(account), sealed)
+func (ps *Providers) decryptCredentials(account string, encrypted []byte) (credentials map[string]string, err error) {
+	text, err := ps.Vault.Decrypt(CredentialsOf(account), encrypted)
 	if err != nil {
 		return nil, err
 	}

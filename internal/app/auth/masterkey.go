@@ -22,15 +22,15 @@ import (
 // MasterKeys returns this process's master keys: their fingerprints, newest last, the one that
 // encrypts, and how many texts are encrypted under each. Texts that none of them decrypts are
 // counted under "".
-func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, sealed map[string]int, err error) {
-	sealed = map[string]int{}
+func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current string, encrypted map[string]int, err error) {
+	encrypted = map[string]int{}
 	err = sc.eachEncrypted(ctx, func(texts []text, _ func([][]byte) error) error {
 		for _, t := range texts {
-			sealed[sc.Vault.EncryptedBy(t.about, t.sealed)]++
+			encrypted[sc.Vault.EncryptedBy(t.about, t.encrypted)]++
 		}
 		return nil
 	})
-	return sc.Vault.Keys(), sc.Vault.Current(), sealed, err
+	return sc.Vault.Keys(), sc.Vault.Current(), encrypted, err
 }
 
 // RotateMasterKey makes the newest master key of this process the one that encrypts from now on.
@@ -70,7 +70,7 @@ func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
 		return err
 	}
 	current := sc.Vault.Current()
-	if _, done := Find(list, ResealedID+current); done {
+	if _, done := Find(list, ReencryptedID+current); done {
 		return nil
 	}
 	heard := sc.Now().Sub(*sc.tokens.sealsSince.Load()) >= allHear
@@ -78,7 +78,7 @@ func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
 	if err != nil || n > 0 || !heard { // a look after all nodes know the key finds what they encrypted before
 		return err
 	}
-	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{sc.NewEncrypted(ResealedID+current, []byte(current))}}))
+	return base.UnlessStale(sc.Store.Commit(ctx, pay.Change{Secrets: []tenant.Encrypted{sc.NewEncrypted(ReencryptedID+current, []byte(current))}}))
 }
 
 // Reencrypted waits until no text is, or can still become, encrypted under a master key other than the
@@ -92,7 +92,7 @@ func (sc *Secrets) Reencrypted(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, done := Find(list, ResealedID+sc.Vault.Current()); done {
+		if _, done := Find(list, ReencryptedID+sc.Vault.Current()); done {
 			return nil
 		}
 		select {
@@ -109,7 +109,7 @@ func (sc *Secrets) Reencrypt(ctx context.Context) (n int, err error) {
 	err = sc.eachEncrypted(ctx, func(texts []text, write func([][]byte) error) error {
 		fresh, changed := make([][]byte, len(texts)), 0
 		for i, t := range texts {
-			again, other, err := sc.Vault.Reencrypt(t.about, t.sealed)
+			again, other, err := sc.Vault.Reencrypt(t.about, t.encrypted)
 			if err != nil {
 				sc.Log.ErrorContext(ctx, "no master key of this process opens a text", "text", t.about, "error", err)
 			}
@@ -134,8 +134,8 @@ func (sc *Secrets) Reencrypt(ctx context.Context) (n int, err error) {
 
 // text is an encrypted text and what it belongs to.
 type text struct {
-	about  string
-	sealed []byte
+	about     string
+	encrypted []byte
 }
 
 // eachEncrypted calls do for the encrypted texts of every row, with the function that writes them
@@ -146,7 +146,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		return err
 	}
 	for _, s := range list {
-		if s.ID == vault.RootID || strings.HasPrefix(s.ID, ResealedID) { // the root is written only by a rotation
+		if s.ID == vault.RootID || strings.HasPrefix(s.ID, ReencryptedID) { // the root is written only by a rotation
 			continue
 		}
 		if err := do([]text{{s.ID, s.Text}}, func(fresh [][]byte) error {

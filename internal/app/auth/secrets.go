@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	KeySecretID = "jwt/"      // prefix of the ids of signing keys
-	ResealedID  = "resealed/" // prefix of the ids that record under which master keys everything is encrypted
+	KeySecretID   = "jwt/"      // prefix of the ids of signing keys
+	ReencryptedID = "resealed/" // prefix of the ids that record under which master keys everything is encrypted
 
 	// SecretsEvery is how soon a node learns of another process's changes of the secrets.
 	SecretsEvery = 5 * time.Second
 	// allHear is how long all nodes have to learn of a new master key.
 	allHear = 2 * SecretsEvery
-	// ResealEvery is how often a node checks whether texts must be encrypted again.
-	ResealEvery = 30 * time.Second
+	// ReencryptEvery is how often a node checks whether texts must be encrypted again.
+	ReencryptEvery = 30 * time.Second
 	// signingKeyLife is how long a signing key signs. It is kept for as long after the next one
 	// took over, so that clients get "expired" for their tokens, not "invalid". signingKeyNews is
 	// how long all nodes have to learn of a key before it signs.

@@ -192,7 +192,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 }
 
 // newSecret makes a subscription's secret: its text, the encrypted text, and the preview.
-func (w *Webhooks) newSecret(subscription string) (secret string, sealed []byte, preview string) {
+func (w *Webhooks) newSecret(subscription string) (secret string, encrypted []byte, preview string) {
 	secret = webhook.NewSecret()
 	return secret, w.Vault.Encrypt(subscription, []byte(secret)), webhook.SecretPrefix + "…" + secret[len(secret)-4:]
 }
@@ -380,10 +380,10 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 // Errors: webhook_not_found.
 func (w *Webhooks) RotateSecret(ctx context.Context, by base.Principal, scope tenant.Scope, subscription string) (sub hook.Subscription, secret string, err error) {
 	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
-		var sealed []byte
+		var encrypted []byte
 		var preview string
-		secret, sealed, preview = w.newSecret(read.ID)
-		sub = read.Rotate(sealed, preview, w.TimeOf(scope))
+		secret, encrypted, preview = w.newSecret(read.ID)
+		sub = read.Rotate(encrypted, preview, w.TimeOf(scope))
 		return pay.Change{Subscriptions: []hook.Subscription{sub}, Audit: w.Audited(by.Actor(), scope, audit.WebhookRotated, sub.ID, nil)}, nil
 	})
 	if err != nil {

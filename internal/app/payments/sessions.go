@@ -250,8 +250,8 @@ func (ss *Sessions) EncryptTyped(about string, typed []byte) string {
 }
 
 // OpenTyped decrypts the text of EncryptTyped; false for anything else.
-func (ss *Sessions) OpenTyped(about, sealed string) ([]byte, bool) {
-	text, err := base64.RawURLEncoding.DecodeString(sealed)
+func (ss *Sessions) OpenTyped(about, encrypted string) ([]byte, bool) {
+	text, err := base64.RawURLEncoding.DecodeString(encrypted)
 	if err != nil {
 		return nil, false
 	}

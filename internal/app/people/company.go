@@ -66,7 +66,7 @@ func companyRefused() error {
 // what the browser keeps in a cookie. next is the page that was wanted.
 //
 // Errors: not_found if there is no provider, service_unavailable if it does not answer.
-func (co *Company) Ask(ctx context.Context, next string) (address, sealed string, err error) {
+func (co *Company) Ask(ctx context.Context, next string) (address, encrypted string, err error) {
 	if co.provider == nil {
 		return "", "", problem.New(problem.NotFound, "there is no such page")
 	}
@@ -88,11 +88,11 @@ func (co *Company) Ask(ctx context.Context, next string) (address, sealed string
 // wanted may be the invitation's. That page is returned, unless the invitation was accepted.
 //
 // Errors: invalid_token, forbidden for somebody who is not a user here, service_unavailable.
-func (co *Company) Enter(ctx context.Context, from From, sealed, state, code string, language tenant.Language) (e Entered, next string, err error) {
+func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code string, language tenant.Language) (e Entered, next string, err error) {
 	if co.provider == nil {
 		return e, "", problem.New(problem.NotFound, "there is no such page")
 	}
-	q, err := co.opened(sealed)
+	q, err := co.opened(encrypted)
 	if err != nil {
 		return e, "", err
 	}
@@ -124,8 +124,8 @@ func (co *Company) Enter(ctx context.Context, from From, sealed, state, code str
 }
 
 // opened returns the question from a cookie.
-func (co *Company) opened(sealed string) (q question, err error) {
-	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+func (co *Company) opened(encrypted string) (q question, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(encrypted)
 	if err == nil {
 		raw, err = co.Vault.DecryptData(aboutCompany, raw)
 	}

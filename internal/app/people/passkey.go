@@ -139,9 +139,9 @@ func (pk *Passkeys) encrypt(p purpose, bound, challenge string) (string, error) 
 func about(p purpose, bound string) string { return "webauthn " + string(p) + "/" + bound }
 
 // opened is a challenge that may be answered now, in the library's form.
-func (pk *Passkeys) opened(p purpose, bound, sealed string) (webauthn.SessionData, time.Time, error) {
+func (pk *Passkeys) opened(p purpose, bound, encrypted string) (webauthn.SessionData, time.Time, error) {
 	var a asked
-	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	raw, err := base64.RawURLEncoding.DecodeString(encrypted)
 	if err == nil {
 		raw, err = pk.Vault.DecryptData(about(p, bound), raw)
 	}
@@ -167,8 +167,8 @@ func (pk *Passkeys) ToSignIn() (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.encrypt(toSignIn, "", session.Challenge)
-	return Challenge{options, sealed}, err
+	encrypted, err := pk.encrypt(toSignIn, "", session.Challenge)
+	return Challenge{options, encrypted}, err
 }
 
 // ToProve asks the passkeys of a user, for the second factor of a sign-in.
@@ -186,8 +186,8 @@ func (pk *Passkeys) ToProve(s people.SignIn, u people.User) (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.encrypt(toProve, s.ID, session.Challenge)
-	return Challenge{options, sealed}, err
+	encrypted, err := pk.encrypt(toProve, s.ID, session.Challenge)
+	return Challenge{options, encrypted}, err
 }
 
 // ToAdd asks the user's device for a new passkey.
@@ -210,26 +210,26 @@ func (pk *Passkeys) ToAdd(s people.SignIn, u people.User) (Challenge, error) {
 	if err != nil {
 		return Challenge{}, err
 	}
-	sealed, err := pk.encrypt(toAdd, s.ID, session.Challenge)
-	return Challenge{options, sealed}, err
+	encrypted, err := pk.encrypt(toAdd, s.ID, session.Challenge)
+	return Challenge{options, encrypted}, err
 }
 
 func tooMany() error {
 	return problem.Conflict("many_passkeys", "you have 10 passkeys: remove one that you do not use")
 }
 
-// SignIn signs a user in with a passkey alone. sealed is that of ToSignIn, answer what the browser answered, in
+// SignIn signs a user in with a passkey alone. encrypted is that of ToSignIn, answer what the browser answered, in
 // JSON.
 //
 // Errors: invalid_token.
-func (pk *Passkeys) SignIn(ctx context.Context, from From, sealed, answer string) (Entered, error) {
+func (pk *Passkeys) SignIn(ctx context.Context, from From, encrypted, answer string) (Entered, error) {
 	var u people.User
 	done, err := base.Decide(func() (Entered, error) {
 		parsed, err := parse(answer)
 		if err != nil {
 			return Entered{}, err
 		}
-		session, made, err := pk.opened(toSignIn, "", sealed)
+		session, made, err := pk.opened(toSignIn, "", encrypted)
 		if err != nil {
 			return Entered{}, err
 		}
@@ -253,7 +253,7 @@ func (pk *Passkeys) SignIn(ctx context.Context, from From, sealed, answer string
 // is signed in also proves their identity again (DASH-6).
 //
 // Errors: ErrSignedOut, invalid_token.
-func (pk *Passkeys) Prove(ctx context.Context, from From, token, sealed, answer string) (Entered, error) {
+func (pk *Passkeys) Prove(ctx context.Context, from From, token, encrypted, answer string) (Entered, error) {
 	var u people.User
 	done, err := base.Decide(func() (e Entered, err error) {
 		if e.SignIn, e.User, err = pk.people.Known(ctx, token); err != nil {
@@ -264,7 +264,7 @@ func (pk *Passkeys) Prove(ctx context.Context, from From, token, sealed, answer 
 		if err != nil {
 			return e, err
 		}
-		session, made, err := pk.opened(toProve, e.SignIn.ID, sealed)
+		session, made, err := pk.opened(toProve, e.SignIn.ID, encrypted)
 		if err != nil {
 			return e, err
 		}

@@ -12,7 +12,7 @@ import (
 
 const (
 	// personalID is written once all personal data is encrypted.
-	personalID = auth.ResealedID + "personal"
+	personalID = auth.ReencryptedID + "personal"
 	// upgradeTime is how long nodes of the previous version may write beside newer ones.
 	upgradeTime = 24 * time.Hour
 )

@@ -75,7 +75,7 @@ type claimAskCmd struct {
 }
 
 func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return rule(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
+	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: pay.AskEvidence, Note: c.Note})
 }
 
 type claimResolveCmd struct {
@@ -88,11 +88,11 @@ type claimResolveCmd struct {
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	return rule(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
 }
 
 // rule applies the operator's decision and prints the claim.
-func rule(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.ClaimResolution) error {
+func resolve(ctx context.Context, d cli.DatabaseFlags, log *slog.Logger, r claims.ClaimResolution) error {
 	a, err := d.Existing(ctx, log)
 	if err != nil {
 		return err

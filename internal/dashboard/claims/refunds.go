@@ -35,9 +35,7 @@ type refundsView struct {
 
 // refundFilter reads the filters of a list. An unknown status selects nothing.
 func refundFilter(r *http.Request) pay.ClaimFilter {
-	f := pay.ClaimFilter{Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
-	f.Limit, f.After = frame.Rows+1, r.FormValue("cursor")
-	return f
+	return pay.ClaimFilter{Page: frame.PageOf(r), Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
 }
 
 func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -152,9 +152,9 @@ func (s Subscription) Edit(e SubscriptionEdit, now time.Time) Subscription {
 
 // Rotate gives a subscription a new secret. The previous one also signs for a day. After two
 // rotations in a day the newest two secrets sign.
-func (s Subscription) Rotate(sealed []byte, preview string, now time.Time) Subscription {
+func (s Subscription) Rotate(encrypted []byte, preview string, now time.Time) Subscription {
 	s.PreviousSecret, s.PreviousUntil = s.Secret, now.Add(RotationGrace)
-	s.Secret, s.SecretPreview = sealed, preview
+	s.Secret, s.SecretPreview = encrypted, preview
 	return s.written(now)
 }
 

@@ -28,16 +28,16 @@ func (b Broken) String() string { return fmt.Sprintf("%s: %s: %s", b.Rule, b.ID,
 type invariant struct{ name, text string }
 
 // invariants registers their statements.
-func invariants(rules []invariant) []invariant {
-	for _, r := range rules {
+func invariants(list []invariant) []invariant {
+	for _, r := range list {
 		engine.Statement(r.text)
 	}
-	return rules
+	return list
 }
 
-// smallRules returns the rules that look at everything at once: small tables, or an index of few rows.
-func smallRules() []invariant {
-	return slices.Concat(flightRules, heldRules, counterRules, rollupRules, payoutRules, rateRules, accountRules, driftRules, operatorRules, rulesRules, mailRules)
+// smallInvariants returns the invariants that look at everything at once: small tables, or an index of few rows.
+func smallInvariants() []invariant {
+	return slices.Concat(flightInvariants, heldInvariants, counterInvariants, rollupInvariants, payoutInvariants, rateInvariants, accountInvariants, driftInvariants, operatorInvariants, rulesInvariants, mailInvariants)
 }
 
 // Options say how much Check proves, and who receives its progress.
@@ -77,7 +77,7 @@ type checker struct {
 	findings
 	walked         walked
 	unclaimedSince sinceWhen
-	tallies        map[string]counts  // of a part's rows, by rule
+	tallies        map[string]counts  // of a part's rows, by invariant
 	resets         map[string]emptied // as the check began, by merchant
 	since          *Proof             // nil: check everything
 	kept           *Proof             // the proof whose heads the chains continue
@@ -88,10 +88,10 @@ type checker struct {
 	meter
 }
 
-// Live proves the invariants of a live database and returns what is broken, at most a hundred per rule. It
+// Live proves the invariants of a live database and returns what is broken, at most a hundred per invariant. It
 // only reads.
 //
-// The seals come first: they name the row whatever happened to it, while a rule may fail on an invalid
+// The seals come first: they name the row whatever happened to it, while an invariant may fail on an invalid
 // document. On an error it returns what it has found so far.
 func Live(ctx context.Context, b *base.Base, key []byte) ([]Broken, error) {
 	found, err := check(ctx, b.DB, b.Texts, key, Options{})
@@ -139,7 +139,7 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 		return nil, nil //nolint:nilnil // nothing else was proved
 	}
 	next.Chains = c.walked.proved
-	if err := c.rules(ctx, quarantineRules); err != nil { // other rules may fail on such a row
+	if err := c.invariants(ctx, quarantineInvariants); err != nil { // other invariants may fail on such a row
 		return nil, err
 	}
 	if c.since == nil {
@@ -150,7 +150,7 @@ func (c *checker) run(ctx context.Context) (*Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.rules(ctx, smallRules()); err != nil {
+	if err := c.invariants(ctx, smallInvariants()); err != nil {
 		return nil, err
 	}
 	if c.since == nil {
@@ -182,19 +182,19 @@ func (c *checker) read(ctx context.Context, how engine.Lookups, read func(ask en
 		})
 }
 
-// rules runs statements that look at everything at once.
-func (c *checker) rules(ctx context.Context, rules []invariant) error {
-	for _, r := range rules {
+// invariants runs statements that look at everything at once.
+func (c *checker) invariants(ctx context.Context, invariants []invariant) error {
+	for _, r := range invariants {
 		c.at(r.name)
-		if err := c.rule(ctx, r, engine.ByAnyPlan); err != nil {
+		if err := c.invariant(ctx, r, engine.ByAnyPlan); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rule runs a rule's statement in its own snapshot.
-func (c *checker) rule(ctx context.Context, r invariant, how engine.Lookups, args ...any) error {
+// invariant runs an invariant's statement in its own snapshot.
+func (c *checker) invariant(ctx context.Context, r invariant, how engine.Lookups, args ...any) error {
 	var found []Broken
 	err := c.read(ctx, how, func(ask engine.Asking) error {
 		found = nil
@@ -204,7 +204,7 @@ func (c *checker) rule(ctx context.Context, r invariant, how engine.Lookups, arg
 	return err
 }
 
-// breaks adds a rule's violations. It reports those found before an error too.
+// breaks adds an invariant's violations. It reports those found before an error too.
 func breaks(ask engine.Asking, r invariant, found *[]Broken, args ...any) error {
 	err := ask(r.text, args, func(line engine.Row) error {
 		b := Broken{Rule: r.name}
@@ -218,18 +218,18 @@ func breaks(ask engine.Asking, r invariant, found *[]Broken, args ...any) error 
 	return nil
 }
 
-// findings are what is broken, at most a hundred per rule.
+// findings are what is broken, at most a hundred per invariant.
 type findings struct {
 	broken []Broken
 	count  map[string]int
 }
 
-func (f *findings) add(rule, id, note string) {
+func (f *findings) add(invariant, id, note string) {
 	if f.count == nil {
 		f.count = map[string]int{}
 	}
-	if f.count[rule]++; f.count[rule] <= 100 {
-		f.broken = append(f.broken, Broken{rule, id, note})
+	if f.count[invariant]++; f.count[invariant] <= 100 {
+		f.broken = append(f.broken, Broken{invariant, id, note})
 	}
 }
 

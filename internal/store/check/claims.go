@@ -4,8 +4,8 @@ import "github.com/cascadapay/cascada/internal/store/due"
 
 const resolved = `('approved', 'rejected', 'expired', 'withdrawn')`
 
-// heldRules compare balances with open claims.
-var heldRules = invariants([]invariant{
+// heldInvariants compare balances with open claims.
+var heldInvariants = invariants([]invariant{
 	{"frozen is what open claims hold", `
 SELECT coalesce(b.merchant, c.merchant), 'frozen ' || coalesce(b.frozen, 0) || ', claims hold ' || coalesce(c.frozen, 0)
 FROM balances AS b
@@ -27,8 +27,8 @@ func claimBooked(claim, account, kinds string) string {
 		claim + "} AND NOT (t.claim <> " + claim + ") AND t.kind " + kinds + ")"
 }
 
-// claimRules are the invariants of refunds and claims.
-var claimRules = ofTenants([]invariant{
+// claimInvariants are the invariants of refunds and claims.
+var claimInvariants = ofTenants([]invariant{
 	{"a claim stays with its payment's shop and environment", `
 SELECT c.id, c.merchant FROM claims AS c LEFT JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND (p.id IS NULL OR p.merchant <> c.merchant OR p.shop <> c.shop OR p.live <> c.live)`},
@@ -122,14 +122,14 @@ FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_cap
     WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture') AS came
   FROM claims AS d WHERE {part d.id} AND d.kind = 'inquiry') AS c
 WHERE c.amount <> c.came`},
-	{ruleDisputes, `
+	{invariantDisputes, `
 SELECT c.id, 'not known to ' || c.payment FROM claims AS c JOIN payments AS p ON p.id = c.payment
 WHERE {part c.id} AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + ` AND ',' || coalesce({json p.doc dispute}, '') || ',' NOT LIKE '%,' || c.id || ',%'`},
 })
 
 const refundedPayments = `SELECT DISTINCT d.payment FROM claims AS d WHERE {part d.id} AND d.kind = 'user_dispute'`
 
-var fileRules = ofTenants([]invariant{
+var fileInvariants = ofTenants([]invariant{
 	{"a file belongs to evidence of its shop's claim", `
 SELECT f.id, f.claim FROM files AS f LEFT JOIN claims AS c ON c.id = f.claim
 WHERE {part f.id} AND (c.id IS NULL OR c.merchant <> f.merchant OR c.shop <> f.shop OR c.live <> f.live OR c.doc NOT LIKE '%"' || f.id || '"%')`},

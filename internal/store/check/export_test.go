@@ -25,7 +25,7 @@ func Explain() []Explained {
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
 	}
 	for _, p := range parts {
-		for _, r := range p.rules {
+		for _, r := range p.invariants {
 			texts = append(texts, Explained{r.text, []any{"TXN-01", "TXN-02"}})
 		}
 		for _, tally := range p.tallies {

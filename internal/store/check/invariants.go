@@ -9,16 +9,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// accountRules are the invariants of provider accounts (check.go).
-var accountRules = invariants([]invariant{
+// accountInvariants are the invariants of provider accounts (check.go).
+var accountInvariants = invariants([]invariant{
 	{"a removed provider account keeps no credentials, every other has some", `
 SELECT id, status FROM provider_accounts WHERE (status = 'removed') <> (credentials = '') OR (status = 'removed' AND credentials_before <> '')`},
 	{"a provider account for one merchant is of one that exists", `
 SELECT a.id, a.merchant FROM provider_accounts AS a LEFT JOIN merchants AS m ON m.id = a.merchant WHERE a.merchant <> '' AND m.id IS NULL`},
 })
 
-// rateRules are the invariants of the rates (check.go).
-var rateRules = invariants([]invariant{
+// rateInvariants are the invariants of the rates (check.go).
+var rateInvariants = invariants([]invariant{
 	{"a rate has a history of all its versions", `
 SELECT r.id, 'version ' || r.version || ', history of ' || count(h.id) FROM rates AS r LEFT JOIN rate_history AS h ON h.currency = r.id
 GROUP BY r.id, r.version HAVING r.version <> count(h.id) OR r.version <> coalesce(max(h.version), 0)`},
@@ -29,8 +29,8 @@ LEFT JOIN rate_history AS h ON h.id = r.id || '-' || (
 WHERE r.rate <> coalesce(h.rate, '') OR r.source <> coalesce(h.source, '') OR r.observed_at <> coalesce(h.observed_at, 0)`},
 })
 
-// driftRules are the invariants of comparisons with providers' reports (check.go).
-var driftRules = invariants([]invariant{
+// driftInvariants are the invariants of comparisons with providers' reports (check.go).
+var driftInvariants = invariants([]invariant{
 	{"a drift is of a comparison of its account and environment, and of a merchant", `
 SELECT d.id, d.reconciliation FROM drifts AS d
 LEFT JOIN reconciliations AS r ON r.id = d.reconciliation LEFT JOIN merchants AS m ON m.id = d.merchant
@@ -43,20 +43,20 @@ SELECT r.id, r.findings || ' findings, drifts ' || sum(d.findings) FROM reconcil
 GROUP BY r.id, r.findings HAVING sum(d.findings) > r.findings`},
 })
 
-// operatorRules are the invariants of operators (check.go).
-var operatorRules = invariants([]invariant{
+// operatorInvariants are the invariants of operators (check.go).
+var operatorInvariants = invariants([]invariant{
 	{"a removed operator has no token, every other has one", `SELECT id, preview FROM operators WHERE (removed_at > 0) <> (hash = '')`},
 })
 
-// rulesRules are the invariants of the routing rules (check.go).
-var rulesRules = invariants([]invariant{
+// rulesInvariants are the invariants of the routing rules (check.go).
+var rulesInvariants = invariants([]invariant{
 	{"the versions of the routing rules have no gap", `
 SELECT r.id, 'the one before is missing' FROM routing_rules AS r
 WHERE r.version <> 1 AND NOT EXISTS (SELECT 1 FROM routing_rules AS b WHERE b.version = r.version - 1)`},
 })
 
-// mailRules are the invariants of e-mails (check.go).
-var mailRules = invariants([]invariant{
+// mailInvariants are the invariants of e-mails (check.go).
+var mailInvariants = invariants([]invariant{
 	{"an e-mail that waits has a time, one that is over has neither a time nor an address", `
 SELECT id, status || ' due at ' || due_at || CASE WHEN doc = '{}' THEN ', telling nothing' ELSE ', telling something' END FROM mails
 WHERE (status = 'waiting') <> (due_at > 0) OR (status = 'waiting') <> (doc <> '{}')`},
@@ -68,8 +68,8 @@ SELECT m.id, m.object FROM mails AS m LEFT JOIN payments AS p ON p.id = m.object
 WHERE substr(m.object, 1, 4) = 'TXN-' AND (p.id IS NULL OR p.merchant <> m.merchant OR p.shop <> m.shop) AND ` + tenants.NotEmptied("m.merchant", "m.live")},
 })
 
-// rollupRules are the invariants of the totals of analytics. They hold once payments from before are counted.
-var rollupRules = invariants([]invariant{
+// rollupInvariants are the invariants of the totals of analytics. They hold once payments from before are counted.
+var rollupInvariants = invariants([]invariant{
 	{"analytics count each payment that ended, once", `
 SELECT coalesce(c.shop, r.shop) || ' day ' || coalesce(c.day, r.day) || ' ' || coalesce(c.outcome, r.outcome),
   coalesce(c.n, 0) || ' payments ended, ' || coalesce(r.n, 0) || ' counted'
@@ -113,14 +113,14 @@ WHERE (coalesce(a.n, 0) <> coalesce(d.n, 0) OR coalesce(a.amount, 0) <> coalesce
 
 // RollupTexts are the statements that find wrong totals of analytics: what, and how it is wrong.
 func RollupTexts() (texts []string) {
-	for _, r := range rollupRules {
+	for _, r := range rollupInvariants {
 		texts = append(texts, r.text)
 	}
 	return texts
 }
 
-// counterRules are the invariants of the counters.
-var counterRules = invariants([]invariant{
+// counterInvariants are the invariants of the counters.
+var counterInvariants = invariants([]invariant{
 	{"counters of all days have what was rolled up of each", `
 SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
   coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'

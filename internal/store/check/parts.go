@@ -24,9 +24,9 @@ type part struct {
 	table, prefix string // of its ids
 	next          string // where the next step begins
 	when          recency
-	rules         []invariant
+	invariants    []invariant
 	tallies       []tally
-	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only rules
+	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only invariants
 }
 
 // recency says which rows of a part an incremental check visits.
@@ -42,19 +42,19 @@ const (
 var parts = lookedAt([]part{
 	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
 	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
-	{table: "transfers", prefix: ledger.TransferPrefix, rules: transferRules, each: (*checker).unclaimed},
-	{table: "payments", prefix: pay.PaymentPrefix, rules: paymentRules, tallies: []tally{paymentTally}},
-	{table: "claims", prefix: pay.ClaimPrefix, rules: claimRules},
-	{table: "events", prefix: hook.EventPrefix, rules: eventRules},
-	{table: "deliveries", prefix: hook.DeliveryPrefix, rules: deliveryRules, tallies: []tally{deliveryTally}},
-	{table: "sessions", prefix: pay.SessionPrefix, rules: sessionRules},
-	{table: "files", prefix: pay.EvidencePrefix, rules: fileRules},
-	{table: "inbox", prefix: hook.InboxPrefix, rules: inboxRules},
-	{table: "receipts", when: never, rules: receiptRules},
-	{table: "settlement_lines", when: never, rules: lineRules, tallies: []tally{lineTally, reserveTally}},
-	{table: "settlements", when: always, rules: settlementRules},
-	{table: "reserves", when: always, rules: reserveRules},
-	{table: "withdrawals", when: always, rules: withdrawalRules},
+	{table: "transfers", prefix: ledger.TransferPrefix, invariants: transferInvariants, each: (*checker).unclaimed},
+	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally}},
+	{table: "claims", prefix: pay.ClaimPrefix, invariants: claimInvariants},
+	{table: "events", prefix: hook.EventPrefix, invariants: eventInvariants},
+	{table: "deliveries", prefix: hook.DeliveryPrefix, invariants: deliveryInvariants, tallies: []tally{deliveryTally}},
+	{table: "sessions", prefix: pay.SessionPrefix, invariants: sessionInvariants},
+	{table: "files", prefix: pay.EvidencePrefix, invariants: fileInvariants},
+	{table: "inbox", prefix: hook.InboxPrefix, invariants: inboxInvariants},
+	{table: "receipts", when: never, invariants: receiptInvariants},
+	{table: "settlement_lines", when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
+	{table: "settlements", when: always, invariants: settlementInvariants},
+	{table: "reserves", when: always, invariants: reserveInvariants},
+	{table: "withdrawals", when: always, invariants: withdrawalInvariants},
 })
 
 const (
@@ -133,7 +133,7 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 			if err != nil {
 				return fmt.Errorf("look at %s: %w", p.table, err)
 			}
-			if !some { // every rule of a part begins with its rows
+			if !some { // every invariant of a part begins with its rows
 				return nil
 			}
 			if broken, err = c.look(ask, p, from, before); err != nil {
@@ -177,9 +177,9 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	return err
 }
 
-// look runs the rules of a part on some of its rows.
+// look runs the invariants of a part on some of its rows.
 func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
-	for _, r := range p.rules {
+	for _, r := range p.invariants {
 		if err := breaks(ask, r, &broken, from, before); err != nil {
 			return broken, err
 		}
@@ -250,7 +250,7 @@ func (c *checker) compareReserves(ctx context.Context, since sinceWhen) (broken 
 			}
 			from.Text(of.Merchant).Flag(of.Live).Number(at).Next()
 		}
-		for _, r := range unclaimedRules {
+		for _, r := range unclaimedInvariants {
 			if err := breaks(ask, r, &broken, from.Args()...); err != nil {
 				return err
 			}
@@ -278,7 +278,7 @@ func (m *meter) report() {
 	}
 }
 
-// at starts a named part: a table, whose rows count, or a rule.
+// at starts a named part: a table, whose rows count, or an invariant.
 func (m *meter) at(name string) {
 	m.progress.Done += m.left
 	m.progress.Part, m.left, m.progress.PartTotal = name, m.sizes[name], m.sizes[name]

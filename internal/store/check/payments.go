@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
-// paymentRules are the invariants of the rows of payments.
-var paymentRules = ofTenants([]invariant{
+// paymentInvariants are the invariants of the rows of payments.
+var paymentInvariants = ofTenants([]invariant{
 	{"a completed payment is captured once, with its amount", `
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
@@ -21,11 +21,11 @@ WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
     OR t.amount_local <> p.amount_local OR t.currency_local <> p.currency_local)`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
-	{ruleLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},
-	{rulePlace, `
+	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},
+	{invariantPlace, `
 SELECT p.id, CASE WHEN q.id IS NULL THEN p.status || ' in payments' ELSE 'in both' END FROM payments AS p LEFT JOIN processing AS q ON q.id = p.id
 WHERE {part p.id} AND (p.status = 'processing' OR q.id IS NOT NULL)`},
-	{ruleShop, `
+	{invariantShop, `
 SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM payments AS p LEFT JOIN shops AS s ON s.id = p.shop
 WHERE {part p.id} AND (s.id IS NULL OR s.merchant <> p.merchant)`},
 	{"a payment has all its events", `
@@ -39,7 +39,7 @@ SELECT p.id, p.refunded || ' refunded, claims of ' || coalesce(sum(c.amount_loca
 FROM payments AS p LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'user_dispute' AND c.status NOT IN ('rejected', 'withdrawn')
 WHERE {part p.id} GROUP BY p.id, p.refunded HAVING p.refunded <> coalesce(sum(c.amount_local), 0)`},
 	// The payment lists the ids of its open disputes, separated by commas.
-	{ruleDisputes, `
+	{invariantDisputes, `
 SELECT p.id, {json p.doc dispute} || '; ' || count(c.id) || ' claims are open' FROM payments AS p
 LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status NOT IN ` + resolved + `
 WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
@@ -48,32 +48,32 @@ HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc
 
 // Rules that more than one query reports.
 const (
-	ruleLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most"
-	rulePlace    = "a payment is in one place, by its status"
-	ruleShop     = "a payment belongs to its shop's merchant"
-	ruleMisfits  = "what does not fit its payment waits until the operator has closed it"
-	ruleDisputes = "the disputes that are open on a payment are its open claims"
-	unlooked     = `
+	invariantLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most"
+	invariantPlace    = "a payment is in one place, by its status"
+	invariantShop     = "a payment belongs to its shop's merchant"
+	invariantMisfits  = "what does not fit its payment waits until the operator has closed it"
+	invariantDisputes = "the disputes that are open on a payment are its open claims"
+	unlooked          = `
   CASE WHEN p.status IN ('pending', 'processing') THEN p.due_at <= 0
   WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000 ELSE p.due_at <> 0 END`
 )
 
-// flightRules are the invariants of payments in flight and of small tables.
-var flightRules = invariants([]invariant{
+// flightInvariants are the invariants of payments in flight and of small tables.
+var flightInvariants = invariants([]invariant{
 	// A dispute's cost may become a debt; every other debit must be covered.
 	{"nothing of a merchant's but available is below zero", `
 SELECT merchant, 'pending ' || pending || ', frozen ' || frozen || ', reserve ' || reserve || ', suspense ' || suspense || ', in transit ' || in_transit
 FROM balances WHERE pending < 0 OR frozen < 0 OR reserve < 0 OR suspense < 0 OR in_transit < 0`},
-	{ruleMisfits, `
+	{invariantMisfits, `
 SELECT m.id, CASE WHEN r.id IS NULL OR c.id IS NOT NULL THEN 'waits for nothing' ELSE 'is kept as of ' || m.payment END
 FROM misfits AS m LEFT JOIN receipts AS r ON r.id = m.id AND r.verdict = 'mismatched'
 LEFT JOIN receipts AS c ON c.id = '` + payments.ClosedPrefix + `' || m.id
 LEFT JOIN payments AS p ON p.id = m.payment LEFT JOIN processing AS q ON q.id = m.payment
 WHERE r.id IS NULL OR c.id IS NOT NULL OR m.payment <> r.payment OR m.at <> r.at OR m.merchant <> coalesce(p.merchant, q.merchant, '')
   OR m.live <> coalesce(p.live, q.live, FALSE) OR m.amount <> coalesce(p.amount, q.amount, 0)`},
-	{ruleLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM processing AS p WHERE ` + unlooked},
-	{rulePlace, `SELECT id, status || ' in processing' FROM processing WHERE status <> 'processing'`},
-	{ruleShop, `
+	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM processing AS p WHERE ` + unlooked},
+	{invariantPlace, `SELECT id, status || ' in processing' FROM processing WHERE status <> 'processing'`},
+	{invariantShop, `
 SELECT p.id, p.merchant || ' is not the merchant of ' || p.shop FROM processing AS p LEFT JOIN shops AS s ON s.id = p.shop
 WHERE s.id IS NULL OR s.merchant <> p.merchant`},
 	{"a key belongs to its shop's merchant", `
@@ -81,16 +81,16 @@ SELECT k.id, k.merchant || ' is not the merchant of ' || k.shop FROM keys AS k L
 WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 })
 
-// receiptRules are the invariants of notifications, which name no merchant: they go with what they are about.
-var receiptRules = invariants([]invariant{
-	{ruleMisfits, `
+// receiptInvariants are the invariants of notifications, which name no merchant: they go with what they are about.
+var receiptInvariants = invariants([]invariant{
+	{invariantMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
 WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + payments.ClosedPrefix + `' || r.id)
   AND NOT EXISTS (SELECT 1 FROM misfits AS m WHERE m.id = r.id)`},
 })
 
-// transferRules are the invariants of the ledger's rows.
-var transferRules = ofTenants([]invariant{
+// transferInvariants are the invariants of the ledger's rows.
+var transferInvariants = ofTenants([]invariant{
 	{"a transfer sums to zero", `
 SELECT t.id, 'off by ' || sum(CAST(j.value AS BIGINT)) || ' cents' FROM transfers AS t, {each t.postings} AS j
 WHERE {part t.id} GROUP BY t.id HAVING sum(CAST(j.value AS BIGINT)) <> 0`},
@@ -121,8 +121,8 @@ WHERE {part t.id} AND t.live AND t.kind IN ('capture', ` + books.LaterKinds + `)
   SELECT s.period_end FROM settlements AS s WHERE s.merchant = t.merchant AND s.live = t.live AND s.status <> 'open' ORDER BY s.number DESC LIMIT 1), 0)`},
 })
 
-// sessionRules are the invariants of hosted checkouts.
-var sessionRules = ofTenants([]invariant{
+// sessionInvariants are the invariants of hosted checkouts.
+var sessionInvariants = ofTenants([]invariant{
 	{"a completed session has its payment, in its own shop and environment, of its amount", `
 SELECT s.id, coalesce(p.id, q.id, 'no payment ' || s.payment) FROM sessions AS s
 LEFT JOIN payments AS p ON p.id = s.payment LEFT JOIN processing AS q ON q.id = s.payment
@@ -136,8 +136,8 @@ SELECT e.id, e.merchant || ' is not the merchant of ' || e.shop FROM sessions AS
 WHERE {part e.id} AND (s.id IS NULL OR s.merchant <> e.merchant)`},
 })
 
-// eventRules are the invariants of events.
-var eventRules = ofTenants([]invariant{
+// eventInvariants are the invariants of events.
+var eventInvariants = ofTenants([]invariant{
 	{"an event stays with its payment's shop and environment", `
 SELECT e.id, e.merchant FROM events AS e JOIN payments AS p ON p.id = e.object
 WHERE {part e.id} AND (p.merchant <> e.merchant OR p.shop <> e.shop OR p.live <> e.live)`},
@@ -155,8 +155,8 @@ LEFT JOIN deliveries AS d ON d.id = ` + webhooks.DeliveryID + `
 WHERE {part e.id} AND d.id IS NULL AND NOT EXISTS (SELECT 1 FROM fanouts AS f WHERE f.id = e.id)`},
 })
 
-// deliveryRules are the invariants of deliveries.
-var deliveryRules = ofTenants([]invariant{
+// deliveryInvariants are the invariants of deliveries.
+var deliveryInvariants = ofTenants([]invariant{
 	{"a delivery stays with its event's shop and environment", `
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
 WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
@@ -166,7 +166,7 @@ SELECT d.id, d.status || ' due at ' || d.due_at FROM deliveries AS d
 WHERE {part d.id} AND ((d.status IN ('pending', 'failed')) <> (d.due_at > 0) OR d.parked AND d.status NOT IN ('pending', 'failed'))`},
 })
 
-var inboxRules = ofTenants([]invariant{
+var inboxInvariants = ofTenants([]invariant{
 	{"what an inbox got stays with its subscription's shop and environment", `
 SELECT i.id, i.merchant FROM inbox AS i LEFT JOIN subscriptions AS s ON s.id = i.subscription
 WHERE {part i.id} AND (s.id IS NULL OR s.merchant <> i.merchant OR s.shop <> i.shop OR s.live <> i.live)`},
@@ -181,7 +181,7 @@ var balancesAsRows = func() string {
 	return strings.Join(parts, " UNION ALL ")
 }()
 
-// quarantineRules name the rows that cannot be read. They come first: other rules may fail on such a row.
-var quarantineRules = invariants([]invariant{
+// quarantineInvariants name the rows that cannot be read. They come first: other invariants may fail on such a row.
+var quarantineInvariants = invariants([]invariant{
 	{"a row of due work can be read", `SELECT u.work || ' ' || u.id, u.reason FROM (` + due.SelectQuarantined + `) AS u`},
 })

@@ -1,7 +1,7 @@
 package check
 
-// withdrawalRules are the invariants of the rows of withdrawals.
-var withdrawalRules = ofTenants([]invariant{
+// withdrawalInvariants are the invariants of the rows of withdrawals.
+var withdrawalInvariants = ofTenants([]invariant{
 	{"a withdrawal took its amount from available once", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, taken ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' AND t.kind = 'withdrawal'
@@ -56,8 +56,8 @@ HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
 })
 
-// payoutRules are the invariants of wallets, batches, floats and verifications, which are few.
-var payoutRules = invariants([]invariant{
+// payoutInvariants are the invariants of wallets, batches, floats and verifications, which are few.
+var payoutInvariants = invariants([]invariant{
 	{"in transit is the sum of the open withdrawals", `
 SELECT coalesce(b.merchant, w.merchant), coalesce(b.in_transit, 0) || ' in transit, withdrawals of ' || coalesce(w.amount, 0)
 FROM balances AS b FULL JOIN (

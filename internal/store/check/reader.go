@@ -88,7 +88,7 @@ func (r *Reader) read(ctx context.Context, read func(engine.Asking) error) error
 	return c.read(ctx, engine.ByAnyPlan, read)
 }
 
-// Check proves the invariants and returns at most a hundred findings per rule. On an error it returns what
+// Check proves the invariants and returns at most a hundred findings per invariant. On an error it returns what
 // it has found so far.
 func (r *Reader) Check(ctx context.Context, o Options) (Checked, error) {
 	return check(ctx, r.db, r.texts, r.key, o)

@@ -10,17 +10,17 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// A sandbox that is being emptied does not add up until that is done, so no rule looks at it (SBX-16). Afterwards the
-// rules hold again, and its chain names transfers that are gone: those of blocks up to the reset's end.
+// A sandbox that is being emptied does not add up until that is done, so no invariant looks at it (SBX-16). Afterwards the
+// invariants hold again, and its chain names transfers that are gone: those of blocks up to the reset's end.
 
 var partOfTable = regexp.MustCompile(`\{part (\w+)\.id\}`)
 
-// ofTenants registers rules of parts: they leave out rows of a sandbox that is being emptied.
-func ofTenants(rules []invariant) []invariant {
-	for i, r := range rules {
-		rules[i].text = withoutEmptied(r.text)
+// ofTenants registers invariants of parts: they leave out rows of a sandbox that is being emptied.
+func ofTenants(list []invariant) []invariant {
+	for i, r := range list {
+		list[i].text = withoutEmptied(r.text)
 	}
-	return invariants(rules)
+	return invariants(list)
 }
 
 // withoutEmptied adds that condition wherever a statement looks at a part of a table.

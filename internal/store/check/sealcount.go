@@ -161,11 +161,11 @@ func (c *checker) balances(ask engine.Asking, booked sums, restless map[books.Pu
 	for _, of := range slices.SortedFunc(maps.Keys(owners), books.Purse.Compare) {
 		for _, account := range ledger.Accounts() {
 			if is, sum := said[of][account], booked[of][account]; is != sum {
-				c.add(ruleBalance, of.Merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))
+				c.add(invariantBalance, of.Merchant+" "+string(account), fmt.Sprintf("balance %d, postings %d", is, sum))
 			}
 		}
 		if is, n := said[of][movementsCounted], booked[of][movementsCounted]; is != n {
-			c.add(ruleMovement, of.Merchant, fmt.Sprintf("%d counted, found %d", is, n))
+			c.add(invariantMovement, of.Merchant, fmt.Sprintf("%d counted, found %d", is, n))
 		}
 	}
 	return nil
@@ -206,8 +206,8 @@ func (t tallied) differ(ask engine.Asking, fresh map[string]int) (heads []string
 // nameIDs names the rows that are in no block or in two.
 func (c *checker) nameIDs(ctx context.Context, heads []string) error {
 	for _, head := range heads {
-		for _, r := range []invariant{{ruleSealed, chain.SealedOf(head).Unsealed}, {ruleOnce, selectTwice}} {
-			if err := c.rule(ctx, r, engine.ByAnyPlan, head, head+base.BehindAll); err != nil {
+		for _, r := range []invariant{{invariantSealed, chain.SealedOf(head).Unsealed}, {invariantOnce, selectTwice}} {
+			if err := c.invariant(ctx, r, engine.ByAnyPlan, head, head+base.BehindAll); err != nil {
 				return err
 			}
 		}

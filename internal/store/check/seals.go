@@ -16,16 +16,16 @@ import (
 	"github.com/cascadapay/cascada/internal/store/engine"
 )
 
-// Names of the seals' rules in Check.
+// Names of the seals' invariants in Check.
 const (
-	ruleRow      = "a sealed row is as it was written"
-	ruleBlock    = "a block follows the one before and holds what it was made of"
-	ruleMark     = "what waits to be sealed was written by the service"
-	ruleHead     = "a chain goes on from the head that was kept"
-	ruleSealed   = "every row of the ledger and the audit log is sealed, or waits for it"
-	ruleOnce     = "a row is sealed once"
-	ruleBalance  = "a balance is the sum of its postings"
-	ruleMovement = "movements are counted"
+	invariantRow      = "a sealed row is as it was written"
+	invariantBlock    = "a block follows the one before and holds what it was made of"
+	invariantMark     = "what waits to be sealed was written by the service"
+	invariantHead     = "a chain goes on from the head that was kept"
+	invariantSealed   = "every row of the ledger and the audit log is sealed, or waits for it"
+	invariantOnce     = "a row is sealed once"
+	invariantBalance  = "a balance is the sum of its postings"
+	invariantMovement = "movements are counted"
 )
 
 const (
@@ -140,7 +140,9 @@ type page struct {
 	cut    bool // the known head is gone
 }
 
-func (g *page) add(rule, id, note string) { g.broken = append(g.broken, Broken{rule, id, note}) }
+func (g *page) add(invariant, id, note string) {
+	g.broken = append(g.broken, Broken{invariant, id, note})
+}
 
 // seals proves the chains of blocks, every sealed row, the waiting rows, and that balances are their sums.
 // A full check also proves that there are no other rows.
@@ -157,7 +159,7 @@ func (c *checker) seals(ctx context.Context) error {
 	}
 	for of, missing := range c.walked.known {
 		if head := c.walked.heads[of]; missing {
-			c.add(ruleHead, blockName(of.Merchant, of.Live, head.N), "is gone: the chain was cut")
+			c.add(invariantHead, blockName(of.Merchant, of.Live, head.N), "is gone: the chain was cut")
 		}
 	}
 	if full {
@@ -277,11 +279,11 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 	if last.N > 0 {
 		switch {
 		case len(list) == 0 || list[0].N != last.N:
-			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "is gone: the chain was cut")
+			got.add(invariantHead, blockName(of.Merchant, of.Live, last.N), "is gone: the chain was cut")
 			got.cut, got.full = true, true
 			return got, nil
 		case list[0].Hash != last.Hash:
-			got.add(ruleHead, blockName(of.Merchant, of.Live, last.N), "differs from the one that was kept: the chain was rebuilt")
+			got.add(invariantHead, blockName(of.Merchant, of.Live, last.N), "differs from the one that was kept: the chain was rebuilt")
 			got.cut, got.full = true, true
 			return got, nil
 		}
@@ -312,12 +314,12 @@ func (c *checker) blocks(ask engine.Asking, of books.Purse) (got page, err error
 func (g *page) link(h *seal.Hasher, before, b seal.Block) {
 	switch name := blockName(b.Merchant, b.Live, b.N); {
 	case b.N != before.N+1:
-		g.add(ruleBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
+		g.add(invariantBlock, blockName(b.Merchant, b.Live, before.N+1), fmt.Sprintf("is missing: the next one is %d", b.N))
 	case b.Previous != before.Hash:
-		g.add(ruleBlock, name, "does not follow the block before it")
+		g.add(invariantBlock, name, "does not follow the block before it")
 	}
 	if b.Hash != h.Sum(b) {
-		g.add(ruleBlock, blockName(b.Merchant, b.Live, b.N), "its hash does not match its content: it was changed, or swapped with another")
+		g.add(invariantBlock, blockName(b.Merchant, b.Live, b.N), "its hash does not match its content: it was changed, or swapped with another")
 	}
 }
 
@@ -338,7 +340,7 @@ func (c *checker) marks(ask engine.Asking, resets map[string]emptied) (got page,
 		for _, m := range list {
 			waiting := chain.Chains{}
 			if err := m.Read(c.h, waiting); err != nil {
-				got.add(ruleMark, m.ID, err.Error())
+				got.add(invariantMark, m.ID, err.Error())
 			}
 			for owner, some := range waiting {
 				for id, hash := range some {
@@ -374,7 +376,7 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 			id := r.Texts[t.ID][at]
 			found[id] = true
 			if hashes[id] != t.Hash(c.h, r, at) {
-				got.add(ruleRow, id, "was changed since it was sealed in "+in[id])
+				got.add(invariantRow, id, "was changed since it was sealed in "+in[id])
 			}
 			if name == chain.SealedTransfers.Name {
 				got.booked.addTransfer(r, at)
@@ -392,7 +394,7 @@ func (c *checker) rows(ask engine.Asking, got *page, hashes, in map[string]strin
 		case mayBeGone[id]:
 			gone[id] = true
 		default:
-			got.add(ruleRow, id, "was removed since it was sealed in "+in[id])
+			got.add(invariantRow, id, "was removed since it was sealed in "+in[id])
 		}
 	}
 	got.ids = without(got.ids, gone)
@@ -448,9 +450,9 @@ func judgeHead(kept seal.Head, hash string) []Broken {
 	name := blockName(kept.Merchant, kept.Live, kept.N)
 	switch hash {
 	case "":
-		return []Broken{{ruleHead, name, "is gone: the chain was cut"}}
+		return []Broken{{invariantHead, name, "is gone: the chain was cut"}}
 	case kept.Hash:
 		return nil
 	}
-	return []Broken{{ruleHead, name, "differs from the one that was kept: the chain was rebuilt"}}
+	return []Broken{{invariantHead, name, "differs from the one that was kept: the chain was rebuilt"}}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// settlementRules are the invariants of the rows of settlements.
-var settlementRules = ofTenants([]invariant{
+// settlementInvariants are the invariants of the rows of settlements.
+var settlementInvariants = ofTenants([]invariant{
 	{"a settlement's net is what its totals say", `
 SELECT s.id, 'net ' || s.net FROM settlements AS s
 WHERE {part s.id} AND s.net <> s.gross - s.platform - s.provider - s.network - s.refunds - s.chargebacks - s.chargeback_fees - s.held + s.released + s.adjustments`},
@@ -39,8 +39,8 @@ LEFT JOIN events AS e ON {named e.id evt_ s.id} AND NOT (e.object <> s.id) AND N
 WHERE {part s.id} AND e.id IS NULL`},
 })
 
-// lineRules are those of the lines of settlements.
-var lineRules = ofTenants([]invariant{
+// lineInvariants are those of the lines of settlements.
+var lineInvariants = ofTenants([]invariant{
 	{"a settlement's line is its transfer", `
 SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.settlement FROM (
   SELECT l.id, l.settlement, l.merchant, l.live, l.payment, l.at, l.net, l.pending, l.reserve, l.gross, l.claim, l.amount_local, l.currency_local, t.id AS transfer FROM settlement_lines AS l
@@ -59,8 +59,8 @@ func booked(account string) string {
 	return "coalesce(CAST({json t.postings " + account + "} AS BIGINT), 0)"
 }
 
-// reserveRules are the invariants of a rolling reserve's days.
-var reserveRules = ofTenants([]invariant{
+// reserveInvariants are the invariants of a rolling reserve's days.
+var reserveInvariants = ofTenants([]invariant{
 	{"a day's reserve is released once", `
 SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
   SELECT r.id, r.released, r.held, r.due_at, (
@@ -70,9 +70,9 @@ SELECT v.id, v.released || ' released, transfers of ' || v.moved FROM (
 WHERE v.released <> v.moved OR v.released < 0 OR (v.held > v.released) <> (v.due_at > 0)`},
 })
 
-// unclaimedRules compare reserves with uncollected transfers. They look at each merchant's transfers from a
+// unclaimedInvariants compare reserves with uncollected transfers. They look at each merchant's transfers from a
 // time on.
-var unclaimedRules = invariants([]invariant{
+var unclaimedInvariants = invariants([]invariant{
 	{"a day's reserve is not released and given back too", `
 SELECT v.id, v.released || ' released of ' || v.held || ' held, and ' || coalesce(u.held, 0) || ' that no settlement has claimed'
 FROM reserves AS v LEFT JOIN (

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/tenants"
 )
 
-// tally is a rule that sums over a whole table match another table. Parts are summed at different moments,
+// tally is an invariant that sums over a whole table match another table. Parts are summed at different moments,
 // so a difference is only a suspicion: rows may have changed between. It is reported only if it also shows
 // in one snapshot.
 type tally struct {
@@ -22,11 +22,11 @@ type tally struct {
 	text    string // of a part: a key and sums
 	counted string // the same from the other table
 	width   int    // number of sums
-	// again counts one key in one snapshot, by an index: from the other table and from the rows. "": rule
+	// again counts one key in one snapshot, by an index: from the other table and from the rows. "": invariant
 	// compares everything in one statement.
-	again string
-	args  func(key []string) []any
-	rule  invariant // that statement
+	again     string
+	args      func(key []string) []any
+	invariant invariant // that statement
 }
 
 // newTally registers the tally's statements.
@@ -95,7 +95,7 @@ SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscriptio
 	})
 	lineTally = newTally(tally{
 		name: "a settlement is the sum of its lines", width: 1 + len(settlementTotals),
-		text: lineSums, counted: settlementsSay, rule: invariant{"a settlement is the sum of its lines", settlementSums},
+		text: lineSums, counted: settlementsSay, invariant: invariant{"a settlement is the sum of its lines", settlementSums},
 	})
 	reserveTally = newTally(tally{
 		name: "a day's reserve is what its payments hold", width: 1,
@@ -103,8 +103,8 @@ SELECT coalesce((SELECT sum(c.n) FROM delivery_counters AS c WHERE c.subscriptio
 SELECT l.merchant || '|' || l.environment || '|' || l.day, CAST(sum(l.reserve) AS BIGINT) FROM (
   SELECT l.merchant, ` + environmentOf + ` AS environment, l.day, l.reserve FROM settlement_lines AS l WHERE {part l.id} AND l.day > 0) AS l
 GROUP BY l.merchant, l.environment, l.day`,
-		counted: `SELECT v.merchant || '|' || ` + environmentOf + ` || '|' || v.day, v.held FROM reserves AS v`,
-		rule:    invariant{"a day's reserve is what its payments hold", reservesHeld},
+		counted:   `SELECT v.merchant || '|' || ` + environmentOf + ` || '|' || v.day, v.held FROM reserves AS v`,
+		invariant: invariant{"a day's reserve is what its payments hold", reservesHeld},
 	})
 )
 
@@ -168,7 +168,7 @@ func (t tally) compare(ctx context.Context, c *checker) error {
 		return nil
 	}
 	if t.again == "" {
-		return c.rule(ctx, t.rule, engine.ByAnyPlan)
+		return c.invariant(ctx, t.invariant, engine.ByAnyPlan)
 	}
 	slices.Sort(differ)
 	for _, key := range differ {

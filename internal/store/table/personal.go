@@ -12,7 +12,7 @@ import (
 // column and row.
 type Cipher interface {
 	EncryptData(about string, plain []byte) []byte
-	DecryptData(about string, sealed []byte) ([]byte, error)
+	DecryptData(about string, encrypted []byte) ([]byte, error)
 }
 
 const (
@@ -44,14 +44,14 @@ func (p Personal) Encrypt(about string, plain []byte) string {
 //
 // Errors: ErrShut.
 func (p Personal) Decrypt(about, text string) ([]byte, error) {
-	sealed, marked := strings.CutPrefix(text, encryptedMark)
+	encrypted, marked := strings.CutPrefix(text, encryptedMark)
 	if !marked {
 		return []byte(text), nil
 	}
 	if p.Cipher == nil {
 		return nil, fmt.Errorf("%w: %s: there is no key", ErrShut, about)
 	}
-	raw, err := base64.StdEncoding.DecodeString(sealed)
+	raw, err := base64.StdEncoding.DecodeString(encrypted)
 	if err == nil {
 		raw, err = p.Cipher.DecryptData(about, raw)
 	}

@@ -166,8 +166,8 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	return nil
 }
 
-func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
-	plain, err := p.Decrypt(table.MailLink.About(m.ID), sealed)
+func readReceipt(p table.Personal, encrypted string, m *pay.Mail) error {
+	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func readReceipt(p table.Personal, sealed string, m *pay.Mail) error {
 	return nil
 }
 
-func readAlert(p table.Personal, sealed string, m *pay.Mail) error {
-	plain, err := p.Decrypt(table.MailLink.About(m.ID), sealed)
+func readAlert(p table.Personal, encrypted string, m *pay.Mail) error {
+	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
 	}

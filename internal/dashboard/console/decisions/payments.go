@@ -21,7 +21,7 @@ type paymentView struct {
 	Notices  []pay.KeptNotice
 	Story    string
 	Unsure   bool
-	Rules    bool // it may be resolved: its end is not known, or a late word can come
+	MayEnd   bool // it may be resolved: its end is not known, or a late word can come
 }
 
 // attempt is one try at one account.
@@ -47,7 +47,7 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero(), Rules: resolved(e.Payment)}
+	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}
@@ -65,8 +65,8 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 	return u.Room.ShowStatus(w, r, v, status, "payment", view)
 }
 
-// resolved reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
-func resolved(p pay.Payment) bool {
+// resolvable reports whether an operator may resolve a payment: it was tried somewhere, and has not succeeded.
+func resolvable(p pay.Payment) bool {
 	_, tried := p.Attempts.Current()
 	return tried && (p.Status.Open() || p.Status == pay.Failed || p.Status == pay.Expired)
 }
