@@ -112,7 +112,7 @@ func DrilledBy(t *testing.T, s *Instance) *Drill {
 	d := &Drill{Instance: s, Live: Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), Lines: map[string]*Line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {
 		l := &Line{Upstream: providertest.NewUpstream(t, "key-1")}
-		server := httptest.NewServer(l)
+		server := providertest.Serve(t, l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
 		s.OpenAccount(t, id, l.Upstream, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })
@@ -146,20 +146,20 @@ func (d *Drill) Pay(t *testing.T, n, atATime int) {
 	all.Wait()
 }
 
-// Pass moves the clock forward and runs the sweep once.
-func (d *Drill) Pass(t *testing.T, time time.Duration) {
+// PassOnce moves the clock forward and runs the sweep once. It is for a provider that answers nothing: its payments wait for it
+// until their lease ends.
+func (d *Drill) PassOnce(t *testing.T, by time.Duration) {
 	t.Helper()
-	d.Clock.Advance(time)
+	d.Clock.Advance(by)
 	_, err := d.App.Cascade.Sweep(ctx)
 	Must(t, err)
 }
 
-// PassSettled is Pass, and then waits until no sweep has a payment of the drill: the service sweeps too, and a payment
-// that it has is due again when the lease ends. If the clock moves before that, a payment is queried once more. It is
-// for tests that count the queries.
-func (d *Drill) PassSettled(t *testing.T, by time.Duration) {
+// Pass is PassOnce, and then waits until no sweep has a payment of the drill: the service sweeps too. Without the wait, a test
+// may see a payment as it was before, or have it queried once more when the lease ends.
+func (d *Drill) Pass(t *testing.T, by time.Duration) {
 	t.Helper()
-	d.Pass(t, by)
+	d.PassOnce(t, by)
 	Eventually(t, "no sweep has a payment", func() bool {
 		for _, id := range d.IDs {
 			p, err := d.App.Store.Payments.Any(ctx, id)

@@ -113,7 +113,7 @@ func TestMoneyOfAnExpiredPaymentIsFoundWithoutANotification(t *testing.T) {
 		first.Notify(strings.TrimPrefix(id, "TXN-")+"-1", "paid", "lost")
 		asked := first.QuestionsAsked.Load()
 		for range 40 {
-			d.PassSettled(t, 24*time.Hour)
+			d.Pass(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 1 || n > 2 {
 			t.Errorf("the provider was queried %d times after the shopper paid, want 1 or 2", n)
@@ -133,13 +133,13 @@ func TestExpiredPaymentIsLetGo(t *testing.T) {
 		first.Next("open")
 		d.Pay(t, 1, 1)
 		d.Clock.Advance(d.Expires(t, d.IDs[0]).Sub(d.Clock.Now()))
-		d.PassSettled(t, time.Minute)
+		d.Pass(t, time.Minute)
 		asked := first.QuestionsAsked.Load()
 		for range 24 {
-			d.PassSettled(t, time.Hour)
+			d.Pass(t, time.Hour)
 		}
 		for range 60 {
-			d.PassSettled(t, 24*time.Hour)
+			d.Pass(t, 24*time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n != 5 {
 			t.Errorf("the provider was queried %d times after the payment expired, want 5", n)
@@ -157,14 +157,14 @@ func TestUnknownOutcomeIsAskedAboutLessAndLess(t *testing.T) {
 		first.Fails(harness.Gateway)
 		asked := first.QuestionsAsked.Load()
 		for range 48 {
-			d.PassSettled(t, time.Hour/2)
+			d.Pass(t, time.Hour/2)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 20 || n > 34 {
 			t.Errorf("on the first day the provider was queried %d times, want 20 to 34", n)
 		}
 		asked = first.QuestionsAsked.Load()
 		for range 24 * 4 {
-			d.PassSettled(t, time.Hour)
+			d.Pass(t, time.Hour)
 		}
 		if n := first.QuestionsAsked.Load() - asked; n < 12 || n > 30 {
 			t.Errorf("in the next four days the provider was queried %d times, want 12 to 30", n)

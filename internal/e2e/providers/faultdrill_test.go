@@ -96,7 +96,7 @@ func TestProviderIsDownForTenMinutes(t *testing.T) {
 				first.Fails(f)
 				for range 40 {
 					d.Pay(t, 2, 2)
-					d.Pass(t, 15*time.Second)
+					d.PassOnce(t, 15*time.Second)
 				}
 				// Five failures open the circuit, and calls beside them fail too. After each rest of the
 				// circuit there is one trial.
@@ -164,7 +164,7 @@ func TestProviderAnswersNonsense(t *testing.T) {
 				l.Fails(nonsense)
 			}
 			d.Pay(t, 5, 5)
-			d.Pass(t, 35*time.Second) // queries get nonsense too
+			d.PassOnce(t, 35*time.Second) // queries get nonsense too
 		}
 		heal(t, d)
 		// Once a provider has said that another amount was paid, no other provider is charged, even if

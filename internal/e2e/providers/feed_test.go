@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 // publisher is a JSON endpoint of exchange rates.
@@ -25,7 +26,7 @@ func publish(t *testing.T, answer http.HandlerFunc) *publisher {
 	t.Helper()
 	p := &publisher{}
 	p.answer.Store(&answer)
-	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p.Server = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.asked.Add(1)
 		(*p.answer.Load())(w, r)
 	}))

@@ -195,7 +195,7 @@ func NewUpstream(t testing.TB, keys ...string) *Upstream {
 	for _, key := range keys {
 		u.keys[key] = true
 	}
-	u.Server = httptest.NewServer(u)
+	u.Server = Serve(t, u)
 	t.Cleanup(u.Close)
 	return u
 }
