@@ -232,7 +232,7 @@ func (a *API) selectMethod(ctx context.Context, call Call, in *selectIn) (*selec
 		return nil, err
 	}
 	// A challenge is not a refusal here: the customer's next page leads to it.
-	if refusal := p.Refusal(); refusal != nil && p.Answered == pay.Failed {
+	if refusal := p.Refusal(); refusal != nil && p.Work.Answered == pay.Failed {
 		return nil, refusal
 	}
 	return &selectOut{view.NewSelected(p, in.Token, a.app.CheckoutURL)}, nil

@@ -269,7 +269,7 @@ func (p *Pages) again(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	v := paymentView{
-		view: p.view(r, s.Way.Country, s.Page.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.OrderID,
+		view: p.view(r, s.Way.Country, s.Page.Lang), ID: s.ID, Status: s.Status, State: standing(s), Order: s.Order.ID,
 		Rail:  s.Rail.Method,
 		Plain: s.Price.Local.Decimal(), Data: s.Page.Data, Sandbox: !s.Live,
 	}
@@ -325,8 +325,8 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Heading = v.action(s.Rail)
 	}
 	v.Title = v.Heading + " · " + s.Shop.Name
-	if s.Failure != nil && v.State == "failed" {
-		v.Declined = v.T(declineKey(*s.Failure, s.Rail))
+	if s.End.Failure != nil && v.State == "failed" {
+		v.Declined = v.T(declineKey(*s.End.Failure, s.Rail))
 	}
 	v.Back, v.BackHost = back(s.Payment)
 	if s.Retriable() && s.Earlier == "" && !s.Closed {

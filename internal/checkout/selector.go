@@ -385,7 +385,7 @@ func (p *Pages) ended(r *http.Request, s pay.Session, v view) (string, error) {
 		return "", nil
 	}
 	before, err := p.app.Sessions.Shown(r.Context(), s.After)
-	if err != nil || !before.Failure.WayChanged() {
+	if err != nil || !before.End.WayChanged() {
 		return "", err
 	}
 	return v.T("ended", "method", v.called(before.Rail)), nil

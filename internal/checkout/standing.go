@@ -24,15 +24,15 @@ func standing(s payments.Shown) string {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
-	case s.Failure.WayChanged():
+	case s.End.WayChanged():
 		return "changed"
-	case s.Failure.Canceled():
+	case s.End.Canceled():
 		return "canceled"
 	case s.Canceling(): // a payment now would be for nothing
 		return stateOf(pay.Processing)
 	case s.Earlier != "":
 		return "earlier"
-	case !s.Unsure.IsZero() && s.Status != pay.Processing:
+	case !s.Times.Unsure.IsZero() && s.Status != pay.Processing:
 		return "unsure"
 	}
 	return stateOf(s.Status)

@@ -43,7 +43,7 @@ func TestBudgetEndsTheCascade(t *testing.T) {
 		if len(p.Attempts) != c.tries || c.stop == "" && last.Stop != "" || !strings.HasPrefix(last.Stop, c.stop) {
 			t.Errorf("%s: %d tries, stopped by %q; want %d by %q", c.name, len(p.Attempts), last.Stop, c.tries, c.stop)
 		}
-		if c.stop != "" && (p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted)) {
+		if c.stop != "" && (p.Status != Failed || p.End.Failure.Code != string(problem.CascadeExhausted)) {
 			t.Errorf("%s: %s, want it exhausted", c.name, p)
 		}
 	}

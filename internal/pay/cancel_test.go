@@ -23,30 +23,30 @@ func TestCancelDecides(t *testing.T) {
 	} {
 		p := pendingVoucher(t)
 		asked, change := p.AskCancel(p.Times.Created.Add(time.Minute))
-		if !asked.Canceling() || len(change.Payments) != 1 || len(change.Events) != 0 || asked.DueAt.Sub(asked.CancelAsked) != callLease {
+		if !asked.Canceling() || len(change.Payments) != 1 || len(change.Events) != 0 || asked.Work.DueAt.Sub(asked.Times.CancelAsked) != callLease {
 			t.Fatalf("the intent writes %+v", change)
 		}
-		if again, none := asked.AskCancel(asked.CancelAsked.Add(time.Second)); len(none.Payments) != 0 || again.Version != asked.Version {
+		if again, none := asked.AskCancel(asked.Times.CancelAsked.Add(time.Second)); len(none.Payments) != 0 || again.Version != asked.Version {
 			t.Errorf("a second intent writes %+v", none)
 		}
-		now := asked.CancelAsked.Add(time.Second)
+		now := asked.Times.CancelAsked.Add(time.Second)
 		var next Payment
 		if kind == Approved || kind == Declined {
 			next, change = asked.Resolve(Outcome{Kind: kind}, Cascade{}, now)
 		} else {
 			next, change = asked.Cancel(Outcome{Kind: kind}, now)
 		}
-		if next.Status != want || next.Failure.Canceled() != (want == Failed) || (want == Pending) != next.Canceling() {
-			t.Errorf("%s: the payment is %s, canceled %t", kind, next, next.Failure.Canceled())
+		if next.Status != want || next.End.Canceled() != (want == Failed) || (want == Pending) != next.Canceling() {
+			t.Errorf("%s: the payment is %s, canceled %t", kind, next, next.End.Canceled())
 		}
 		if events := map[bool]int{true: 0, false: 1}[want == Pending]; len(change.Events) != events {
 			t.Errorf("%s: %d events", kind, len(change.Events))
 		}
 		switch {
-		case want == Failed && next.DueAt != now.Add(looks[0]):
-			t.Errorf("%s: the query for late money is due at %s", kind, next.DueAt)
-		case want == Pending && (!next.DueAt.After(now) || next.DueAt.After(now.Add(unknownPauses.first))):
-			t.Errorf("%s: the next query is due at %s", kind, next.DueAt)
+		case want == Failed && next.Work.DueAt != now.Add(looks[0]):
+			t.Errorf("%s: the query for late money is due at %s", kind, next.Work.DueAt)
+		case want == Pending && (!next.Work.DueAt.After(now) || next.Work.DueAt.After(now.Add(unknownPauses.first))):
+			t.Errorf("%s: the next query is due at %s", kind, next.Work.DueAt)
 		case len(change.Transfers) > 0 != (want == Completed):
 			t.Errorf("%s: %d transfers", kind, len(change.Transfers))
 		}
@@ -57,11 +57,11 @@ func TestCancelDecides(t *testing.T) {
 	// The end counts as a cancellation, whether it comes by notification or by query.
 	p := pendingVoucher(t)
 	asked, _ := p.AskCancel(p.Times.Created.Add(time.Minute))
-	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.CancelAsked)
-	if !told.Failure.Canceled() {
+	told, _ := asked.Confirm(Notice{ID: "1", Account: "one", Reference: asked.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", asked.Times.CancelAsked)
+	if !told.End.Canceled() {
 		t.Errorf("after the notice that its charge has ended, the payment is %s", told)
 	}
-	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.Failure.Canceled() || told.Status != Expired {
+	if told, _ := p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Lapsed}}, Cascade{}, "CLM-1", p.Times.Created); told.End.Canceled() || told.Status != Expired {
 		t.Errorf("without a cancellation it is %s", told)
 	}
 	// Another amount is for the operator.

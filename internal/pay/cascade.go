@@ -62,7 +62,7 @@ func (c Cascade) next(done Attempts) (Route, bool) {
 // attempt. If no provider account is available, the payment fails (ERR-18).
 func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 	from := p
-	p.caller = c.By
+	p.Work.caller = c.By
 	r, ok := c.next(p.Attempts)
 	if !ok {
 		p = p.fail(Failure{Code: string(problem.CascadeExhausted), Message: "no provider takes this payment method now"}, now).answer()
@@ -76,10 +76,10 @@ func (p Payment) Begin(c Cascade, now time.Time) (Payment, Change) {
 
 func (p Payment) try(r Route, now time.Time) Payment {
 	p.Attempts = append(slices.Clip(p.Attempts), Attempt{
-		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Flight: Flight{}.begin(p.caller),
+		Order: len(p.Attempts) + 1, Provider: r.Provider, Status: Sending, Started: now.UnixMicro(), Flight: Flight{}.begin(p.Work.caller),
 		Why: r.Why, Passed: r.Passed,
 	})
-	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
+	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
 	return p
 }
 
@@ -87,12 +87,12 @@ func (p Payment) try(r Route, now time.Time) Payment {
 // provider charges once. Its previous owner did not make the call, or died during it.
 func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 	from := p
-	p.caller = by
+	p.Work.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	a := &p.Attempts[len(p.Attempts)-1]
 	a.Calls = max(a.Calls, 1) // a row from before calls were counted: one was begun
-	a.Status, a.Flight = Sending, a.begin(p.caller)
-	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
+	a.Status, a.Flight = Sending, a.begin(p.Work.caller)
+	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
 }
@@ -100,7 +100,7 @@ func (p Payment) Resend(by Caller, now time.Time) (Payment, Change) {
 // inHand reports whether a node has something to finish: a call, or a create call without a reply.
 func (p Payment) inHand() bool {
 	a, ok := p.Attempts.Current()
-	return ok && p.Status.Open() && (a.Status == Sending || p.Answered == "")
+	return ok && p.Status.Open() && (a.Status == Sending || p.Work.Answered == "")
 }
 
 // Resolve records the outcome of the current attempt and decides what follows: completed, pending,
@@ -109,7 +109,7 @@ func (p Payment) inHand() bool {
 // It accepts the results of calls and of queries. After an unknown outcome it never makes another
 // attempt: the shopper may have been charged.
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
-	p.caller = c.By
+	p.Work.caller = c.By
 	from := p
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {
@@ -119,7 +119,7 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		return p.hold(attempt, o, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
-	p.Unsure = p.unsure(o, now)
+	p.Times.Unsure = p.unsure(o, now)
 	if p.Canceling() && (o.Kind == Lapsed || o.Kind == Declined) {
 		return p.canceled(from, now) // nobody paid, and the shop asked to cancel
 	}
@@ -186,7 +186,7 @@ func otherAmount() Failure {
 func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
 	from := p
 	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
-	p.Unsure = time.Time{}
+	p.Times.Unsure = time.Time{}
 	p, told := p.misfit(attempt, o, from, now)
 	ends := p.Times.Expires
 	if ends.IsZero() {
@@ -195,7 +195,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 	if !now.Before(ends) {
 		p = p.lapse(now).answer()
 		f := otherAmount()
-		p.Failure = &f
+		p.End.Failure = &f
 		next, change = p.finish(from, now)
 	} else {
 		next = p.wait(Outcome{CheckAt: now.Add(sweepEvery)}, now).answer().written(from, now)
@@ -213,7 +213,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 // voucher may be made for as long as its window lasts.
 func (b Budget) Spent(p Payment, now time.Time) string {
 	since := now.Sub(p.Times.Created)
-	switch resumed := p.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
+	switch resumed := p.Work.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
 		return fmt.Sprintf("budget: at most %d attempts", b.Attempts)
 	case !p.Way.Sync && resumed:
@@ -242,7 +242,7 @@ func (p Payment) reason(o Outcome) Failure {
 	case f.Code == "":
 		f.Code = "declined"
 	}
-	if p.Challenged {
+	if p.Page.Challenged {
 		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}
 	return f
@@ -256,28 +256,28 @@ func (p Payment) await(o Outcome, now time.Time) Payment {
 	p = p.move(Await, now)
 	p.Page.FormURL, p.Page.Data = o.FormURL, o.Data
 	p.Times.Expires = now.Add(p.Way.Window)
-	p.Challenged = o.Code == problem.ThreeDSRequired
-	if p.Answered == "" && !o.Played {
-		p.Answered = Pending
+	p.Page.Challenged = o.Code == problem.ThreeDSRequired
+	if p.Work.Answered == "" && !o.Played {
+		p.Work.Answered = Pending
 	}
 	return p.wait(o, now)
 }
 
 // wait sets the time at which the payment is looked at next.
 func (p Payment) wait(o Outcome, now time.Time) Payment {
-	p.DueAt = now.Add(sweepEvery)
+	p.Work.DueAt = now.Add(sweepEvery)
 	if p.Status == Processing {
 		attempt, _ := p.Attempts.Current()
-		p.DueAt = now.Add(attempt.pause())
+		p.Work.DueAt = now.Add(attempt.pause())
 	}
 	if !o.CheckAt.IsZero() {
-		p.DueAt = o.CheckAt
+		p.Work.DueAt = o.CheckAt
 	}
-	if p.Answered == "" && p.Status == Pending {
-		p.DueAt = now.Add(callLease) // the create call continues, unless its node dies
+	if p.Work.Answered == "" && p.Status == Pending {
+		p.Work.DueAt = now.Add(callLease) // the create call continues, unless its node dies
 	}
-	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.DueAt) {
-		p.DueAt = expires
+	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.Work.DueAt) {
+		p.Work.DueAt = expires
 	}
 	return p
 }
@@ -285,8 +285,8 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 // answer records, once, the status that the create call replies with. Pending is not recorded here:
 // await has recorded it, or the create call continues.
 func (p Payment) answer() Payment {
-	if p.Answered == "" && p.Status != Pending {
-		p.Answered = p.Status
+	if p.Work.Answered == "" && p.Status != Pending {
+		p.Work.Answered = p.Status
 	}
 	return p
 }
@@ -295,14 +295,14 @@ func (p Payment) answer() Payment {
 // pending, but the sandbox played nothing more.
 func (p Payment) Reply(now time.Time) (Payment, Change) {
 	from := p
-	p.Answered = p.Status
+	p.Work.Answered = p.Status
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
 }
 
 func (p Payment) fail(f Failure, now time.Time) Payment {
 	p = p.move(Fail, now)
-	p.Failure = &f
+	p.End.Failure = &f
 	return p
 }
 
@@ -315,16 +315,16 @@ func (p Payment) lapse(now time.Time) Payment {
 	} else {
 		p = p.move(Expire, now)
 		f := unpaid()
-		p.Failure = &f
+		p.End.Failure = &f
 	}
-	p.DueAt = now.Add(looks[0])
+	p.Work.DueAt = now.Add(looks[0])
 	return p
 }
 
 // complete writes a payment that an attempt completed, with its capture. A payment completed by the
 // sandbox also sends payment.captured (EVT-1).
 func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
-	p.Captured = order
+	p.End.Captured = order
 	p = p.move(Complete, now).answer().written(from, now)
 	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
 	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
@@ -352,21 +352,21 @@ const NoProvider = "no_provider_for_method_region"
 func (p Payment) Refusal() error {
 	details := problem.Details{TransactionID: p.ID}
 	switch {
-	case p.Answered == Pending && p.Challenged:
+	case p.Work.Answered == Pending && p.Page.Challenged:
 		details.RedirectURL = p.Page.FormURL
 		return &problem.Error{Code: problem.ThreeDSRequired, Details: details,
 			Message: "the card's issuer wants the shopper to confirm the payment: send the shopper to details.redirectUrl"}
-	case p.Answered != Failed || p.Failure == nil:
+	case p.Work.Answered != Failed || p.End.Failure == nil:
 		return nil
-	case p.Failure.Code == string(problem.CascadeExhausted):
+	case p.End.Failure.Code == string(problem.CascadeExhausted):
 		details.Attempts = p.Attempts.Trace()
 		details.Reason = "all_providers_failed"
 		if len(p.Attempts) == 0 {
 			details.Reason = NoProvider
 		}
-		return &problem.Error{Code: problem.CascadeExhausted, Message: p.Failure.Message, Details: details}
+		return &problem.Error{Code: problem.CascadeExhausted, Message: p.End.Failure.Message, Details: details}
 	case p.Way.Sync:
-		return &problem.Error{Code: problem.Code(p.Failure.Code), Message: p.Failure.Message, Decline: p.Failure.Decline, Details: details}
+		return &problem.Error{Code: problem.Code(p.End.Failure.Code), Message: p.End.Failure.Message, Decline: p.End.Failure.Decline, Details: details}
 	}
 	return nil
 }

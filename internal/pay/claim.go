@@ -190,7 +190,7 @@ const evidenceWindow = 7 * 24 * time.Hour
 func (p Payment) claim(id string, kind ClaimKind, status ClaimStatus, local money.Amount, usd int64, actor string, now time.Time) Claim {
 	return Claim{
 		ID: id, Scope: p.Scope, Version: 1, Kind: kind, Status: status,
-		Payment: p.ID, OrderID: p.OrderID, Local: local, USD: usd,
+		Payment: p.ID, OrderID: p.Order.ID, Local: local, USD: usd,
 		Timeline:  []ClaimStep{{Status: status, At: now.UnixMicro(), Actor: actor}},
 		CreatedAt: now, UpdatedAt: now,
 	}
@@ -354,7 +354,7 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 	p.Attempts = p.noted(order, o, now)
 	p, _ = p.astray(Stray{Code: LatePayment, Order: order, Local: p.Price.Local, Claim: claimID})
 	if order == len(p.Attempts) { // this attempt is the one that is being queried
-		p.DueAt, p.Unsure = time.Time{}, time.Time{}
+		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
 	}
 	p = p.written(from, now)
 	claim := p.claim(claimID, Inquiry, ClaimPending, p.Price.Local, p.Price.Amount.Minor, PartyProvider, now)

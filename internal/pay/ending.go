@@ -45,10 +45,10 @@ func (p Payment) unsure(o Outcome, now time.Time) time.Time {
 	switch {
 	case o.Kind != Unknown:
 		return time.Time{}
-	case p.Unsure.IsZero():
+	case p.Times.Unsure.IsZero():
 		return now
 	}
-	return p.Unsure
+	return p.Times.Unsure
 }
 
 // Failure codes that are not error codes of the API.
@@ -75,7 +75,7 @@ func (p Payment) Overdue(now time.Time) bool {
 // ends as outcome_unknown, and is still queried.
 func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	from := p
-	p.Unsure = p.unsure(o, now)
+	p.Times.Unsure = p.unsure(o, now)
 	if o.Kind != Unknown {
 		p = p.lapse(now).answer()
 		return p.finish(from, now)
@@ -84,19 +84,19 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	p.Attempts = p.noted(attempt.Order, o, now)
 	if end := p.Times.Expires.Add(unknownLimit); now.Before(end) {
 		attempt, _ = p.Attempts.Current()
-		if p.DueAt = now.Add(attempt.pause()); p.DueAt.After(end) {
-			p.DueAt = end
+		if p.Work.DueAt = now.Add(attempt.pause()); p.Work.DueAt.After(end) {
+			p.Work.DueAt = end
 		}
 		p = p.written(from, now)
 		return p, Change{Payments: []Payment{p}}
 	}
 	p = p.lapse(now).answer()
-	p.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
+	p.End.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
 	return p.finish(from, now)
 }
 
 // Looking reports whether a payment that ended unpaid is still queried.
-func (p Payment) Looking() bool { return !p.Status.Open() && !p.DueAt.IsZero() }
+func (p Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZero() }
 
 // Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
 // all, that is late money, as if the provider had sent a notification.
@@ -114,13 +114,13 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 		p, change = p.misfit(attempt, o, from, now)
 	}
 	if o.Kind != Unknown {
-		if p.Failure != nil && p.Failure.Code == failedUnsure { // the outcome is known now
+		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure { // the outcome is known now
 			f := unpaid()
-			p.Failure = &f
+			p.End.Failure = &f
 		}
-		p.Unsure = time.Time{}
+		p.Times.Unsure = time.Time{}
 	}
-	p.DueAt = p.nextLook(o, now)
+	p.Work.DueAt = p.nextLook(o, now)
 	updated := p.Times.Updated // the merchant does not see a look that changes nothing
 	p = p.written(from, now)
 	if len(change.Events) == 0 {
@@ -278,12 +278,12 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 	}
 	switch ended := p.Status == Failed || p.Status == Expired; {
 	case ok && p.Status.Open() && w == WordPaid:
-		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
+		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.complete(from, attempt.Order, said, now)
 		return next, change, nil
 	case ok && p.Status.Open():
-		p.Attempts, p.Unsure = p.noted(attempt.Order, said, now), time.Time{}
+		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
 		p = p.fail(Failure{Code: failedAbandoned, Message: "nobody was charged"}, now).answer()
 		next, change := p.finish(from, now)
 		return next, change, nil
@@ -292,12 +292,12 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
 		next, change := p.late(attempt.Order, said, claimID, "paid after the payment had ended", now)
 		return next, change, nil
-	case ended && w == WordNotCharged && (p.Looking() || !p.Unsure.IsZero()):
-		if p.Failure != nil && p.Failure.Code == failedUnsure {
+	case ended && w == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
+		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure {
 			f := unpaid()
-			p.Failure = &f
+			p.End.Failure = &f
 		}
-		p.DueAt, p.Unsure = time.Time{}, time.Time{}
+		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
 		p = p.written(from, now)
 		return p, Change{Payments: []Payment{p}}, nil
 	}
@@ -309,12 +309,12 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 const failedCanceled = "canceled"
 
 // Canceled reports whether the payment ended because its shop canceled it or its shopper called it
-// off: see WayChanged. nil means that there is no failure.
-func (f *Failure) Canceled() bool { return f != nil && f.Code == failedCanceled }
+// off: see WayChanged.
+func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
 
 // Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
 // the provider has ended the charge.
-func (p Payment) Canceling() bool { return p.Status == Pending && !p.CancelAsked.IsZero() }
+func (p Payment) Canceling() bool { return p.Status == Pending && !p.Times.CancelAsked.IsZero() }
 
 // CheckCancel returns an error if the shop may not cancel the payment (CANCEL-1).
 //
@@ -344,7 +344,7 @@ func (p Payment) AskCancel(now time.Time) (Payment, Change) {
 		return p, Change{}
 	}
 	from := p
-	p.CancelAsked, p.DueAt = now, now.Add(callLease)
+	p.Times.CancelAsked, p.Work.DueAt = now, now.Add(callLease)
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}
 }
@@ -361,12 +361,12 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 	from := p
 	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
-	p.Unsure = p.unsure(o, now)
+	p.Times.Unsure = p.unsure(o, now)
 	if o.Kind == Unknown {
 		attempt, _ = p.Attempts.Current()
-		p.DueAt = now.Add(attempt.pause())
-		if expires := p.Times.Expires; expires.After(now) && expires.Before(p.DueAt) {
-			p.DueAt = expires
+		p.Work.DueAt = now.Add(attempt.pause())
+		if expires := p.Times.Expires; expires.After(now) && expires.Before(p.Work.DueAt) {
+			p.Work.DueAt = expires
 		}
 		p = p.written(from, now)
 		return p, Change{Payments: []Payment{p}}
@@ -377,6 +377,6 @@ func (p Payment) Cancel(o Outcome, now time.Time) (Payment, Change) {
 // canceled ends an unpaid payment that its shop asked to cancel.
 func (p Payment) canceled(from Payment, now time.Time) (Payment, Change) {
 	p = p.fail(Failure{Code: failedCanceled, Message: "the shop canceled the payment"}, now).answer()
-	p.DueAt = now.Add(looks[0])
+	p.Work.DueAt = now.Add(looks[0])
 	return p.finish(from, now)
 }

@@ -18,17 +18,17 @@ func TestUnknownOutcomeIsQueriedWithLongerPauses(t *testing.T) {
 	now := noon
 	for i, pause := range want {
 		p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, now)
-		if got := p.DueAt.Sub(now); got != pause {
+		if got := p.Work.DueAt.Sub(now); got != pause {
 			t.Fatalf("after %d unanswered queries the next one is in %s, want %s", i+1, got, pause)
 		}
-		if !p.Unsure.Equal(noon) {
-			t.Fatalf("unknown since %s, want %s", p.Unsure, noon)
+		if !p.Times.Unsure.Equal(noon) {
+			t.Fatalf("unknown since %s, want %s", p.Times.Unsure, noon)
 		}
-		now = p.DueAt
+		now = p.Work.DueAt
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, routes, now)
-	if p.Status != Pending || !p.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
-		t.Errorf("when it is known: %s, unsure since %s, %d unanswered queries", p, p.Unsure, p.Attempts[0].Unanswered)
+	if p.Status != Pending || !p.Times.Unsure.IsZero() || p.Attempts[0].Unanswered != 0 {
+		t.Errorf("when it is known: %s, unsure since %s, %d unanswered queries", p, p.Times.Unsure, p.Attempts[0].Unanswered)
 	}
 }
 
@@ -68,8 +68,8 @@ func TestStraysAreBounded(t *testing.T) {
 	}
 	p, _ = p.Expire(Outcome{Kind: Lapsed}, noon.Add(p.Way.Window))
 	p, _ = p.Look(Outcome{Kind: Approved, Local: p.Price.Local}, "CLM-1", noon.Add(p.Way.Window+time.Hour))
-	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.DueAt.IsZero() {
-		t.Errorf("late money is recorded as %+v, and queried at %s", last, p.DueAt)
+	if last := p.Strays[len(p.Strays)-1]; last.Code != LatePayment || last.Claim != "CLM-1" || !p.Work.DueAt.IsZero() {
+		t.Errorf("late money is recorded as %+v, and queried at %s", last, p.Work.DueAt)
 	}
 }
 
@@ -80,8 +80,8 @@ func TestNobodyElseIsTriedWhileMoneyIsHeld(t *testing.T) {
 		p := sent(t, pixRail(), 1000)
 		p, _ = p.Resolve(Outcome{Kind: Approved, Local: money.New(p.Price.Local.Minor-1, p.Price.Local.Currency)}, routes, noon)
 		p, _ = p.Resolve(Outcome{Kind: kind}, routes, noon)
-		if p.Status != Failed || p.Failure.Code != amountMismatch || len(p.Attempts) != 1 {
-			t.Errorf("then it says %s: %s, %+v", kind, p, p.Failure)
+		if p.Status != Failed || p.End.Failure.Code != amountMismatch || len(p.Attempts) != 1 {
+			t.Errorf("then it says %s: %s, %+v", kind, p, p.End.Failure)
 		}
 	}
 }

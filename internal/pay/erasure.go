@@ -30,14 +30,14 @@ func (p Payment) Erase(now time.Time) (Payment, error) {
 	if p.Status.Open() {
 		return p, problem.New(problem.ConflictState, "it is "+string(p.Status))
 	}
-	if !p.DueAt.IsZero() || !p.Unsure.IsZero() {
+	if !p.Work.DueAt.IsZero() || !p.Times.Unsure.IsZero() {
 		return p, problem.New(problem.ConflictState, "its provider is still queried about it: for a week, or for a month if it does not answer")
 	}
-	if !p.Erased.IsZero() {
-		now = p.Erased // also erases data that came since
+	if !p.Times.Erased.IsZero() {
+		now = p.Times.Erased // also erases data that came since
 	}
 	from := p
-	p.Buyer, p.Purchase, p.Page.ReturnURL, p.Erased = Buyer{}, Purchase{}, "", now
+	p.Order.Buyer, p.Order.Purchase, p.Page.ReturnURL, p.Times.Erased = Buyer{}, Purchase{}, "", now
 	p = p.written(from, now)
 	p.Times.Updated = from.Times.Updated // for the merchant the payment has not changed
 	return p, nil

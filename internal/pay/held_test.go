@@ -34,7 +34,7 @@ func TestDisputeBeforeTheMoneyIsSeen(t *testing.T) {
 			}
 			h.hear(c.n, c.want)
 			if !c.proved {
-				if !h.p.Status.Open() || len(h.p.Disputes.Held) != 1 || len(h.claims) != 0 || h.p.DueAt.IsZero() {
+				if !h.p.Status.Open() || len(h.p.Disputes.Held) != 1 || len(h.claims) != 0 || h.p.Work.DueAt.IsZero() {
 					t.Fatalf("%s holds %d with %d claims", h.p, len(h.p.Disputes.Held), len(h.claims))
 				}
 				_, change := h.p.Resolve(Outcome{Kind: Approved, Local: usd(10000)}, routes, noon.Add(time.Hour))

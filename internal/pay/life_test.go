@@ -337,8 +337,8 @@ func (l *life) check(t *rapid.T) {
 
 	p := l.p
 	ended := p.Status == Failed || p.Status == Expired
-	if p.Status.Open() && p.DueAt.IsZero() || !p.Status.Open() && !ended && !p.DueAt.IsZero() || !p.DueAt.IsZero() && p.DueAt.Before(p.Times.Created) {
-		t.Fatalf("due at %v:\n%s", p.DueAt, p)
+	if p.Status.Open() && p.Work.DueAt.IsZero() || !p.Status.Open() && !ended && !p.Work.DueAt.IsZero() || !p.Work.DueAt.IsZero() && p.Work.DueAt.Before(p.Times.Created) {
+		t.Fatalf("due at %v:\n%s", p.Work.DueAt, p)
 	}
 	// Late money waits for the operator as long as its inquiry is open.
 	open := 0
@@ -375,7 +375,7 @@ func (l *life) check(t *rapid.T) {
 	if want := -p.Price.Amount.Minor * booked; l.books[ledger.Receivable] != want {
 		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
 	}
-	if !p.Status.Open() && p.Answered == "" {
+	if !p.Status.Open() && p.Work.Answered == "" {
 		t.Fatalf("it ended without an answer to the create call:\n%s", p)
 	}
 }

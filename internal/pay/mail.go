@@ -98,7 +98,7 @@ func CheckReceipt(p Payment) error {
 	switch {
 	case p.Times.Completed.IsZero():
 		return &problem.Error{Code: problem.ConflictState, Message: "only a payment that was paid has a receipt", Details: problem.Details{From: string(p.Status), Action: "receipt"}}
-	case p.Buyer.Email == "":
+	case p.Order.Buyer.Email == "":
 		return problem.Field(problem.InvalidRequest, "email", "the payment has no e-mail address to send a receipt to")
 	}
 	return nil
@@ -114,7 +114,7 @@ func ReceiptMail(p Payment, claims []Claim, id, to string, shop tenant.Shop, lan
 		ID: id, Scope: tenant.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, Version: 1,
 		Object: p.ID, Status: MailWaiting, DueAt: now, CreatedAt: now, UpdatedAt: now,
 		Receipt: ReceiptNotice{
-			To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.OrderID, Description: p.Purchase.Description,
+			To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.Order.ID, Description: p.Order.Purchase.Description,
 			Paid: p.Price.Local, Back: p.gotBack(claims), PaidAt: p.Times.Completed, Test: !p.Live,
 		},
 	}

@@ -102,7 +102,7 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	if n.OfDispute() {
 		return n.Contest(p, nil, [2]string{claimID}, now)
 	}
-	p.caller = c.By
+	p.Work.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
 	return next, change
@@ -208,7 +208,7 @@ func (ss Strays) Attention() (Stray, bool) {
 // given back does not count. Money that the operator dealt with by hand does, since only the
 // operator knows where it is.
 func (p Payment) Holds() bool {
-	return !p.Unsure.IsZero() || p.Strays.kept()
+	return !p.Times.Unsure.IsZero() || p.Strays.kept()
 }
 
 // kept reports whether some of it was not given back.

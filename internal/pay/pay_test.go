@@ -93,7 +93,7 @@ func TestCascadeMovesOnOnlyWhenNobodyWasCharged(t *testing.T) {
 		if p.Status != c.status || next != c.next || len(change.Transfers) != 0 {
 			t.Errorf("%s: %s, next %q, want %s, next %q", c.name, p, next, c.status, c.next)
 		}
-		if p.Status.Open() && p.DueAt.IsZero() {
+		if p.Status.Open() && p.Work.DueAt.IsZero() {
 			t.Errorf("%s: an open payment is never due again", c.name)
 		}
 	}
@@ -117,7 +117,7 @@ func TestExhaustedCascadeFails(t *testing.T) {
 		}
 		p, _ = p.Resolve(Outcome{Kind: Unavailable}, routes, noon)
 	}
-	if p.Status != Failed || p.Failure.Code != string(problem.CascadeExhausted) || len(p.Attempts.Trace()) != 3 {
+	if p.Status != Failed || p.End.Failure.Code != string(problem.CascadeExhausted) || len(p.Attempts.Trace()) != 3 {
 		t.Errorf("got %s, want it failed as exhausted after three attempts", p)
 	}
 }
@@ -127,16 +127,16 @@ func TestExhaustedCascadeFails(t *testing.T) {
 func TestPaymentIsInHandUntilItsCreateCallAnswers(t *testing.T) {
 	p := sent(t, pixRail(), 1000)
 	p, _ = p.Resolve(Outcome{Kind: Awaiting, Played: true}, byNode(routes, "node_a"), noon)
-	if p.Status != Pending || p.Answered != "" || p.Owner != "node_a" || p.DueAt != noon.Add(callLease) {
-		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Answered, p.Owner, p.DueAt)
+	if p.Status != Pending || p.Work.Answered != "" || p.Work.Owner != "node_a" || p.Work.DueAt != noon.Add(callLease) {
+		t.Fatalf("before the simulation: %s, answered %q, in hand of %q until %s", p, p.Work.Answered, p.Work.Owner, p.Work.DueAt)
 	}
 	p, _ = p.Resolve(Outcome{Kind: Awaiting}, byNode(routes, "node_b"), noon.Add(callLease))
-	if p.Answered != "" || p.Owner != "node_b" {
-		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Answered, p.Owner)
+	if p.Work.Answered != "" || p.Work.Owner != "node_b" {
+		t.Errorf("after another node's query it is answered %q, in hand of %q", p.Work.Answered, p.Work.Owner)
 	}
 	p, _ = p.Reply(noon)
-	if p.Owner != "" {
-		t.Errorf("answered, it is in hand of %q", p.Owner)
+	if p.Work.Owner != "" {
+		t.Errorf("answered, it is in hand of %q", p.Work.Owner)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestSoftDeclineOfTheLastProviderExhausts(t *testing.T) {
 			p, _ = p.Resolve(Outcome{Kind: Declined, Soft: true, Code: problem.CardDeclined}, routes, noon)
 		}
 		p, _ = p.Resolve(c.last, routes, noon)
-		if p.Status != Failed || p.Failure.Code != string(c.code) || p.Answered != Failed {
+		if p.Status != Failed || p.End.Failure.Code != string(c.code) || p.Work.Answered != Failed {
 			t.Errorf("%s: %s, want it failed with %s", c.name, p, c.code)
 		}
 	}
@@ -246,7 +246,7 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 			if next.Status != from || len(change.Notices) != receipts || len(change.Events) != receipts || len(change.Transfers) != 0 || len(next.Attempts) != 1 {
 				t.Fatalf("answer %d: %s, %+v", i+1, next, change)
 			}
-			if at := next.DueAt.Sub(noon); at != sweepEvery {
+			if at := next.Work.DueAt.Sub(noon); at != sweepEvery {
 				t.Errorf("answer %d: it is queried again after %s", i+1, at)
 			}
 			if receipts > 0 && (change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), p.Price.Local.String())) {
@@ -255,8 +255,8 @@ func TestAnswerOfAnotherAmountIsNotApplied(t *testing.T) {
 			p = next
 		}
 		ended, change := p.Resolve(wrong, routes, noon.Add(p.Way.Window))
-		if ended.Status.Open() || ended.Failure.Code != "amount_mismatch" || len(change.Events) != 1 || len(change.Transfers) != 0 {
-			t.Errorf("after its window: %s, failure %+v", ended, ended.Failure)
+		if ended.Status.Open() || ended.End.Failure.Code != "amount_mismatch" || len(change.Events) != 1 || len(change.Transfers) != 0 {
+			t.Errorf("after its window: %s, failure %+v", ended, ended.End.Failure)
 		}
 		fits, _ := p.Resolve(Outcome{Kind: Approved, Local: p.Price.Local}, routes, noon)
 		if fits.Status != Completed {

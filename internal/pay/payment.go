@@ -23,38 +23,32 @@ type Payment struct {
 	Status   Status
 	Sequence int64 // events so far
 
-	Price    Price
-	Way      Way
-	OrderID  string // the merchant's own reference, or ""
-	Buyer    Buyer
-	Purchase Purchase
-	Terms    PaymentTerms
-	Page     PaymentPage
+	Order  PaymentOrder
+	Price  Price
+	Way    Way
+	Terms  PaymentTerms
+	Page   PaymentPage
+	Script Script // what the sandbox was asked to play
 
-	Attempts   Attempts
-	Owner      string   // the node that is handling a call of it, or the call's answer; or ""
-	caller     Caller   // the node that makes the next call; not stored
-	Answered   Status   // the status that the create call replied with, "" before that
-	Script     Script   // what the sandbox was asked to play
-	Challenged bool     // the issuer wanted a 3-D Secure challenge
-	Failure    *Failure // why it failed or expired
-	Captured   int      // order of the attempt that completed it
-	Refunds    Refunds
-	Disputes   Disputes
-	Strays     Strays // money that came late, or of another amount
-	// Unsure is when it became unknown whether the shopper paid; zero if it is known.
-	Unsure time.Time
-	// CancelAsked is when the shop asked to cancel it; zero if it did not, or was refused.
-	CancelAsked time.Time
-	After       string // the failed payment of the same order that this one tries again; or ""
-	Times       Times
-	DueAt       time.Time // when to look again; zero if there is nothing to wait for
-
-	Erased time.Time // when the shopper's data was erased; zero: never
+	Attempts Attempts
+	Work     PaymentWork
+	End      PaymentEnd
+	Refunds  Refunds
+	Disputes Disputes
+	Strays   Strays // money that came late, or of another amount
+	Times    Times
 
 	// Settlement is the state of the settlement that collected the capture, "" if none has. It is
 	// set when a merchant reads the payment, and not stored with it.
 	Settlement SettlementStatus
+}
+
+// PaymentOrder is the shop's order that the payment pays, as the shop described it.
+type PaymentOrder struct {
+	ID       string // the shop's own reference, or ""
+	Buyer    Buyer
+	Purchase Purchase
+	After    string // the failed payment of the same order that this one tries again; or ""
 }
 
 // Price is what the shopper pays, and its value in USD.
@@ -95,6 +89,23 @@ type PaymentPage struct {
 	Lang      string // language that the shopper chose for our pages, or ""
 	FormURL   string // where the shopper pays; empty until a provider accepts the payment
 	Data      PaymentData
+	// Challenged: the issuer wanted a 3-D Secure challenge, which is at FormURL.
+	Challenged bool
+}
+
+// PaymentWork says which node works on a payment, whether its create call was answered, and when to
+// look again.
+type PaymentWork struct {
+	Owner    string    // the node that is handling a call of it, or the call's answer; or ""
+	caller   Caller    // the node that makes the next call; not stored
+	Answered Status    // the status that the create call replied with, "" before that
+	DueAt    time.Time // when to look again; zero if there is nothing to wait for
+}
+
+// PaymentEnd is how a payment ended; zero while it is open.
+type PaymentEnd struct {
+	Failure  *Failure // why it failed or expired
+	Captured int      // order of the attempt that completed it
 }
 
 // Refunds is what went back to the shopper, in all refunds that have not failed.
@@ -117,16 +128,20 @@ type Script struct {
 	Strict bool   // as in production: a card goes through its issuer's page
 }
 
-// Times says when a payment reached each status; zero if it did not.
+// Times says when a payment reached each status, and when else something happened to it; zero if it
+// did not.
 type Times struct {
-	Created    time.Time
-	Updated    time.Time
-	Expires    time.Time // the shopper's deadline
-	Completed  time.Time
-	Failed     time.Time
-	Expired    time.Time
-	Refunded   time.Time
-	Chargeback time.Time
+	Created     time.Time
+	Updated     time.Time
+	Expires     time.Time // the shopper's deadline
+	Unsure      time.Time // when it became unknown whether the shopper paid; zero if it is known
+	CancelAsked time.Time // when the shop asked to cancel it; zero also if that was refused
+	Completed   time.Time
+	Failed      time.Time
+	Expired     time.Time
+	Refunded    time.Time
+	Chargeback  time.Time
+	Erased      time.Time // when the shopper's data was erased
 }
 
 // Buyer is the shopper, as the shop reported it.
@@ -207,11 +222,13 @@ func Create(o Order, now time.Time) (Payment, error) {
 	}
 	return Payment{
 		ID: o.ID, Scope: o.Scope, Status: Processing,
-		Price: Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
-		Way:   Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window}, OrderID: o.OrderID,
-		Buyer: o.Buyer, Purchase: o.Purchase, Terms: PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
-		Page: PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang}, Script: o.Script, After: o.After,
-		Times: Times{Created: now, Updated: now},
+		Order:  PaymentOrder{ID: o.OrderID, Buyer: o.Buyer, Purchase: o.Purchase, After: o.After},
+		Price:  Price{Amount: o.Amount, Local: o.Local, Asked: asked, Rate: o.Rate, Source: o.RateSource, At: o.RateAt},
+		Way:    Way{RailID: o.Rail.ID, Method: o.Rail.Method, Country: o.Country, Sync: o.Rail.Sync, Window: o.Rail.Window},
+		Terms:  PaymentTerms{Fees: fees, Reserve: reserve, Delay: o.Terms.Delay, DisputeFee: o.Terms.ChargebackFee, RefundFees: o.Terms.RefundFees},
+		Page:   PaymentPage{Hosted: o.Hosted, Opened: o.Opened, ReturnURL: o.ReturnURL, Lang: o.Lang},
+		Script: o.Script,
+		Times:  Times{Created: now, Updated: now},
 	}, nil
 }
 
@@ -254,8 +271,8 @@ func (p Payment) String() string {
 	for _, a := range p.Attempts {
 		fmt.Fprintf(&b, "\n  attempt %d at %s: %s %s %s", a.Order, a.Provider, a.Status, a.Code, a.Decline)
 	}
-	if p.Failure != nil {
-		fmt.Fprintf(&b, "\n  failed: %s %s", p.Failure.Code, p.Failure.Message)
+	if p.End.Failure != nil {
+		fmt.Fprintf(&b, "\n  failed: %s %s", p.End.Failure.Code, p.End.Failure.Message)
 	}
 	return b.String()
 }
@@ -281,7 +298,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 		p.Times.Chargeback = now
 	}
 	if !next.Open() {
-		p.DueAt = time.Time{}
+		p.Work.DueAt = time.Time{}
 	}
 	return p
 }
@@ -291,9 +308,9 @@ func (p Payment) written(from Payment, now time.Time) Payment {
 	p.Version = from.Version + 1
 	switch {
 	case !p.inHand():
-		p.Owner = ""
-	case p.caller.Node != "":
-		p.Owner = p.caller.Node
+		p.Work.Owner = ""
+	case p.Work.caller.Node != "":
+		p.Work.Owner = p.Work.caller.Node
 	}
 	p.Stored = ""
 	if from.Version > 0 {

@@ -220,7 +220,7 @@ func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, 
 		return p, Change{}, problem.New(problem.ConflictState, fmt.Sprintf("the payment is %s with %d attempts", p.Status, len(p.Attempts)))
 	}
 	from := p
-	p.caller = by
+	p.Work.caller = by
 	p.Attempts = slices.Clone(p.Attempts)
 	for i := range p.Attempts {
 		if a := &p.Attempts[i]; a.Status == Sending || a.Status == Unknown { // a later attempt followed, so this one charged nobody
@@ -232,9 +232,9 @@ func (f Found) Regain(p Payment, order int, by Caller, now time.Time) (Payment, 
 	}
 	p.Attempts = append(p.Attempts, Attempt{
 		Order: order, Provider: f.Account, Status: Sending, ProviderRef: f.ProviderRef, Started: now.UnixMicro(),
-		Flight: Flight{}.begin(p.caller), Why: foundWhy, Found: true,
+		Flight: Flight{}.begin(p.Work.caller), Why: foundWhy, Found: true,
 	})
-	p.Owner, p.DueAt = p.caller.Node, now.Add(callLease)
+	p.Work.Owner, p.Work.DueAt = p.Work.caller.Node, now.Add(callLease)
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }

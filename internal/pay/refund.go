@@ -252,8 +252,8 @@ func (p Payment) partsOf(local int64) Parts {
 
 // captured is the order of the attempt whose money completed the payment.
 func (p Payment) captured() int {
-	if p.Captured > 0 {
-		return p.Captured
+	if p.End.Captured > 0 {
+		return p.End.Captured
 	}
 	return 1 + slices.IndexFunc(p.Attempts, func(a Attempt) bool { return a.Status == Approved })
 }

@@ -179,13 +179,13 @@ func SessionAfter(p Payment, asked money.Amount, country string) (Session, error
 	if !p.Retriable() {
 		return Session{}, &problem.Error{Code: problem.ConflictState, Message: "there is nothing to try again", Details: problem.Details{From: string(p.Status), Action: "retry"}}
 	}
-	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.OrderID, ReturnURL: p.Page.ReturnURL, After: p.ID}, nil
+	return Session{Scope: p.Scope, Asked: asked, Country: country, OrderID: p.Order.ID, ReturnURL: p.Page.ReturnURL, After: p.ID}, nil
 }
 
 // Retriable reports whether the shopper may choose another way to pay for the order. Not after the
 // shop canceled the payment.
 func (p Payment) Retriable() bool {
-	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.Failure.Canceled() || p.Failure.WayChanged())
+	return p.Page.Hosted && (p.Status == Failed || p.Status == Expired) && !p.Holds() && (!p.End.Canceled() || p.End.WayChanged())
 }
 
 // Lock adds the session to the change that creates its payment. If several requests choose at once,
@@ -196,7 +196,7 @@ func (s Session) Lock(p Payment, change Change, now time.Time) (Session, Change)
 	if s.IP == "" { // the shop has a page of its own: whoever chooses has seen the methods
 		reached = []SessionStep{SessionVisited, SessionChosen}
 	}
-	s.Payment, s.IP, s.DueAt = p.ID, p.Buyer.IP, time.Time{}
+	s.Payment, s.IP, s.DueAt = p.ID, p.Order.Buyer.IP, time.Time{}
 	s = s.written(now)
 	s.Reached = reached
 	change.Sessions = append(change.Sessions, s)
@@ -249,7 +249,7 @@ func (s Session) written(now time.Time) Session {
 // direct charge.
 func SessionOf(p Payment) (Session, bool) {
 	return Session{
-		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.OrderID,
+		ID: p.ID, Scope: p.Scope, Asked: p.Price.Requested(), Amount: p.Price.Amount, Country: p.Way.Country, OrderID: p.Order.ID,
 		ReturnURL: p.Page.ReturnURL, Payment: p.ID, CreatedAt: p.Times.Created, UpdatedAt: p.Times.Created,
 	}, p.Page.Hosted
 }
@@ -299,11 +299,10 @@ func (p Payment) ChangeWay(o Outcome, c Cascade, now time.Time) (Payment, Change
 	}
 	from := p
 	p = p.fail(Failure{Code: failedCanceled, Decline: otherWay, Message: "the shopper chose another way to pay"}, now).answer()
-	p.Unsure, p.DueAt = time.Time{}, now.Add(looks[0])
+	p.Times.Unsure, p.Work.DueAt = time.Time{}, now.Add(looks[0])
 	next, change := p.finish(from, now)
 	return next, change, nil
 }
 
-// WayChanged reports whether the shopper called the payment off to choose another way to pay. nil
-// means that there is no failure.
-func (f *Failure) WayChanged() bool { return f.Canceled() && f.Decline == otherWay }
+// WayChanged reports whether the shopper called the payment off to choose another way to pay.
+func (e PaymentEnd) WayChanged() bool { return e.Canceled() && e.Failure.Decline == otherWay }

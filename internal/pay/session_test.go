@@ -73,7 +73,7 @@ func TestSessionIsChosenOnceAndWithin24Hours(t *testing.T) {
 	if err := s.Choosable(last); err != nil {
 		t.Errorf("at the last moment: %v", err)
 	}
-	locked, change := s.Lock(Payment{ID: "TXN-A", Buyer: Buyer{IP: "203.0.113.7"}}, Change{Payments: []Payment{{ID: "TXN-A"}}}, last)
+	locked, change := s.Lock(Payment{ID: "TXN-A", Order: PaymentOrder{Buyer: Buyer{IP: "203.0.113.7"}}}, Change{Payments: []Payment{{ID: "TXN-A"}}}, last)
 	if locked.Version != 2 || locked.Payment != "TXN-A" || locked.IP != "203.0.113.7" || len(change.Sessions) != 1 || len(change.Payments) != 1 {
 		t.Errorf("locked: %+v with %d sessions and %d payments", locked, len(change.Sessions), len(change.Payments))
 	}

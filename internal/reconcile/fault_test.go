@@ -34,7 +34,7 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 		"attempt that never": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), charge(1, 4)}, []string{"missing_here r.csv:3 no attempt 4"}},
 		"failed here": {func(t *testing.T, b *books) {
 			s := b.sell(t, 1, 1, brl)
-			s.Payment.Attempts[0].Status, s.Payment.Status, s.Payment.Times.Completed, s.Payment.Captured = pay.Unknown, pay.Expired, time.Time{}, 0
+			s.Payment.Attempts[0].Status, s.Payment.Status, s.Payment.Times.Completed, s.Payment.End.Captured = pay.Unknown, pay.Expired, time.Time{}, 0
 			b.bookings = nil
 		}, []string{charge(1, 1)}, []string{"missing_here r.csv:2 TXN- attempt is unknown and the payment expired"}},
 		"another account's": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Attempts[0].Provider = "other" }, []string{charge(1, 1)},
@@ -55,7 +55,7 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 			[]string{"charged_twice r.csv:2 attempt 2 at bank is also charged"}},
 		"late money alone": {func(t *testing.T, b *books) {
 			s := twice(t, b)
-			s.Payment.Status, s.Payment.Captured, s.Payment.Times.Completed, s.Payment.Attempts[1].Status = pay.Failed, 0, time.Time{}, pay.Declined
+			s.Payment.Status, s.Payment.End.Captured, s.Payment.Times.Completed, s.Payment.Attempts[1].Status = pay.Failed, 0, time.Time{}, pay.Declined
 			b.bookings = b.bookings[1:]
 		}, []string{charge(1, 1)}, nil},
 		"refund of nothing":  {func(t *testing.T, b *books) {}, []string{ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refund_missing_here r.csv:2 there 1.00 BRL nothing is known"}},

@@ -34,7 +34,7 @@ func (b *books) sell(t rapid.TB, n, attempts int, local money.Amount) *Sale {
 	}
 	p := pay.Payment{
 		ID: pay.PaymentPrefix + suffix(n), Scope: tenant.Scope{Merchant: fmt.Sprintf("mer_%d", n%3), Live: true}, Status: pay.Completed, Price: pay.Price{Rate: rate,
-			Local: local, Amount: money.New(local.Minor/5+1, money.USD)}, Captured: attempts, Times: pay.Times{Completed: noon},
+			Local: local, Amount: money.New(local.Minor/5+1, money.USD)}, End: pay.PaymentEnd{Captured: attempts}, Times: pay.Times{Completed: noon},
 	}
 	for i := range attempts {
 		a := pay.Attempt{Order: i + 1, Provider: "bank", Status: pay.Declined, ProviderRef: fmt.Sprintf("ch_%d_%d", n, i+1)}
@@ -54,7 +54,7 @@ func (b *books) giveBack(s *Sale, n int, minor int64, status pay.ClaimStatus) *p
 	s.Payment.Status = pay.Refunded
 	s.Claims = append(s.Claims, pay.Claim{
 		ID: pay.ClaimPrefix + suffix(n), Scope: s.Payment.Scope, Kind: pay.UserDispute, Status: status, Payment: s.Payment.ID,
-		Local: money.New(minor, s.Payment.Price.Local.Currency), USD: minor / 5, Attempt: s.Payment.Captured,
+		Local: money.New(minor, s.Payment.Price.Local.Currency), USD: minor / 5, Attempt: s.Payment.End.Captured,
 		Call: pay.RefundCall{State: pay.Approved, Round: 1, Ref: fmt.Sprintf("re_%d", n)},
 	})
 	c := &s.Claims[len(s.Claims)-1]
@@ -121,7 +121,7 @@ func (b *books) report(by naming) [][]string {
 	rows := [][]string{{"reference", "provider_reference", "type", "amount", "currency"}}
 	for _, s := range b.sales {
 		p := s.Payment
-		charge, theirs := p.Reference(p.Captured), p.Attempts[p.Captured-1].ProviderRef
+		charge, theirs := p.Reference(p.End.Captured), p.Attempts[p.End.Captured-1].ProviderRef
 		if by == byProviders {
 			charge = ""
 		}

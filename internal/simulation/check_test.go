@@ -177,7 +177,7 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 		w.find(chargesAgree, p.ID, "%s has charge %s, and the payment has no such attempt there", u.name, c.ref)
 		return
 	}
-	ours := captured(p) && p.Captured == order
+	ours := captured(p) && p.End.Captured == order
 	late := slices.ContainsFunc(all.claims, func(claim pay.Claim) bool {
 		return claim.Kind == pay.Inquiry && claim.Payment == p.ID && claim.Attempt == order
 	})
@@ -275,7 +275,7 @@ func (w *world) refunded(claim pay.Claim) bool {
 func (w *world) checkAnswers(all *books) {
 	made := map[string][]string{}
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
-		made["create "+all.payments[id].OrderID] = append(made["create "+all.payments[id].OrderID], id)
+		made["create "+all.payments[id].Order.ID] = append(made["create "+all.payments[id].Order.ID], id)
 	}
 	for _, claim := range all.claims {
 		if claim.Kind == pay.UserDispute {
@@ -322,7 +322,7 @@ func (w *world) checkAnswer(all *books, r *request, made []string) {
 	if r.what != "create" || !known {
 		return
 	}
-	if r.canceled && !p.Failure.Canceled() {
+	if r.canceled && !p.End.Canceled() {
 		w.find(answersTrue, about, "%s was answered as canceled, and is %s", name, p.Status)
 	}
 	told, is := r.status, p.Status

@@ -32,7 +32,7 @@ func (w *world) see(change *pay.Change) {
 			// If a charge cannot be ended, the shopper may still pay a payment that the shop
 			// canceled.
 			u := w.upstreams[current.Provider]
-			payable := p.Failure.Canceled() && (!u.cancels || u.stubborn)
+			payable := p.End.Canceled() && (!u.cancels || u.stubborn)
 			if made != nil && !payable && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
 				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
 			}
@@ -49,7 +49,7 @@ func (w *world) see(change *pay.Change) {
 			if u == nil || u.charges[ref] == nil {
 				continue
 			}
-			if status := u.charges[ref].status; status == "open" || status == "paid" || p.Failure == nil || p.Failure.Code != "abandoned" {
+			if status := u.charges[ref].status; status == "open" || status == "paid" || p.End.Failure == nil || p.End.Failure.Code != "abandoned" {
 				w.find(chargedOnce, p.ID, "%s counts as missing, and %s has it", ref, u.name)
 			}
 		}

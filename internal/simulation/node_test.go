@@ -152,7 +152,7 @@ func (n *node) decides(change *pay.Change) {
 	defer n.mu.Unlock()
 	for _, p := range change.Payments {
 		current, ok := p.Attempts.Current()
-		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.Failure.Canceled() {
+		if !ok || p.Stored != pay.Pending || p.Status != pay.Expired && !p.End.Canceled() {
 			continue
 		}
 		if said := n.said[p.Reference(current.Order)]; said.Kind == pay.Approved && said.Local == p.Price.Local {

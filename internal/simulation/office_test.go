@@ -133,7 +133,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 	}
 	for _, id := range some(chance, open) {
 		if p, err := w.eye.Payments.Any(context.Background(), id); err == nil {
-			w.beside(chance, p.DueAt)
+			w.beside(chance, p.Work.DueAt)
 		}
 		w.resolvePayment(id)
 	}

@@ -220,7 +220,7 @@ func (w *world) order(r *request, chance *rand.Rand) {
 		if err == nil {
 			err = p.Refusal()
 		}
-		return p.ID, p.Answered, err
+		return p.ID, p.Work.Answered, err
 	})
 	if r.id != "" && r.err == nil {
 		w.aside.Go(func() { w.shopper(r, rand.New(rand.NewPCG(w.seed, hash64("shopper of "+r.tag)))) })
@@ -244,7 +244,7 @@ func (w *world) cancel(order *request, chance *rand.Rand) {
 					p, err = n.app.Payments.Cancel(ctx, order.shop.by.Scope, order.id, view.Cause{RequestID: "req_cancel_" + order.tag})
 					return err
 				})
-				if heard && err == nil && !p.Failure.Canceled() {
+				if heard && err == nil && !p.End.Canceled() {
 					w.find(answersTrue, order.id, "a cancel of %s says that it is %s", order.id, p.Status)
 				}
 				switch {

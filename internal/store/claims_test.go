@@ -52,8 +52,8 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		}
 		read, err := s.Payments.Get(ctx, acme, p.ID)
 		must(t, err)
-		if read.Refunds.USD != p.Refunds.USD || read.Captured != 1 || read.Terms.DisputeFee != tenant.TermsOf(tenant.Standard).ChargebackFee {
-			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.Captured, read.Terms.DisputeFee)
+		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.DisputeFee != tenant.TermsOf(tenant.Standard).ChargebackFee {
+			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.End.Captured, read.Terms.DisputeFee)
 		}
 		for _, scope := range []tenant.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
 			if _, err := s.Claims.Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {

@@ -46,23 +46,23 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		first, change := create(t, "first")
 		must(t, s.Commit(ctx, change))
 		second, change := create(t, "second")
-		second.DueAt = first.DueAt.Add(time.Minute)
+		second.Work.DueAt = first.Work.DueAt.Add(time.Minute)
 		change.Payments[0] = second
 		must(t, s.Commit(ctx, change))
-		if due := next(); len(due) != 1 || !due["processing payments"].Equal(first.DueAt) {
-			t.Errorf("NextDue says %v, want the first payment's %s", due, first.DueAt)
+		if due := next(); len(due) != 1 || !due["processing payments"].Equal(first.Work.DueAt) {
+			t.Errorf("NextDue says %v, want the first payment's %s", due, first.Work.DueAt)
 		}
 		// Moving a test clock makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
 		s.Clocks.Respect(true)
-		if due := next(); !due["processing payments"].Equal(first.DueAt.Add(-time.Hour)) {
-			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.DueAt.Add(-time.Hour))
+		if due := next(); !due["processing payments"].Equal(first.Work.DueAt.Add(-time.Hour)) {
+			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.Work.DueAt.Add(-time.Hour))
 		}
-		until := first.DueAt.Add(2 * time.Hour)
-		leased, err := s.Payments.Lease(ctx, first.DueAt.Add(-time.Hour), until, 10)
+		until := first.Work.DueAt.Add(2 * time.Hour)
+		leased, err := s.Payments.Lease(ctx, first.Work.DueAt.Add(-time.Hour), until, 10)
 		must(t, err)
-		if due := next(); len(leased) != 1 || !due["processing payments"].Equal(second.DueAt.Add(-time.Hour)) {
-			t.Errorf("after %d were leased NextDue says %v, want %s", len(leased), due, second.DueAt.Add(-time.Hour))
+		if due := next(); len(leased) != 1 || !due["processing payments"].Equal(second.Work.DueAt.Add(-time.Hour)) {
+			t.Errorf("after %d were leased NextDue says %v, want %s", len(leased), due, second.Work.DueAt.Add(-time.Hour))
 		}
 	})
 }

@@ -124,8 +124,8 @@ func endsLike(number, end string) bool {
 func expected(all []pay.Payment, f pay.PaymentFilter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||
-			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.OrderID != f.OrderID ||
-			f.Email != "" && !strings.EqualFold(p.Buyer.Email, f.Email) || !endsLike(p.Buyer.Document, f.Document) || !f.Amount.IsZero() && p.Price.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Price.Local != f.Amount && p.Price.Asked != f.Amount) ||
+			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.Order.ID != f.OrderID ||
+			f.Email != "" && !strings.EqualFold(p.Order.Buyer.Email, f.Email) || !endsLike(p.Order.Buyer.Document, f.Document) || !f.Amount.IsZero() && p.Price.Amount != f.Amount && (f.Amount.Currency == money.USD || p.Price.Local != f.Amount && p.Price.Asked != f.Amount) ||
 			!f.From.IsZero() && p.Times.Created.Before(f.From.Truncate(time.Millisecond)) ||
 			!f.To.IsZero() && !p.Times.Created.Before(f.To.Truncate(time.Millisecond)) {
 			continue

@@ -184,7 +184,7 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 		usd := money.New(1000, money.USD)
 		for id, status := range map[string]pay.ClaimStatus{"A": pay.ClaimNeedsEvidence, "B": pay.ClaimApproved, "C": pay.ClaimRejected, "D": pay.ClaimUnderReview} {
 			p := pay.Payment{
-				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Price: pay.Price{Rate: rate, Amount: usd, Local: usd}, Captured: 1,
+				ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: pay.Chargeback, Price: pay.Price{Rate: rate, Amount: usd, Local: usd}, End: pay.PaymentEnd{Captured: 1},
 				Attempts: []pay.Attempt{{Order: 1, Provider: "one", Status: pay.Approved}}, Times: pay.Times{Created: at, Completed: at}, Disputes: pay.Disputes{Any: true},
 			}
 			c := pay.Claim{ID: pay.ClaimPrefix + id, Scope: scope, Version: 1, Kind: pay.ChargebackClaim, Status: status, Payment: p.ID, Local: usd, USD: 1000}

@@ -24,7 +24,7 @@ func misfit(t *testing.T, s *Store, scope tenant.Scope, id string, status pay.St
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p := pay.Payment{
-		ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: status, Price: pay.Price{Rate: rate, Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD)}, DueAt: at,
+		ID: pay.PaymentPrefix + id, Scope: scope, Version: 1, Status: status, Price: pay.Price{Rate: rate, Amount: money.New(cents, money.USD), Local: money.New(cents, money.USD)}, Work: pay.PaymentWork{DueAt: at},
 		Way:   pay.Way{RailID: "sbx_card", Method: "card", Country: "USA"},
 		Times: pay.Times{Created: at, Updated: at},
 	}

@@ -34,7 +34,7 @@ func TestCommitWithALostReplyIsDone(t *testing.T) {
 			t.Fatalf("change %d: %v", i, err)
 		}
 		p = next
-		p.Answered, p.Stored = "", p.Status
+		p.Work.Answered, p.Stored = "", p.Status
 	}
 	read, err := s.Payments.Any(ctx, p.ID)
 	must(t, err)

@@ -202,22 +202,22 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		fact("refunded", money.New(p.Refunds.Local, p.Price.Local.Currency).String()+", fees "+string(p.Terms.FeesOnRefund()))
 	}
 	fact("rail", strings.Join([]string{p.Way.RailID, p.Way.Method, p.Way.Country}, " "))
-	fact("order", p.OrderID)
+	fact("order", p.Order.ID)
 	fact("shop", fmt.Sprintf("%s of %s, %s", p.Shop, p.Merchant, p.Environment()))
-	fact("replied", string(p.Answered))
+	fact("replied", string(p.Work.Answered))
 	fact("simulate", p.Script.Action)
 	fact("created", moment(p.Times.Created))
 	fact("updated", moment(p.Times.Updated))
 	fact("expires", moment(p.Times.Expires))
-	fact("due", moment(p.DueAt))
-	if f := p.Failure; f != nil {
+	fact("due", moment(p.Work.DueAt))
+	if f := p.End.Failure; f != nil {
 		fact("failed", strings.TrimSpace(f.Code+" "+f.Decline)+": "+f.Message)
 	}
-	fact("unsure", moment(p.Unsure))
+	fact("unsure", moment(p.Times.Unsure))
 	for _, s := range p.Strays {
 		fact("stray", strings.TrimSpace(fmt.Sprintf("%s of attempt %d, %s %s, %s", s.Code, s.Order, s.Local, s.Claim, cmp.Or(string(s.End), "open"))))
 	}
-	fact("tries again", p.After)
+	fact("tries again", p.Order.After)
 	var attempts []string
 	for _, a := range p.Attempts {
 		words := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, func(w string) bool { return w == "" })

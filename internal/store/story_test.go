@@ -114,12 +114,12 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 func TestStoryNamesNoShopper(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		p, _ := create(t, "A")
-		p.Buyer = pay.Buyer{Email: "ana@example.com", Name: "Ana", IP: "192.0.2.7", Document: "52998224725"}
+		p.Order.Buyer = pay.Buyer{Email: "ana@example.com", Name: "Ana", IP: "192.0.2.7", Document: "52998224725"}
 		p.Page.Data.QRCode = "00020126"
 		must(t, s.Commit(ctx, pay.Change{Payments: []pay.Payment{p}}))
 		story, err := s.Story(ctx, p.ID)
 		must(t, err)
-		for _, secret := range []string{p.Buyer.Email, p.Buyer.Name, p.Buyer.IP, p.Buyer.Document, p.Page.Data.QRCode} {
+		for _, secret := range []string{p.Order.Buyer.Email, p.Order.Buyer.Name, p.Order.Buyer.IP, p.Order.Buyer.Document, p.Page.Data.QRCode} {
 			if strings.Contains(story, secret) {
 				t.Errorf("the story contains %q:\n%s", secret, story)
 			}

@@ -124,7 +124,7 @@ func newSummary(p pay.Payment) *TransactionSummary {
 	return &TransactionSummary{
 		ID: p.ID, Status: p.Status, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, PaymentMethodID: p.Way.RailID,
-		Country: p.Way.Country, MerchantOrderID: text(p.OrderID),
+		Country: p.Way.Country, MerchantOrderID: text(p.Order.ID),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func TestEventIsJSONWhateverItHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a\u2028b", "<&>", "São", "\x7f", "\n", `"\`, "\xff"}))
-		p := pay.Payment{ID: "TXN-1", OrderID: texts.Draw(t, "order"), Purchase: pay.Purchase{Metadata: map[string]string{texts.Draw(t, "key"): texts.Draw(t, "value")}}}
+		p := pay.Payment{ID: "TXN-1", Order: pay.PaymentOrder{ID: texts.Draw(t, "order"), Purchase: pay.Purchase{Metadata: map[string]string{texts.Draw(t, "key"): texts.Draw(t, "value")}}}}
 		body, err := NewEvent(pay.Event{ID: "evt_1", Type: hook.PaymentCompleted, Payment: p}, Cause{}, "https://pay.example")
 		if err != nil || bytes.Contains(body, []byte(`\u003c`)) || bytes.HasSuffix(body, []byte("\n")) {
 			t.Fatalf("%v: %s", err, body)
@@ -33,10 +33,10 @@ func TestEventIsJSONWhateverItHolds(t *testing.T) {
 		if err := json.Unmarshal(body, &read); err != nil {
 			t.Fatalf("%v: %s", err, body)
 		}
-		if got, want := read.Data.Object.MerchantOrderID, strings.ToValidUTF8(p.OrderID, "\ufffd"); got != want {
+		if got, want := read.Data.Object.MerchantOrderID, strings.ToValidUTF8(p.Order.ID, "\ufffd"); got != want {
 			t.Fatalf("the order is %q, want %q", got, want)
 		}
-		for key, value := range p.Purchase.Metadata {
+		for key, value := range p.Order.Purchase.Metadata {
 			key = strings.ToValidUTF8(key, "\ufffd")
 			if got, want := read.Data.Object.Metadata[key], strings.ToValidUTF8(value, "\ufffd"); got != want {
 				t.Fatalf("the metadata are %q, want %q", got, want)

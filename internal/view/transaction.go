@@ -144,20 +144,20 @@ type PaymentData struct {
 // NewCreated shows a payment as its create call replied, also on a replay. checkoutURL is the service's
 // address for shoppers.
 func NewCreated(p pay.Payment, checkoutURL string) Created {
-	if p.Answered == pay.Processing {
+	if p.Work.Answered == pay.Processing {
 		// A replay shows the state at creation; all these may have come since.
 		p.Page.FormURL, p.Page.Data, p.Times.Expires = "", pay.PaymentData{}, time.Time{}
 	}
 	c := Created{
-		TransactionID: p.ID, Status: p.Answered, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
+		TransactionID: p.ID, Status: p.Work.Answered, Amount: Money{p.Price.Amount}, Currency: string(p.Price.Amount.Currency),
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency, FxRate: Rate{p.Price.Rate},
 		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees),
 		Settlement:     CreatedSettlement{newSettling(pay.Payment{Terms: pay.PaymentTerms{Delay: p.Terms.Delay}}), USD(p.Terms.Reserve)},
-		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.OrderID),
+		PaymentFormURL: formURL(p, checkoutURL), MerchantOrderID: text(p.Order.ID),
 		ExpiresAt: Time{deadline(p)}, Timestamps: Timestamps{Created: Time{p.Times.Created}, Updated: Time{p.Times.Created}},
 	}
 	c.AmountRequested, c.CurrencyRequested = requested(p)
-	c.Description, c.Metadata, c.LineItems = p.Purchase.Description, p.Purchase.Metadata, newLineItems(p.Purchase.Items)
+	c.Description, c.Metadata, c.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
 	if p.Page.Hosted {
 		c.CheckoutURL = CheckoutURL(checkoutURL, p)
 	}
@@ -166,7 +166,7 @@ func NewCreated(p pay.Payment, checkoutURL string) Created {
 
 // WithData adds what the shopper needed to pay when the create call replied.
 func (c Created) WithData(p pay.Payment, checkoutURL string) Created {
-	if p.Answered != pay.Processing {
+	if p.Work.Answered != pay.Processing {
 		c.PaymentData = newPaymentData(p, checkoutURL)
 	}
 	return c
@@ -211,11 +211,11 @@ func NewTransaction(p pay.Payment) Transaction {
 		AmountLocal: Money{p.Price.Local}, CurrencyLocal: p.Price.Local.Currency,
 		PaymentMethodID: p.Way.RailID, PaymentMethod: p.Way.Method, Country: p.Way.Country, Fees: newFees(p.Terms.Fees), Settlement: newSettling(p),
 		RefundedAmountLocal: Money{money.New(p.Refunds.Local, p.Price.Local.Currency)}, RefundableAmountLocal: Money{p.Refundable()},
-		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.OrderID),
+		Timestamps: newTimestamps(p.Times), MerchantOrderID: text(p.Order.ID),
 	}
 	t.AmountRequested, t.CurrencyRequested = requested(p)
-	t.Description, t.Metadata, t.LineItems = p.Purchase.Description, p.Purchase.Metadata, newLineItems(p.Purchase.Items)
-	if f := p.Failure; f != nil {
+	t.Description, t.Metadata, t.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
+	if f := p.End.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}
 	if s, open := p.Strays.Attention(); open {
@@ -230,7 +230,7 @@ func (t Transaction) ForShop(p pay.Payment, checkoutURL string) Transaction {
 	if p.Page.Hosted {
 		t.CheckoutURL = CheckoutURL(checkoutURL, p)
 	}
-	t.UserName, t.UserEmail, t.DocumentID = text(p.Buyer.Name), text(p.Buyer.Email), text(p.Buyer.Document)
+	t.UserName, t.UserEmail, t.DocumentID = text(p.Order.Buyer.Name), text(p.Order.Buyer.Email), text(p.Order.Buyer.Document)
 	return t
 }
 

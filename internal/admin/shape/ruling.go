@@ -38,5 +38,5 @@ type UnsurePayment struct {
 // NewUnsurePayment shows a payment.
 func NewUnsurePayment(p pay.Payment) UnsurePayment {
 	attempt, _ := p.Attempts.Current()
-	return UnsurePayment{ID: p.ID, Status: p.Status, Account: attempt.Provider, Since: view.Time{Time: p.Unsure}, Asked: attempt.Unanswered}
+	return UnsurePayment{ID: p.ID, Status: p.Status, Account: attempt.Provider, Since: view.Time{Time: p.Times.Unsure}, Asked: attempt.Unanswered}
 }

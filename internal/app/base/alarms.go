@@ -75,7 +75,7 @@ func (b *Base) SetAlarms(c *pay.Change) {
 		b.Alarms[loop].Set(at.Add(-b.Advance(scope)))
 	}
 	for i := range c.Payments {
-		due(PaymentsLoop, c.Payments[i].Scope, c.Payments[i].DueAt)
+		due(PaymentsLoop, c.Payments[i].Scope, c.Payments[i].Work.DueAt)
 	}
 	for i := range c.Claims {
 		due(ClaimsLoop, c.Claims[i].Scope, c.Claims[i].DueAt)

@@ -58,7 +58,7 @@ func goesOn(id string, cause error) error {
 // finish continues what is played in the create call and records its reply, if this node has the
 // payment in hand. If another node has taken it over, it waits for that node.
 func (c *Cascade) finish(ctx context.Context, p pay.Payment, cause view.Cause) (pay.Payment, error) {
-	if p.Answered != "" {
+	if p.Work.Answered != "" {
 		return p, nil
 	}
 	if p.Status != pay.Pending {
@@ -69,7 +69,7 @@ func (c *Cascade) finish(ctx context.Context, p pay.Payment, cause view.Cause) (
 		return answered, err
 	}
 	p, err := c.Play(ctx, p, cause)
-	if err == nil && p.Answered == "" { // a faulty provider played nothing
+	if err == nil && p.Work.Answered == "" { // a faulty provider played nothing
 		p, err = c.answer(ctx, p)
 	}
 	return p, err
@@ -83,7 +83,7 @@ func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error
 			return err
 		}
 		p = read
-		if read.Answered != "" {
+		if read.Work.Answered != "" {
 			return nil
 		}
 		next, change := read.Reply(c.TimeOf(read.Scope))
@@ -122,7 +122,7 @@ func (c *Cascade) Drive(ctx context.Context, p pay.Payment, routes pay.Cascade, 
 // holds its lease, and no other node may assume yet that the call was never made.
 func (c *Cascade) mayCall(ctx context.Context, p pay.Payment, attempt pay.Attempt) bool {
 	by, err := c.Store.Hold(ctx)
-	return err == nil && by.Node == p.Owner && attempt.MayStart(by.At)
+	return err == nil && by.Node == p.Work.Owner && attempt.MayStart(by.At)
 }
 
 // resend is this node's intent to repeat the call with the same reference. false: the payment was
@@ -158,7 +158,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Price.Amount, Local: p.Price.Local,
-		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Buyer, ReturnURL: p.Page.ReturnURL,
+		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Order.Buyer, ReturnURL: p.Page.ReturnURL,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
 }
@@ -272,7 +272,7 @@ func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string
 	defer poll.Stop()
 	for {
 		p, err := c.Store.Payments.Get(ctx, scope, id)
-		if err == nil && p.Answered != "" {
+		if err == nil && p.Work.Answered != "" {
 			return p, nil
 		}
 		if err != nil && ctx.Err() == nil {

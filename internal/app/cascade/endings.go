@@ -35,7 +35,7 @@ func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) erro
 	if errors.Is(err, store.ErrStale) { // it moved by itself meanwhile
 		return nil
 	}
-	if err == nil && !next.Status.Open() && !next.Unsure.IsZero() {
+	if err == nil && !next.Status.Open() && !next.Times.Unsure.IsZero() {
 		c.Log.WarnContext(ctx, "a payment ended with an unknown outcome: it needs the operator", "payment", p.ID)
 	}
 	return err

@@ -41,7 +41,7 @@ func (c *Cascade) Adopt(p pay.Payment, routes pay.Cascade, cause view.Cause) {
 // no node does that until the payment is due.
 func (c *Cascade) revisit(p pay.Payment) {
 	c.afterwards(p, func(ctx context.Context, read pay.Payment) error {
-		if read.Answered != "" || read.Owner != p.Owner {
+		if read.Work.Answered != "" || read.Work.Owner != p.Work.Owner {
 			return nil
 		}
 		return c.query(ctx, read, true)

@@ -96,7 +96,7 @@ func (c *Cascade) callAgain(ctx context.Context, p pay.Payment, routes pay.Casca
 
 // resume ends the create call of a payment whose node died after its provider's answer.
 func (c *Cascade) resume(ctx context.Context, p pay.Payment) error {
-	if p.Answered != "" || p.Status != pay.Pending {
+	if p.Work.Answered != "" || p.Status != pay.Pending {
 		return nil
 	}
 	_, err := c.finish(ctx, p, view.Cause{})

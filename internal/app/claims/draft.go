@@ -43,10 +43,10 @@ func (l *Lists) Draft(ctx context.Context, scope tenant.Scope, c pay.Claim, lang
 
 // undisputed lists paid payments of the same shopper at the shop that nobody disputed, newest first.
 func (l *Lists) undisputed(ctx context.Context, scope tenant.Scope, p pay.Payment) (list []pay.Payment, err error) {
-	if p.Buyer.Email == "" {
+	if p.Order.Buyer.Email == "" {
 		return nil, nil
 	}
-	all, err := l.Store.Payments.List(ctx, scope, pay.PaymentFilter{Email: p.Buyer.Email, Status: pay.Completed, Page: pay.Page{Limit: draftLooks}})
+	all, err := l.Store.Payments.List(ctx, scope, pay.PaymentFilter{Email: p.Order.Buyer.Email, Status: pay.Completed, Page: pay.Page{Limit: draftLooks}})
 	for _, other := range all {
 		if other.ID != p.ID && !other.Disputes.Any {
 			list = append(list, other)

@@ -179,7 +179,7 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 		if err != nil {
 			return err
 		}
-		if !p.Erased.IsZero() {
+		if !p.Times.Erased.IsZero() {
 			_, change := m.Refused(ms.Now())
 			return ms.notedMail(ctx, m, change, MailFailed, errors.New("the shopper's data was erased"))
 		}

@@ -45,7 +45,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 		return "", problem.New(problem.ServiceUnavailable, "this service sends no e-mails: its operator has set no mail server")
 	}
 	now := ms.Now()
-	if to = p.Buyer.Email; !p.Live {
+	if to = p.Order.Buyer.Email; !p.Live {
 		to = tester
 	}
 	// Counted before anything else: a receipt that another click sends meanwhile is found below, or has the same number.

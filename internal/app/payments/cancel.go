@@ -34,11 +34,11 @@ func (in *Payments) CancelBy(ctx context.Context, scope tenant.Scope, id string,
 
 func (in *Payments) cancel(ctx context.Context, scope tenant.Scope, id string, by audit.Actor, cause view.Cause) (pay.Payment, error) {
 	before, err := in.cascade.Payment(ctx, scope, id)
-	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.Failure.Canceled() {
+	if err = cmp.Or(err, in.MayMoveMoney()); err != nil || before.End.Canceled() {
 		return before, err
 	}
 	p, err := in.wantCanceled(ctx, before, by)
-	if err != nil || p.Failure.Canceled() {
+	if err != nil || p.End.Canceled() {
 		return p, err
 	}
 	// From here we must finish the payment, even if the caller no longer waits.
@@ -48,7 +48,7 @@ func (in *Payments) cancel(ctx context.Context, scope tenant.Scope, id string, b
 	switch {
 	case err != nil:
 		return p, goesOnCanceling(p.ID, err)
-	case p.Failure.Canceled():
+	case p.End.Canceled():
 		return p, nil
 	}
 	return p, cmp.Or(p.CheckCancel(), goesOnCanceling(p.ID, nil))
@@ -61,7 +61,7 @@ func (in *Payments) cancel(ctx context.Context, scope tenant.Scope, id string, b
 func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit.Actor) (p pay.Payment, err error) {
 	p = read
 	err = base.Again(func() error {
-		if p.Failure.Canceled() {
+		if p.End.Canceled() {
 			return nil
 		}
 		if err := p.CheckCancel(); err != nil {

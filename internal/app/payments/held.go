@@ -24,7 +24,7 @@ func (ss *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held 
 		if p.Holds() {
 			return p, true, nil
 		}
-		id = p.After
+		id = p.Order.After
 	}
 	return p, false, nil
 }

@@ -26,12 +26,12 @@ func (ss *Sessions) ChangeWay(ctx context.Context, id string, cause view.Cause) 
 	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
 		return p, "", err
 	}
-	if !p.Failure.WayChanged() { // a second click finds it called off already
+	if !p.End.WayChanged() { // a second click finds it called off already
 		if may, err := ss.Changeable(ctx, p); err != nil || !may {
 			return p, "", cmp.Or(err, p.CheckChange(), error(&problem.Error{Code: problem.ConflictState,
 				Message: "the payment was not chosen in a session: its shop has to offer another way to pay", Details: problem.Details{From: string(p.Status), Action: "cancel"}}))
 		}
-		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.Failure.WayChanged() {
+		if p, err = ss.callOff(context.WithoutCancel(ctx), p, cause); err != nil || !p.End.WayChanged() {
 			return p, "", err
 		}
 	}
@@ -48,7 +48,7 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	if merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope}); err != nil || merchant.MayBegin(p.Live) != nil {
 		return false, err
 	}
-	if _, held, err := ss.holder(ctx, p.After); err != nil || held {
+	if _, held, err := ss.holder(ctx, p.Order.After); err != nil || held {
 		return false, err
 	}
 	_, err := ss.Store.Sessions.Of(ctx, p.ID)

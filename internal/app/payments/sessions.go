@@ -209,7 +209,7 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 			return s, token, nil
 		}
 		p, err := ss.Store.Payments.Any(ctx, s.Payment)
-		if err != nil || !p.Failure.WayChanged() {
+		if err != nil || !p.End.WayChanged() {
 			return s, token, err
 		}
 		next, found, err := ss.earlierSession(ctx, p.Scope, againOnce(p.ID))
@@ -437,7 +437,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 			return pay.Order{}, err
 		}
 		// The funnel counts a checkout once it is opened. A payment whose method the shop chose opened none.
-		buyer, purchase, opened = before.Buyer.Or(buyer), before.Purchase, before.Page.Opened
+		buyer, purchase, opened = before.Order.Buyer.Or(buyer), before.Order.Purchase, before.Page.Opened
 	}
 	if s.Strict {
 		if err := sandbox.Rehearse(buyer, q.Rail, "customer.email", "customer.documentId", "customer.phone"); err != nil {

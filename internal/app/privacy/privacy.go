@@ -112,7 +112,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 		if err != nil {
 			return nil, nil, fmt.Errorf("payment %s: %w", who.Payment, err)
 		}
-		if who.Merchant != "" && who.Merchant != p.Merchant || !who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) {
+		if who.Merchant != "" && who.Merchant != p.Merchant || !who.fits(p.Order.Buyer.Email, p.Order.Buyer.Document, p.Order.Buyer.Phone) {
 			return nil, nil, fmt.Errorf("payment %s of that shopper: %w", who.Payment, store.ErrNotFound)
 		}
 		merchant, payments = p.Merchant, []string{p.ID}
@@ -131,7 +131,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 	}
 	if who.Payment == "" {
 		some, err := pv.Store.Payments.Each(ctx, merchant, func(p pay.Payment) {
-			if p.Erased.IsZero() && who.fits(p.Buyer.Email, p.Buyer.Document, p.Buyer.Phone) && !slices.Contains(payments, p.ID) {
+			if p.Times.Erased.IsZero() && who.fits(p.Order.Buyer.Email, p.Order.Buyer.Document, p.Order.Buyer.Phone) && !slices.Contains(payments, p.ID) {
 				payments = append(payments, p.ID)
 			}
 		})
@@ -303,7 +303,7 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string,
 		if err != nil {
 			return err
 		}
-		if !p.Erased.IsZero() && !words {
+		if !p.Times.Erased.IsZero() && !words {
 			return errNothingLeft
 		}
 		if by != nil {

@@ -43,7 +43,7 @@ func (c *paymentListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	for _, p := range list {
 		attempt, _ := p.Attempts.Current()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", p.ID, p.Status, p.Price.Local, attempt.Provider, p.Environment(),
-			p.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
+			p.Times.Unsure.UTC().Format(time.DateTime), attempt.Unanswered)
 	}
 	return w.Flush()
 }

@@ -138,7 +138,7 @@ func newShopperJSON(found privacy.ShopperData) shopperJSON {
 	told := shopperJSON{Payments: []shopperPaymentJSON{}, Sessions: []shopperSessionJSON{}}
 	for _, p := range found.Payments {
 		one := shopperPaymentJSON{ID: p.ID, ShopID: p.Shop, Environment: p.Environment(), Status: p.Status, Amount: p.Price.Amount.String(), Paid: p.Price.Local.String(),
-			Method: p.Way.Method, Country: p.Way.Country, Order: p.OrderID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Buyer, Purchase: newPurchaseJSON(p.Purchase), ReturnURL: p.Page.ReturnURL,
+			Method: p.Way.Method, Country: p.Way.Country, Order: p.Order.ID, CreatedAt: p.Times.Created.Format(time.RFC3339), Shopper: p.Order.Buyer, Purchase: newPurchaseJSON(p.Order.Purchase), ReturnURL: p.Page.ReturnURL,
 			Providers: []string{}, Claims: []shopperClaimJSON{}, Notifications: []toldJSON{}}
 		for _, attempt := range p.Attempts {
 			if !slices.Contains(one.Providers, attempt.Provider) {

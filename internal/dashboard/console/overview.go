@@ -106,7 +106,7 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	add("payments", "decisions?kind=payments", len(unsure), firstOf(unsure, func(p pay.Payment) time.Time { return p.Unsure }))
+	add("payments", "decisions?kind=payments", len(unsure), firstOf(unsure, func(p pay.Payment) time.Time { return p.Times.Unsure }))
 	notices, err := c.App.Notices.Notifications(ctx, "", most)
 	if err != nil {
 		return nil, err

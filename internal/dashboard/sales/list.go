@@ -197,7 +197,7 @@ func (s *sales) cells(v *frame.Visit, p pay.Payment) []any {
 	asked, local := p.Price.Requested(), p.Price.Local
 	return []any{
 		p.ID, s.word(v, statusOf(p)), asked, string(asked.Currency), local, string(local.Currency), p.Price.Amount, money.New(p.Refunds.Local, local.Currency),
-		money.New(p.Terms.Fees.Total(), money.USD), p.Way.Method, p.Way.Country, p.Buyer.Email, p.Buyer.Name, p.OrderID, p.Times.Created, p.Times.Completed,
+		money.New(p.Terms.Fees.Total(), money.USD), p.Way.Method, p.Way.Country, p.Order.Buyer.Email, p.Order.Buyer.Name, p.Order.ID, p.Times.Created, p.Times.Completed,
 	}
 }
 

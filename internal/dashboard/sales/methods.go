@@ -84,7 +84,7 @@ func statusOf(p pay.Payment) string {
 		return "refund_failed"
 	case p.Status == pay.Refunded && p.Refunds.Local < p.Price.Local.Minor:
 		return "part_refunded"
-	case p.Failure.Canceled():
+	case p.End.Canceled():
 		return "canceled"
 	case p.Disputes.OpenOnCapture() != "" && p.Status != pay.Chargeback:
 		return "disputed"

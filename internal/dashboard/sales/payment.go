@@ -272,19 +272,19 @@ func (p paymentView) Settled() string {
 
 // Why is the reason of a failure.
 func (p paymentView) Why(page *frame.Page) template.HTML {
-	if p.Failure.Canceled() {
+	if p.End.Canceled() {
 		return ""
 	}
-	return why(*p.Failure)(page)
+	return why(*p.End.Failure)(page)
 }
 
 // Items are what was bought, as the shop described it.
-func (p paymentView) Items() []pay.LineItem { return p.Purchase.Items }
+func (p paymentView) Items() []pay.LineItem { return p.Order.Purchase.Items }
 
 // Meta are the shop's own values, by name.
 func (p paymentView) Meta() (list []struct{ Name, Value string }) {
-	for _, name := range slices.Sorted(maps.Keys(p.Purchase.Metadata)) {
-		list = append(list, struct{ Name, Value string }{name, p.Purchase.Metadata[name]})
+	for _, name := range slices.Sorted(maps.Keys(p.Order.Purchase.Metadata)) {
+		list = append(list, struct{ Name, Value string }{name, p.Order.Purchase.Metadata[name]})
 	}
 	return list
 }

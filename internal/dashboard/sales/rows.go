@@ -38,7 +38,7 @@ func (r row) Paid() money.Amount {
 }
 
 // Who is the customer: the e-mail address, else the name.
-func (r row) Who() string { return cmp.Or(r.Buyer.Email, r.Buyer.Name) }
+func (r row) Who() string { return cmp.Or(r.Order.Buyer.Email, r.Order.Buyer.Name) }
 
 // Rail is the name of the method.
 func (r row) Rail(p *frame.Page) template.HTML { return r.names.Rail(p, r.Payment) }

@@ -87,8 +87,8 @@ func (s *sales) moments(ctx context.Context, v *frame.Visit, p pay.Payment, l pa
 func ofPayment(p pay.Payment) []moment {
 	at := p.Times
 	created := t("m_created_about")
-	if p.OrderID != "" {
-		created = t("m_created_order", "order", p.OrderID)
+	if p.Order.ID != "" {
+		created = t("m_created_order", "order", p.Order.ID)
 	}
 	list := []moment{{At: at.Created, Icon: "plus", rank: rankCreated, title: t("m_created", "amount", p.Price.Requested()), text: created}}
 	add := func(when time.Time, tone, key string, text said) {
@@ -98,15 +98,15 @@ func ofPayment(p pay.Payment) []moment {
 	}
 	add(at.Completed, "good", "m_completed", t("m_completed_about", "amount", p.Price.Local))
 	switch {
-	case p.Failure.Canceled():
+	case p.End.Canceled():
 		add(at.Failed, "neutral", "m_canceled", nil)
-	case p.Failure != nil:
-		add(at.Failed, "bad", "m_failed", why(*p.Failure))
+	case p.End.Failure != nil:
+		add(at.Failed, "bad", "m_failed", why(*p.End.Failure))
 	}
 	add(at.Expired, "neutral", "m_expired", nil)
 	add(at.Chargeback, "bad", "m_chargeback", nil)
 	if p.Canceling() {
-		add(p.CancelAsked, "waiting", "m_canceling", nil)
+		add(p.Times.CancelAsked, "waiting", "m_canceling", nil)
 	}
 	if p.Status == pay.Pending {
 		list = append(list, moment{At: at.Updated, Tone: "waiting", rank: rankDelivery + 1, title: t("m_waits"), text: t("m_waits_until", "time", at.Expires)})

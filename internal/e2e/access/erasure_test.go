@@ -403,7 +403,7 @@ func TestUnreadableRowDoesNotEndRetention(t *testing.T) {
 		closeQuery()
 		exec("UPDATE claims SET doc = '{' WHERE payment = $1", again)
 		found, err := s.App.Privacy.ExportShopper(ctx, audit.Actor{}, who)
-		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Buyer.Email != inesMail {
+		if !errors.Is(err, privacy.ErrUnread) || !strings.Contains(err.Error(), again) || len(found.Payments) != 1 || found.Payments[0].Order.Buyer.Email != inesMail {
 			t.Errorf("beside an unreadable claim the export has %+v with the error %v", found.Payments, err)
 		}
 		exec("UPDATE claims SET doc = $1 WHERE payment = $2", claim, again)

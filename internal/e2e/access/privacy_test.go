@@ -214,7 +214,7 @@ func awaitLetGo(t *testing.T, s *harness.Instance, payment string) {
 	}
 	harness.Eventually(t, "the payment has expired", is(func(p pay.Payment) bool { return !p.Status.Open() }))
 	s.Clock.Advance(31 * 24 * time.Hour)
-	harness.Eventually(t, "the payment is no longer queried", is(func(p pay.Payment) bool { return p.DueAt.IsZero() }))
+	harness.Eventually(t, "the payment is no longer queried", is(func(p pay.Payment) bool { return p.Work.DueAt.IsZero() }))
 }
 
 // An erasure must name the shopper and the merchant. It does not erase other shoppers.

@@ -228,8 +228,8 @@ func TestShopsDocumentIsCheckedAgainstTheMethod(t *testing.T) {
 			_, _, h = s.Browse(t, http.MethodPost, path, "method=sbx_pix&document-sbx_pix=529.982.247-25")
 			p, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(h.Get("Location"), "/c/"))
 			harness.Must(t, err)
-			if p.Buyer.Document != "52998224725" || p.Status != pay.Pending {
-				t.Errorf("the payment is %s with the document %q, want pending with the shopper's", p.Status, p.Buyer.Document)
+			if p.Order.Buyer.Document != "52998224725" || p.Status != pay.Pending {
+				t.Errorf("the payment is %s with the document %q, want pending with the shopper's", p.Status, p.Order.Buyer.Document)
 			}
 		}
 	})

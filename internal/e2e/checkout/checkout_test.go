@@ -307,8 +307,8 @@ func TestSelectorTakesOneChoice(t *testing.T) {
 		id := strings.TrimPrefix(link, "/c/")
 		p, err := s.App.Sessions.Shown(ctx, id)
 		harness.Must(t, err)
-		if p.Buyer.Document != "52998224725" || p.Buyer.IP != "200.1.2.3" || p.OrderID != "A-1" {
-			t.Errorf("the payment has the buyer %+v and the order %q", p.Buyer, p.OrderID)
+		if p.Order.Buyer.Document != "52998224725" || p.Order.Buyer.IP != "200.1.2.3" || p.Order.ID != "A-1" {
+			t.Errorf("the payment has the buyer %+v and the order %q", p.Order.Buyer, p.Order.ID)
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			if status, _, h := s.Browse(t, method, path, "method=sbx_pix&document-sbx_pix=529.982.247-25"); status != http.StatusSeeOther || h.Get("Location") != link {
@@ -378,8 +378,8 @@ func TestShopperTriesAnotherWay(t *testing.T) {
 			}
 			made, err := s.App.Sessions.Shown(ctx, second)
 			harness.Must(t, err)
-			if made.Buyer.Email != "ana@secret.example" || made.Buyer.Name != "Ana Secreta" {
-				t.Errorf("the second payment has the buyer %+v, want Ana", made.Buyer)
+			if made.Order.Buyer.Email != "ana@secret.example" || made.Order.Buyer.Name != "Ana Secreta" {
+				t.Errorf("the second payment has the buyer %+v, want Ana", made.Order.Buyer)
 			}
 			if _, _, h := s.Browse(t, http.MethodPost, "/pay/"+first+"/again", ""); h.Get("Location") == "" {
 				t.Error("after the choice the button leads nowhere")

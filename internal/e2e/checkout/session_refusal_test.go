@@ -225,8 +225,8 @@ func TestRefusedChoiceLeavesTheSessionOpen(t *testing.T) {
 		r := c.Choose(t, `{"paymentMethodId":"sbx_pix","customer":{"email":" eva@b.example ","fullName":" Eva Lima ","documentId":" 529 "}}`)
 		p, err := s.App.Cascade.Payment(ctx, harness.SandboxScope(o), r.Want(t, http.StatusCreated).Text(t, "transactionId"))
 		harness.Must(t, err)
-		if want := (pay.Buyer{Email: "eva@b.example", Name: "Eva Lima", Phone: "1", IP: "127.0.0.1", Document: "529"}); p.Buyer != want {
-			t.Errorf("the payment has the buyer %+v, want %+v", p.Buyer, want)
+		if want := (pay.Buyer{Email: "eva@b.example", Name: "Eva Lima", Phone: "1", IP: "127.0.0.1", Document: "529"}); p.Order.Buyer != want {
+			t.Errorf("the payment has the buyer %+v, want %+v", p.Order.Buyer, want)
 		}
 	})
 }

@@ -243,7 +243,7 @@ func TestCustomersAddressIsOfTheirOwnRequests(t *testing.T) {
 			t.Helper()
 			p, err := s.App.Cascade.Payment(ctx, harness.SandboxScope(o), id)
 			harness.Must(t, err)
-			return p.Buyer
+			return p.Order.Buyer
 		}
 		c := o.Shopper(o.Session(t, harness.CheckoutBody, "X-Forwarded-For: 192.0.2.1"))
 		for _, visit := range []struct{ forwarded, real, want string }{

@@ -283,8 +283,8 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 				harness.Must(t, chromedp.Do(tab, chromedp.Click(`.go button`), chromedp.WaitVisible(`.waiting`)))
 				shown, err := s.App.Sessions.Shown(ctx, strings.TrimPrefix(path(t, tab), "/pay/"))
 				harness.Must(t, err)
-				if shown.Buyer.Document != c.taken || shown.Way.RailID != id {
-					t.Errorf("the payment has the document %q and the method %s, want %q and %s", shown.Buyer.Document, shown.Way.RailID, c.taken, id)
+				if shown.Order.Buyer.Document != c.taken || shown.Way.RailID != id {
+					t.Errorf("the payment has the document %q and the method %s, want %q and %s", shown.Order.Buyer.Document, shown.Way.RailID, c.taken, id)
 				}
 			})
 		}

@@ -80,7 +80,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
-		t.Errorf("the shopper has paid, but the payment is %s (%+v) with the strays %+v; the operator resolved it (%v) while it was pending", got.Status, got.Failure, got.Strays, ruled)
+		t.Errorf("the shopper has paid, but the payment is %s (%+v) with the strays %+v; the operator resolved it (%v) while it was pending", got.Status, got.End.Failure, got.Strays, ruled)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("after two calls, of which one was accepted, the payment is %s (%+v), want pending", got.Status, got.Failure)
+		t.Errorf("after two calls, of which one was accepted, the payment is %s (%+v), want pending", got.Status, got.End.Failure)
 	}
 }
 

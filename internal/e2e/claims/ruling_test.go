@@ -106,8 +106,8 @@ func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 			t.Errorf("the operator and the provider say paid, but the payment is %s with the error %v", p.Status, err)
 		}
 		p, _, err := d.Rule(d.IDs[1], pay.WordNotCharged, true)
-		if err != nil || p.Status != pay.Failed || p.Failure.Code != "abandoned" {
-			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as abandoned", p.Status, p.Failure, err)
+		if err != nil || p.Status != pay.Failed || p.End.Failure.Code != "abandoned" {
+			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as abandoned", p.Status, p.End.Failure, err)
 		}
 		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, d.IDs[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
 			t.Errorf("the entry of the operator's word is %+v", e)
@@ -140,9 +140,9 @@ func TestOperatorEndsAPaymentThatExpiredUnknown(t *testing.T) {
 				p, _, err := d.Rule(id, word, false)
 				harness.Must(t, err)
 				attention, late := p.Strays.Attention()
-				if p.Status != pay.Expired || p.Failure.Code != map[pay.Word]string{pay.WordPaid: "outcome_unknown", pay.WordNotCharged: "expired"}[word] ||
+				if p.Status != pay.Expired || p.End.Failure.Code != map[pay.Word]string{pay.WordPaid: "outcome_unknown", pay.WordNotCharged: "expired"}[word] ||
 					late != (word == pay.WordPaid) || late && attention.Code != pay.LatePayment {
-					t.Errorf("the operator says %s: the payment is %s, with the failure %+v and the strays %+v", word, p, p.Failure, p.Strays)
+					t.Errorf("the operator says %s: the payment is %s, with the failure %+v and the strays %+v", word, p, p.End.Failure, p.Strays)
 				}
 				d.Clean(t)
 			})

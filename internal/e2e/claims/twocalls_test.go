@@ -78,7 +78,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, id)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("the shopper has a valid voucher, but the payment is %s (%+v)", got.Status, got.Failure)
+		t.Errorf("the shopper has a valid voucher, but the payment is %s (%+v)", got.Status, got.End.Failure)
 	}
 	clock.Advance(time.Hour)
 	mu.Lock()
@@ -163,6 +163,6 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
-		t.Errorf("the shopper has a valid voucher, but after the second call was refused as a duplicate the payment went from %s to %s (%+v)", before, got.Status, got.Failure)
+		t.Errorf("the shopper has a valid voucher, but after the second call was refused as a duplicate the payment went from %s to %s (%+v)", before, got.Status, got.End.Failure)
 	}
 }

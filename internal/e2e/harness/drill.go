@@ -164,7 +164,7 @@ func (d *Drill) Pass(t *testing.T, by time.Duration) {
 		for _, id := range d.IDs {
 			p, err := d.App.Store.Payments.Any(ctx, id)
 			Must(t, err)
-			if p.DueAt.Equal(d.Clock.Now().Add(pay.SweepLease).Truncate(time.Microsecond)) {
+			if p.Work.DueAt.Equal(d.Clock.Now().Add(pay.SweepLease).Truncate(time.Microsecond)) {
 				return false
 			}
 		}

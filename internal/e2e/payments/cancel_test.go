@@ -321,12 +321,12 @@ func TestCancelGoesOnWithoutItsNode(t *testing.T) {
 				harness.Must(t, err)
 				read, err := second.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
-				if !read.Failure.Canceled() {
+				if !read.End.Canceled() {
 					t.Errorf("after the other node's sweep the payment is %s, want canceled", read)
 				}
 				close(wake)
 				all.Wait()
-				if slowErr != nil || !slow.Failure.Canceled() || slow.Sequence != 1 {
+				if slowErr != nil || !slow.End.Canceled() || slow.Sequence != 1 {
 					t.Errorf("the slow node returns %s with %d events and the error %v, want canceled with 1", slow, slow.Sequence, slowErr)
 				}
 			})
@@ -347,7 +347,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		for i := range 8 {
 			all.Go(func() {
 				got, err := nodes[i%2].Payments.Cancel(ctx, who.Scope, p.ID, view.Cause{})
-				if err != nil || !got.Failure.Canceled() {
+				if err != nil || !got.End.Canceled() {
 					t.Errorf("one of eight cancels returns %s with the error %v", got, err)
 				}
 			})
@@ -355,7 +355,7 @@ func TestManyCancelAtOnce(t *testing.T) {
 		all.Wait()
 		read, err := nodes[0].Cascade.Payment(ctx, who.Scope, p.ID)
 		harness.Must(t, err)
-		if !read.Failure.Canceled() || read.Sequence != 1 {
+		if !read.End.Canceled() || read.Sequence != 1 {
 			t.Errorf("after eight cancels the payment is %s with %d events, want canceled with 1", read, read.Sequence)
 		}
 	})
@@ -395,7 +395,7 @@ func TestMoneyAfterACancelIsLate(t *testing.T) {
 				read, err := a.Cascade.Payment(ctx, who.Scope, p.ID)
 				harness.Must(t, err)
 				stray, open := read.Strays.Attention()
-				if !got.Failure.Canceled() || !read.Failure.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
+				if !got.End.Canceled() || !read.End.Canceled() || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
 					t.Errorf("the claims are %v and the payment is %s, want one inquiry and canceled", claims, read)
 				}
 				broken, err := a.Check(ctx)

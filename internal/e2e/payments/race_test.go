@@ -149,7 +149,7 @@ func TestCancelBesidePaid(t *testing.T) {
 				if refusedCancel(t, refused, pay.Completed); len(claims) != 0 {
 					t.Errorf("a completed payment has claims: %v", claims)
 				}
-			case read.Failure.Canceled():
+			case read.End.Canceled():
 				canceled++
 				if refused != nil || len(claims) != 1 || claims[0].Kind != pay.Inquiry || !open || stray.Code != pay.LatePayment {
 					t.Errorf("the cancel returns %v and the claims are %v, want no error and one inquiry", refused, claims)

@@ -79,7 +79,7 @@ func allCompleted(t *testing.T, d *harness.Drill) {
 	t.Errorf("%d of %d payments are completed, want all", completed, len(d.IDs))
 	for _, id := range d.IDs {
 		if p, err := d.App.Sessions.Shown(ctx, id); err != nil || p.Status != pay.Completed {
-			t.Logf("%s %+v, %v", p.Payment, p.Failure, err)
+			t.Logf("%s %+v, %v", p.Payment, p.End.Failure, err)
 		}
 	}
 }

@@ -59,8 +59,8 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 		if !p.Page.Opened.IsZero() && !earlier(p) {
 			f.Step = Bought
 		}
-	} else if p.Failure != nil {
-		f.Answer = cmp.Or(p.Failure.Decline, p.Failure.Code)
+	} else if p.End.Failure != nil {
+		f.Answer = cmp.Or(p.End.Failure.Decline, p.End.Failure.Code)
 	}
 	if len(p.Attempts) > 0 {
 		f.Tries = make([]Try, len(p.Attempts))

@@ -27,9 +27,9 @@ func ended(status pay.Status) *pay.Payment {
 	case pay.Completed:
 		p.Attempts[1].Status, p.Times.Completed, p.Page.Opened = pay.Approved, created.Add(2*time.Hour), created.Add(-time.Hour)
 	case pay.Failed:
-		p.Attempts[1].Status, p.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
+		p.Attempts[1].Status, p.End.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
 	case pay.Expired:
-		p.Failure = &pay.Failure{Code: "expired"}
+		p.End.Failure = &pay.Failure{Code: "expired"}
 	}
 	return p
 }

@@ -133,14 +133,14 @@ func known(lines ...string) []string {
 func (d drafter) payment() []string {
 	p := d.Payment
 	lines := []string{
-		d.line("payment", "{payment}", p.ID), d.line("order", "{order}", p.OrderID), d.line("amount", "{amount}", p.Price.Local.String()),
+		d.line("payment", "{payment}", p.ID), d.line("order", "{order}", p.Order.ID), d.line("amount", "{amount}", p.Price.Local.String()),
 	}
 	if d.Claim.Local != p.Price.Local {
 		lines = append(lines, d.line("disputed", "{disputed}", d.Claim.Local.String()))
 	}
 	lines = append(lines, d.line("method", "{method}", p.Way.Method, "{country}", p.Way.Country), d.line("created", "{created}", moment(p.Times.Created)),
-		d.line("completed", "{completed}", moment(p.Times.Completed)), d.line("description", "{description}", p.Purchase.Description))
-	for i, item := range p.Purchase.Items {
+		d.line("completed", "{completed}", moment(p.Times.Completed)), d.line("description", "{description}", p.Order.Purchase.Description))
+	for i, item := range p.Order.Purchase.Items {
 		if i == draftItems {
 			lines = append(lines, "- …")
 			break
@@ -151,7 +151,7 @@ func (d drafter) payment() []string {
 }
 
 func (d drafter) shopper() []string {
-	b := d.Payment.Buyer
+	b := d.Payment.Order.Buyer
 	document := "" // the bank knows its customer: the end is enough
 	if end, ok := pay.DocumentEnd(b.Document); ok {
 		document = strings.ToUpper(end[len(end)-pay.FewestOfDocument:])
@@ -168,7 +168,7 @@ func (d drafter) checkout() (lines []string) {
 	if p.Page.Hosted {
 		lines = append(lines, d.line("hosted"))
 	}
-	if p.Challenged && !p.Times.Completed.IsZero() {
+	if p.Page.Challenged && !p.Times.Completed.IsZero() {
 		lines = append(lines, d.line("challenged"))
 	}
 	return known(lines...)
@@ -180,10 +180,10 @@ func (d drafter) others() (lines []string) {
 			break
 		}
 		key := "other"
-		if p.OrderID == "" {
+		if p.Order.ID == "" {
 			key = "other_plain"
 		}
-		lines = append(lines, d.line(key, "{at}", moment(p.Times.Completed), "{amount_of}", p.Price.Local.String(), "{order_of}", p.OrderID, "{payment_of}", p.ID))
+		lines = append(lines, d.line(key, "{at}", moment(p.Times.Completed), "{amount_of}", p.Price.Local.String(), "{order_of}", p.Order.ID, "{payment_of}", p.ID))
 	}
 	return lines
 }

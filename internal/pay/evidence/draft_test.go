@@ -39,14 +39,17 @@ func claimOf(t *testing.T, why evidence.Reason) pay.Claim {
 // factsOf is a payment about which everything is known.
 func factsOf(c pay.Claim) evidence.Facts {
 	p := pay.Payment{
-		ID: "TXN-1", OrderID: "A-17", Price: pay.Price{Local: money.New(100_00, money.USD)}, Way: pay.Way{Method: "card", Country: "MEX"}, Challenged: true,
-		Buyer:    pay.Buyer{Name: "Ana Pérez", Email: "ana@example.com", Phone: "+525512345678", IP: "203.0.113.7", Document: "123.456.789-09"},
-		Purchase: pay.Purchase{Description: "Two tickets", Items: []pay.LineItem{{Name: "Ticket", Quantity: 2, Unit: money.New(50_00, money.USD)}}},
-		Page:     pay.PaymentPage{Hosted: true}, Times: pay.Times{Created: noon, Completed: noon.Add(time.Minute)},
+		ID: "TXN-1", Price: pay.Price{Local: money.New(100_00, money.USD)}, Way: pay.Way{Method: "card", Country: "MEX"},
+		Order: pay.PaymentOrder{
+			ID:       "A-17",
+			Buyer:    pay.Buyer{Name: "Ana Pérez", Email: "ana@example.com", Phone: "+525512345678", IP: "203.0.113.7", Document: "123.456.789-09"},
+			Purchase: pay.Purchase{Description: "Two tickets", Items: []pay.LineItem{{Name: "Ticket", Quantity: 2, Unit: money.New(50_00, money.USD)}}},
+		},
+		Page: pay.PaymentPage{Hosted: true, Challenged: true}, Times: pay.Times{Created: noon, Completed: noon.Add(time.Minute)},
 	}
-	other := pay.Payment{ID: "TXN-0", OrderID: "A-3", Price: p.Price, Times: pay.Times{Completed: noon.Add(-300 * time.Hour)}}
+	other := pay.Payment{ID: "TXN-0", Order: pay.PaymentOrder{ID: "A-3"}, Price: p.Price, Times: pay.Times{Completed: noon.Add(-300 * time.Hour)}}
 	plain := other
-	plain.ID, plain.OrderID = "TXN-00", ""
+	plain.ID, plain.Order.ID = "TXN-00", ""
 	return evidence.Facts{
 		Claim: c, Payment: p, Session: pay.Session{ID: "ses_1", CreatedAt: noon.Add(-time.Hour), IP: "203.0.113.8"}, Others: []pay.Payment{other, plain},
 		Claims: []pay.Claim{
@@ -128,9 +131,9 @@ func TestDraftsSayTheSameInEveryLanguage(t *testing.T) {
 // What the shop or the shopper wrote is a value in a draft, whatever it holds, and a draft fits into a piece of evidence.
 func TestDraftStaysShortAndPlain(t *testing.T) {
 	f := factsOf(claimOf(t, evidence.Fraud))
-	f.Payment.OrderID = "{email}\n\n[…] " + strings.Repeat("é", 5000)
+	f.Payment.Order.ID = "{email}\n\n[…] " + strings.Repeat("é", 5000)
 	for range 500 {
-		f.Payment.Purchase.Items = append(f.Payment.Purchase.Items, pay.LineItem{Name: strings.Repeat("x", 500), Quantity: 1, Unit: money.New(1, money.USD)})
+		f.Payment.Order.Purchase.Items = append(f.Payment.Order.Purchase.Items, pay.LineItem{Name: strings.Repeat("x", 500), Quantity: 1, Unit: money.New(1, money.USD)})
 		f.Others = append(f.Others, f.Others[0])
 	}
 	text := evidence.Draft(f, tenant.Spanish)

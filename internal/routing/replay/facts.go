@@ -23,13 +23,13 @@ const (
 func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() }
 
 // paid reports whether the payment was paid.
-func paid(p pay.Payment) bool { return p.Captured > 0 }
+func paid(p pay.Payment) bool { return p.End.Captured > 0 }
 
 // outcome is the result of the i-th real try.
 func outcome(p pay.Payment, i int) result {
 	last := i == len(p.Attempts)-1
 	switch a := p.Attempts[i]; {
-	case p.Captured == i+1, last && taken(p) && !paid(p):
+	case p.End.Captured == i+1, last && taken(p) && !paid(p):
 		return took
 	case !last:
 		return refused

@@ -140,7 +140,7 @@ func same(a, b pay.Cascade) bool {
 func (r *Replay) spend(p pay.Payment, rail acquirer.Rail, way path, sums *Sums) {
 	both := []*Sums{&r.report.Sums, sums}
 	if paid(p) {
-		account := p.Attempts[p.Captured-1].Provider
+		account := p.Attempts[p.End.Captured-1].Provider
 		cost, priced := r.before[account].Cost(rail.Key, p.Price.Amount)
 		for _, s := range both {
 			s.Volume.Real += p.Price.Amount.Minor

@@ -58,7 +58,7 @@ func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 	going, worst, best := 1.0, 1.0, 1.0
 	band := routing.Band(p.Price.Amount)
 	so := p // the payment at this point of the path
-	so.Attempts, so.Answered = nil, ""
+	so.Attempts, so.Work.Answered = nil, ""
 	now := p.Times.Created
 	for n, route := range c.Routes {
 		if going == 0 || n > 0 && c.Budget.Spent(so, now) != "" {
@@ -75,7 +75,7 @@ func (s *Survey) walk(p pay.Payment, rail acquirer.Rail, c pay.Cascade) path {
 			at.known, at.result = true, outcome(p, i)
 			took = length(p, i)
 			if said, _, _ := call(p, i); said == pay.Unknown {
-				so.Answered = pay.Processing
+				so.Work.Answered = pay.Processing
 			}
 		} else {
 			way.known = false

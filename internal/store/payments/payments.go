@@ -40,15 +40,15 @@ func paymentsIn(name string) table.Table[pay.Payment] {
 			f.Text("rail!", &p.Way.RailID)
 			f.Text("method!", &p.Way.Method)
 			f.Text("country!", &p.Way.Country)
-			f.Text("order_id!", &p.OrderID)
+			f.Text("order_id!", &p.Order.ID)
 			f.Number("refunded", &p.Refunds.Local)
 			f.Number("sequence", &p.Sequence)
-			f.Time("due_at", &p.DueAt)
-			f.Time("unsure_at", &p.Unsure)
+			f.Time("due_at", &p.Work.DueAt)
+			f.Time("unsure_at", &p.Times.Unsure)
 			f.Time("created_at!", &p.Times.Created)
 			f.Time("updated_at", &p.Times.Updated)
 			table.Document[paymentDoc](f, "doc", p)
-			f.Text("owner", &p.Owner)
+			f.Text("owner", &p.Work.Owner)
 		},
 	}
 }
@@ -102,13 +102,13 @@ type paymentDoc struct {
 
 func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 	*d = paymentDoc{
-		Buyer: p.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
+		Buyer: p.Order.Buyer, Fees: p.Terms.Fees, Reserve: p.Terms.Reserve, Delay: p.Terms.Delay, Window: p.Way.Window, Sync: p.Way.Sync,
 		Hosted: p.Page.Hosted, Selected: !p.Page.Opened.IsZero(), Opened: table.Micros(p.Page.Opened), Strict: p.Script.Strict, ReturnURL: p.Page.ReturnURL, Lang: p.Page.Lang, FormURL: p.Page.FormURL, Data: p.Page.Data,
-		Attempts: p.Attempts, Answered: p.Answered, Action: p.Script.Action, Failure: p.Failure, Disputed: p.Disputes.Any, Challenge: p.Challenged,
-		Captured: p.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
+		Attempts: p.Attempts, Answered: p.Work.Answered, Action: p.Script.Action, Failure: p.End.Failure, Disputed: p.Disputes.Any, Challenge: p.Page.Challenged,
+		Captured: p.End.Captured, Given: p.Refunds.USD, OnRefund: p.Terms.RefundFees,
 		Dispute: strings.Join(p.Disputes.Open(), ","), Disputes: p.Disputes.Takings, Held: p.Disputes.Held, Fee: p.Terms.DisputeFee,
-		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.After, Erased: table.Micros(p.Erased),
-		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Purchase), Cancel: table.Micros(p.CancelAsked),
+		RateFrom: p.Price.Source, RateAt: table.Micros(p.Price.At), Strays: strayDocs(p.Strays), After: p.Order.After, Erased: table.Micros(p.Times.Erased),
+		Asked: amountDocOf(p.Price.Asked), Purchase: purchaseDocOf(p.Order.Purchase), Cancel: table.Micros(p.Times.CancelAsked),
 		Expires: table.Micros(p.Times.Expires), Completed: table.Micros(p.Times.Completed), Failed: table.Micros(p.Times.Failed),
 		Expired: table.Micros(p.Times.Expired), RefundedAt: table.Micros(p.Times.Refunded), Chargeback: table.Micros(p.Times.Chargeback),
 	}
@@ -116,16 +116,16 @@ func (d *paymentDoc) Of(_ *table.Fields, p *pay.Payment) {
 
 func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Stored = p.Status
-	p.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
+	p.Order.Buyer, p.Terms.Fees, p.Terms.Reserve, p.Terms.Delay, p.Way.Window, p.Way.Sync = d.Buyer, d.Fees, d.Reserve, d.Delay, d.Window, d.Sync
 	p.Page.Hosted, p.Page.Opened, p.Script, p.Page.ReturnURL, p.Page.Lang, p.Page.FormURL, p.Page.Data = d.Hosted, table.FromMicros(d.Opened), pay.Script{Action: d.Action, Strict: d.Strict}, d.ReturnURL, d.Lang, d.FormURL, d.Data
 	if d.Selected && d.Opened == 0 {
 		p.Page.Opened = p.Times.Created
 	}
-	p.Attempts, p.Answered, p.Failure, p.Disputes.Any, p.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
-	p.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
+	p.Attempts, p.Work.Answered, p.End.Failure, p.Disputes.Any, p.Page.Challenged = d.Attempts, d.Answered, d.Failure, d.Disputed, d.Challenge
+	p.End.Captured, p.Refunds.USD, p.Terms.RefundFees, p.Disputes.Takings, p.Disputes.Held, p.Terms.DisputeFee = d.Captured, d.Given, d.OnRefund, d.Disputes, d.Held, d.Fee
 	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)
-	p.Strays, p.After, p.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
-	p.Price.Asked, p.Purchase, p.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
+	p.Strays, p.Order.After, p.Times.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
+	p.Price.Asked, p.Order.Purchase, p.Times.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
 	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
 	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
 	return nil
