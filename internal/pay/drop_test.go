@@ -11,7 +11,7 @@ import (
 // batch (SBX-16).
 func TestDroppedWithdrawalLeavesItsFloatAndBatch(t *testing.T) {
 	for status, from := range map[WithdrawalStatus]ledger.Account{WithdrawalProcessing: ledger.FloatCommitted, WithdrawalDone: ledger.FloatPaid} {
-		w := Withdrawal{ID: "wdr_1", Version: 3, Status: status, Provider: "bank", Batch: "bat_1", Float: money.New(500, money.MXN)}
+		w := Withdrawal{ID: "wdr_1", Version: 3, Status: status, Payout: Payout{Provider: "bank", Batch: "bat_1", Float: money.New(500, money.MXN)}}
 		w.Local = money.New(500, money.MXN)
 		change := w.Drop(&Batch{ID: "bat_1", Version: 2, Lines: 2, Total: money.New(900, money.MXN)}, noon)
 		if len(change.Transfers) != 1 || change.Transfers[0].Check() != nil || change.Transfers[0].Live {
@@ -25,7 +25,7 @@ func TestDroppedWithdrawalLeavesItsFloatAndBatch(t *testing.T) {
 		if b := change.Batches[0]; b.Version != 3 || b.Lines != 1 || b.Total.Minor != 400 {
 			t.Errorf("%s: the batch is left as %+v", status, b)
 		}
-		if left := change.Withdrawals[0]; left.Version != 4 || left.Batch != "" || left.Float != (money.Amount{}) || len(change.Events) > 0 {
+		if left := change.Withdrawals[0]; left.Version != 4 || left.Payout.Batch != "" || left.Payout.Float != (money.Amount{}) || len(change.Events) > 0 {
 			t.Errorf("%s: it is left as %v, and told as %v", status, left, change.Events)
 		}
 	}

@@ -210,7 +210,7 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 // arrived.
 func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
-		w.ProviderRef = o.ProviderRef
+		w.Payout.ProviderRef = o.ProviderRef
 	}
 	switch {
 	case word == WordPaid && w.Status == WithdrawalProcessing:

@@ -103,7 +103,7 @@ func TestPausesDouble(t *testing.T) {
 			return claim.lookAgain(noon).Sub(noon)
 		}, []time.Duration{6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 96 * time.Hour, 168 * time.Hour}},
 		{"a payout", func(n int) time.Duration {
-			withdrawal.Checks = n - 1
+			withdrawal.Payout.Checks = n - 1
 			next, _, _ := withdrawal.Resolve(PayoutOutcome{Kind: PayoutUnknown}, noon)
 			return next.DueAt.Sub(noon)
 		}, []time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute}},

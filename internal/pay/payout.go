@@ -122,15 +122,14 @@ func ParsePayoutReference(ref string) (id string, round int, ok bool) {
 // pay.
 func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	tried := append(slices.Clone(w.Tried), PayoutAttempt{
-		Account: w.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.ProviderRef), Code: o.Code, Message: o.Message,
-		Why: w.Why, Passed: w.Passed, Started: w.SentAt.UnixMicro(), Ended: now.UnixMicro(),
+		Account: w.Payout.Provider, Reference: w.Reference(), ProviderRef: cmp.Or(o.ProviderRef, w.Payout.ProviderRef), Code: o.Code, Message: o.Message,
+		Why: w.Payout.Why, Passed: w.Payout.Passed, Started: w.Payout.SentAt.UnixMicro(), Ended: now.UnixMicro(),
 	})
 	w, float := w.freeFloat(now)
 	w = w.next(now)
 	w.Tried = tried[max(0, len(tried)-attemptsKept):]
 	w.Round++
-	w.Provider, w.ProviderRef, w.Batch, w.BankRef, w.Why, w.Passed, w.Checks, w.Accepted, w.Found, w.Said, w.Flight = "", "", "", "", "", nil, 0, false, false, "", Flight{}
-	w.Status, w.DueAt, w.SentAt = WithdrawalPending, now, time.Time{}
+	w.Status, w.DueAt, w.Payout = WithdrawalPending, now, Payout{}
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
@@ -174,7 +173,7 @@ func (w Withdrawal) misfits(o PayoutOutcome) bool {
 // Another account's notification must not change it, even if its signature is valid.
 func (w Withdrawal) GoneTo(reference, account string) bool {
 	if reference == w.Reference() {
-		return w.Provider == account
+		return w.Payout.Provider == account
 	}
 	if id, round, ok := ParsePayoutReference(reference); ok && id == w.ID && round < w.Round-len(w.Tried) {
 		return true // a round so old that its account is no longer kept
@@ -226,7 +225,7 @@ func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) 
 	if w.Status == WithdrawalProcessing && told.Reference == w.Reference() && !w.misfits(o) {
 		return Change{}, false
 	}
-	_, change, verdict := w.Told(told, before.Provider, o, now)
+	_, change, verdict := w.Told(told, before.Payout.Provider, o, now)
 	return Change{Notices: change.Notices}, verdict == Mismatched
 }
 
@@ -242,7 +241,7 @@ func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change
 		ledger.Posting{Account: ledger.Available, Amount: w.Net()},
 	)
 	float := w.moveFloat("return", ledger.FloatReturned, ledger.FloatPaid, ledger.Float, now)
-	w.Float = money.Amount{}
+	w.Payout.Float = money.Amount{}
 	w, told := w.event(hook.WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
@@ -355,7 +354,7 @@ func (b Batch) Dissolve(of []Withdrawal, now time.Time) (Batch, Change, error) {
 	next, change, err := b.move(BatchDissolved, b.ApprovedBy, now)
 	for _, w := range of {
 		w = w.next(now)
-		w.Batch, w.ProviderRef, w.DueAt = "", "", now
+		w.Payout.Batch, w.Payout.ProviderRef, w.DueAt = "", "", now
 		change.Withdrawals = append(change.Withdrawals, w)
 	}
 	return next, change, err
@@ -373,12 +372,12 @@ func (b Batch) conflict(action, message string) *problem.Error {
 
 // Batchable reports whether a withdrawal waits for a batch of an account.
 func (w Withdrawal) Batchable(account string) bool {
-	return w.Status == WithdrawalProcessing && w.Provider == account && w.Batch == ""
+	return w.Status == WithdrawalProcessing && w.Payout.Provider == account && w.Payout.Batch == ""
 }
 
 // InBatch adds a withdrawal to a batch under the line's reference.
 func (w Withdrawal) InBatch(b Batch, reference string, now time.Time) Withdrawal {
 	w = w.next(now)
-	w.Batch, w.ProviderRef = b.ID, reference
+	w.Payout.Batch, w.Payout.ProviderRef = b.ID, reference
 	return w
 }

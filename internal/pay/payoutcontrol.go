@@ -251,15 +251,15 @@ func EnterFloat(account string, live bool, amount money.Amount, reference string
 // moveFloat books a step of the withdrawal in its account's float. It returns nothing if no float
 // is kept.
 func (w Withdrawal) moveFloat(step string, kind ledger.Kind, from, to ledger.Account, now time.Time) []ledger.Transfer {
-	if w.Float.Minor == 0 {
+	if w.Payout.Float.Minor == 0 {
 		return nil
 	}
 	return []ledger.Transfer{{
 		ID:       fmt.Sprintf("tr_%s-float-%d-%s", w.suffix(), w.Round+1, step),
-		Merchant: ledger.FloatOwner(w.Provider, string(w.Float.Currency)), Live: w.Live, Kind: kind, Local: w.Float, At: now,
+		Merchant: ledger.FloatOwner(w.Payout.Provider, string(w.Payout.Float.Currency)), Live: w.Live, Kind: kind, Local: w.Payout.Float, At: now,
 		Postings: ledger.Post(
-			ledger.Posting{Account: from, Amount: -w.Float.Minor},
-			ledger.Posting{Account: to, Amount: w.Float.Minor},
+			ledger.Posting{Account: from, Amount: -w.Payout.Float.Minor},
+			ledger.Posting{Account: to, Amount: w.Payout.Float.Minor},
 		),
 	}}
 }
@@ -282,7 +282,7 @@ func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
 		change.Batches = []Batch{left}
 	}
 	w = w.next(now)
-	w.Float, w.Batch = money.Amount{}, ""
+	w.Payout.Float, w.Payout.Batch = money.Amount{}, ""
 	change.Withdrawals = []Withdrawal{w}
 	return change
 }
@@ -290,6 +290,6 @@ func (w Withdrawal) Drop(batch *Batch, now time.Time) Change {
 // freeFloat returns the withdrawal's money, which was not paid, to the float.
 func (w Withdrawal) freeFloat(now time.Time) (Withdrawal, []ledger.Transfer) {
 	back := w.moveFloat("back", ledger.FloatBack, ledger.FloatCommitted, ledger.Float, now)
-	w.Float = money.Amount{}
+	w.Payout.Float = money.Amount{}
 	return w, back
 }

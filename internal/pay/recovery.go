@@ -289,7 +289,7 @@ func (r RefundCall) Heard(o Outcome) Outcome { return Attempt{Found: r.Found}.He
 
 // Asked adapts the answer to a query about a payout: see Attempt.Heard.
 func (w Withdrawal) Asked(o PayoutOutcome) PayoutOutcome {
-	if w.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
+	if w.Payout.Found && (o.Kind == PayoutMissing || o.Kind == PayoutUnsent) {
 		return PayoutOutcome{Kind: PayoutUnknown, Code: "listed_and_not_known"}
 	}
 	return o
@@ -332,7 +332,7 @@ func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Call
 	}
 	w.Round = round
 	next, change := w.Send(PayoutRoute{Account: f.Account, Why: foundWhy, Float: float}, by, now)
-	next.ProviderRef, next.Found, next.Version = f.ProviderRef, true, version+1
+	next.Payout.ProviderRef, next.Payout.Found, next.Version = f.ProviderRef, true, version+1
 	change.Withdrawals, change.Transfers = []Withdrawal{next}, append(moved.Transfers, change.Transfers...)
 	return next, change, nil
 }
@@ -340,10 +340,10 @@ func (f Found) RegainPayout(w Withdrawal, round int, float money.Amount, by Call
 // ListedPayout records that an account's own list has the payout that is under way there: it is queried,
 // and not sent again. It returns false if there is nothing to record.
 func (f Found) ListedPayout(w Withdrawal, now time.Time) (Withdrawal, Change, bool) {
-	if w.Status != WithdrawalProcessing || w.Found || w.Reference() != f.Reference || w.Provider != f.Account {
+	if w.Status != WithdrawalProcessing || w.Payout.Found || w.Reference() != f.Reference || w.Payout.Provider != f.Account {
 		return w, Change{}, false
 	}
 	w = w.next(now)
-	w.Found, w.ProviderRef = true, cmp.Or(w.ProviderRef, f.ProviderRef)
+	w.Payout.Found, w.Payout.ProviderRef = true, cmp.Or(w.Payout.ProviderRef, f.ProviderRef)
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }

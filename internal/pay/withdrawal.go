@@ -46,24 +46,13 @@ func WithdrawalHold(live bool) time.Duration {
 type Withdrawal struct {
 	ID string // wdr_…
 	tenant.Scope
-	Version     int64
-	Wallet      string
-	Status      WithdrawalStatus
-	Amount      int64 // USD cents that left available, the fee included
-	Fee         int64 // USD cents
-	Conversion        // the amount that arrives
-	Provider    string
-	ProviderRef string
-	Batch       string       // the batch whose file it leaves in, "" if none
-	Float       money.Amount // what it takes of its account's float while it is sent or paid; zero if no float is kept
-	BankRef     string       // the bank's name of it, if that differs from ProviderRef
-	Why         string       // why it went to this account: for the operator
-	Passed      []string     // accounts that were passed over, and why
-	Checks      int          // queries since it was sent
-	Accepted    bool         // the provider confirmed that it has it
-	Found       bool         // it is in the account's own list, from before a restore, and was not sent since
-	Said        string       // its last answer that decided nothing: for the operator
-	Flight
+	Version        int64
+	Wallet         string
+	Status         WithdrawalStatus
+	Amount         int64 // USD cents that left available, the fee included
+	Fee            int64 // USD cents
+	Conversion           // the amount that arrives
+	Payout         Payout
 	Round          int             // number of accounts that have proved so far that they did not pay it
 	Tried          []PayoutAttempt // the latest of them
 	ApprovedBy     string          // the operator who approved it beyond the limits
@@ -72,11 +61,28 @@ type Withdrawal struct {
 	FailureMessage string
 	Sequence       int64 // events so far
 	DueAt          time.Time
-	SentAt         time.Time
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	CompletedAt    time.Time
 	FailedAt       time.Time
+}
+
+// Payout is a withdrawal at the account that it was sent to; zero before it is sent, and again when
+// the account proved that it did not pay.
+type Payout struct {
+	Provider    string
+	ProviderRef string
+	Batch       string       // the batch whose file it leaves in, "" if none
+	Float       money.Amount // what it takes of the account's float while it is sent or paid; zero if no float is kept
+	BankRef     string       // the bank's name of it, if that differs from ProviderRef
+	Why         string       // why it went to this account: for the operator
+	Passed      []string     // accounts that were passed over, and why
+	Checks      int          // queries since it was sent
+	Accepted    bool         // the provider confirmed that it has it
+	Found       bool         // it is in the account's own list, from before a restore, and was not sent since
+	Said        string       // its last answer that decided nothing: for the operator
+	Flight
+	SentAt time.Time
 }
 
 // Net is the amount that is paid out, in USD cents.
@@ -166,17 +172,17 @@ func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 // the provider's answer ends the withdrawal.
 func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, Change) {
 	w = w.next(now)
-	w.Flight = w.begin(by)
-	if w.Provider == "" {
-		w.Provider, w.Why, w.Passed = to.Account, to.Why, to.Passed
+	w.Payout.Flight = w.Payout.begin(by)
+	if w.Payout.Provider == "" {
+		w.Payout.Provider, w.Payout.Why, w.Payout.Passed = to.Account, to.Why, to.Passed
 	}
 	change := Change{}
 	if w.Status == WithdrawalPending && to.Float.Minor > 0 {
-		w.Float = to.Float
+		w.Payout.Float = to.Float
 		change.Transfers = w.moveFloat("sent", ledger.FloatSent, ledger.Float, ledger.FloatCommitted, now)
 		change.Floors = []ledger.Floor{{Merchant: change.Transfers[0].Merchant, Live: w.Live, Account: ledger.Float}}
 	}
-	w.Status, w.Waiting, w.SentAt, w.DueAt = WithdrawalProcessing, "", now, now.Add(sendingLease)
+	w.Status, w.Waiting, w.Payout.SentAt, w.DueAt = WithdrawalProcessing, "", now, now.Add(sendingLease)
 	change.Withdrawals = []Withdrawal{w}
 	return w, change
 }
@@ -189,7 +195,7 @@ func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Cha
 // Heard is Resolve for the answer to a call or query; before is the withdrawal as it was at the call.
 // If it was sent again since, only "accepted" or better counts: one of two calls may be refused.
 func (w Withdrawal) Heard(before Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, bool) {
-	if before.Round != w.Round || before.Batch != w.Batch || before.Calls != w.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
+	if before.Round != w.Round || before.Payout.Batch != w.Payout.Batch || before.Payout.Calls != w.Payout.Calls && o.Kind != PayoutPaid && o.Kind != PayoutAccepted {
 		return w, Change{}, false
 	}
 	return w.Resolve(o, now)
@@ -202,7 +208,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 		return w, Change{}, false
 	}
 	if o.ProviderRef != "" {
-		w.ProviderRef = o.ProviderRef
+		w.Payout.ProviderRef = o.ProviderRef
 	}
 	if w.misfits(o) {
 		o.Kind = PayoutUnknown // it is not ours, or differs from our request: a person must look
@@ -222,10 +228,10 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 		return next, change, true
 	}
 	w = w.next(now)
-	w.Accepted = w.Accepted || o.Kind == PayoutAccepted
-	w.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
-	w.Checks++
-	w.DueAt = now.Add(payoutPauses.after(w.Checks))
+	w.Payout.Accepted = w.Payout.Accepted || o.Kind == PayoutAccepted
+	w.Payout.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
+	w.Payout.Checks++
+	w.DueAt = now.Add(payoutPauses.after(w.Payout.Checks))
 	if o.Kind == PayoutHeld {
 		w.DueAt = now.Add(heldPause) // no provider is queried
 	}

@@ -64,7 +64,7 @@ func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 		if id, round, ok := pay.ParsePayoutReference(ref); ok && id == w.ID {
 			return round, true
 		}
-		if w.Provider == account && (ref == w.ProviderRef || ref == w.BankRef) {
+		if w.Payout.Provider == account && (ref == w.Payout.ProviderRef || ref == w.Payout.BankRef) {
 			return w.Round, true
 		}
 		for i, a := range w.Tried {
@@ -115,8 +115,8 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	switch {
 	case again:
 		told.Discrepancy, told.Note = twice, fmt.Sprintf("it is also in %s", before)
-	case w.Provider != m.Account && round == w.Round:
-		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Provider, "of nobody")
+	case w.Payout.Provider != m.Account && round == w.Round:
+		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Payout.Provider, "of nobody")
 	case round != w.Round:
 		m.earlier(l, w, told)
 		return
@@ -184,7 +184,7 @@ func (m *PayoutMatcher) Lines() (waiting bool) {
 
 // Booked handles a booking of a withdrawal: it arrived, or, if back is set, it came back.
 func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
-	theirs := []string{w.ProviderRef, w.BankRef}
+	theirs := []string{w.Payout.ProviderRef, w.Payout.BankRef}
 	for _, a := range w.Tried {
 		theirs = append(theirs, a.ProviderRef)
 	}
@@ -196,7 +196,7 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 			}
 		}
 	}
-	if w.Provider != m.Account || at.Before(m.From) || !at.Before(m.To) {
+	if w.Payout.Provider != m.Account || at.Before(m.From) || !at.Before(m.To) {
 		return
 	}
 	seen, fault := m.paid, PayoutMissingThere
@@ -204,7 +204,7 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 		seen, fault = m.returned, ReturnMissingThere
 	}
 	if _, listed := seen[turn{w.ID, w.Round}]; !listed {
-		m.tell(Finding{Discrepancy: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.ProviderRef, Here: w.Local, USD: w.Net(),
+		m.tell(Finding{Discrepancy: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.Payout.ProviderRef, Here: w.Local, USD: w.Net(),
 			Note: "of " + at.Format(time.DateTime)})
 	}
 }

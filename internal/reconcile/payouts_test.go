@@ -22,24 +22,24 @@ func paidOut(t *testing.T, n int) pay.Withdrawal {
 	}
 	return pay.Withdrawal{
 		ID: pay.WithdrawalPrefix + suffix(n), Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Status: pay.WithdrawalDone, Amount: 103_00, Fee: 3_00,
-		Conversion: pay.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:],
-		SentAt: noon.Add(-time.Hour), CompletedAt: noon,
+		Conversion: pay.Conversion{Local: money.New(1835_00, "MXN"), Rate: rate}, Payout: pay.Payout{Provider: "bank", ProviderRef: "B" + suffix(n)[20:], BankRef: "E2E" + suffix(n)[20:], SentAt: noon.Add(-time.Hour)},
+		CompletedAt: noon,
 	}
 }
 
 // Every way in which a report of payouts and the books differ has its name, and nothing else is told of.
 func TestPayoutsAreCompared(t *testing.T) {
 	plain := paidOut(t, 1)
-	ours, theirs, banks := suffix(1), plain.ProviderRef, plain.BankRef
+	ours, theirs, banks := suffix(1), plain.Payout.ProviderRef, plain.Payout.BankRef
 	returned, early, processing, elsewhere, second, token := plain, plain, plain, plain, plain, plain
 	returned.Status, returned.FailedAt, returned.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
 	early.Status, early.CompletedAt, early.FailureCode = pay.WithdrawalRefused, time.Time{}, "account_closed"
 	processing.Status, processing.CompletedAt = pay.WithdrawalProcessing, time.Time{}
-	elsewhere.Provider = "other"
+	elsewhere.Payout.Provider = "other"
 	second.Round, second.Tried = 1, []pay.PayoutAttempt{{Account: "bank", Reference: suffix(1), ProviderRef: "OLD"}}
 	token.Local = money.Amount{}
 	unsent, sandbox, again := early, plain, second
-	unsent.Provider, unsent.ProviderRef, unsent.SentAt = "", "", time.Time{}
+	unsent.Payout.Provider, unsent.Payout.ProviderRef, unsent.Payout.SentAt = "", "", time.Time{}
 	sandbox.Live, sandbox.CompletedAt, sandbox.FailedAt = false, time.Time{}, time.Time{}
 	again.Status, again.FailedAt, again.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
 	const paid, back = ",payout,1835,MXN,2026-11-21\n", ",return,1835,MXN,2026-11-22\n"
@@ -131,7 +131,7 @@ func compare(t *testing.T, m *PayoutMatcher, w pay.Withdrawal, report string) {
 		default:
 			var may []pay.Withdrawal // as the store finds them
 			ids, references := l.PayoutNames()
-			if slices.Contains(ids, w.ID) || slices.Contains(references, w.ProviderRef) && w.Provider == m.Account {
+			if slices.Contains(ids, w.ID) || slices.Contains(references, w.Payout.ProviderRef) && w.Payout.Provider == m.Account {
 				may = append(may, w)
 			}
 			m.Line(l, may)

@@ -243,7 +243,7 @@ func (w *world) ruleRefund(id string) {
 // resolveWithdrawal is resolvePayment for a withdrawal.
 func (w *world) resolveWithdrawal(d pay.Withdrawal) {
 	w.turns.turn("the operator looks at " + d.ID)
-	made := w.banks[d.Provider].payouts[d.Reference()]
+	made := w.banks[d.Payout.Provider].payouts[d.Reference()]
 	word := pay.WordNotPaid
 	switch {
 	case made == nil || made.status == "rejected" || made.status == "returned":

@@ -236,8 +236,8 @@ func (w *world) checkPayouts(all *books) {
 			default:
 				paid++
 			}
-			if f.net != out.Net() || f.bank != out.Provider || f.ref != out.Reference() {
-				w.find(payoutsAgree, out.ID, "%s paid %d for %s, and withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Provider, out.Reference())
+			if f.net != out.Net() || f.bank != out.Payout.Provider || f.ref != out.Reference() {
+				w.find(payoutsAgree, out.ID, "%s paid %d for %s, and withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Payout.Provider, out.Reference())
 			}
 		}
 		delete(by, out.ID)

@@ -160,21 +160,21 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 		tell(b, "sent before", tried)
 	}
 	var sent []string
-	if !w.SentAt.IsZero() {
-		line := entry(table.Micros(w.SentAt), "to %s, reference %s", w.Provider, w.Reference())
-		if w.ProviderRef != "" {
-			line += ", theirs " + w.ProviderRef
+	if !w.Payout.SentAt.IsZero() {
+		line := entry(table.Micros(w.Payout.SentAt), "to %s, reference %s", w.Payout.Provider, w.Reference())
+		if w.Payout.ProviderRef != "" {
+			line += ", theirs " + w.Payout.ProviderRef
 		}
-		if w.BankRef != "" {
-			line += ", at the bank " + w.BankRef
+		if w.Payout.BankRef != "" {
+			line += ", at the bank " + w.Payout.BankRef
 		}
-		if w.Batch != "" {
-			line += ", in the file of " + w.Batch
+		if w.Payout.Batch != "" {
+			line += ", in the file of " + w.Payout.Batch
 		}
-		if w.Checks > 0 {
-			line += fmt.Sprintf("; calls that decided nothing: %d", w.Checks)
+		if w.Payout.Checks > 0 {
+			line += fmt.Sprintf("; calls that decided nothing: %d", w.Payout.Checks)
 		}
-		sent = append(sent, line+why(w.Why, w.Passed))
+		sent = append(sent, line+why(w.Payout.Why, w.Payout.Passed))
 	}
 	tell(b, "last sent", sent)
 }

@@ -33,8 +33,8 @@ type PayoutVerdict struct {
 func NewPayoutExplanation(e payouts.PayoutExplanation) PayoutExplanation {
 	w := e.Withdrawal
 	told := PayoutExplanation{
-		Withdrawal: w.ID, Status: string(w.Status), Rail: e.Rail, Tried: append([]pay.PayoutAttempt{}, w.Tried...), Account: w.Provider,
-		Reference: w.Reference(), Why: w.Why, Passed: w.Passed, Said: w.Said, Waiting: w.Waiting, Accounts: []PayoutVerdict{},
+		Withdrawal: w.ID, Status: string(w.Status), Rail: e.Rail, Tried: append([]pay.PayoutAttempt{}, w.Tried...), Account: w.Payout.Provider,
+		Reference: w.Reference(), Why: w.Payout.Why, Passed: w.Payout.Passed, Said: w.Payout.Said, Waiting: w.Waiting, Accounts: []PayoutVerdict{},
 	}
 	for _, v := range e.Accounts {
 		told.Accounts = append(told.Accounts, PayoutVerdict{v.Account, v.Verdict == "", v.Verdict, v.Balance, v.Float})

@@ -208,7 +208,7 @@ func (bf *Batches) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) 
 func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawal) error {
 	refuse := func(w pay.Withdrawal, why string) error {
 		return &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(b.Status), Action: "export", Reason: why},
-			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.ProviderRef, w.ID, why)}
+			Message: fmt.Sprintf("line %s, withdrawal %s, must not be paid (%s): dissolve the batch and make another one", w.Payout.ProviderRef, w.ID, why)}
 	}
 	for _, w := range of {
 		if w.Status != pay.WithdrawalProcessing {
@@ -342,11 +342,11 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 		return err
 	}
 	for _, w := range of {
-		if own[w.ProviderRef] {
+		if own[w.Payout.ProviderRef] {
 			continue
 		}
 		line := answer
-		line.LineReference = w.ProviderRef
+		line.LineReference = w.Payout.ProviderRef
 		if err := bf.answerLine(ctx, account, line, done); err != nil {
 			return err
 		}
@@ -369,7 +369,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 		if err != nil {
 			return err
 		}
-		b, err := bf.Store.Batches.Get(ctx, w.Batch)
+		b, err := bf.Store.Batches.Get(ctx, w.Payout.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}
@@ -390,7 +390,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 			return nil
 		}
 		if base.Storable(answer.BankReference) {
-			w.BankRef = cmp.Or(answer.BankReference, w.BankRef)
+			w.Payout.BankRef = cmp.Or(answer.BankReference, w.Payout.BankRef)
 		}
 		notice := pay.PayoutNotice{
 			// The same answer in another file is not new.

@@ -53,7 +53,7 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 		if err != nil {
 			return err
 		}
-		_, change, _ := w.Told(n, account, w.ProvedPayout(n.Outcome, node.At), po.TimeOf(w.Scope))
+		_, change, _ := w.Told(n, account, w.Payout.ProvedPayout(n.Outcome, node.At), po.TimeOf(w.Scope))
 		err = po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil

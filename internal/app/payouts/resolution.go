@@ -31,18 +31,18 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		return w, "", err
 	}
 	o := po.askPayout(ctx, w)
-	if o.Kind == pay.PayoutUnknown && w.Accepted && r.Word == pay.WordNotPaid {
+	if o.Kind == pay.PayoutUnknown && w.Payout.Accepted && r.Word == pay.WordNotPaid {
 		o.Kind = pay.PayoutAccepted // an accepted payout stays accepted, even if the query gets no answer
 	}
-	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Batch != "" && !r.Force {
+	if r.Word == pay.WordNotPaid && o.Kind == pay.PayoutHeld && w.Payout.Batch != "" && !r.Force {
 		return w, o.Kind, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(w.Status), Action: string(r.Word), Reason: pay.OtherwiseSaid},
-			Message: "the file of " + w.Batch + " was exported: the bank may have paid it, or may still pay it. If the bank says that it has not and will not, use --force"}
+			Message: "the file of " + w.Payout.Batch + " was exported: the bank may have paid it, or may still pay it. If the bank says that it has not and will not, use --force"}
 	}
 	if r.Word.ContradictsPayout(o) && !r.Force {
 		return w, o.Kind, base.SaidOtherwise(string(o.Kind), w.Status, string(r.Word))
 	}
 	called := o.Kind != pay.PayoutPaid && o.Kind != pay.PayoutHeld // a held payout is paid by a person, not by a call
-	if r.Word == pay.WordNotPaid && called && w.Open() && w.OnItsWay(node.At) {
+	if r.Word == pay.WordNotPaid && called && w.Open() && w.Payout.OnItsWay(node.At) {
 		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
@@ -54,7 +54,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
 		if r.Reference != "" {
-			read.BankRef = r.Reference
+			read.Payout.BankRef = r.Reference
 		}
 		next, change, err := r.Word.ResolvePayout(read, o, po.TimeOf(read.Scope))
 		if err != nil {
@@ -74,10 +74,10 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 //
 // Errors: conflict_state.
 func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) error {
-	if w.Batch == "" || !w.Open() {
+	if w.Payout.Batch == "" || !w.Open() {
 		return nil
 	}
-	b, err := po.Store.Batches.Get(ctx, w.Batch)
+	b, err := po.Store.Batches.Get(ctx, w.Payout.Batch)
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
@@ -89,7 +89,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 // to query, or if the wallet cannot be read.
 func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOutcome {
 	unknown := pay.PayoutOutcome{Kind: pay.PayoutUnknown}
-	to, known := po.payer(w.Live, w.Provider)
+	to, known := po.payer(w.Live, w.Payout.Provider)
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
@@ -103,7 +103,7 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
 	}
-	return po.ask(provider.Looking(ctx), w.Provider, to, request)
+	return po.ask(provider.Looking(ctx), w.Payout.Provider, to, request)
 }
 
 // ToPay is a withdrawal with everything that is needed to pay it by hand.

@@ -41,7 +41,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
-		to := pay.PayoutRoute{Account: w.Provider}
+		to := pay.PayoutRoute{Account: w.Payout.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
 				po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal could not be checked; it is retried later", err, "withdrawal", w.ID)
@@ -111,7 +111,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if err != nil {
 		return err
 	}
-	o := w.Asked(w.ProvedPayout(po.ask(ctx, account, to, request), node.At))
+	o := w.Asked(w.Payout.ProvedPayout(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
 		return po.sendPayout(ctx, w, route, to, request)
@@ -146,13 +146,13 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.P
 	if err != nil {
 		return err
 	}
-	mayLeave := po.Fence(sent.Flight)
+	mayLeave := po.Fence(sent.Payout.Flight)
 	if !mayLeave() {
 		return nil // the next look queries first
 	}
 	// From here the money may leave: we must finish the call.
 	ctx = context.WithoutCancel(ctx)
-	request.Sent, request.Calls = sent.SentAt, sent.Calls
+	request.Sent, request.Calls = sent.Payout.SentAt, sent.Payout.Calls
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, mayLeave), pay.CallTimeout)
 	defer cancel()
 	calling, call := po.Calling(calling, base.OpPayout, route.Account, request.Reference)
@@ -199,7 +199,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 func (po *Payouts) payoutRequest(w pay.Withdrawal, wallet pay.Wallet) (payout.Request, error) {
 	r, err := po.requestTo(wallet)
 	r.Local, r.Amount, r.Net = w.Local, money.New(w.Amount, money.USD), money.New(w.Net(), money.USD)
-	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.ProviderRef, w.Calls, w.SentAt, po.TimeOf(w.Scope)
+	r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = w.Reference(), w.Payout.ProviderRef, w.Payout.Calls, w.Payout.SentAt, po.TimeOf(w.Scope)
 	return r, err
 }
 

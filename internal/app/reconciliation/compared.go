@@ -135,8 +135,8 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 	among := map[string][]pay.Withdrawal{} // by the names that a line may use
 	for _, w := range append(found, at...) {
 		among[w.ID] = append(among[w.ID], w)
-		if w.ProviderRef != "" && w.Provider == c.account.ID {
-			among[w.ProviderRef] = append(among[w.ProviderRef], w)
+		if w.Payout.ProviderRef != "" && w.Payout.Provider == c.account.ID {
+			among[w.Payout.ProviderRef] = append(among[w.Payout.ProviderRef], w)
 		}
 	}
 	for _, l := range list {

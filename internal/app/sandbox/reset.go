@@ -96,10 +96,10 @@ func (sb *Sandbox) release(ctx context.Context, merchant string) error {
 // releaseOne takes a withdrawal out of its float and its batch. A batch whose file has not left is dissolved: the file has
 // the withdrawal's line, and must not leave any more. Its other withdrawals wait for the next one.
 func (sb *Sandbox) releaseOne(ctx context.Context, w pay.Withdrawal) error {
-	if w.Batch == "" {
+	if w.Payout.Batch == "" {
 		return sb.Store.Commit(ctx, w.Drop(nil, sb.TimeOf(w.Scope)))
 	}
-	b, err := sb.Store.Batches.Get(ctx, w.Batch)
+	b, err := sb.Store.Batches.Get(ctx, w.Payout.Batch)
 	if err != nil {
 		return err
 	}

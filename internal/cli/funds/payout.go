@@ -105,7 +105,7 @@ func (c *payoutShowCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LINE\tWITHDRAWAL\tAMOUNT\tSTATUS\tBANK'S REFERENCE")
 	for _, d := range of {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ProviderRef, d.ID, d.Local, d.Status, d.BankRef)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Payout.ProviderRef, d.ID, d.Local, d.Status, d.Payout.BankRef)
 	}
 	return w.Flush()
 }

@@ -104,7 +104,7 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tQUERIES")
 	for _, d := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Provider, d.Environment(), d.SentAt.UTC().Format(time.DateTime), d.Checks)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Payout.Provider, d.Environment(), d.Payout.SentAt.UTC().Format(time.DateTime), d.Payout.Checks)
 	}
 	return w.Flush()
 }
@@ -127,8 +127,8 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
-		{"account", w.Provider}, {"to pay out", payable(w.Withdrawal)}, {"our reference", w.Reference()},
-		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"provider's reference", w.ProviderRef}, {"bank's reference", w.BankRef},
+		{"account", w.Payout.Provider}, {"to pay out", payable(w.Withdrawal)}, {"our reference", w.Reference()},
+		{"network", w.Wallet.Network}, {"currency", w.Wallet.Currency}, {"destination", w.Destination}, {"provider's reference", w.Payout.ProviderRef}, {"bank's reference", w.Payout.BankRef},
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}

@@ -114,9 +114,9 @@ func (c *Explain) payout(ctx context.Context, a *app.App) error {
 		fmt.Fprintf(cli.Stdout, "%s: did not pay it (%s), reference %s\n", at.Account, strings.Trim(at.Code+": "+at.Message, ": "), at.Reference)
 		chosen(at.Why, at.Passed)
 	}
-	if w.Provider != "" {
-		fmt.Fprintf(cli.Stdout, "%s: reference %s %s\n", w.Provider, w.Reference(), w.Said)
-		chosen(w.Why, w.Passed)
+	if w.Payout.Provider != "" {
+		fmt.Fprintf(cli.Stdout, "%s: reference %s %s\n", w.Payout.Provider, w.Reference(), w.Payout.Said)
+		chosen(w.Payout.Why, w.Payout.Passed)
 	}
 	if w.Waiting != "" {
 		fmt.Fprintln(cli.Stdout, "waits: "+w.Waiting)

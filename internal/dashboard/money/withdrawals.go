@@ -296,8 +296,8 @@ func (m *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit
 // life is what happened to a withdrawal, newest first.
 func life(w pay.Withdrawal, moved []pay.Movement) []step {
 	list := []step{{At: w.CreatedAt, Title: "step_created", Tone: "neutral", Text: "step_created_about"}}
-	if !w.SentAt.IsZero() {
-		list = append(list, step{At: w.SentAt, Title: "step_sent", Tone: "neutral", Text: "step_sent_about"})
+	if !w.Payout.SentAt.IsZero() {
+		list = append(list, step{At: w.Payout.SentAt, Title: "step_sent", Tone: "neutral", Text: "step_sent_about"})
 	}
 	for _, m := range moved {
 		list = append(list, step{At: m.At, Title: "moved_" + string(m.Type), Tone: "neutral", Money: usd(max(m.Amount, -m.Amount)), Into: m.Amount > 0})

@@ -90,8 +90,8 @@ func TestPayoutsKeepToTheFloat(t *testing.T) {
 		o.PayOut(t, second, "completed")
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, second)
 		harness.Must(t, err)
-		if w.Provider != "bank-2" || len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Float.IsZero() {
-			t.Errorf("the withdrawal went to %s, passed over %v, with %s of a float; want bank-2, bank-1 and none", w.Provider, w.Passed, w.Float)
+		if w.Payout.Provider != "bank-2" || len(w.Payout.Passed) != 1 || !strings.HasPrefix(w.Payout.Passed[0], "bank-1: its float has 165.00 MXN") || !w.Payout.Float.IsZero() {
+			t.Errorf("the withdrawal went to %s, passed over %v, with %s of a float; want bank-2, bank-1 and none", w.Payout.Provider, w.Payout.Passed, w.Payout.Float)
 		}
 
 		// What is not paid, and what is returned, is free again.

@@ -52,14 +52,14 @@ func TestOperatorPaysByHand(t *testing.T) {
 		o.PayOut(t, id, "processing")
 		shown, err := s.App.Payouts.RevealWithdrawal(ctx, s.App.Self(), id)
 		harness.Must(t, err)
-		if shown.Destination != "032180000118359719" || shown.Provider != "by-hand" {
-			t.Errorf("the operator sees the destination %q at %s", shown.Destination, shown.Provider)
+		if shown.Destination != "032180000118359719" || shown.Payout.Provider != "by-hand" {
+			t.Errorf("the operator sees the destination %q at %s", shown.Destination, shown.Payout.Provider)
 		}
 		paid := base.Resolution{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), paid)
 		harness.Must(t, err)
-		if ended.Status != pay.WithdrawalDone || ended.BankRef != "SPEI-77" || said != pay.PayoutHeld {
-			t.Errorf("after the operator's word the withdrawal is %v (provider: %s) with the reference %q", ended, said, ended.BankRef)
+		if ended.Status != pay.WithdrawalDone || ended.Payout.BankRef != "SPEI-77" || said != pay.PayoutHeld {
+			t.Errorf("after the operator's word the withdrawal is %v (provider: %s) with the reference %q", ended, said, ended.Payout.BankRef)
 		}
 		if _, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), paid); err == nil {
 			t.Error("the withdrawal was resolved as paid twice")

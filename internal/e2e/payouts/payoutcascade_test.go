@@ -35,9 +35,9 @@ func TestAccountThatDoesNotPayIsFollowedByAnother(t *testing.T) {
 		}
 		w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, id)
 		harness.Must(t, err)
-		if w.Provider != "bank-2" || len(w.Tried) != 1 || w.Tried[0].Account != "bank-1" || w.Tried[0].Code != "insufficient_float" ||
-			len(w.Passed) != 1 || !strings.HasPrefix(w.Passed[0], "bank-1: did not pay it, rests until ") || w.Why != "the only one" {
-			t.Errorf("the withdrawal was paid by %s; tried %+v, passed over %v, why %q", w.Provider, w.Tried, w.Passed, w.Why)
+		if w.Payout.Provider != "bank-2" || len(w.Tried) != 1 || w.Tried[0].Account != "bank-1" || w.Tried[0].Code != "insufficient_float" ||
+			len(w.Payout.Passed) != 1 || !strings.HasPrefix(w.Payout.Passed[0], "bank-1: did not pay it, rests until ") || w.Payout.Why != "the only one" {
+			t.Errorf("the withdrawal was paid by %s; tried %+v, passed over %v, why %q", w.Payout.Provider, w.Tried, w.Payout.Passed, w.Payout.Why)
 		}
 		if story, err := o.App.Story(ctx, id); err != nil || !strings.Contains(story, "bank-1") || !strings.Contains(story, "insufficient_float") {
 			t.Errorf("the story lacks the account that did not pay (%v):\n%s", err, story)

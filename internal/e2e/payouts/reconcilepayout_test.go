@@ -40,7 +40,7 @@ func TestPayoutsAreReconciled(t *testing.T) {
 		row := func(i int, by, kind string, more float64) string {
 			w, err := o.App.Payouts.Withdrawal(ctx, tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}, all[i])
 			harness.Must(t, err)
-			ref := map[string]string{"ours": w.Reference(), "theirs": w.ProviderRef}[by]
+			ref := map[string]string{"ours": w.Reference(), "theirs": w.Payout.ProviderRef}[by]
 			return fmt.Sprintf("%s,%s,%.2f,MXN,%s\n", ref, kind, float64(w.Local.Minor)/100+more, o.Clock.Now().Format(time.RFC3339))
 		}
 		from, to := o.Clock.Now().Add(-time.Hour), o.Clock.Now().Add(time.Hour)

@@ -282,7 +282,7 @@ func TestOperatorsWorkWhileASandboxIsEmptied(t *testing.T) {
 		}
 		b, err := s.App.Payouts.Store.Withdrawals.Any(ctx, theirs)
 		harness.Must(t, err)
-		if batched, _, err := s.App.Batches.Get(ctx, b.Batch); err != nil || batched.Lines != 1 {
+		if batched, _, err := s.App.Batches.Get(ctx, b.Payout.Batch); err != nil || batched.Lines != 1 {
 			t.Errorf("the batch of the other merchant's withdrawal is %+v (%v), want its line alone", batched, err)
 		}
 		harness.Eventually(t, "the sandbox is empty", func() bool {

@@ -279,8 +279,8 @@ func TestPayoutThatWentOnInTheLostTimeIsNotMadeAgain(t *testing.T) {
 		endRecovery(t, o.Instance)
 		o.Clock.Advance(2 * time.Hour)
 		o.PayOut(t, id, "completed")
-		if w, err = o.App.Payouts.Withdrawal(ctx, w.Scope, id); err != nil || w.Provider != "bank-2" || sent > 0 {
-			t.Errorf("the withdrawal is with %s (%v), want bank-2; it was sent %d times again", w.Provider, err, sent)
+		if w, err = o.App.Payouts.Withdrawal(ctx, w.Scope, id); err != nil || w.Payout.Provider != "bank-2" || sent > 0 {
+			t.Errorf("the withdrawal is with %s (%v), want bank-2; it was sent %d times again", w.Payout.Provider, err, sent)
 		}
 	})
 }

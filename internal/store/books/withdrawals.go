@@ -33,9 +33,9 @@ var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 		f.Time("due_at", &w.DueAt)
 		f.Time("created_at!", &w.CreatedAt)
 		f.Time("updated_at", &w.UpdatedAt)
-		f.Text("provider", &w.Provider)
-		f.Text("provider_ref", &w.ProviderRef)
-		f.Text("batch", &w.Batch)
+		f.Text("provider", &w.Payout.Provider)
+		f.Text("provider_ref", &w.Payout.ProviderRef)
+		f.Text("batch", &w.Payout.Batch)
 		table.Document[withdrawalDoc](f, "doc", w)
 	},
 })
@@ -72,19 +72,19 @@ type withdrawalDoc struct {
 }
 
 func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
-	*d = withdrawalDoc{"", "", w.Checks, w.FailureCode, w.FailureMessage,
-		table.Micros(w.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Accepted, w.Found, w.Flight,
-		w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
-		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Float.Minor, w.Float.Currency}
+	*d = withdrawalDoc{"", "", w.Payout.Checks, w.FailureCode, w.FailureMessage,
+		table.Micros(w.Payout.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Payout.Accepted, w.Payout.Found, w.Payout.Flight,
+		w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
+		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency}
 }
 
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
-	w.Provider, w.ProviderRef = cmp.Or(w.Provider, d.Provider), cmp.Or(w.ProviderRef, d.ProviderRef)
-	w.Checks, w.FailureCode, w.FailureMessage, w.Accepted, w.Found, w.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
-	w.Why, w.Passed, w.Round, w.Tried, w.Waiting, w.Said, w.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
+	w.Payout.Provider, w.Payout.ProviderRef = cmp.Or(w.Payout.Provider, d.Provider), cmp.Or(w.Payout.ProviderRef, d.ProviderRef)
+	w.Payout.Checks, w.FailureCode, w.FailureMessage, w.Payout.Accepted, w.Payout.Found, w.Payout.Flight = d.Checks, d.FailureCode, d.FailureMessage, d.Accepted, d.Found, d.Flight
+	w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy = d.Why, d.Passed, d.Round, d.Tried, d.Waiting, d.Said, d.BankRef, d.ApprovedBy
 	w.Conversion = pay.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
-	w.Float = money.New(d.Float, d.FloatOf)
-	w.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
+	w.Payout.Float = money.New(d.Float, d.FloatOf)
+	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
 	w.Rate, err = table.ParseRate(d.Rate)
 	return err
 }
