@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Alert is the letter about a user's account, or about a merchant's key or pause.
-func (d *Writer) Alert(n pay.AlertNotice) Letter {
+func (d *Writer) Alert(n email.Alert) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[tenant.English]
@@ -32,10 +32,10 @@ func (d *Writer) Alert(n pay.AlertNotice) Letter {
 }
 
 // ofOthers reports whether somebody other than the account's user may have done it.
-func ofOthers(n pay.AlertNotice) bool { return n.User == "" || n.News.What.ByOthers() }
+func ofOthers(n email.Alert) bool { return n.User == "" || n.News.What.ByOthers() }
 
 // factsOf are the keys of the lines that say what is known: whose account or which key, when, by whom and from where.
-func factsOf(n pay.AlertNotice) (keys []string) {
+func factsOf(n email.Alert) (keys []string) {
 	add := func(when bool, key string) {
 		if when {
 			keys = append(keys, key)
@@ -46,8 +46,8 @@ func factsOf(n pay.AlertNotice) (keys []string) {
 	add(news.Merchant != "", "alert_merchant")
 	add(news.Role != "", "alert_role_now")
 	add(key, "alert_key")
-	add(news.What == pay.KeyRolled && !n.Until.IsZero(), "alert_until")
-	add(news.What == pay.KeyRolled && n.Until.IsZero(), "alert_until_now")
+	add(news.What == email.KeyRolled && !n.Until.IsZero(), "alert_until")
+	add(news.What == email.KeyRolled && n.Until.IsZero(), "alert_until_now")
 	add(true, "alert_at")
 	add(others && news.By != "", "alert_by")
 	add(others && news.By == "", "alert_by_operator")
@@ -58,15 +58,15 @@ func factsOf(n pay.AlertNotice) (keys []string) {
 }
 
 // adviceOf are the keys of what to do.
-func adviceOf(n pay.AlertNotice) []string {
+func adviceOf(n email.Alert) []string {
 	switch {
 	case n.Key != "" && n.Shop != "":
 		return []string{"alert_fine_others", "alert_do_key"}
 	case n.Key != "":
 		return []string{"alert_fine_others", "alert_do_key_all"}
-	case n.News.What == pay.MerchantPaused:
+	case n.News.What == email.MerchantPaused:
 		return []string{"alert_do_paused"}
-	case n.News.What == pay.MerchantResumed:
+	case n.News.What == email.MerchantResumed:
 		return []string{"alert_do_resumed"}
 	case n.News.What.ByOthers():
 		return []string{"alert_fine_others", "alert_do_others"}

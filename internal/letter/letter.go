@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/mail"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -55,7 +55,7 @@ func walletLines(by string) []string {
 
 // NewWallet is the letter about a destination to which a merchant's money can be paid out
 // from now on, or soon.
-func (d *Writer) NewWallet(n pay.WalletNotice) Letter {
+func (d *Writer) NewWallet(n email.Wallet) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[tenant.English]
@@ -77,7 +77,7 @@ func (d *Writer) NewWallet(n pay.WalletNotice) Letter {
 }
 
 // Link is the letter with a one-time link.
-func (d *Writer) Link(n pay.LinkNotice) Letter {
+func (d *Writer) Link(n email.Link) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[tenant.English]
@@ -95,7 +95,7 @@ func (d *Writer) Link(n pay.LinkNotice) Letter {
 }
 
 // Receipt is the letter with the receipt of a payment.
-func (d *Writer) Receipt(n pay.ReceiptNotice) Letter {
+func (d *Writer) Receipt(n email.Receipt) Letter {
 	texts, known := d.texts[n.Language]
 	if !known {
 		texts = d.texts[tenant.English]

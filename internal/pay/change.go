@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -47,7 +48,7 @@ type Change struct {
 	Logos         []tenant.Logo   // each kept once
 	Inbox         []hook.Received // deliveries that managed inboxes received
 	Rates         []KnownRate     // with their history
-	Mails         []Mail
+	Mails         []email.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal
 	Controls      []PayoutControl

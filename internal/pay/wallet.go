@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -148,6 +149,22 @@ func (w Wallet) Disable(now time.Time) (Change, bool) {
 	w = w.next(now)
 	w.Status, w.Default, w.DueAt = WalletDisabled, false, time.Time{}
 	return Change{Wallets: []Wallet{w}}, true
+}
+
+// Mail returns the e-mail to a merchant about the new wallet. preview shows the key that added it; user is
+// the e-mail address of the user who did. It returns false if no e-mail is sent: in the sandbox, where
+// a wallet does no harm, and if the merchant has no address.
+func (w Wallet) Mail(merchant tenant.Merchant, preview, user string) (email.Message, bool) {
+	to := strings.TrimSpace(merchant.Email)
+	if !w.Live || to == "" {
+		return email.Message{}, false
+	}
+	m := email.New(email.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
+	m.About = email.Wallet{
+		To: to, Language: merchant.Language, Merchant: merchant.Name, Wallet: w.ID, Network: w.Network, Currency: w.Currency,
+		Destination: w.Masked, Shop: w.Shop, Key: preview, User: user, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
+	}
+	return m, true
 }
 
 func (w Wallet) next(now time.Time) Wallet {

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -79,7 +80,7 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 		return "", key, err
 	}
 	change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyCreated, key)}
-	if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: pay.KeyMade, Key: key, By: by}); err != nil {
+	if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyMade, Key: key, By: by}); err != nil {
 		return "", key, err
 	}
 	return raw, key, ks.Store.Commit(ctx, change)
@@ -180,7 +181,7 @@ func (ks *Keys) rotateOnce(ctx context.Context, by audit.Actor, name string, gra
 		key.EndsAt = now.Add(old.EndsAt.Sub(old.CreatedAt))
 	}
 	old = old.Replace(key.ID, now.Add(grace))
-	rolled := mails.KeyNews{What: pay.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
+	rolled := mails.KeyNews{What: email.KeyRolled, Key: key, By: by, Until: old.EndsAt} // it may expire before the grace is over
 	if grace == 0 {
 		old.RevokedAt, rolled.Until = now, time.Time{}
 	}
@@ -252,7 +253,7 @@ func (ks *Keys) endKey(ctx context.Context, by audit.Actor, read func() (tenant.
 		}
 		key = key.Revoke(ks.Now())
 		change := pay.Change{Keys: []tenant.Key{key}, Audit: ks.AuditKey(by, audit.KeyRevoked, key)}
-		if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: pay.KeyRevoked, Key: key, By: by}); err != nil {
+		if err := ks.mails.AddKeyAlerts(ctx, &change, mails.KeyNews{What: email.KeyRevoked, Key: key, By: by}); err != nil {
 			return key, err
 		}
 		return key, ks.Store.Commit(ctx, change)

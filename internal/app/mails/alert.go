@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -15,7 +16,7 @@ const mostOwners = 5
 
 // AddAlert adds an e-mail about a user's account to the Change that changes it, if this node sends e-mails.
 func (ms *Mails) AddAlert(ctx context.Context, change *pay.Change, u people.User, n people.News) error {
-	return ms.alert(ctx, change, u.ID, "", pay.AlertNotice{To: u.Email, Language: u.Language, News: n, User: u.Email})
+	return ms.alert(ctx, change, u.ID, "", email.Alert{To: u.Email, Language: u.Language, News: n, User: u.Email})
 }
 
 // KeyNews is what happened to a key.
@@ -36,7 +37,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 	if err != nil {
 		return err
 	}
-	notice := pay.AlertNotice{
+	notice := email.Alert{
 		News: people.News{What: k.What, At: ms.Now(), Address: k.By.IP, Browser: people.BrowserOf(k.By.Agent), Merchant: merchant.Name},
 		Shop: k.Key.Shop, Key: k.Key.Preview, Until: k.Until,
 	}
@@ -57,14 +58,14 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 	if ms.mailer == nil {
 		return nil
 	}
-	what := pay.MerchantPaused
+	what := email.MerchantPaused
 	if m.Paused == "" {
-		what = pay.MerchantResumed
+		what = email.MerchantResumed
 	}
-	return ms.tellOwners(ctx, change, m, pay.AlertNotice{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
+	return ms.tellOwners(ctx, change, m, email.Alert{News: people.News{What: what, At: ms.Now(), Merchant: m.Name}})
 }
 
-func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice pay.AlertNotice) error {
+func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice email.Alert) error {
 	members, err := ms.Store.Users.Members(ctx, merchant.ID)
 	if err != nil {
 		return err
@@ -87,23 +88,23 @@ func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant te
 	return ms.alert(ctx, change, merchant.ID, merchant.ID, notice)
 }
 
-// alert adds an e-mail to a Change. After pay.AlertsADay of a kind the recipient gets no more of it for a day, so that a
+// alert adds an e-mail to a Change. After email.AlertsADay of a kind the recipient gets no more of it for a day, so that a
 // stranger's guesses do not fill a mailbox, or hide another kind.
-func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, n pay.AlertNotice) error {
+func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merchant string, n email.Alert) error {
 	if ms.mailer == nil || n.To == "" {
 		return nil
 	}
 	now := n.News.At
-	object := pay.AlertObject(n.News.What, recipient)
+	object := email.AlertObject(n.News.What, recipient)
 	sent, err := ms.Store.Mails.Count(ctx, merchant, object, now.Add(-countedFor))
 	if err != nil {
 		return err
 	}
-	if sent >= pay.AlertsADay {
+	if sent >= email.AlertsADay {
 		ms.Quiet.WarnSometimes(ctx, "somebody gets no more alerts of a kind today", object, "kind", n.News.What, "recipient", recipient)
 		return nil
 	}
-	n.Last = sent == pay.AlertsADay-1
-	change.Mails = append(change.Mails, pay.AlertMail(ms.NewID(pay.MailPrefix, now), merchant, object, n))
+	n.Last = sent == email.AlertsADay-1
+	change.Mails = append(change.Mails, n.Message(ms.NewID(email.Prefix, now), merchant, object))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/letter"
 	"github.com/cascadapay/cascada/internal/mail"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -129,7 +130,8 @@ func (ms *Mails) AddLink(change *pay.Change, l people.Link, to string, language 
 	if ms.mailer == nil {
 		return false
 	}
-	change.Mails = append(change.Mails, pay.LinkMail(l, pay.LinkNotice{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}))
+	content := email.Link{To: to, Language: language, Kind: l.Kind, Merchant: merchant, Address: address, EndsAt: l.EndsAt}
+	change.Mails = append(change.Mails, content.Message(l))
 	return true
 }
 
@@ -152,9 +154,9 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	now := ms.Now()
 	from := now
 	if ms.mailer == nil { // another node may send, and its e-mails are not as late
-		from = now.Add(-pay.MailLife)
+		from = now.Add(-email.Life)
 	}
-	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(pay.MailLease), mailBatch)
+	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(email.Lease), mailBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -169,10 +171,9 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 
 // sendMail makes one try, and writes the result. If the node dies before that, the e-mail is sent
 // again after its lease.
-func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
+func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
 	if ms.mailer == nil {
-		_, change := m.Refused(ms.Now())
-		return ms.notedMail(ctx, m, change, MailFailed, errors.New("this service no longer sends e-mails"))
+		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	if m.Receipt.To != "" {
 		p, err := ms.Store.Payments.Any(ctx, m.Receipt.Payment)
@@ -180,8 +181,7 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 			return err
 		}
 		if !p.Times.Erased.IsZero() {
-			_, change := m.Refused(ms.Now())
-			return ms.notedMail(ctx, m, change, MailFailed, errors.New("the shopper's data was erased"))
+			return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("the shopper's data was erased"))
 		}
 	}
 	text := ms.letters.NewWallet(m.About)
@@ -197,27 +197,25 @@ func (ms *Mails) sendMail(ctx context.Context, m pay.Mail) error {
 	var failure *mail.Failure
 	switch {
 	case sent == nil:
-		_, change := m.Sent(ms.Now())
-		return ms.notedMail(ctx, m, change, MailSent, nil)
+		return ms.notedMail(ctx, m.Sent(ms.Now()), MailSent, nil)
 	case ctx.Err() != nil: // the service stops: this does not count as a try
 		return nil
 	case errors.As(sent, &failure) && failure.Final:
-		_, change := m.Refused(ms.Now())
-		return ms.notedMail(ctx, m, change, MailFailed, sent)
+		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, sent)
 	}
-	next, change := m.Retry(ms.Now())
+	next := m.Retry(ms.Now())
 	outcome := MailRetried
-	if next.Status == pay.MailFailed {
+	if next.Status == email.Failed {
 		outcome = MailFailed
 	}
-	return ms.notedMail(ctx, m, change, outcome, sent)
+	return ms.notedMail(ctx, next, outcome, sent)
 }
 
-// notedMail writes the result of a try. A stale one is dropped: another node had the e-mail and has
+// notedMail writes the e-mail after a try. A stale one is dropped: another node had the e-mail and has
 // written its own result.
-func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, outcome MailOutcome, cause error) error {
+func (ms *Mails) notedMail(ctx context.Context, m email.Message, outcome MailOutcome, cause error) error {
 	// The server has the e-mail, so write this even while the service stops.
-	err := ms.Store.Commit(context.WithoutCancel(ctx), change)
+	err := ms.Store.Commit(context.WithoutCancel(ctx), pay.Change{Mails: []email.Message{m}})
 	if errors.Is(err, store.ErrStale) {
 		return nil
 	}
@@ -226,7 +224,7 @@ func (ms *Mails) notedMail(ctx context.Context, m pay.Mail, change pay.Change, o
 	}
 	switch outcome {
 	case MailRetried:
-		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries+1, "again", change.Mails[0].DueAt, "error", cause)
+		ms.Log.WarnContext(ctx, "an e-mail was not accepted; it is retried later", "mail", m.ID, "merchant", m.Merchant, "try", m.Tries, "again", m.DueAt, "error", cause)
 	case MailFailed:
 		ms.Log.ErrorContext(ctx, "an e-mail is given up: tell the merchant about the new wallet or key, or the user about the account, yourself; make a new link; or send the receipt again", "mail", m.ID, "merchant", m.Merchant, "about", m.Object, "error", cause)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -77,11 +78,11 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if err != nil {
 		return "", err
 	}
-	id := ms.NewID(pay.MailPrefix, now)
+	id := ms.NewID(email.Prefix, now)
 	// Clicks at once, on any nodes, count the same receipts: one of them sends the next one.
 	next := base.Idempotency{Route: "receipt", Key: fmt.Sprintf("%s/%d", p.ID, nth), Hash: p.ID}
 	err = ms.Store.Commit(ctx, pay.Change{
-		Mails: []pay.Mail{pay.ReceiptMail(p, claims, id, to, shop, merchant.Language, now)},
+		Mails: []email.Message{pay.ReceiptMail(p, claims, id, to, shop, merchant.Language, now)},
 		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
 		Once:  next.Guard(p.Scope, id, now),
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/pquerna/otp/totp"
@@ -117,8 +117,8 @@ func TestUserHearsOfSignIns(t *testing.T) {
 				signIn(t, u, "wrong horse battery")
 			}
 		}
-		if got := come(u.User.Email); len(got) != pay.AlertsADay-1 {
-			t.Errorf("%d more e-mails tell of locks, want %d", len(got), pay.AlertsADay-1)
+		if got := come(u.User.Email); len(got) != email.AlertsADay-1 {
+			t.Errorf("%d more e-mails tell of locks, want %d", len(got), email.AlertsADay-1)
 		}
 		if page := u.Page(t, "/dashboard/profile"); !strings.Contains(page, "Signed in with a new browser") {
 			t.Errorf("the locks hide the sign-in:\n%s", harness.Answer{Body: page}.Text())

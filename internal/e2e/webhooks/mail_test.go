@@ -17,7 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/mailtest"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -114,7 +114,7 @@ func TestNewWalletIsToldByEmail(t *testing.T) {
 			t.Errorf("the e-mail has the account number, the key or the label:\n%s", m.Text)
 		}
 		// No second e-mail follows.
-		s.Clock.Advance(pay.MailLife)
+		s.Clock.Advance(email.Life)
 		_, err = s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if n := len(in.Came()); n != 1 {
@@ -174,7 +174,7 @@ func TestRefusedEmailIsGivenUp(t *testing.T) {
 		}
 		s.Log.Take(t, "an e-mail is given up")
 		in.Refuses(nil)
-		s.Clock.Advance(pay.MailLife)
+		s.Clock.Advance(email.Life)
 		_, err := s.App.Mails.SendMails(ctx)
 		harness.Must(t, err)
 		if told, as := mailTries(s, 0, 0, 1); !as || len(in.Came()) != 0 {
@@ -188,7 +188,7 @@ func TestEmailIsGivenUpAfterTwoDays(t *testing.T) {
 	withMail(t, mailtest.Options{User: "somebody", Password: "else"}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		s.NewShop(t).Production().Wallet(t) // the server wants a login: the operator can mend that, so the e-mail is not refused for good
 		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
-		s.Clock.Advance(pay.MailLife - time.Minute)
+		s.Clock.Advance(email.Life - time.Minute)
 		mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 0, 1, 1); return as })
 		s.Log.Take(t, "an e-mail is given up")
 		if told, as := mailTries(s, 0, 1, 1); !as || len(in.Came()) != 0 {
@@ -292,7 +292,7 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 		mailsUntil(t, s, "the e-mail was tried", func() bool { _, as := mailTries(s, 0, 1, 0); return as })
 		s.End(t)
 		after := harness.Start(t, database, silent.Clock)
-		after.Clock.Advance(pay.MailLife - time.Hour)
+		after.Clock.Advance(email.Life - time.Hour)
 		if _, err := after.App.Mails.SendMails(ctx); err != nil || waitingMails(t, after) != 1 {
 			t.Errorf("an e-mail that another node can still send was given up (%v)", err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -15,12 +16,12 @@ import (
 )
 
 // MailsTable is the table mails.
-var MailsTable = table.Describe(table.Table[pay.Mail]{
+var MailsTable = table.Describe(table.Table[email.Message]{
 	Name:    "mails",
-	Of:      func(c *pay.Change) []pay.Mail { return c.Mails },
-	ID:      func(m *pay.Mail) string { return m.ID },
-	Version: func(m *pay.Mail) int64 { return m.Version },
-	Fields: func(f *table.Fields, m *pay.Mail) {
+	Of:      func(c *pay.Change) []email.Message { return c.Mails },
+	ID:      func(m *email.Message) string { return m.ID },
+	Version: func(m *email.Message) int64 { return m.Version },
+	Fields: func(f *table.Fields, m *email.Message) {
 		f.Text("id!", &m.ID)
 		f.Text("merchant!", &m.Merchant)
 		f.Text("shop!", &m.Shop)
@@ -104,8 +105,8 @@ type linkDoc struct {
 
 // writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is
 // let in, and so are a receipt and an alert, which name people.
-func writeMail(p table.Personal, m *pay.Mail) string {
-	if m.About == (pay.WalletNotice{}) && m.Link == (pay.LinkNotice{}) && m.Receipt == (pay.ReceiptNotice{}) && m.Alert == (pay.AlertNotice{}) {
+func writeMail(p table.Personal, m *email.Message) string {
+	if m.About == (email.Wallet{}) && m.Link == (email.Link{}) && m.Receipt == (email.Receipt{}) && m.Alert == (email.Alert{}) {
 		return "{}"
 	}
 	n := m.About
@@ -113,15 +114,15 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
 		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
 	}
-	if l := m.Link; l != (pay.LinkNotice{}) {
+	if l := m.Link; l != (email.Link{}) {
 		text := table.Encode(linkDoc{l.To, l.Language, l.Kind, l.Merchant, l.Address, table.Micros(l.EndsAt)})
 		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
-	if r := m.Receipt; r != (pay.ReceiptNotice{}) {
+	if r := m.Receipt; r != (email.Receipt{}) {
 		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
 		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
-	if a := m.Alert; a != (pay.AlertNotice{}) {
+	if a := m.Alert; a != (email.Alert{}) {
 		n := a.News
 		text := table.Encode(alertDoc{
 			a.To, a.Language, n.What, table.Micros(n.At), n.Address, n.Browser, n.By, n.Merchant, n.Role, a.User, a.Shop, a.Key, table.Micros(a.Until), a.Last,
@@ -131,16 +132,16 @@ func writeMail(p table.Personal, m *pay.Mail) string {
 	return table.Encode(d)
 }
 
-func readMail(p table.Personal, text string, m *pay.Mail) error {
+func readMail(p table.Personal, text string, m *email.Message) error {
 	var d noticeDoc
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return err
 	}
-	m.About = pay.WalletNotice{
+	m.About = email.Wallet{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
 		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
-	m.Link, m.Receipt, m.Alert = pay.LinkNotice{}, pay.ReceiptNotice{}, pay.AlertNotice{}
+	m.Link, m.Receipt, m.Alert = email.Link{}, email.Receipt{}, email.Alert{}
 	if d.Alert != "" {
 		if err := readAlert(p, d.Alert, m); err != nil {
 			return err
@@ -162,11 +163,11 @@ func readMail(p table.Personal, text string, m *pay.Mail) error {
 	if err := json.Unmarshal(plain, &l); err != nil {
 		return err
 	}
-	m.Link = pay.LinkNotice{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
+	m.Link = email.Link{To: l.To, Language: l.Language, Kind: l.Kind, Merchant: l.Merchant, Address: l.Address, EndsAt: table.FromMicros(l.EndsAt)}
 	return nil
 }
 
-func readReceipt(p table.Personal, encrypted string, m *pay.Mail) error {
+func readReceipt(p table.Personal, encrypted string, m *email.Message) error {
 	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
@@ -175,14 +176,14 @@ func readReceipt(p table.Personal, encrypted string, m *pay.Mail) error {
 	if err := json.Unmarshal(plain, &r); err != nil {
 		return err
 	}
-	m.Receipt = pay.ReceiptNotice{
+	m.Receipt = email.Receipt{
 		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
 		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test,
 	}
 	return nil
 }
 
-func readAlert(p table.Personal, encrypted string, m *pay.Mail) error {
+func readAlert(p table.Personal, encrypted string, m *email.Message) error {
 	plain, err := p.Decrypt(table.MailLink.About(m.ID), encrypted)
 	if err != nil {
 		return err
@@ -191,7 +192,7 @@ func readAlert(p table.Personal, encrypted string, m *pay.Mail) error {
 	if err := json.Unmarshal(plain, &a); err != nil {
 		return err
 	}
-	m.Alert = pay.AlertNotice{
+	m.Alert = email.Alert{
 		To: a.To, Language: a.Language, User: a.User, Shop: a.Shop, Key: a.Key, Until: table.FromMicros(a.Until), Last: a.Last,
 		News: people.News{What: a.What, At: table.FromMicros(a.At), Address: a.Address, Browser: a.Browser, By: a.By, Merchant: a.Merchant, Role: a.Role},
 	}
@@ -199,7 +200,7 @@ func readAlert(p table.Personal, encrypted string, m *pay.Mail) error {
 }
 
 // Lease leases due e-mails; nobody else gets them before until.
-func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Mail, error) {
+func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]email.Message, error) {
 	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
 }
 
