@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 )
 
 // Table is a set of rates to the US dollar. It is read-only and safe for concurrent use.
 type Table struct {
-	quotes  map[money.Currency]pay.KnownRate
-	builtIn map[money.Currency]pay.Reading
+	quotes  map[money.Currency]exchange.KnownRate
+	builtIn map[money.Currency]exchange.Reading
 }
 
 // BuiltIn is the source of the built-in rates.
@@ -35,23 +35,23 @@ var referenceAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 // Reference returns the built-in rates.
 func Reference() (Table, error) {
-	t := Table{builtIn: make(map[money.Currency]pay.Reading, len(reference))}
+	t := Table{builtIn: make(map[money.Currency]exchange.Reading, len(reference))}
 	for code, text := range reference {
 		rate, err := money.ParseRate(text)
 		if err != nil {
 			return Table{}, err
 		}
-		t.builtIn[code] = pay.Reading{Currency: code, Rate: rate, Source: BuiltIn, At: referenceAt}
+		t.builtIn[code] = exchange.Reading{Currency: code, Rate: rate, Source: BuiltIn, At: referenceAt}
 		if code == money.USD {
-			t.builtIn[code] = pay.Reading{Currency: code, Rate: rate}
+			t.builtIn[code] = exchange.Reading{Currency: code, Rate: rate}
 		}
 	}
 	return t, nil
 }
 
 // With returns the table with other known rates.
-func (t Table) With(quotes []pay.KnownRate) Table {
-	t.quotes = make(map[money.Currency]pay.KnownRate, len(quotes))
+func (t Table) With(quotes []exchange.KnownRate) Table {
+	t.quotes = make(map[money.Currency]exchange.KnownRate, len(quotes))
 	for _, q := range quotes {
 		t.quotes[q.Currency] = q
 	}
@@ -60,14 +60,14 @@ func (t Table) With(quotes []pay.KnownRate) Table {
 
 // Quote returns the rate that the operator set or fetched for a currency; without a rate if
 // there is none.
-func (t Table) Quote(c money.Currency) pay.KnownRate { return t.quotes[c] }
+func (t Table) Quote(c money.Currency) exchange.KnownRate { return t.quotes[c] }
 
 // BuiltIn returns the built-in rate of a currency; without a rate if there is none. The
 // dollar's has neither a source nor a time.
-func (t Table) BuiltIn(c money.Currency) pay.Reading { return t.builtIn[c] }
+func (t Table) BuiltIn(c money.Currency) exchange.Reading { return t.builtIn[c] }
 
 // BuiltIns calls each for every built-in rate, in no order.
-func (t Table) BuiltIns(each func(pay.Reading)) {
+func (t Table) BuiltIns(each func(exchange.Reading)) {
 	for _, r := range t.builtIn {
 		each(r)
 	}
@@ -92,7 +92,7 @@ func (t Table) Currencies() (all []money.Currency) {
 }
 
 // Quotes calls each for every known rate, in no order.
-func (t Table) Quotes(each func(pay.KnownRate)) {
+func (t Table) Quotes(each func(exchange.KnownRate)) {
 	for _, q := range t.quotes {
 		each(q)
 	}

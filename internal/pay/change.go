@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -44,10 +45,10 @@ type Change struct {
 	Logins        []tenant.Login
 	Audit         []audit.Entry // new ones only
 	Clocks        []tenant.Clock
-	Resets        []tenant.Reset  // ErrStale for a new one while another begins
-	Logos         []tenant.Logo   // each kept once
-	Inbox         []hook.Received // deliveries that managed inboxes received
-	Rates         []KnownRate     // with their history
+	Resets        []tenant.Reset       // ErrStale for a new one while another begins
+	Logos         []tenant.Logo        // each kept once
+	Inbox         []hook.Received      // deliveries that managed inboxes received
+	Rates         []exchange.KnownRate // with their history
 	Mails         []email.Message
 	Wallets       []Wallet // ErrDuplicate if the destination of a new one, or the default, is taken
 	Withdrawals   []Withdrawal

@@ -53,21 +53,6 @@ type PayoutNotice struct {
 	Body        []byte
 }
 
-// Conversion is what arrives for the USD of a withdrawal. It is zero for a token, for which no rate
-// is kept: the account that pays it out pays the value of the USD.
-type Conversion struct {
-	Local      money.Amount // in the wallet's currency
-	Rate       money.Rate   // of one USD
-	RateSource string
-	RateAt     time.Time
-}
-
-// Into converts a USD amount with the reading.
-func (r Reading) Into(usd money.Amount) (Conversion, error) {
-	local, err := r.Rate.ToLocal(usd, r.Currency)
-	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
-}
-
 // PayoutRoute is the account that a withdrawal goes to, and why.
 type PayoutRoute struct {
 	Account string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -46,25 +47,25 @@ func WithdrawalHold(live bool) time.Duration {
 type Withdrawal struct {
 	ID string // wdr_…
 	tenant.Scope
-	Version        int64
-	Wallet         string
-	Status         WithdrawalStatus
-	Amount         int64 // USD cents that left available, the fee included
-	Fee            int64 // USD cents
-	Conversion           // the amount that arrives
-	Payout         Payout
-	Round          int             // number of accounts that have proved so far that they did not pay it
-	Tried          []PayoutAttempt // the latest of them
-	ApprovedBy     string          // the operator who approved it beyond the limits
-	Waiting        string          // why it is due and not sent, or ""
-	FailureCode    string
-	FailureMessage string
-	Sequence       int64 // events so far
-	DueAt          time.Time
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	CompletedAt    time.Time
-	FailedAt       time.Time
+	Version             int64
+	Wallet              string
+	Status              WithdrawalStatus
+	Amount              int64 // USD cents that left available, the fee included
+	Fee                 int64 // USD cents
+	exchange.Conversion       // the amount that arrives
+	Payout              Payout
+	Round               int             // number of accounts that have proved so far that they did not pay it
+	Tried               []PayoutAttempt // the latest of them
+	ApprovedBy          string          // the operator who approved it beyond the limits
+	Waiting             string          // why it is due and not sent, or ""
+	FailureCode         string
+	FailureMessage      string
+	Sequence            int64 // events so far
+	DueAt               time.Time
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+	CompletedAt         time.Time
+	FailedAt            time.Time
 }
 
 // Payout is a withdrawal at the account that it was sent to; zero before it is sent, and again when
@@ -117,7 +118,7 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 //
 // Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
 // that does not exceed the fee, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
 			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}

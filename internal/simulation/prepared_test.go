@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -107,7 +108,7 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+	if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
 		return err
 	}
 	for i, name := range accounts {

@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -59,7 +60,7 @@ type Payout struct {
 	RateAt   Time   `json:"rateAt" doc:"When the rate was read"`
 }
 
-func newPayout(c pay.Conversion) *Payout {
+func newPayout(c exchange.Conversion) *Payout {
 	if c.Local == (money.Amount{}) {
 		return nil
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 )
 
 // NewStaleRates warns of exchange rates that are old.
-func NewStaleRates(stale []pay.KnownRate, terms pay.RateTerms) []LedgerWarning {
+func NewStaleRates(stale []exchange.KnownRate, terms exchange.Terms) []LedgerWarning {
 	var warnings []LedgerWarning
 	for _, q := range stale {
 		warnings = append(warnings, LedgerWarning{

@@ -12,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/near"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -210,7 +210,7 @@ func (ms *Methods) Takes(q Quote) bool {
 // currency.
 //
 // Errors: service_unavailable if there is no reliable rate.
-func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd money.Amount) (money.Amount, pay.Reading, acquirer.Rail, error) {
+func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd money.Amount) (money.Amount, exchange.Reading, acquirer.Rail, error) {
 	currency := ms.currency(live, rail, where)
 	rate, err := ms.Reading(live, currency)
 	if err != nil {
@@ -290,7 +290,7 @@ func (c *Catalog) hasMethod(slug string) bool {
 // local is what the shopper pays over a rail for a shop's amount, which is worth usd at a rate. A
 // shopper who pays in the shop's currency pays exactly the shop's amount, not that amount converted
 // to USD and back. Others pay an amount that the accounts on the rail accept.
-func (ms *Methods) local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at pay.Reading) (money.Amount, pay.Reading, acquirer.Rail, error) {
+func (ms *Methods) local(live bool, serving acquirer.Accounts, rail acquirer.Rail, where geo.Country, usd, asked money.Amount, at exchange.Reading) (money.Amount, exchange.Reading, acquirer.Rail, error) {
 	local, rate, rail, err := ms.convert(live, rail, where, usd)
 	if err == nil && local.Currency == asked.Currency {
 		return asked, at, rail, nil

@@ -4,14 +4,15 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Wanted is how an order is to be paid: an amount over a method.
 type Wanted struct {
-	Amount   money.Amount // in the shop's currency
-	Rate     pay.Reading  // of that currency, as it was promised; zero: the present rate
-	MethodID string       // the method by its id, or by its name
+	Amount   money.Amount     // in the shop's currency
+	Rate     exchange.Reading // of that currency, as it was promised; zero: the present rate
+	MethodID string           // the method by its id, or by its name
 	Method   string
 	Country  string
 	Strict   bool // as in production (StrictFor)
@@ -22,7 +23,7 @@ type Wanted struct {
 type Quote struct {
 	USD     money.Amount
 	Local   money.Amount
-	Rate    pay.Reading // of Local's currency
+	Rate    exchange.Reading // of Local's currency
 	Rail    acquirer.Rail
 	Country string // alpha-3
 	serving acquirer.Accounts

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -24,14 +25,14 @@ import (
 
 // FX configures the source of exchange rates and how long they are trusted.
 type FX struct {
-	Feed  *fx.Feed      // a JSON endpoint; nil for none
-	Every time.Duration // between two reads of the feed
-	Terms pay.RateTerms // zero: those of DefaultFX
+	Feed  *fx.Feed       // a JSON endpoint; nil for none
+	Every time.Duration  // between two reads of the feed
+	Terms exchange.Terms // zero: those of DefaultFX
 }
 
 // DefaultFX has the documented defaults.
 func DefaultFX() FX {
-	return FX{Every: time.Hour, Terms: pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
+	return FX{Every: time.Hour, Terms: exchange.Terms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
 }
 
 // Rates has the exchange rates. It is safe for use by many goroutines.
@@ -62,7 +63,7 @@ const (
 // by the service's own clock.
 //
 // Errors: service_unavailable with the reason no_rate, or stale_rate if the rate is too old.
-func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
+func (rs *Rates) Reading(live bool, c money.Currency) (exchange.Reading, error) {
 	table := rs.table.Load()
 	if c == money.USD {
 		return table.BuiltIn(c), nil
@@ -70,11 +71,11 @@ func (rs *Rates) Reading(live bool, c money.Currency) (pay.Reading, error) {
 	q := table.Quote(c)
 	switch {
 	case q.Expired(rs.FX.Terms, rs.Now()):
-		return pay.Reading{}, noRate(c, "stale_rate")
+		return exchange.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
 	case live || table.BuiltIn(c).Rate.IsZero():
-		return pay.Reading{}, noRate(c, "no_rate")
+		return exchange.Reading{}, noRate(c, "no_rate")
 	}
 	return table.BuiltIn(c), nil
 }
@@ -132,16 +133,16 @@ func (rs *Rates) ReadRates(ctx context.Context) error {
 
 // RateChange is what was done with one reading.
 type RateChange struct {
-	pay.Reading
+	exchange.Reading
 	Before  money.Rate // zero: there was none
-	Verdict pay.RateVerdict
+	Verdict exchange.Verdict
 }
 
 // SetRates sets the operator's rates, all or none. force also accepts rates that jump and rates
 // older than the one in use.
 //
 // It returns an error if a rate is invalid, or if some jump. Then nothing was written.
-func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []pay.Reading, force bool) ([]RateChange, error) {
+func (rs *Rates) SetRates(ctx context.Context, by audit.Actor, readings []exchange.Reading, force bool) ([]RateChange, error) {
 	return rs.applyRates(ctx, readings, force, &by)
 }
 
@@ -170,7 +171,7 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 
 // applyRates decides about readings and writes the result. If they are an operator's, all are
 // refused if one jumps, and the audit log has those that were set. by is nil for a feed.
-func (rs *Rates) applyRates(ctx context.Context, readings []pay.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
+func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
 		quotes, err := rs.Store.Rates.List(ctx)
 		if err != nil {
@@ -186,7 +187,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []pay.Reading, force b
 			if err != nil {
 				return err
 			}
-			if verdict == pay.RateHeld {
+			if verdict == exchange.Held {
 				jumps = append(jumps, fmt.Sprintf("%s %s", r.Currency, r.Rate.Decimal()))
 			}
 			if next.Version != q.Version {
@@ -214,7 +215,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []pay.Reading, force b
 }
 
 // auditRate is the entry of a rate that the operator sets. Rates apply to both environments.
-func (rs *Rates) auditRate(by audit.Actor, before pay.KnownRate, r pay.Reading, force bool) []audit.Entry {
+func (rs *Rates) auditRate(by audit.Actor, before exchange.KnownRate, r exchange.Reading, force bool) []audit.Entry {
 	was := "none"
 	if !before.Rate.IsZero() {
 		was = before.Rate.Decimal()
@@ -239,7 +240,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		return nil // it is due again in a minute
 	}
 	ours := rs.currencies()
-	readings = slices.DeleteFunc(readings, func(r pay.Reading) bool { return !ours[r.Currency] })
+	readings = slices.DeleteFunc(readings, func(r exchange.Reading) bool { return !ours[r.Currency] })
 	for _, r := range refused {
 		if ours[r.Currency] {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
@@ -250,7 +251,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)
 	}
 	for _, c := range changes {
-		if c.Verdict == pay.RateHeld {
+		if c.Verdict == exchange.Held {
 			rs.Log.WarnContext(ctx, "a published exchange rate jumps and is not applied: set it with cascada fx set --force, or wait for the next",
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
@@ -263,8 +264,8 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 func (rs *Rates) currencies() map[money.Currency]bool {
 	ours := map[money.Currency]bool{}
 	table := rs.table.Load()
-	table.BuiltIns(func(r pay.Reading) { ours[r.Currency] = true })
-	table.Quotes(func(q pay.KnownRate) { ours[q.Currency] = true })
+	table.BuiltIns(func(r exchange.Reading) { ours[r.Currency] = true })
+	table.Quotes(func(q exchange.KnownRate) { ours[q.Currency] = true })
 	for _, r := range rs.catalog.ByID {
 		for _, l := range r.Limits {
 			ours[l.Currency] = true
@@ -275,10 +276,10 @@ func (rs *Rates) currencies() map[money.Currency]bool {
 
 // StaleRates lists the rates that are old enough for a warning, among the currencies in which the
 // merchant has taken payments.
-func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.KnownRate, error) {
-	stale := map[money.Currency]pay.KnownRate{}
+func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]exchange.KnownRate, error) {
+	stale := map[money.Currency]exchange.KnownRate{}
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q pay.KnownRate) {
+	rs.table.Load().Quotes(func(q exchange.KnownRate) {
 		if q.Stale(rs.FX.Terms, now) {
 			stale[q.Currency] = q
 		}
@@ -290,7 +291,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Know
 	if err != nil {
 		return nil, err
 	}
-	var list []pay.KnownRate
+	var list []exchange.KnownRate
 	for _, u := range used {
 		rail, ok := rs.catalog.ByID[u.Rail]
 		if !ok {
@@ -303,15 +304,15 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]pay.Know
 			delete(stale, currency)
 		}
 	}
-	slices.SortFunc(list, func(a, b pay.KnownRate) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
+	slices.SortFunc(list, func(a, b exchange.KnownRate) int { return strings.Compare(string(a.Currency), string(b.Currency)) })
 	return list, nil
 }
 
 // RateStatus is a currency's rate as the operator sees it.
 type RateStatus struct {
-	pay.KnownRate
-	BuiltIn pay.Reading // the sandbox's fallback; Rate is zero if there is none
-	State   string      // built-in, fresh, stale or expired
+	exchange.KnownRate
+	BuiltIn exchange.Reading // the sandbox's fallback; Rate is zero if there is none
+	State   string           // built-in, fresh, stale or expired
 }
 
 // RateList lists the rates for the operator, by currency.
@@ -354,7 +355,7 @@ func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.Pas
 // known is false if there are only built-in rates.
 func (rs *Rates) RateAges() (oldest time.Duration, known bool, held int) {
 	now := rs.Now()
-	rs.table.Load().Quotes(func(q pay.KnownRate) {
+	rs.table.Load().Quotes(func(q exchange.KnownRate) {
 		if !q.Held.Rate.IsZero() {
 			held++
 		}
@@ -380,7 +381,7 @@ var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and 
 // Check sets the defaults and refuses contradictory values.
 func (f *FX) Check() error {
 	defaults := DefaultFX()
-	if f.Terms == (pay.RateTerms{}) {
+	if f.Terms == (exchange.Terms{}) {
 		f.Terms = defaults.Terms
 	}
 	if f.Every == 0 {
@@ -396,9 +397,9 @@ func (f *FX) Check() error {
 // AskedRate is the rate of the currency of a shop's amount.
 //
 // Errors: unsupported_currency if no rate is known, service_unavailable if none is reliable.
-func (rs *Rates) AskedRate(live bool, c money.Currency) (pay.Reading, error) {
+func (rs *Rates) AskedRate(live bool, c money.Currency) (exchange.Reading, error) {
 	if err := rs.CheckCurrency(c); err != nil {
-		return pay.Reading{}, err
+		return exchange.Reading{}, err
 	}
 	return rs.Reading(live, c)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -329,7 +330,7 @@ func (ss *Sessions) SessionAmount(s pay.Session, rail acquirer.Rail) (local mone
 // quote prices a session's order over a method.
 func (ss *Sessions) quote(s pay.Session, method string) (acquiring.Quote, error) {
 	return ss.methods.Quote(s.Scope, acquiring.Wanted{
-		Amount: s.Asked, Rate: pay.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
+		Amount: s.Asked, Rate: exchange.Reading{Currency: s.Asked.Currency, Rate: s.Rate, Source: s.RateSource, At: s.RateAt},
 		MethodID: method, Country: s.Country, Strict: s.Strict,
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -27,7 +28,7 @@ type homeView struct {
 	Disputes  disputes
 	Next      settling
 	Broken    []hook.Subscription // endpoints that fail, or were disabled because they failed
-	Stale     []pay.KnownRate
+	Stale     []exchange.KnownRate
 	Unheard   bool // no webhook gets events
 	Steps     []step
 	Todo      int // steps that are left

@@ -24,6 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -224,7 +225,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			rate, err := money.ParseRate("5.5")
 			harness.Must(t, err)
 			return func() error {
-				_, err := b.Rates.SetRates(ctx, b.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
+				_, err := b.Rates.SetRates(ctx, b.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "a test", At: time.Now()}}, true)
 				return err
 			}
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -96,12 +96,12 @@ const Century = 100 * 365 * 24 * time.Hour
 // Rate sets exchange rates as the operator does. "BRL 5.4" means that one US dollar buys 5.40 BRL.
 func (s *Instance) Rate(t *testing.T, rates ...string) {
 	t.Helper()
-	var readings []pay.Reading
+	var readings []exchange.Reading
 	for _, r := range rates {
 		currency, text, _ := strings.Cut(r, " ")
 		rate, err := money.ParseRate(text)
 		Must(t, err)
-		readings = append(readings, pay.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
+		readings = append(readings, exchange.Reading{Currency: money.Currency(currency), Rate: rate, Source: "a test", At: s.Clock.Now()})
 	}
 	_, err := s.App.Rates.SetRates(ctx, s.App.Rates.Self(), readings, true)
 	Must(t, err)

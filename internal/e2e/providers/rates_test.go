@@ -13,8 +13,8 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 )
 
 // fresh runs a test on each engine, against a service whose operator has set no rates.
@@ -82,7 +82,7 @@ func TestPaymentKeepsItsRateWithTimeAndSource(t *testing.T) {
 			t.Helper()
 			rate, err := money.ParseRate(text)
 			harness.Must(t, err)
-			_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []pay.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
+			_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: source, At: at}}, false)
 			harness.Must(t, err)
 		}
 		set("5.432198765", "Banco Central")
@@ -201,7 +201,7 @@ func TestRaceOfRatesKeepsAHistoryOfAll(t *testing.T) {
 					return
 				}
 				for range 20 { // SetRates fails after some lost races: then try again
-					_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []pay.Reading{
+					_, err = s.App.Rates.SetRates(ctx, s.App.Rates.Self(), []exchange.Reading{
 						{Currency: money.BRL, Rate: rate, Source: "a", At: at}, {Currency: money.MXN, Rate: rate, Source: "a", At: at},
 					}, true)
 					if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -14,13 +15,13 @@ import (
 )
 
 // RatesTable is the table rates.
-var RatesTable = table.Describe(table.Table[pay.KnownRate]{
+var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 	Name:    "rates",
-	Of:      func(c *pay.Change) []pay.KnownRate { return c.Rates },
-	ID:      func(q *pay.KnownRate) string { return string(q.Currency) },
-	Version: func(q *pay.KnownRate) int64 { return q.Version },
+	Of:      func(c *pay.Change) []exchange.KnownRate { return c.Rates },
+	ID:      func(q *exchange.KnownRate) string { return string(q.Currency) },
+	Version: func(q *exchange.KnownRate) int64 { return q.Version },
 	Met:     table.Stale,
-	Fields: func(f *table.Fields, q *pay.KnownRate) {
+	Fields: func(f *table.Fields, q *exchange.KnownRate) {
 		table.Word(f, "id!", &q.Currency)
 		f.Number("version", &q.Version)
 		f.RateIfAny("rate", &q.Rate)
@@ -34,11 +35,11 @@ var RatesTable = table.Describe(table.Table[pay.KnownRate]{
 })
 
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
-var RateHistoryTable = table.Describe(table.Table[pay.KnownRate]{
+var RateHistoryTable = table.Describe(table.Table[exchange.KnownRate]{
 	Name: "rate_history",
-	Of:   func(c *pay.Change) []pay.KnownRate { return c.Rates },
+	Of:   func(c *pay.Change) []exchange.KnownRate { return c.Rates },
 	ID:   readingID,
-	Fields: func(f *table.Fields, q *pay.KnownRate) {
+	Fields: func(f *table.Fields, q *exchange.KnownRate) {
 		f.Written("id!", readingID(q))
 		table.Word(f, "currency!", &q.Last.Currency)
 		f.Number("version!", &q.Version)
@@ -51,15 +52,15 @@ var RateHistoryTable = table.Describe(table.Table[pay.KnownRate]{
 	},
 })
 
-func readingID(q *pay.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
+func readingID(q *exchange.KnownRate) string { return fmt.Sprintf("%s-%d", q.Last.Currency, q.Version) }
 
 var selectRates = engine.Statement(`
 SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
-func (s *Rates) List(ctx context.Context) ([]pay.KnownRate, error) {
+func (s *Rates) List(ctx context.Context) ([]exchange.KnownRate, error) {
 	scan := RatesTable.Scan(s.b.Personal)
-	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (pay.KnownRate, error) {
+	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (exchange.KnownRate, error) {
 		q, err := scan(r)
 		q.Held.Currency = q.Currency
 		return q, err
@@ -71,8 +72,8 @@ SELECT ` + RateHistoryTable.List + ` FROM rate_history WHERE currency = $1 ORDER
 
 // PastReading is a reading with what was done with it, and when.
 type PastReading struct {
-	pay.Reading
-	Verdict pay.RateVerdict
+	exchange.Reading
+	Verdict exchange.Verdict
 	By      string // the operator, "" for the service itself
 	Taken   time.Time
 }

@@ -1,4 +1,4 @@
-package pay
+package exchange
 
 import (
 	"fmt"
@@ -16,6 +16,21 @@ type Reading struct {
 	At       time.Time // time of the rate
 }
 
+// Conversion is what arrives for the USD of a withdrawal. It is zero for a token, for which no rate
+// is kept: the account that pays it out pays the value of the USD.
+type Conversion struct {
+	Local      money.Amount // in the wallet's currency
+	Rate       money.Rate   // of one USD
+	RateSource string
+	RateAt     time.Time
+}
+
+// Into converts a USD amount with the reading.
+func (r Reading) Into(usd money.Amount) (Conversion, error) {
+	local, err := r.Rate.ToLocal(usd, r.Currency)
+	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
+}
+
 // KnownRate is the known rate of a currency. Payments are converted with its Reading.
 type KnownRate struct {
 	Reading         // the rate in use; Rate is zero if none was ever applied
@@ -25,22 +40,22 @@ type KnownRate struct {
 
 	// The reading of the last change; it goes into the history.
 	Last    Reading
-	Verdict RateVerdict
+	Verdict Verdict
 	By      string // the operator's user and host; "" for the service itself
 }
 
-// RateVerdict is what was done with a reading.
-type RateVerdict string
+// Verdict is what was done with a reading.
+type Verdict string
 
 // The verdicts.
 const (
-	RateApplied RateVerdict = "applied"
-	RateHeld    RateVerdict = "held"  // the step is too large: the operator decides
-	RateKnown   RateVerdict = "known" // no newer than the rate in use: nothing was written
+	Applied Verdict = "applied"
+	Held    Verdict = "held"  // the step is too large: the operator decides
+	Known   Verdict = "known" // no newer than the rate in use: nothing was written
 )
 
-// RateTerms are the limits for accepting rates.
-type RateTerms struct {
+// Terms are the limits for accepting rates.
+type Terms struct {
 	StaleAfter time.Duration // older rates cause a warning
 	MaxAge     time.Duration // older rates are not used for new charges
 	MaxJumpBps int64         // a larger step, in 1/10,000 of the rate in use, waits for the operator
@@ -52,7 +67,7 @@ type RateTerms struct {
 // applied.
 //
 // Errors: invalid_request for US dollars, and for a time in the future.
-func (q KnownRate) Take(r Reading, builtIn money.Rate, terms RateTerms, force bool, now time.Time) (KnownRate, RateVerdict, error) {
+func (q KnownRate) Take(r Reading, builtIn money.Rate, terms Terms, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
 		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
@@ -64,20 +79,20 @@ func (q KnownRate) Take(r Reading, builtIn money.Rate, terms RateTerms, force bo
 	if present.IsZero() {
 		present = builtIn
 	}
-	verdict := RateApplied
+	verdict := Applied
 	switch {
 	case force:
 	case !q.Rate.IsZero() && (r.At.Before(q.At) || r.At.Equal(q.At) && r.Rate == q.Rate):
-		return q, RateKnown, nil
+		return q, Known, nil
 	case !present.IsZero() && r.Rate.Differs(present, terms.MaxJumpBps):
 		if r.Rate == q.Held.Rate && r.Source == q.Held.Source {
-			return q, RateHeld, nil // the same reading is held already
+			return q, Held, nil // the same reading is held already
 		}
-		verdict = RateHeld
+		verdict = Held
 	}
 	q.Version++
 	q.UpdatedAt, q.Last, q.Verdict = now, r, verdict
-	if verdict == RateHeld {
+	if verdict == Held {
 		q.Currency, q.Held = r.Currency, r
 	} else {
 		q.Reading, q.Held = r, Reading{}
@@ -86,11 +101,11 @@ func (q KnownRate) Take(r Reading, builtIn money.Rate, terms RateTerms, force bo
 }
 
 // Stale reports whether the rate is old enough for a warning.
-func (q KnownRate) Stale(terms RateTerms, now time.Time) bool {
+func (q KnownRate) Stale(terms Terms, now time.Time) bool {
 	return !q.Rate.IsZero() && now.Sub(q.At) > terms.StaleAfter
 }
 
 // Expired reports whether the rate is too old for new charges.
-func (q KnownRate) Expired(terms RateTerms, now time.Time) bool {
+func (q KnownRate) Expired(terms Terms, now time.Time) bool {
 	return !q.Rate.IsZero() && now.Sub(q.At) > terms.MaxAge
 }

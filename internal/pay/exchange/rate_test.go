@@ -1,4 +1,4 @@
-package pay_test
+package exchange_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -19,35 +19,35 @@ func rateOf(t *testing.T, text string) money.Rate {
 	return r
 }
 
-var rateTerms = pay.RateTerms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 2000}
+var rateTerms = exchange.Terms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 2000}
 
 func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var q pay.KnownRate
+	var q exchange.KnownRate
 	for i, c := range []struct {
 		rate, source string
 		age          time.Duration
 		force        bool
-		want         pay.RateVerdict
+		want         exchange.Verdict
 		rateAfter    string // in use
 		heldAfter    string
 		version      int64
 	}{
-		{"54", "feed", 0, false, pay.RateHeld, "", "54", 1}, // against the built-in 5.4
-		{"54", "feed", 0, false, pay.RateHeld, "", "54", 1}, // again: nothing new
-		{"5.5", "feed", 2 * time.Hour, false, pay.RateApplied, "5.5", "", 2},
-		{"5.5", "feed", 2 * time.Hour, false, pay.RateKnown, "5.5", "", 2},
-		{"5.6", "feed", 3 * time.Hour, false, pay.RateKnown, "5.5", "", 2},     // older
-		{"5.51", "feed", 2 * time.Hour, false, pay.RateApplied, "5.51", "", 3}, // a correction
-		{"5.51", "feed", time.Hour, false, pay.RateApplied, "5.51", "", 4},     // the same time, a new rate
-		{"6.612", "feed", 0, false, pay.RateApplied, "6.612", "", 5},           // exactly a fifth more
-		{"5", "feed", 0, false, pay.RateHeld, "6.612", "5", 6},
-		{"5.1", "feed", 0, false, pay.RateHeld, "6.612", "5.1", 7},
+		{"54", "feed", 0, false, exchange.Held, "", "54", 1}, // against the built-in 5.4
+		{"54", "feed", 0, false, exchange.Held, "", "54", 1}, // again: nothing new
+		{"5.5", "feed", 2 * time.Hour, false, exchange.Applied, "5.5", "", 2},
+		{"5.5", "feed", 2 * time.Hour, false, exchange.Known, "5.5", "", 2},
+		{"5.6", "feed", 3 * time.Hour, false, exchange.Known, "5.5", "", 2},     // older
+		{"5.51", "feed", 2 * time.Hour, false, exchange.Applied, "5.51", "", 3}, // a correction
+		{"5.51", "feed", time.Hour, false, exchange.Applied, "5.51", "", 4},     // the same time, a new rate
+		{"6.612", "feed", 0, false, exchange.Applied, "6.612", "", 5},           // exactly a fifth more
+		{"5", "feed", 0, false, exchange.Held, "6.612", "5", 6},
+		{"5.1", "feed", 0, false, exchange.Held, "6.612", "5.1", 7},
 		{"6.7", "feed", -time.Microsecond, true, "", "6.612", "5.1", 7}, // a time in the future
-		{"5.1", "operator", 0, true, pay.RateApplied, "5.1", "", 8},
-		{"5.2", "operator", time.Hour, true, pay.RateApplied, "5.2", "", 9}, // the operator may go back
+		{"5.1", "operator", 0, true, exchange.Applied, "5.1", "", 8},
+		{"5.2", "operator", time.Hour, true, exchange.Applied, "5.2", "", 9}, // the operator may go back
 	} {
-		r := pay.Reading{Currency: money.BRL, Rate: rateOf(t, c.rate), Source: c.source, At: now.Add(-c.age)}
+		r := exchange.Reading{Currency: money.BRL, Rate: rateOf(t, c.rate), Source: c.source, At: now.Add(-c.age)}
 		next, verdict, err := q.Take(r, rateOf(t, "5.4"), rateTerms, c.force, now)
 		if verdict != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%d: %s is %q (%v), want %q", i, c.rate, verdict, err, c.want)
@@ -63,12 +63,12 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		}
 		q = next
 	}
-	if _, _, err := q.Take(pay.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
+	if _, _, err := q.Take(exchange.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
 		t.Error("a rate of 2 for the US dollar was accepted")
 	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}
-	if _, verdict, err := (pay.KnownRate{}).Take(pay.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != pay.RateApplied || err != nil {
+	if _, verdict, err := (exchange.KnownRate{}).Take(exchange.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != exchange.Applied || err != nil {
 		t.Errorf("a currency without a built-in rate has nothing to jump from: %q, %v", verdict, err)
 	}
 }
@@ -83,12 +83,12 @@ func TestRateAges(t *testing.T) {
 		100 * 365 * time.Hour: {true, true},
 		-time.Hour:            {false, false},
 	} {
-		q := pay.KnownRate{Reading: pay.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
+		q := exchange.KnownRate{Reading: exchange.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
 		if got := [2]bool{q.Stale(rateTerms, now), q.Expired(rateTerms, now)}; got != want {
 			t.Errorf("at %s: stale, expired are %v, want %v", age, got, want)
 		}
 	}
-	if (pay.KnownRate{}).Stale(rateTerms, now) || (pay.KnownRate{}).Expired(rateTerms, now) {
+	if (exchange.KnownRate{}).Stale(rateTerms, now) || (exchange.KnownRate{}).Expired(rateTerms, now) {
 		t.Error("a currency without a rate has no age")
 	}
 }
