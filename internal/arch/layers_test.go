@@ -30,6 +30,7 @@ var layers = map[string]layer{
 	"internal/pay/acquirer":          {"money pay/problem pay/tenant", "accounts and rails are chosen from; they do not know the payment"},
 	"internal/pay/email":             {"money pay/people pay/tenant", "an e-mail has its content and its tries, whatever caused it"},
 	"internal/pay/exchange":          {"money pay/problem", "a rate is accepted or held, whatever is converted with it"},
+	"internal/pay/comparison":        {"money", "a comparison is kept with what it found, whatever was compared"},
 	"internal/pay/hook":              {"pay/problem pay/tenant", "an event's way to an endpoint is the same whatever it tells of"},
 	"internal/pay":                   {"money ledger pay/...", "the core decides with values alone, so that every rule is tested as a table"},
 	"internal/geo":                   {"money", "countries are data"},
@@ -163,6 +164,6 @@ var layers = map[string]layer{
 	"internal/dashboard/console/rules":     {"money pay/... routing routing/... app/... dashboard/frame dashboard/console/desk", "rules are the same in a form and in a file"},
 	"internal/dashboard/console/decisions": {"money pay pay/... admin/shape app/... dashboard/frame dashboard/console/desk", "a person decides; the use case says whether it is possible"},
 	"internal/dashboard/console/payouts":   {"money pay pay/... app/... dashboard/frame dashboard/console/desk", "what leaves is limited and approved by the use cases of the command line"},
-	"internal/dashboard/console/books":     {"money pay pay/... reconcile app app/... store web dashboard/frame dashboard/console/desk", "rates and reports are read by the use cases that read files at the command line"},
+	"internal/dashboard/console/books":     {"money pay/... reconcile app app/... store web dashboard/frame dashboard/console/desk", "rates and reports are read by the use cases that read files at the command line"},
 	"internal/dashboard/console/machine":   {"store work dashboard/frame dashboard/console/desk", "what runs the service is read: the loops of this node, and what the database knows of the nodes"},
 }

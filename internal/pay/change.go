@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -69,8 +70,8 @@ type Change struct {
 	KeyUses       []tenant.KeyUse         // ErrStale if the id of a new one is taken
 	Rules         []acquirer.RoutingRules // new ones only; ErrStale if the version is taken
 	// Comparisons with providers' reports, new ones only.
-	Reconciliations []Reconciliation
-	Drifts          []Drift
+	Reconciliations []comparison.Result
+	Drifts          []comparison.Drift
 	Recoveries      []Recovery // ErrStale for a new one while one exists
 	Found           []Found    // ErrStale if a new one is known
 	Erasure         *Erasure   // removes personal data from existing rows

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -56,16 +57,16 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 // was first found.
 func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		run := func(n, day, days int, found map[string]pay.Drift) {
+		run := func(n, day, days int, found map[string]comparison.Drift) {
 			t.Helper()
 			open, err := s.Reconciliations.OpenDrifts(ctx, "bank")
 			must(t, err)
-			r := pay.Reconciliation{ID: fmt.Sprint("rec_", n), Account: "bank", From: noon.AddDate(0, 0, day), To: noon.AddDate(0, 0, day+days),
+			r := comparison.Result{ID: fmt.Sprint("rec_", n), Account: "bank", From: noon.AddDate(0, 0, day), To: noon.AddDate(0, 0, day+days),
 				At: noon.AddDate(0, 1, n), By: "ana@desk"}
 			for _, d := range found {
 				r.Count += d.Findings
 			}
-			must(t, s.Commit(ctx, r.Conclude(open, found)))
+			must(t, s.Commit(ctx, pay.Change{Reconciliations: []comparison.Result{r}, Drifts: r.Drifts(open, found)}))
 		}
 		expect := func(when string, count, usd int64, day int) {
 			t.Helper()
@@ -79,8 +80,8 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", when, d, want)
 			}
 		}
-		acmes := func(n int, usd int64) map[string]pay.Drift {
-			return map[string]pay.Drift{acme.Merchant: {Findings: n, USD: usd}}
+		acmes := func(n int, usd int64) map[string]comparison.Drift {
+			return map[string]comparison.Drift{acme.Merchant: {Findings: n, USD: usd}}
 		}
 		expect("at first", 0, 0, 0)
 		run(1, 0, 7, acmes(2, 500))

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -74,8 +75,8 @@ type Comparison struct {
 
 // Compared is the result of a comparison.
 type Compared struct {
-	pay.Reconciliation // without an ID if nothing was kept
-	Totals             reconcile.Totals
+	comparison.Result // without an ID if nothing was kept
+	Totals            reconcile.Totals
 }
 
 // Reconcile compares a provider's report with our books, and keeps the result. Merchants whose
@@ -133,12 +134,12 @@ func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Com
 	}
 	of.end()
 	done.Totals = *totals
-	done.Reconciliation = rc.concluded(account, from, to, *totals, c)
+	done.Result = rc.concluded(account, from, to, *totals, c)
 	done.PaysOut = adapter.OpenPayouts != nil
 	if c.DryRun {
 		return done, nil
 	}
-	done.ID = rc.NewID(pay.ReconciliationPrefix, done.At)
+	done.ID = rc.NewID(comparison.Prefix, done.At)
 	return done, rc.conclude(ctx, c.By, account, done)
 }
 
@@ -198,8 +199,8 @@ func (rc *Reconciliation) readReport(ctx context.Context, of comparing, report R
 }
 
 // concluded is the comparison in its stored form.
-func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) pay.Reconciliation {
-	r := pay.Reconciliation{
+func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time, t reconcile.Totals, c Comparison) comparison.Result {
+	r := comparison.Result{
 		Account: account.ID, Live: account.Live, From: from, To: to, By: c.By.ID, At: rc.Now(),
 		Lines: t.Lines, Charges: t.Charges, Refunds: t.Refunds, Charged: t.Charged, Refunded: t.Refunded,
 		Findings: map[string]int{}, Count: t.Differences(),
@@ -214,16 +215,16 @@ func (rc *Reconciliation) concluded(account acquirer.Account, from, to time.Time
 }
 
 func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account acquirer.Account, done Compared) error {
-	found := map[string]pay.Drift{}
+	found := map[string]comparison.Drift{}
 	for merchant, d := range done.Totals.Merchants {
-		found[merchant] = pay.Drift{Findings: d.Count, USD: d.USD}
+		found[merchant] = comparison.Drift{Findings: d.Count, USD: d.USD}
 	}
 	return base.Again(func() error {
 		open, err := rc.Store.Reconciliations.OpenDrifts(ctx, account.ID)
 		if err != nil {
 			return err
 		}
-		change := done.Conclude(open, found)
+		change := pay.Change{Reconciliations: []comparison.Result{done.Result}, Drifts: done.Drifts(open, found)}
 		change.Audit = rc.providers.AuditAccount(by, audit.ProviderReconciled, account, map[string]string{
 			"reconciliation": done.ID, "from": done.From.Format(time.RFC3339), "to": done.To.Format(time.RFC3339),
 			"lines": strconv.Itoa(done.Lines), "findings": strconv.Itoa(done.Count),
@@ -233,6 +234,6 @@ func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account 
 }
 
 // Reconciliations lists the newest comparisons with providers' reports, of one account or of all.
-func (rc *Reconciliation) Reconciliations(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (rc *Reconciliation) Reconciliations(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
 	return rc.Store.Reconciliations.List(ctx, account, limit)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -98,7 +98,7 @@ func newSums(s reconcile.Sums) []amountJSON {
 	return list
 }
 
-func newReconciliationJSON(r pay.Reconciliation) reconciliationJSON {
+func newReconciliationJSON(r comparison.Result) reconciliationJSON {
 	return reconciliationJSON{
 		ID: r.ID, Account: r.Account, Environment: tenant.EnvironmentOf(r.Live), From: r.From.Format(time.RFC3339Nano), To: r.To.Format(time.RFC3339Nano),
 		At: r.At.Format(cli.TimeForm), By: r.By, Reports: r.Reports, Lines: r.Lines, PaysOut: r.PaysOut, Charges: r.Charges, Charged: newSums(r.Charged),
@@ -107,7 +107,7 @@ func newReconciliationJSON(r pay.Reconciliation) reconciliationJSON {
 }
 
 func newComparedJSON(done reconciliation.Compared) reconciliationJSON {
-	told, t := newReconciliationJSON(done.Reconciliation), done.Totals
+	told, t := newReconciliationJSON(done.Result), done.Totals
 	others := t.Others
 	if others == nil {
 		others = map[string]int{}

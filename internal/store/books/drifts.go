@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -13,11 +14,11 @@ import (
 )
 
 // ReconciliationsTable is the table reconciliations.
-var ReconciliationsTable = table.Describe(table.Table[pay.Reconciliation]{
+var ReconciliationsTable = table.Describe(table.Table[comparison.Result]{
 	Name: "reconciliations",
-	Of:   func(c *pay.Change) []pay.Reconciliation { return c.Reconciliations },
-	ID:   func(v *pay.Reconciliation) string { return v.ID },
-	Fields: func(f *table.Fields, v *pay.Reconciliation) {
+	Of:   func(c *pay.Change) []comparison.Result { return c.Reconciliations },
+	ID:   func(v *comparison.Result) string { return v.ID },
+	Fields: func(f *table.Fields, v *comparison.Result) {
 		f.Text("id!", &v.ID)
 		f.Text("account!", &v.Account)
 		f.Flag("live!", &v.Live)
@@ -42,23 +43,23 @@ type reconciliationDoc struct {
 	PaysOut  bool                     `json:"paysOut,omitempty"`
 }
 
-func (d *reconciliationDoc) Of(_ *table.Fields, v *pay.Reconciliation) {
+func (d *reconciliationDoc) Of(_ *table.Fields, v *comparison.Result) {
 	*d = reconciliationDoc{v.Reports, v.Lines, v.Charges, v.Refunds, v.Charged, v.Refunded, v.Findings, v.PaysOut}
 }
 
-func (d *reconciliationDoc) Into(_ *table.Fields, v *pay.Reconciliation) error {
+func (d *reconciliationDoc) Into(_ *table.Fields, v *comparison.Result) error {
 	v.Reports, v.Lines, v.Charges, v.Refunds = d.Reports, d.Lines, d.Charges, d.Refunds
 	v.Charged, v.Refunded, v.Findings, v.PaysOut = d.Charged, d.Refunded, d.Findings, d.PaysOut
 	return nil
 }
 
 // DriftsTable is the table drifts.
-var DriftsTable = table.Describe(table.Table[pay.Drift]{
+var DriftsTable = table.Describe(table.Table[comparison.Drift]{
 	Name:    "drifts",
-	Of:      func(c *pay.Change) []pay.Drift { return c.Drifts },
-	ID:      func(d *pay.Drift) string { return d.ID },
-	Version: func(d *pay.Drift) int64 { return d.Version },
-	Fields: func(f *table.Fields, d *pay.Drift) {
+	Of:      func(c *pay.Change) []comparison.Drift { return c.Drifts },
+	ID:      func(d *comparison.Drift) string { return d.ID },
+	Version: func(d *comparison.Drift) int64 { return d.Version },
+	Fields: func(f *table.Fields, d *comparison.Drift) {
 		f.Text("id!", &d.ID)
 		f.Number("version", &d.Version)
 		f.Text("reconciliation!", &d.Reconciliation)
@@ -90,12 +91,12 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
 // List lists the newest comparisons with providers' reports, of one account or of all.
-func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]pay.Reconciliation, error) {
+func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
 	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, limit)
 }
 
 // OpenDrifts lists an account's drifts that no later comparison replaced.
-func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]pay.Drift, error) {
+func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]comparison.Drift, error) {
 	return base.Many(ctx, s.b, selectOpenDrifts, DriftsTable.Scan(s.b.Personal), account)
 }
 

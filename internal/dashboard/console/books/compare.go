@@ -11,7 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/comparison"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/reconcile"
 	"github.com/cascadapay/cascada/internal/web"
@@ -29,7 +29,7 @@ const (
 type compareView struct {
 	desk.Form
 	Accounts []frame.Option
-	Past     []pay.Reconciliation
+	Past     []comparison.Result
 	Done     *compared
 }
 

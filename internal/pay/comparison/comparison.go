@@ -1,4 +1,6 @@
-package pay
+// Package comparison has the results of comparisons with providers' reports, and the drifts that stay open until a later
+// comparison covers their period. internal/reconcile finds the discrepancies.
+package comparison
 
 import (
 	"maps"
@@ -8,12 +10,12 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 )
 
-// ReconciliationPrefix begins the id of a comparison with a provider's report.
-const ReconciliationPrefix = "rec_"
+// Prefix begins the id of a comparison with a provider's report.
+const Prefix = "rec_"
 
-// Reconciliation is the result of comparing a provider account's report with our books. It is kept
+// Result is the result of comparing a provider account's report with our books. It is kept
 // for good.
-type Reconciliation struct {
+type Result struct {
 	ID      string // rec_…, ordered by time
 	Account string
 	Live    bool
@@ -52,11 +54,11 @@ type Drift struct {
 	ClosedAt       time.Time
 }
 
-// Conclude writes a comparison. found is the value of each merchant's discrepancies. It replaces
-// earlier drifts of the account whose period is within its own: a difference that it does not find
+// Drifts returns the drifts that the comparison writes. found is the value of each merchant's discrepancies. open are
+// earlier drifts of the account. Those whose period is within its own are closed: a difference that it does not find
 // again is resolved.
-func (r Reconciliation) Conclude(open []Drift, found map[string]Drift) Change {
-	change := Change{Reconciliations: []Reconciliation{r}}
+func (r Result) Drifts(open []Drift, found map[string]Drift) []Drift {
+	var drifts []Drift
 	since := map[string]time.Time{}
 	for _, d := range open {
 		if d.Account != r.Account || d.From.Before(r.From) || d.To.After(r.To) {
@@ -67,7 +69,7 @@ func (r Reconciliation) Conclude(open []Drift, found map[string]Drift) Change {
 		}
 		d.Version++
 		d.ClosedBy, d.ClosedAt = r.ID, r.At
-		change.Drifts = append(change.Drifts, d)
+		drifts = append(drifts, d)
 	}
 	for _, merchant := range slices.Sorted(maps.Keys(found)) {
 		d := found[merchant]
@@ -76,7 +78,7 @@ func (r Reconciliation) Conclude(open []Drift, found map[string]Drift) Change {
 		if first, known := since[merchant]; known {
 			d.Since = first
 		}
-		change.Drifts = append(change.Drifts, d)
+		drifts = append(drifts, d)
 	}
-	return change
+	return drifts
 }
