@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -66,7 +67,7 @@ func (a *API) claimRoutes() {
 }
 
 func (a *API) claims(ctx context.Context, call Call, in *claimsIn) (*claimsOut, error) {
-	list, total, err := a.app.Claims.List(ctx, call.Scope, pay.ClaimFilter{
+	list, total, err := a.app.Claims.List(ctx, call.Scope, lists.ClaimFilter{
 		Status: pay.ClaimStatus(in.Status), Kind: pay.ClaimKind(in.Type), Payment: in.TransactionID, Page: in.Rows(),
 	})
 	if err != nil {

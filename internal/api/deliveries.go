@@ -5,8 +5,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
@@ -20,8 +20,8 @@ type deliveriesIn struct {
 	wire.Span
 }
 
-func (in *deliveriesIn) filter() pay.DeliveryFilter {
-	return pay.DeliveryFilter{Page: in.Rows(), Span: in.Time(), Status: hook.DeliveryStatus(in.Status), Type: hook.EventType(in.Event)}
+func (in *deliveriesIn) filter() lists.DeliveryFilter {
+	return lists.DeliveryFilter{Page: in.Rows(), Span: in.Time(), Status: hook.DeliveryStatus(in.Status), Type: hook.EventType(in.Event)}
 }
 
 type deliveriesOut struct {

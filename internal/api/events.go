@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -23,8 +24,8 @@ type eventsIn struct {
 	wire.Span
 }
 
-func (in *eventsIn) filter() pay.EventFilter {
-	f := pay.EventFilter{Page: in.Rows(), Span: in.Time(), Object: in.ObjectID}
+func (in *eventsIn) filter() lists.EventFilter {
+	f := lists.EventFilter{Page: in.Rows(), Span: in.Time(), Object: in.ObjectID}
 	if in.Type != "" {
 		f.Types = []hook.EventType{hook.EventType(in.Type)}
 	}

@@ -17,26 +17,27 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/wire"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// lists are the endpoints that read a query string, without what they do: each notes what it
+// endpoints are those that read a query string, without what they do: each notes what it
 // was asked for.
-type lists struct {
+type endpoints struct {
 	http http.Handler
-	page pay.Page
+	page lists.Page
 	// Of the filter, whichever it is.
-	span    pay.Span
+	span    lists.Span
 	texts   []string
 	country string
 }
 
-func newLists() *lists {
+func newEndpoints() *endpoints {
 	wire.Adopt()
 	mux := wire.Mux{ServeMux: http.NewServeMux(), Refuse: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadRequest) }}
-	l := &lists{http: mux}
+	l := &endpoints{http: mux}
 	config := huma.DefaultConfig("Cascada", "1")
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath, config.CreateHooks = "", "", "", nil
 	config.Formats = wire.Formats()
@@ -67,7 +68,7 @@ func newLists() *lists {
 	listed(h, "wallets", func(in *walletsIn) { l.page, l.texts = in.Rows(), []string{string(in.Status)} })
 	listed(h, "methods", func(in *methodsIn) {
 		f := in.filter()
-		l.page, l.country, l.texts = pay.Page{Limit: 2}, f.Country, []string{string(f.Channel)}
+		l.page, l.country, l.texts = lists.Page{Limit: 2}, f.Country, []string{string(f.Channel)}
 	})
 	return l
 }
@@ -102,10 +103,10 @@ func FuzzQuery(f *testing.F) {
 		f.Add(name, "status=pending&limit=7&offset=3&from=2026-11-21&to=2026-11-22&country=BR")
 		f.Add(name, "from=1969-12-31T23:59:59.5Z&transactionId=TXN-1&walletId=wal_1&event=payment.completed")
 	}
-	l := newLists()
+	l := newEndpoints()
 	f.Fuzz(func(t *testing.T, name, query string) {
 		ask := func(query string) int {
-			*l = lists{http: l.http}
+			*l = endpoints{http: l.http}
 			w := httptest.NewRecorder()
 			l.http.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/" + name, RawQuery: query}, Header: http.Header{}, Body: http.NoBody, Host: "127.0.0.1"})
 			return w.Code
@@ -142,7 +143,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-func (l *lists) same(other lists) bool {
+func (l *endpoints) same(other endpoints) bool {
 	return l.page == other.page && l.span.From.Equal(other.span.From) && l.span.To.Equal(other.span.To) &&
 		l.country == other.country && strings.Join(l.texts, "\n") == strings.Join(other.texts, "\n")
 }

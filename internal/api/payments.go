@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
@@ -160,13 +161,13 @@ type listIn struct {
 	Currency        string `query:"currency" doc:"ISO 4217: the currency of amount. USD, the default, finds amount; another one finds amountLocal or amountRequested" example:"BRL"`
 	wire.Span
 	Format string `query:"format" enum:"json,csv" default:"json" doc:"csv: a file of all that the filter selects; limit and offset do not apply"`
-	filter pay.PaymentFilter
+	filter lists.PaymentFilter
 }
 
 // Resolve reads the filter.
 func (in *listIn) Resolve(ctx huma.Context) (issues []error) {
 	issues = slices.Concat(in.Page.Resolve(ctx), in.Catalog.Resolve(ctx))
-	in.filter = pay.PaymentFilter{
+	in.filter = lists.PaymentFilter{
 		Page: in.Rows(), Status: pay.Status(in.Status), Rail: in.PaymentMethodID, Method: in.Method, Country: in.alpha3, OrderID: in.MerchantOrderID, Email: in.Email,
 	}
 	if in.Email != "" && !isEmail(in.Email) {
@@ -365,7 +366,7 @@ func (a *API) listPayments(ctx context.Context, call Call, in *listIn) (*huma.St
 	out := listOutBody{}
 	out.Data, out.Pagination = wire.PageOf(in.Page, list, total, func(p pay.Payment) string { return p.ID },
 		func(p pay.Payment) view.Transaction { return view.NewTransaction(p).ForShop(p, a.app.CheckoutURL) })
-	out.Pagination.TotalCapped = total == pay.MostCounted && in.filter.Capped()
+	out.Pagination.TotalCapped = total == lists.MostCounted && in.filter.Capped()
 	return &huma.StreamResponse{Body: func(to huma.Context) {
 		to.SetHeader("Content-Type", "application/json")
 		to.SetStatus(http.StatusOK)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/view"
@@ -23,8 +24,8 @@ type settlementsIn struct {
 	wire.Span
 }
 
-func (in *settlementsIn) filter() pay.SettlementFilter {
-	return pay.SettlementFilter{Page: in.Rows(), Span: in.Time(), Status: pay.SettlementStatus(in.Status)}
+func (in *settlementsIn) filter() lists.SettlementFilter {
+	return lists.SettlementFilter{Page: in.Rows(), Span: in.Time(), Status: pay.SettlementStatus(in.Status)}
 }
 
 type settlementsOut struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -73,8 +74,8 @@ type withdrawalsIn struct {
 	wire.Span
 }
 
-func (in *withdrawalsIn) filter() pay.WithdrawalFilter {
-	return pay.WithdrawalFilter{Page: in.Rows(), Span: in.Time(), Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID}
+func (in *withdrawalsIn) filter() lists.WithdrawalFilter {
+	return lists.WithdrawalFilter{Page: in.Rows(), Span: in.Time(), Status: pay.WithdrawalStatus(in.Status), Wallet: in.WalletID}
 }
 
 type withdrawalsOut struct {

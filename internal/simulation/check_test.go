@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -105,12 +106,12 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 			return nil, err
 		}
 	}
-	if all.claims, err = s.Claims.ListAny(ctx, pay.ClaimFilter{Page: pay.Page{Limit: 100_000}}); err != nil {
+	if all.claims, err = s.Claims.ListAny(ctx, lists.ClaimFilter{Page: lists.Page{Limit: 100_000}}); err != nil {
 		return nil, err
 	}
 	all.claims = slices.DeleteFunc(all.claims, func(c pay.Claim) bool { return !c.Live })
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, pay.WithdrawalFilter{Page: pay.Page{Limit: 100_000}})
+		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, lists.WithdrawalFilter{Page: lists.Page{Limit: 100_000}})
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -142,7 +143,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 // ruleRefunds resolves open refunds by their providers' books, and decides about late
 // money.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	all, err := w.eye.Claims.ListAny(context.Background(), pay.ClaimFilter{Page: pay.Page{Limit: 1000}})
+	all, err := w.eye.Claims.ListAny(context.Background(), lists.ClaimFilter{Page: lists.Page{Limit: 1000}})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -96,16 +97,16 @@ func TestRefundsAreListed(t *testing.T) {
 		claimed(t, s, 3, pay.UserDispute, pay.ClaimApproved, time.Time{})
 		claimed(t, s, 5, pay.ChargebackClaim, pay.ClaimApproved, time.Time{})
 		for _, c := range []struct {
-			f     pay.ClaimFilter
+			f     lists.ClaimFilter
 			want  string
 			total int64
 		}{
-			{pay.ClaimFilter{}, "[CLM-003 CLM-002 CLM-001]", 3},
-			{pay.ClaimFilter{Page: pay.Page{After: "CLM-003"}}, "[CLM-002 CLM-001]", 3},
-			{pay.ClaimFilter{Status: pay.ClaimApproved}, "[CLM-003 CLM-001]", 2},
-			{pay.ClaimFilter{Payment: "TXN-1"}, "[CLM-003 CLM-001]", 2},
-			{pay.ClaimFilter{Payment: "TXN-0", Status: pay.ClaimApproved}, "[]", 0},
-			{pay.ClaimFilter{Payment: "TXN-1", Page: pay.Page{After: "CLM-003"}}, "[CLM-001]", 2},
+			{lists.ClaimFilter{}, "[CLM-003 CLM-002 CLM-001]", 3},
+			{lists.ClaimFilter{Page: lists.Page{After: "CLM-003"}}, "[CLM-002 CLM-001]", 3},
+			{lists.ClaimFilter{Status: pay.ClaimApproved}, "[CLM-003 CLM-001]", 2},
+			{lists.ClaimFilter{Payment: "TXN-1"}, "[CLM-003 CLM-001]", 2},
+			{lists.ClaimFilter{Payment: "TXN-0", Status: pay.ClaimApproved}, "[]", 0},
+			{lists.ClaimFilter{Payment: "TXN-1", Page: lists.Page{After: "CLM-003"}}, "[CLM-001]", 2},
 		} {
 			c.f.Limit = 10
 			list, total, err := s.Claims.Refunds(ctx, acme, c.f)
@@ -147,16 +148,16 @@ func TestMovementsAreFound(t *testing.T) {
 			}
 			must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{ID: fmt.Sprint("tr_", i, "-x"), Merchant: acme.Merchant, Kind: kind, At: at, Postings: lines}}}))
 		}
-		whole, total, err := s.Books.Movements(ctx, acme, pay.Page{Limit: 100})
+		whole, total, err := s.Books.Movements(ctx, acme, lists.Page{Limit: 100})
 		must(t, err)
-		find := func(f pay.MovementFilter) (ids []string) {
+		find := func(f lists.MovementFilter) (ids []string) {
 			for f.Limit = 1; ; {
 				found, err := s.Books.Find(ctx, acme, f, false)
 				must(t, err)
 				for _, m := range found.Movements {
 					ids = append(ids, m.ID)
 				}
-				if found.Next == (pay.MovementPlace{}) {
+				if found.Next == (lists.MovementPlace{}) {
 					return ids
 				}
 				f.After = found.Next
@@ -176,11 +177,11 @@ func TestMovementsAreFound(t *testing.T) {
 			t.Fatalf("%d movements, %d later, %d releases", total, len(later), len(releases))
 		}
 		for _, c := range []struct {
-			f    pay.MovementFilter
+			f    lists.MovementFilter
 			want []string
 		}{
-			{pay.MovementFilter{}, want}, {pay.MovementFilter{Type: pay.MovedRelease}, releases}, {pay.MovementFilter{Type: pay.MovedCharge}, nil},
-			{pay.MovementFilter{Span: pay.Span{From: noon.Add(time.Hour), To: noon.Add(2 * time.Hour)}}, later},
+			{lists.MovementFilter{}, want}, {lists.MovementFilter{Type: pay.MovedRelease}, releases}, {lists.MovementFilter{Type: pay.MovedCharge}, nil},
+			{lists.MovementFilter{Span: lists.Span{From: noon.Add(time.Hour), To: noon.Add(2 * time.Hour)}}, later},
 		} {
 			if got := find(c.f); !slices.Equal(got, c.want) {
 				t.Errorf("%+v: got %v, want %v", c.f, got, c.want)

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -97,8 +98,8 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			}
 		})
 		// All days, and those from a morning on, which are added up differently.
-		for i, f := range []pay.PaymentFilter{
-			{}, {}, {Span: pay.Span{From: noon.Add(-time.Hour)}}, {Span: pay.Span{From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}},
+		for i, f := range []lists.PaymentFilter{
+			{}, {}, {Span: lists.Span{From: noon.Add(-time.Hour)}}, {Span: lists.Span{From: noon.Add(-time.Hour), To: noon.AddDate(0, 0, days)}},
 		} {
 			others.Go(func() {
 				for {
@@ -120,15 +121,15 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 		close(done)
 		others.Wait()
 		for i, s := range nodes {
-			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			// And much later, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
-			if n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{}); err != nil || n != 6*each {
+			if n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("after the roll-up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 1000}, Method: "pix"})
+			list, err := s.Payments.List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 1000}, Method: "pix"})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

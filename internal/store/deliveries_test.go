@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
@@ -99,7 +100,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		count := func(status hook.DeliveryStatus) int64 {
 			t.Helper()
-			n, err := s.Deliveries.Count(ctx, "wh_all", pay.DeliveryFilter{Status: status})
+			n, err := s.Deliveries.Count(ctx, "wh_all", lists.DeliveryFilter{Status: status})
 			must(t, err)
 			return n
 		}
@@ -158,7 +159,7 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 		}
 		puts.Wait()
 		put("wh_other", 1)
-		list, total, err := s.Subscriptions.Inbox(ctx, acme, "wh_box", pay.Page{Limit: 100, Offset: hook.InboxKept - 1})
+		list, total, err := s.Subscriptions.Inbox(ctx, acme, "wh_box", lists.Page{Limit: 100, Offset: hook.InboxKept - 1})
 		must(t, err)
 		if total != hook.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
 			t.Errorf("before it is trimmed the inbox shows %d, the last %v", total, list)
@@ -177,14 +178,14 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 			t.Errorf("%d were too old (%v), want 10", n, err)
 		}
 		for _, sub := range []string{"wh_box", "wh_other"} {
-			_, total, err := s.Subscriptions.Inbox(ctx, acme, sub, pay.Page{Limit: 1})
+			_, total, err := s.Subscriptions.Inbox(ctx, acme, sub, lists.Page{Limit: 1})
 			if want := map[string]int64{"wh_box": hook.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
 				t.Errorf("%s has %d (%v), want %d", sub, total, err, want)
 			}
 		}
 		stranger := acme
 		stranger.Live = !stranger.Live
-		if _, total, err := s.Subscriptions.Inbox(ctx, stranger, "wh_box", pay.Page{Limit: 1}); err != nil || total != 0 {
+		if _, total, err := s.Subscriptions.Inbox(ctx, stranger, "wh_box", lists.Page{Limit: 1}); err != nil || total != 0 {
 			t.Errorf("the other environment sees %d (%v)", total, err)
 		}
 		clean(t, s)

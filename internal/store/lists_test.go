@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -79,7 +80,7 @@ func TestListsAndTotalsAgreeWithTheirPayments(t *testing.T) {
 			return time.Date(2026, 11, 17, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(7 * 24 * time.Hour))))
 		}
 		for range 800 {
-			f := pay.PaymentFilter{Page: pay.Page{Limit: 1 + random.IntN(40)}, Span: pay.Span{From: moment(), To: moment()},
+			f := lists.PaymentFilter{Page: lists.Page{Limit: 1 + random.IntN(40)}, Span: lists.Span{From: moment(), To: moment()},
 				Rail: pick("", "", "r1", "r2", "r4", "r9"), Method: pick("", "", "card", "cash"), Country: pick("", "", "MEX", "BRA"),
 				Status: pay.Status(pick("", "", "completed", "failed", "processing", "pending"))}
 			switch random.IntN(5) {
@@ -121,7 +122,7 @@ func endsLike(number, end string) bool {
 }
 
 // expected selects by checking each payment.
-func expected(all []pay.Payment, f pay.PaymentFilter) (total int64, page []string) {
+func expected(all []pay.Payment, f lists.PaymentFilter) (total int64, page []string) {
 	for _, p := range all {
 		if f.Status != "" && p.Status != f.Status || f.Rail != "" && p.Way.RailID != f.Rail || f.Method != "" && p.Way.Method != f.Method ||
 			f.Country != "" && p.Way.Country != f.Country || f.OrderID != "" && p.Order.ID != f.OrderID ||

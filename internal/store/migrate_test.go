@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -90,7 +91,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.b.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
 			t.Errorf("rolled up until day %d (%v), want a day after the payments", day, err)
 		}
-		if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || n != 5 {
+		if n, err := s.Payments.Count(ctx, scope, lists.PaymentFilter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in total (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)

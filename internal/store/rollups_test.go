@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -52,7 +53,7 @@ func totals(t *testing.T, s *store.Store, shop string) map[string]analytics.Tota
 func counted(t *testing.T, s *store.Store) map[string]analytics.Total {
 	t.Helper()
 	sums := analytics.Totals{}
-	list, err := s.Payments.List(ctx, acme, pay.PaymentFilter{Page: pay.Page{Limit: 10_000}})
+	list, err := s.Payments.List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
 	must(t, err)
 	for i := range list {
 		list[i].Stored = ""

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -18,14 +19,14 @@ func TestSalesOfDaysAgreeWithTheirPayments(t *testing.T) {
 		first := time.Date(2026, 11, 18, 0, 0, 0, 0, time.UTC)
 		for from := range 5 {
 			for to := from + 1; to <= 6; to++ {
-				span := pay.Span{From: first.AddDate(0, 0, from), To: first.AddDate(0, 0, to)}
-				want, got := map[pay.DayCount]int64{}, map[pay.DayCount]int64{}
+				span := lists.Span{From: first.AddDate(0, 0, from), To: first.AddDate(0, 0, to)}
+				want, got := map[lists.DayCount]int64{}, map[lists.DayCount]int64{}
 				var cents, paid int64
 				for _, p := range all {
 					if p.Times.Created.Before(span.From) || !p.Times.Created.Before(span.To) || p.Status == pay.Processing {
 						continue
 					}
-					want[pay.DayCount{Day: p.Times.Created.UTC().Truncate(24 * time.Hour), Status: p.Status}]++
+					want[lists.DayCount{Day: p.Times.Created.UTC().Truncate(24 * time.Hour), Status: p.Status}]++
 					if p.Status == pay.Completed || p.Status == pay.Refunded || p.Status == pay.Chargeback {
 						cents, paid = cents+p.Price.Amount.Minor, paid+1
 					}
@@ -34,7 +35,7 @@ func TestSalesOfDaysAgreeWithTheirPayments(t *testing.T) {
 				must(t, err)
 				for _, c := range days {
 					if c.N != 0 { // a status that was left keeps its counter
-						got[pay.DayCount{Day: c.Day, Status: c.Status}] = c.N
+						got[lists.DayCount{Day: c.Day, Status: c.Status}] = c.N
 					}
 				}
 				if len(got) != len(want) {

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/store/check"
@@ -88,7 +89,7 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 			if _, err := s.Settlements.Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the settlement: %v", other, err)
 			}
-			list, total, err := s.Settlements.List(ctx, other, pay.SettlementFilter{Page: pay.Page{Limit: 10}}, 0)
+			list, total, err := s.Settlements.List(ctx, other, lists.SettlementFilter{Page: lists.Page{Limit: 10}}, 0)
 			if err != nil || len(list) != 0 || total != 0 {
 				t.Errorf("%+v lists %v", other, list)
 			}
@@ -248,7 +249,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 			ID: "tr_X", Merchant: acme.Merchant, Kind: ledger.ReserveRelease, At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -5}, {Account: ledger.Available, Amount: 5}},
 		}}}))
-		list, total, err := s.Books.Movements(ctx, books, pay.Page{Limit: 10})
+		list, total, err := s.Books.Movements(ctx, books, lists.Page{Limit: 10})
 		if err != nil || total != 2 || len(list) != 2 || list[0].BalanceAfter != -5 || list[1].BalanceAfter != 5 {
 			t.Errorf("the movements are %+v of %d (%v)", list, total, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -152,9 +153,9 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			if _, err := s.Payments.Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+			list, err := s.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 			must(t, err)
-			if n, err := s.Payments.Count(ctx, scope, pay.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
+			if n, err := s.Payments.Count(ctx, scope, lists.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
 			}
 		}
@@ -235,7 +236,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
 			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
 		}
-		n, err := s.Payments.Count(ctx, acme, pay.PaymentFilter{})
+		n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{})
 		must(t, err)
 		o, err := s.Idempotency.Get(ctx, "k")
 		must(t, err)
@@ -345,19 +346,19 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 		id := func(i int) string { return fmt.Sprintf("TXN-%026d", i) }
 		for _, c := range []struct {
 			name   string
-			filter pay.PaymentFilter
+			filter lists.PaymentFilter
 			total  int64
 			want   []int
 		}{
-			{"all", pay.PaymentFilter{Page: pay.Page{Limit: 3}}, 9, []int{8, 7, 6}},
-			{"a page", pay.PaymentFilter{Page: pay.Page{Limit: 3, Offset: 7}}, 9, []int{1, 0}},
-			{"completed", pay.PaymentFilter{Page: pay.Page{Limit: 9}, Status: pay.Completed}, 3, []int{6, 3, 0}},
-			{"after", pay.PaymentFilter{Page: pay.Page{After: id(3), Limit: 2}}, 9, []int{2, 1}},
-			{"an order", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:]}, 1, []int{4}},
-			{"an order of another status", pay.PaymentFilter{Page: pay.Page{Limit: 9}, OrderID: "order-" + id(4)[4:], Status: pay.Completed}, 0, nil},
-			{"rail and country", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_pix", Country: "BRA"}, 9, []int{8}},
-			{"another rail", pay.PaymentFilter{Page: pay.Page{Limit: 1}, Rail: "sbx_card"}, 0, nil},
-			{"method", pay.PaymentFilter{Page: pay.Page{Limit: 2}, Method: "pix", Status: pay.Processing}, 6, []int{8, 7}},
+			{"all", lists.PaymentFilter{Page: lists.Page{Limit: 3}}, 9, []int{8, 7, 6}},
+			{"a page", lists.PaymentFilter{Page: lists.Page{Limit: 3, Offset: 7}}, 9, []int{1, 0}},
+			{"completed", lists.PaymentFilter{Page: lists.Page{Limit: 9}, Status: pay.Completed}, 3, []int{6, 3, 0}},
+			{"after", lists.PaymentFilter{Page: lists.Page{After: id(3), Limit: 2}}, 9, []int{2, 1}},
+			{"an order", lists.PaymentFilter{Page: lists.Page{Limit: 9}, OrderID: "order-" + id(4)[4:]}, 1, []int{4}},
+			{"an order of another status", lists.PaymentFilter{Page: lists.Page{Limit: 9}, OrderID: "order-" + id(4)[4:], Status: pay.Completed}, 0, nil},
+			{"rail and country", lists.PaymentFilter{Page: lists.Page{Limit: 1}, Rail: "sbx_pix", Country: "BRA"}, 9, []int{8}},
+			{"another rail", lists.PaymentFilter{Page: lists.Page{Limit: 1}, Rail: "sbx_card"}, 0, nil},
+			{"method", lists.PaymentFilter{Page: lists.Page{Limit: 2}, Method: "pix", Status: pay.Processing}, 6, []int{8, 7}},
 		} {
 			list, err := s.Payments.List(ctx, acme, c.filter)
 			must(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/danielgtaylor/huma/v2"
@@ -22,10 +23,10 @@ type Page struct {
 	OffsetText string `query:"offset" doc:"From 0, clamped"`
 	Behind     string `query:"startingAfter" doc:"Instead of offset: the nextCursor of the previous page, which is the id of its last row. New rows do not shift the pages"`
 	Older      string `query:"starting_after" doc:"Another name of startingAfter"`
-	page       pay.Page
+	page       lists.Page
 }
 
-// OlderCursor is the other name of pay.CursorParam.
+// OlderCursor is the other name of lists.CursorParam.
 const OlderCursor = "starting_after"
 
 // Resolve reads the page. A type that embeds this one and has its own Resolve calls it.
@@ -40,12 +41,12 @@ func (p *Page) Resolve(huma.Context) (issues []error) {
 		}
 		return min(max(n, low), high)
 	}
-	p.page = pay.Page{Limit: read("limit", p.LimitText, pay.PageRows, 1, pay.MostPageRows), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
+	p.page = lists.Page{Limit: read("limit", p.LimitText, lists.PageRows, 1, lists.MostPageRows), Offset: read("offset", p.OffsetText, 0, 0, 1_000_000), After: p.Behind}
 	if p.page.After == "" {
 		p.page.After = p.Older
 	}
 	if p.Older != "" && p.Older != p.page.After {
-		issues = append(issues, Coded(problem.InvalidRequest, pay.CursorParam, pay.CursorParam+" and "+OlderCursor+" are one parameter: send one of them"))
+		issues = append(issues, Coded(problem.InvalidRequest, lists.CursorParam, lists.CursorParam+" and "+OlderCursor+" are one parameter: send one of them"))
 	}
 	if p.page.After != "" {
 		p.page.Offset = 0
@@ -58,22 +59,22 @@ func (p *Page) CursorParam() string {
 	if p.Behind == "" && p.Older != "" {
 		return OlderCursor
 	}
-	return pay.CursorParam
+	return lists.CursorParam
 }
 
 // Named renames a page error's parameter to the caller's name for it.
 func (p *Page) Named(err error) error {
 	var e *problem.Error
-	if p.CursorParam() == OlderCursor && errors.As(err, &e) && e.Param == pay.CursorParam {
+	if p.CursorParam() == OlderCursor && errors.As(err, &e) && e.Param == lists.CursorParam {
 		renamed := *e
-		renamed.Param, renamed.Message = OlderCursor, strings.ReplaceAll(e.Message, pay.CursorParam, OlderCursor)
+		renamed.Param, renamed.Message = OlderCursor, strings.ReplaceAll(e.Message, lists.CursorParam, OlderCursor)
 		return &renamed
 	}
 	return err
 }
 
 // Rows is the page to read: one row more than shown, to tell whether it is the last page.
-func (p *Page) Rows() pay.Page {
+func (p *Page) Rows() lists.Page {
 	rows := p.page
 	rows.Limit++
 	return rows

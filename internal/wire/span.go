@@ -3,7 +3,7 @@ package wire
 import (
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -12,7 +12,7 @@ import (
 type Span struct {
 	From string `query:"from" doc:"Created at this time or later: a date or a date-time, in UTC if it names no zone"`
 	To   string `query:"to" doc:"Created before this time"`
-	span pay.Span
+	span lists.Span
 }
 
 // Resolve reads the span. A type that embeds this one and has its own Resolve calls it.
@@ -22,10 +22,10 @@ func (s *Span) Resolve(huma.Context) (issues []error) {
 }
 
 // Time is the parsed span.
-func (s *Span) Time() pay.Span { return s.span }
+func (s *Span) Time() lists.Span { return s.span }
 
 // Between reads the bounds of a span, which may be absent. from must not be after to.
-func Between(from, to string) (span pay.Span, issues []error) {
+func Between(from, to string) (span lists.Span, issues []error) {
 	var read []time.Time
 	for _, bound := range []struct {
 		param, text string

@@ -15,8 +15,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
@@ -247,7 +247,7 @@ func (d document) parameters(o operation) {
 			param["deprecated"] = true
 			param["x-go-name"] = "OlderStartingAfter" // Go generators give both spellings one name
 		case "limit":
-			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", pay.PageRows, 1, pay.MostPageRows
+			schema["type"], schema["default"], schema["minimum"], schema["maximum"] = "integer", lists.PageRows, 1, lists.MostPageRows
 		case "offset":
 			schema["type"], schema["default"], schema["minimum"] = "integer", 0, 0
 		case "Sandbox-Simulate":

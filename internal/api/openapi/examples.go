@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/webhook"
 	"github.com/cascadapay/cascada/internal/wire"
 )
@@ -350,7 +350,7 @@ func parameterExample(o operation, name string) (any, bool) {
 		return "2026-11-01", true
 	case "to":
 		return "2026-12-01", true
-	case pay.CursorParam, wire.OlderCursor:
+	case lists.CursorParam, wire.OlderCursor:
 		return "TXN-" + suffix, o.path == "/payments" || o.path == "/transactions"
 	case "Idempotency-Key":
 		return kebab(o.id()) + "-8412", true

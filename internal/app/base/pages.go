@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -32,8 +33,8 @@ func Absent(err error) bool { return errors.Is(err, store.ErrNotFound) }
 // errors.
 func OrNotBehind(err error) error {
 	if Absent(err) {
-		return problem.Field(problem.InvalidRequest, pay.CursorParam,
-			"there is no such row in this list: send the nextCursor of the page before, or leave "+pay.CursorParam+" out to begin anew")
+		return problem.Field(problem.InvalidRequest, lists.CursorParam,
+			"there is no such row in this list: send the nextCursor of the page before, or leave "+lists.CursorParam+" out to begin anew")
 	}
 	return err
 }

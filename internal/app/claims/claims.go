@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -30,7 +31,7 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no su
 // List lists a shop's claims, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
+func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
 		return err
@@ -115,7 +116,7 @@ func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An empty status or kind
 // selects all.
 func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims.ListAny(ctx, pay.ClaimFilter{Status: status, Kind: kind, Page: pay.Page{Limit: limit}})
+	return rf.Store.Claims.ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
 }
 
 // ClaimResolution is the operator's decision on a claim.

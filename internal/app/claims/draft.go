@@ -6,6 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -46,7 +47,7 @@ func (l *Lists) undisputed(ctx context.Context, scope tenant.Scope, p pay.Paymen
 	if p.Order.Buyer.Email == "" {
 		return nil, nil
 	}
-	all, err := l.Store.Payments.List(ctx, scope, pay.PaymentFilter{Email: p.Order.Buyer.Email, Status: pay.Completed, Page: pay.Page{Limit: draftLooks}})
+	all, err := l.Store.Payments.List(ctx, scope, lists.PaymentFilter{Email: p.Order.Buyer.Email, Status: pay.Completed, Page: lists.Page{Limit: draftLooks}})
 	for _, other := range all {
 		if other.ID != p.ID && !other.Disputes.Any {
 			list = append(list, other)

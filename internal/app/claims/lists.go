@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -21,7 +22,7 @@ func NewLists(b *base.Base) *Lists { return &Lists{b} }
 // Refunds lists a shop's refunds, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
+func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if !base.Storable(f.Payment) {
 		return nil, 0, nil
 	}

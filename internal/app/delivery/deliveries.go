@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -24,7 +25,7 @@ type DeliveryLog struct {
 // The page begins after the delivery with the id f.After, if that is not empty.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
-func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
+func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
 	if log, err = w.DeliveryPage(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
@@ -36,7 +37,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 // filter selects.
 //
 // Errors: as of Deliveries.
-func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter) (log DeliveryLog, err error) {
+func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter) (log DeliveryLog, err error) {
 	if log.Subscription, err = w.Subscription(ctx, scope, subscription); err != nil {
 		return log, err
 	}
@@ -63,7 +64,7 @@ func (r Recent) Tried() int { return r.Delivered + r.Failed }
 
 // Recent summarizes the newest deliveries to an endpoint.
 func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
-	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, pay.DeliveryFilter{Page: pay.Page{Limit: RecentDeliveries}}, hook.Delivery{})
+	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, lists.DeliveryFilter{Page: lists.Page{Limit: RecentDeliveries}}, hook.Delivery{})
 	return RecentOf(list), err
 }
 
@@ -90,7 +91,7 @@ type Sent struct {
 
 // Of lists the deliveries of an event to the endpoints that the shop still has.
 func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (list []Sent, err error) {
-	subs, _, err := w.Subscriptions(ctx, scope, pay.Page{Limit: compared})
+	subs, _, err := w.Subscriptions(ctx, scope, lists.Page{Limit: compared})
 	if err != nil || len(subs) == 0 {
 		return nil, err
 	}

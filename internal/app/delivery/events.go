@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -29,7 +30,7 @@ func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.T
 // session is named by its token.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, int64, error) {
+func (ev *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, int64, error) {
 	f, list, err := ev.page(ctx, scope, f)
 	if err != nil || f.Limit == 0 {
 		return nil, 0, err
@@ -41,13 +42,13 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilte
 // Page is List without the number: counting reads everything that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
+func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	_, list, err := ev.page(ctx, scope, f)
 	return list, err
 }
 
 // page reads a page, and returns the filter with the object's own id. Its limit is 0 if nothing can match.
-func (ev *Events) page(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (pay.EventFilter, []pay.ToldEvent, error) {
+func (ev *Events) page(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (lists.EventFilter, []pay.ToldEvent, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
 		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -73,6 +74,6 @@ func (ev *Events) page(ctx context.Context, scope tenant.Scope, f pay.EventFilte
 }
 
 func noEvent() error {
-	return problem.Field(problem.InvalidRequest, pay.CursorParam,
-		"there is no such event: send the nextCursor of the page before, or leave "+pay.CursorParam+" out to begin anew")
+	return problem.Field(problem.InvalidRequest, lists.CursorParam,
+		"there is no such event: send the nextCursor of the page before, or leave "+lists.CursorParam+" out to begin anew")
 }

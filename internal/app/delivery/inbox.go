@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -116,7 +117,7 @@ func (w *Webhooks) keep(ctx context.Context, e endpoint, d hook.Delivery, header
 // Inbox lists the deliveries that a shop's managed inbox received, newest first, with their number.
 //
 // Errors: webhook_not_found.
-func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
+func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
 	sub, err := w.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err

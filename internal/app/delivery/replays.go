@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -74,7 +75,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		}
 		r.ID = rp.NewID(hook.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = rp.Store.Events.Count(ctx, scope, pay.EventFilter{Types: types, Span: pay.Span{From: r.From, To: r.To}}); err != nil {
+			if r.Events, err = rp.Store.Events.Count(ctx, scope, lists.EventFilter{Types: types, Span: lists.Span{From: r.From, To: r.To}}); err != nil {
 				return r, err
 			}
 		}
@@ -131,7 +132,7 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 // List lists the replays to one of a shop's endpoints, newest first, with their number.
 //
 // Errors: webhook_not_found, invalid_request for an unknown cursor.
-func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
+func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
 	sub, err := rp.hooks.Subscription(ctx, scope, subscription)
 	if err != nil {
 		return nil, 0, err

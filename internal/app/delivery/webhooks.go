@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -152,7 +153,7 @@ func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Sh
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, pay.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, lists.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -298,7 +299,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 // an endpoint that was deleted meanwhile.
 //
 // Errors: invalid_request for an unknown cursor.
-func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
+func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {

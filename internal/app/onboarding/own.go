@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -15,7 +15,7 @@ import (
 // merchant.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page pay.Page) ([]tenant.Shop, int64, error) {
+func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page lists.Page) ([]tenant.Shop, int64, error) {
 	list, err := ob.Store.Merchants.Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
@@ -31,7 +31,7 @@ func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page pay.
 // its shop, or all of the merchant. status is that of a view.Key, or "" for any.
 //
 // Errors: invalid_request for an unknown cursor.
-func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status string, page pay.Page) ([]tenant.Key, map[string]store.KeyUsage, int64, error) {
+func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status string, page lists.Page) ([]tenant.Key, map[string]store.KeyUsage, int64, error) {
 	all, uses, err := ob.keys.List(ctx, scope.Merchant)
 	if err != nil {
 		return nil, nil, 0, err
@@ -48,7 +48,7 @@ func (ob *Onboarding) KeysOf(ctx context.Context, scope tenant.Scope, status str
 // cut takes a page out of a list that is read whole, because a merchant has few rows of it.
 //
 // Errors: invalid_request for an unknown cursor.
-func cut[T any](list []T, page pay.Page, id func(T) string) ([]T, error) {
+func cut[T any](list []T, page lists.Page, id func(T) string) ([]T, error) {
 	from := page.Offset
 	if page.After != "" {
 		at := slices.IndexFunc(list, func(v T) bool { return id(v) == page.After })

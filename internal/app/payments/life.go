@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -32,7 +33,7 @@ func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment)
 		objects = append(objects, c.ID)
 	}
 	for _, object := range objects {
-		events, err := in.Store.Events.List(ctx, scope, pay.EventFilter{Object: object, Page: pay.Page{Limit: lifeEvents}})
+		events, err := in.Store.Events.List(ctx, scope, lists.EventFilter{Object: object, Page: lists.Page{Limit: lifeEvents}})
 		if err != nil {
 			return l, err
 		}

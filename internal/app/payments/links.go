@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -23,7 +24,7 @@ type Link struct {
 // Links lists a shop's payment links, newest first, as long as their sessions are kept.
 //
 // Errors: invalid_request for a cursor that is no link of the shop.
-func (ss *Sessions) Links(ctx context.Context, scope tenant.Scope, page pay.Page) ([]Link, error) {
+func (ss *Sessions) Links(ctx context.Context, scope tenant.Scope, page lists.Page) ([]Link, error) {
 	err := base.Behind(page.After, func() error {
 		_, err := ss.Store.Sessions.Get(ctx, scope, page.After)
 		return err

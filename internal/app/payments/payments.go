@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -18,7 +19,7 @@ const longList = 50
 // one merchant take turns, on half of the processors: they must not keep other merchants waiting.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, int64, error) {
+func (in *Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
 	if f.Limit >= longList {
 		lane := in.lists.Add(1) % max(1, int64(runtime.NumCPU()/2))
 		defer in.Turns.Lock(fmt.Sprintf("payments of %s %d", scope.Merchant, lane))()
@@ -47,7 +48,7 @@ const ExportPage = 500
 // there are no more.
 //
 // Errors: invalid_request for an unknown cursor.
-func (in *Payments) ListFrom(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+func (in *Payments) ListFrom(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)
 		return err

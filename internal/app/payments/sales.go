@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -48,11 +49,11 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 	}
 	for _, part := range []struct {
 		into *int64
-		of   pay.PaymentFilter
+		of   lists.PaymentFilter
 	}{
-		{&s.Open, pay.PaymentFilter{Status: pay.Pending}},
-		{&s.Waiting, pay.PaymentFilter{Status: pay.Processing}},
-		{&s.All, pay.PaymentFilter{}},
+		{&s.Open, lists.PaymentFilter{Status: pay.Pending}},
+		{&s.Waiting, lists.PaymentFilter{Status: pay.Processing}},
+		{&s.All, lists.PaymentFilter{}},
 	} {
 		if *part.into, err = in.Store.Payments.Count(ctx, scope, part.of); err != nil {
 			return s, err
@@ -60,12 +61,12 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 	}
 	s.Open += s.Waiting
 	if s.Waiting > 0 {
-		s.Waiting, err = in.Store.Payments.Count(ctx, scope, pay.PaymentFilter{Status: pay.Processing, Span: pay.Span{To: now.Add(-LongWait)}})
+		s.Waiting, err = in.Store.Payments.Count(ctx, scope, lists.PaymentFilter{Status: pay.Processing, Span: lists.Span{To: now.Add(-LongWait)}})
 	}
 	return s, err
 }
 
 // Few lists the newest payments that a filter selects. Unlike List it counts nothing.
-func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	return in.Store.Payments.List(ctx, scope, f)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -123,7 +124,7 @@ func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.W
 // List lists a shop's wallets, newest first, with their number.
 //
 // Errors: invalid_request for an unknown cursor.
-func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
+func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
 		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
 		return err

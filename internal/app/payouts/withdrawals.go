@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
@@ -206,7 +207,7 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string
 // Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.
 //
 // Errors: invalid_request for an unknown cursor.
-func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
 		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
 		return err

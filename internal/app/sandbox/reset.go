@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -142,7 +143,7 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 		return err
 	}
 	for _, shop := range shops {
-		list, _, err := sb.Store.Subscriptions.List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, pay.Page{Limit: mostEndpoints})
+		list, _, err := sb.Store.Subscriptions.List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, lists.Page{Limit: mostEndpoints})
 		if err != nil {
 			return err
 		}

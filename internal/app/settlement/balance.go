@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -158,7 +159,7 @@ func (e *Settlements) betweenSettlements(ctx context.Context, scope tenant.Scope
 
 // Movements lists the movements of a merchant's balances, newest first, with their number. A shop
 // with siblings does not see theirs.
-func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page pay.Page) (list []pay.Movement, total int64, err error) {
+func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page lists.Page) (list []pay.Movement, total int64, err error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err
@@ -175,7 +176,7 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page pa
 
 // FindMovements lists the movements of a type and time, newest first, without the running balance. A shop
 // with siblings does not see theirs.
-func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f pay.MovementFilter) (store.FoundMovements, error) {
+func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f lists.MovementFilter) (store.FoundMovements, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return store.FoundMovements{}, err
@@ -185,7 +186,7 @@ func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f p
 
 // EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
 // set if nothing is left out: without a filter, for a merchant's only shop.
-func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f pay.MovementFilter, each func(m pay.Movement, balance bool) error) error {
+func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f lists.MovementFilter, each func(m pay.Movement, balance bool) error) error {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f pa
 				return err
 			}
 		}
-		if found.Next == (pay.MovementPlace{}) {
+		if found.Next == (lists.MovementPlace{}) {
 			return nil
 		}
 		f.After = found.Next
@@ -225,10 +226,10 @@ func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) (
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books.ShopMovements(ctx, scope, pay.Page{Limit: MovementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books.ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Books.Movements(ctx, scope, pay.Page{Limit: MovementsShown})
+	list, _, err := e.Store.Books.Movements(ctx, scope, lists.Page{Limit: MovementsShown})
 	return list, err
 }
 

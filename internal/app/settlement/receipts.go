@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/statement"
@@ -79,7 +80,7 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 // settlement with the id f.After, if that is not empty.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter) ([]pay.Settlement, int64, error) {
+func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
 		s, err := e.Store.Settlements.Get(ctx, scope, f.After)
@@ -113,7 +114,7 @@ func orNoSettlement(err error) error {
 // does not see theirs. The page begins after the line with the number page.After.
 //
 // Errors: invalid_request for an unknown cursor.
-func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page pay.Page) ([]pay.SettlementLine, int64, error) {
+func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s pay.Settlement, page lists.Page) ([]pay.SettlementLine, int64, error) {
 	siblings, err := e.siblings(ctx, scope)
 	if err != nil {
 		return nil, 0, err

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -34,8 +35,8 @@ type refundsView struct {
 }
 
 // refundFilter reads the filters of a list. An unknown status selects nothing.
-func refundFilter(r *http.Request) pay.ClaimFilter {
-	return pay.ClaimFilter{Page: frame.PageOf(r), Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
+func refundFilter(r *http.Request) lists.ClaimFilter {
+	return lists.ClaimFilter{Page: frame.PageOf(r), Status: pay.ClaimStatus(r.FormValue("status")), Payment: strings.TrimSpace(r.FormValue("payment"))}
 }
 
 func (c *claims) refunds(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

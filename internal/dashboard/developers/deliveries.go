@@ -7,8 +7,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 )
 
 // endpointView is the page of an endpoint: its health, and its deliveries.
@@ -23,7 +23,7 @@ type endpointView struct {
 // deliveryFilter is what the page's filters select.
 //
 // Errors: invalid_request.
-func deliveryFilter(r *http.Request) (f pay.DeliveryFilter, err error) {
+func deliveryFilter(r *http.Request) (f lists.DeliveryFilter, err error) {
 	f.Page = frame.PageOf(r)
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err
@@ -40,7 +40,7 @@ func (d *developers) endpoint(w http.ResponseWriter, r *http.Request, v *frame.V
 	if err != nil {
 		return err
 	}
-	all := f.Status == "" && f.Type == "" && f.Span == pay.Span{} && f.After == ""
+	all := f.Status == "" && f.Type == "" && f.Span == lists.Span{} && f.After == ""
 	if all { // the newest deliveries also show the health of the endpoint
 		f.Limit = delivery.RecentDeliveries + 1
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/wire"
@@ -80,7 +81,7 @@ type eventsView struct {
 // eventFilter is what the page's filters select.
 //
 // Errors: invalid_request.
-func eventFilter(r *http.Request) (f pay.EventFilter, err error) {
+func eventFilter(r *http.Request) (f lists.EventFilter, err error) {
 	f.Page, f.Object = frame.PageOf(r), strings.TrimSpace(r.FormValue("object"))
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, err

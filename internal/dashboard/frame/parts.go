@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 )
 
 // parse reads layouts and parts. Each page has a copy of the layouts, and all share the parts: a hundred copies of them
@@ -204,14 +204,14 @@ func options(pairs ...any) []Option {
 
 // Rows is how many rows a page of a list has. FileRows is how many rows of a list a file reads at a time.
 const (
-	Rows     = pay.PageRows
+	Rows     = lists.PageRows
 	FileRows = 500
 )
 
 // PageOf is the page of a list that a request asks for, with one row more than the page shows: it tells that there are
 // more.
-func PageOf(r *http.Request) pay.Page {
-	return pay.Page{Limit: Rows + 1, After: r.FormValue("cursor")}
+func PageOf(r *http.Request) lists.Page {
+	return lists.Page{Limit: Rows + 1, After: r.FormValue("cursor")}
 }
 
 // Cut removes the row that only tells that there are more, and returns the cursor of the next page, "" on the last one.

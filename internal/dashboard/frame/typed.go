@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -32,7 +32,7 @@ func Day(r *http.Request, field string) (time.Time, error) {
 // Days reads the days from and to of a list's filters, in UTC. The span contains the last day.
 //
 // Errors: invalid_request.
-func Days(r *http.Request) (span pay.Span, err error) {
+func Days(r *http.Request) (span lists.Span, err error) {
 	if span.From, err = Day(r, "from"); err != nil {
 		return span, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -71,7 +72,7 @@ func (m *room) balance(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 // movementFilter reads the filters of movements.
 //
 // Errors: invalid_request.
-func movementFilter(r *http.Request) (f pay.MovementFilter, filtered bool, err error) {
+func movementFilter(r *http.Request) (f lists.MovementFilter, filtered bool, err error) {
 	f.Type = pay.MovementType(r.FormValue("type"))
 	if f.Span, err = frame.Days(r); err != nil {
 		return f, false, err
@@ -79,7 +80,7 @@ func movementFilter(r *http.Request) (f pay.MovementFilter, filtered bool, err e
 	if known := len(pay.KindsOf(f.Type)) > 0; !known {
 		return f, false, problem.Field(problem.InvalidRequest, "type", "there are no movements of this type")
 	}
-	return f, f.Type != "" || f.Span != (pay.Span{}), nil
+	return f, f.Type != "" || f.Span != (lists.Span{}), nil
 }
 
 // movements reads a page. Without a filter it has the running balance, which only the whole list tells.
@@ -100,7 +101,7 @@ func (m *room) movements(r *http.Request, v *frame.Visit) ([]movementRow, frame.
 		if err != nil || transfer == "" {
 			return nil, frame.Pager{}, false, problem.Field(problem.InvalidRequest, "cursor", "there is no such page in this list: begin anew")
 		}
-		f.After = pay.MovementPlace{At: time.UnixMicro(micros).UTC(), Transfer: transfer}
+		f.After = lists.MovementPlace{At: time.UnixMicro(micros).UTC(), Transfer: transfer}
 	}
 	found, err := m.App.Settlements.FindMovements(r.Context(), v.Scope, f)
 	var pager frame.Pager

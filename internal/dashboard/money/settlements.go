@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/statement"
 	"github.com/cascadapay/cascada/internal/web"
 )
@@ -25,7 +26,7 @@ type settlementsView struct {
 	Shops bool
 }
 
-func settlementFilter(r *http.Request) (f pay.SettlementFilter, err error) {
+func settlementFilter(r *http.Request) (f lists.SettlementFilter, err error) {
 	f.Page, f.Status = frame.PageOf(r), pay.SettlementStatus(r.FormValue("status"))
 	f.Span, err = frame.Days(r)
 	return f, err
@@ -53,7 +54,7 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	f.Page = pay.Page{Limit: frame.FileRows}
+	f.Page = lists.Page{Limit: frame.FileRows}
 	say := m.say(v)
 	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
 		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("closed_at"), say("paid_at"))

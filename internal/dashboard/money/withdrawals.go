@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 )
 
 // withdrawalRow is a withdrawal with the name of its wallet.
@@ -71,7 +72,7 @@ func (w walletRow) Word() string { return wordOf(w.Wallet) }
 
 // known reads the shop's wallets by their ids, and the removed ones too. A shop has few.
 func (m *room) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]pay.Wallet, error) {
-	list, _, err := m.App.Wallets.List(r.Context(), v.Scope, "", pay.Page{Limit: frame.FileRows})
+	list, _, err := m.App.Wallets.List(r.Context(), v.Scope, "", lists.Page{Limit: frame.FileRows})
 	byID := make(map[string]pay.Wallet, len(list))
 	for _, w := range list {
 		byID[w.ID] = w
@@ -79,7 +80,7 @@ func (m *room) known(r *http.Request, v *frame.Visit) ([]pay.Wallet, map[string]
 	return list, byID, err
 }
 
-func withdrawalFilter(r *http.Request) (f pay.WithdrawalFilter, err error) {
+func withdrawalFilter(r *http.Request) (f lists.WithdrawalFilter, err error) {
 	f.Page, f.Status, f.Wallet = frame.PageOf(r), pay.WithdrawalStatus(r.FormValue("status")), r.FormValue("wallet")
 	f.Span, err = frame.Days(r)
 	return f, err
@@ -118,7 +119,7 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	if err != nil {
 		return err
 	}
-	f.Page = pay.Page{Limit: frame.FileRows}
+	f.Page = lists.Page{Limit: frame.FileRows}
 	say := m.say(v)
 	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("failed_at"), say("why"))
 	if err != nil {

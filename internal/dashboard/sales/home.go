@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -70,7 +71,7 @@ func (s *sales) home(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 		return err
 	}
 	h.New = h.All == 0
-	hooks, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, pay.Page{Limit: hook.MostSubscriptions})
+	hooks, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: hook.MostSubscriptions})
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (s *sales) news(ctx context.Context, v *frame.Visit, h *homeView, hooks []h
 
 func (s *sales) disputes(ctx context.Context, scope tenant.Scope) (d disputes, err error) {
 	for _, status := range []pay.ClaimStatus{pay.ClaimNeedsEvidence, pay.ClaimUnderReview} {
-		list, total, err := s.App.Claims.List(ctx, scope, pay.ClaimFilter{Kind: pay.ChargebackClaim, Status: status, Page: pay.Page{Limit: claimsRead}})
+		list, total, err := s.App.Claims.List(ctx, scope, lists.ClaimFilter{Kind: pay.ChargebackClaim, Status: status, Page: lists.Page{Limit: claimsRead}})
 		if err != nil {
 			return d, err
 		}
@@ -137,14 +138,14 @@ func (s *sales) settling(ctx context.Context, scope tenant.Scope) (n settling, e
 		return n, err
 	}
 	n.Pending = balances[pendingBucket]
-	open, _, err := s.App.Settlements.List(ctx, scope, pay.SettlementFilter{Status: pay.BatchOpen, Page: pay.Page{Limit: 1}})
+	open, _, err := s.App.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchOpen, Page: lists.Page{Limit: 1}})
 	if err != nil {
 		return n, err
 	}
 	if len(open) > 0 {
 		n.At = open[0].DueAt
 	}
-	closed, _, err := s.App.Settlements.List(ctx, scope, pay.SettlementFilter{Status: pay.BatchClosed, Page: pay.Page{Limit: 1}})
+	closed, _, err := s.App.Settlements.List(ctx, scope, lists.SettlementFilter{Status: pay.BatchClosed, Page: lists.Page{Limit: 1}})
 	if len(closed) > 0 {
 		n.Unpaid = closed[0]
 	}
@@ -160,7 +161,7 @@ func (s *sales) steps(ctx context.Context, v *frame.Visit, empty, heard bool) (l
 	if v.Live && empty {
 		trial := v.Scope
 		trial.Live = false
-		some, err := s.App.Payments.Few(ctx, trial, pay.PaymentFilter{Page: pay.Page{Limit: 1}})
+		some, err := s.App.Payments.Few(ctx, trial, lists.PaymentFilter{Page: lists.Page{Limit: 1}})
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -54,8 +55,8 @@ func (l linkRow) Who() string {
 
 func (s *sales) links(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	after := clean(r.URL.Query().Get("cursor"))
-	list, err := s.App.Sessions.Links(r.Context(), v.Scope, pay.Page{Limit: frame.Rows + 1, After: after})
-	if shown, ok := problemOf(err); ok && shown.Param == pay.CursorParam {
+	list, err := s.App.Sessions.Links(r.Context(), v.Scope, lists.Page{Limit: frame.Rows + 1, After: after})
+	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
 		return problem.New(problem.NotFound, "there is no such page of the list")
 	}
 	if err != nil {

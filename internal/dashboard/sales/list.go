@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -28,9 +29,9 @@ type listView struct {
 }
 
 // asked reads the filters of a list from the query. wrong says what cannot be read.
-func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, found, wrong string, err error) {
+func (s *sales) asked(r *http.Request, v *frame.Visit) (f lists.PaymentFilter, found, wrong string, err error) {
 	value := func(name string) string { return clean(r.URL.Query().Get(name)) }
-	f = pay.PaymentFilter{Status: pay.Status(value("status")), Method: value("method"), Country: value("country"), OrderID: value("order"), Email: value("email")}
+	f = lists.PaymentFilter{Status: pay.Status(value("status")), Method: value("method"), Country: value("country"), OrderID: value("order"), Email: value("email")}
 	if f.Status != "" && !f.Status.Valid() {
 		wrong = s.room.Text(v, "wrong_status")
 	}
@@ -42,7 +43,7 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, fou
 		wrong, err = shown.Message, nil
 	}
 	if text := value("document"); text != "" {
-		end, ok := pay.DocumentEnd(text)
+		end, ok := lists.DocumentEnd(text)
 		if !ok {
 			wrong = s.room.Text(v, "wrong_document")
 		}
@@ -63,18 +64,18 @@ func (s *sales) asked(r *http.Request, v *frame.Visit) (f pay.PaymentFilter, fou
 
 // understand adds to a filter what somebody typed into the search box. Only an e-mail is plain. Anything else is an
 // order if the shop has that one, else an amount or the end of a document that it has.
-func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *pay.PaymentFilter) (found string, err error) {
+func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *lists.PaymentFilter) (found string, err error) {
 	if strings.Contains(text, "@") {
 		f.Email = text
 		return "found_email", nil
 	}
-	readings := []reading{{"found_order", pay.PaymentFilter{OrderID: text}}}
+	readings := []reading{{"found_order", lists.PaymentFilter{OrderID: text}}}
 	a, number := amountOf(v.Language(), text, money.USD)
 	if number = number && f.Amount.IsZero(); number {
-		readings = append(readings, reading{"found_amount", pay.PaymentFilter{Amount: a}})
+		readings = append(readings, reading{"found_amount", lists.PaymentFilter{Amount: a}})
 	}
-	if end, ok := pay.DocumentEnd(text); ok && f.Document == "" {
-		readings = append(readings, reading{"found_document", pay.PaymentFilter{Document: end}})
+	if end, ok := lists.DocumentEnd(text); ok && f.Document == "" {
+		readings = append(readings, reading{"found_document", lists.PaymentFilter{Document: end}})
 	}
 	means := readings[0]
 	if number {
@@ -101,11 +102,11 @@ func (s *sales) understand(ctx context.Context, v *frame.Visit, text string, f *
 // reading is one way to understand what was typed.
 type reading struct {
 	found string // the key of the text that says so
-	f     pay.PaymentFilter
+	f     lists.PaymentFilter
 }
 
 // filter selects at most so many payments.
-func (r reading) filter(limit int) pay.PaymentFilter {
+func (r reading) filter(limit int) lists.PaymentFilter {
 	f := r.f
 	f.Limit = limit
 	return f
@@ -124,22 +125,22 @@ func (s *sales) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 	if err != nil {
 		return err
 	}
-	if end, ok := pay.DocumentEnd(view.Query); ok && found == "found_amount" {
+	if end, ok := lists.DocumentEnd(view.Query); ok && found == "found_amount" {
 		view.Other = end
 	}
 	if view.Found, view.Wrong = found, wrong; wrong != "" {
 		return s.room.ShowStatus(w, r, v, http.StatusBadRequest, "list", view)
 	}
-	f.Page = pay.Page{Limit: frame.Rows + 1, After: clean(r.URL.Query().Get("cursor"))}
+	f.Page = lists.Page{Limit: frame.Rows + 1, After: clean(r.URL.Query().Get("cursor"))}
 	list, total, err := s.App.Payments.List(r.Context(), v.Scope, f)
-	if shown, ok := problemOf(err); ok && shown.Param == pay.CursorParam {
+	if shown, ok := problemOf(err); ok && shown.Param == lists.CursorParam {
 		return problem.New(problem.NotFound, "there is no such page of the list")
 	}
 	if err != nil {
 		return err
 	}
 	list, view.Pager.Next = frame.Cut(list, func(p pay.Payment) string { return p.ID })
-	view.Rows, view.Pager.Total, view.Pager.More = view.Names.rows(list), int(total), total == pay.MostCounted && f.Capped()
+	view.Rows, view.Pager.Total, view.Pager.More = view.Names.rows(list), int(total), total == lists.MostCounted && f.Capped()
 	if f.After == "" && len(list) > 0 {
 		view.Pager.From, view.Pager.To = 1, len(list)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 )
 
 // suffix is an id without its prefix.
@@ -83,7 +84,7 @@ func (s *sales) search(w http.ResponseWriter, r *http.Request, v *frame.Visit) e
 		s.Go(w, r, home+path)
 		return nil
 	}
-	var f pay.PaymentFilter
+	var f lists.PaymentFilter
 	if _, err := s.understand(r.Context(), v, text, &f); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 )
 
 // moment is a line of a payment's story.
@@ -65,7 +66,7 @@ const (
 func (s *sales) moments(ctx context.Context, v *frame.Visit, p pay.Payment, l payments.Life) ([]moment, error) {
 	hooks := map[string]string{}
 	if len(l.Deliveries) > 0 {
-		list, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, pay.Page{Limit: 2 * hook.MostSubscriptions})
+		list, _, err := s.App.Webhooks.Subscriptions(ctx, v.Scope, lists.Page{Limit: 2 * hook.MostSubscriptions})
 		if err != nil {
 			return nil, err
 		}

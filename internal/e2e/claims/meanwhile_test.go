@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -131,7 +132,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	harness.Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	clock.Advance(2 * time.Second)
 	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {

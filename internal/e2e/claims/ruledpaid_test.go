@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -41,7 +42,7 @@ func TestDeclineAfterTheOperatorsPaidIsKept(t *testing.T) {
 	clock.Advance(2 * time.Second)
 	scope, err := a.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := a.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := a.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	id := list[0].ID
 	_, _, err = a.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: pay.WordPaid, Note: "it is in their list"})

@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -129,7 +130,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	clock.Advance(2 * time.Second)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	id := list[0].ID
 	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
@@ -239,7 +240,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	harness.Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	clock.Advance(time.Second)
 	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -66,7 +67,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	harness.Must(t, err)
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	id := list[0].ID
 	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
@@ -155,7 +156,7 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 	one.Wait()
 	scope, err := second.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, pay.PaymentFilter{Page: pay.Page{Limit: 10}})
+	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
 	before := list[0].Status
 	close(firstDone)

@@ -26,6 +26,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -118,7 +119,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"evidence": func(t *testing.T, b *blind) func() error {
 			_, _, err := b.Sandbox.Simulate(ctx, b.who.Scope, b.payment, play.Chargeback, view.Cause{})
 			harness.Must(t, err)
-			list, _, err := b.Claims.List(ctx, b.who.Scope, pay.ClaimFilter{Page: pay.Page{Limit: 10}})
+			list, _, err := b.Claims.List(ctx, b.who.Scope, lists.ClaimFilter{Page: lists.Page{Limit: 10}})
 			harness.Must(t, err)
 			return func() error {
 				_, err := b.Claims.SubmitEvidence(ctx, b.who.Scope, list[0].ID, claims.NewEvidence{Kind: "receipt", Text: "here", By: b.who.Actor()})

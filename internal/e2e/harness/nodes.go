@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -223,8 +224,8 @@ func Sound(t *testing.T, a *app.App, log *Faults) {
 }
 
 // ClaimsOf selects the claims of a payment.
-func ClaimsOf(payment string) pay.ClaimFilter {
-	return pay.ClaimFilter{Page: pay.Page{Limit: 10}, Payment: payment}
+func ClaimsOf(payment string) lists.ClaimFilter {
+	return lists.ClaimFilter{Page: lists.Page{Limit: 10}, Payment: payment}
 }
 
 // Till is a provider whose answers to charges and queries come from the test.

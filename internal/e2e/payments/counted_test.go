@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -47,7 +48,7 @@ func totals(t *testing.T, o harness.Client, dimensions ...analytics.Dimension) m
 // byHand counts the payments that the API lists.
 func byHand(t *testing.T, o harness.Client) map[string]analytics.Total {
 	t.Helper()
-	list, err := o.App.Store.Payments.List(ctx, harness.SandboxScope(o), pay.PaymentFilter{Page: pay.Page{Limit: 10_000}})
+	list, err := o.App.Store.Payments.List(ctx, harness.SandboxScope(o), lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
 	harness.Must(t, err)
 	all := map[string]analytics.Total{}
 	for _, p := range list {

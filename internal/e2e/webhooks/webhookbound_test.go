@@ -17,8 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -154,7 +154,7 @@ func TestProductionEndpointProvesWhoseItIs(t *testing.T) {
 			t.Errorf("subscribing %s, which does not answer the challenge: %v, want an error that says so", foreign, err)
 		}
 	}
-	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, pay.Page{Limit: 10}); err != nil || len(list) != 0 {
+	if list, _, err := a.Webhooks.Subscriptions(ctx, live.Scope, lists.Page{Limit: 10}); err != nil || len(list) != 0 {
 		t.Errorf("after only refused subscriptions the list has %v (%v), want none", list, err)
 	}
 	sub, err := subscribe(live, "https://ours.example/")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -153,8 +154,8 @@ func (d drafter) payment() []string {
 func (d drafter) shopper() []string {
 	b := d.Payment.Order.Buyer
 	document := "" // the bank knows its customer: the end is enough
-	if end, ok := pay.DocumentEnd(b.Document); ok {
-		document = strings.ToUpper(end[len(end)-pay.FewestOfDocument:])
+	if end, ok := lists.DocumentEnd(b.Document); ok {
+		document = strings.ToUpper(end[len(end)-lists.FewestOfDocument:])
 	}
 	return known(d.line("name", "{name}", b.Name), d.line("email", "{email}", b.Email), d.line("phone", "{phone}", b.Phone),
 		d.line("document", "{document}", document), d.line("ip", "{ip}", b.IP))

@@ -3,7 +3,7 @@ package base
 import (
 	"cmp"
 
-	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
@@ -17,7 +17,7 @@ const BehindAll = "\U0010FFFF"
 const Beyond = 253402300799_000000
 
 // Bounds returns the span's first microsecond and the one after its last.
-func Bounds(s pay.Span) (from, to int64) {
+func Bounds(s lists.Span) (from, to int64) {
 	if to = table.Micros(s.To); s.To.IsZero() {
 		to = Beyond
 	}

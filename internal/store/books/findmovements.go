@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -39,13 +40,13 @@ ORDER BY t.at DESC, t.id DESC LIMIT $3`)
 // BalanceAfter.
 type Found struct {
 	Movements []pay.Movement
-	Next      pay.MovementPlace // zero if there are no more
+	Next      lists.MovementPlace // zero if there are no more
 	Now       ledger.Balances
 }
 
 // Find lists what moved a merchant's balances, newest first. alone leaves out what belongs to the merchant's
 // other shops. However old the page is, only its own rows are read; so it does not know the running balance.
-func (s *Books) Find(ctx context.Context, scope tenant.Scope, f pay.MovementFilter, alone bool) (found Found, err error) {
+func (s *Books) Find(ctx context.Context, scope tenant.Scope, f lists.MovementFilter, alone bool) (found Found, err error) {
 	others := map[string]bool{}
 	if alone {
 		err := s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
@@ -79,7 +80,7 @@ func (s *Books) Find(ctx context.Context, scope tenant.Scope, f pay.MovementFilt
 				found.Now = now
 			}
 			at, behind = table.Micros(t.At), t.ID
-			found.Next = pay.MovementPlace{At: t.At, Transfer: t.ID}
+			found.Next = lists.MovementPlace{At: t.At, Transfer: t.ID}
 			if withdrawal, _ := pay.WithdrawalOf(t); alone && (shop != "" && shop != scope.Shop || others[withdrawal]) {
 				return nil
 			}
@@ -95,7 +96,7 @@ func (s *Books) Find(ctx context.Context, scope tenant.Scope, f pay.MovementFilt
 			return found, err
 		}
 		if n < read && !full { // that was all
-			found.Next = pay.MovementPlace{}
+			found.Next = lists.MovementPlace{}
 			return found, nil
 		}
 		if full {

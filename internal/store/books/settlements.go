@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -272,7 +273,7 @@ func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlem
 
 // List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
 // less than below, or all if below is 0. There is about one settlement a day.
-func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f pay.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
+func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
 	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)

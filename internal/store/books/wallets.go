@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -84,7 +85,7 @@ func (s *Wallets) For(ctx context.Context, scope tenant.Scope, fingerprint strin
 }
 
 // List lists a shop's wallets, newest first, and counts them. An empty status selects all.
-func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page pay.Page) ([]pay.Wallet, int64, error) {
+func (s *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	total, err := base.One(ctx, s.b, countWallets, base.ScanInt, scope.Shop, scope.Live, string(status))
 	if err != nil {
 		return nil, 0, err

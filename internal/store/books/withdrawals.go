@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -112,7 +113,7 @@ func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdraw
 }
 
 // List lists a shop's withdrawals, newest first, and counts the filter's matches.
-func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f pay.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
 	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)

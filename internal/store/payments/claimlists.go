@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -48,7 +49,7 @@ func newestDisputes(status string) string {
 
 // Refunds lists a shop's refunds, newest first, and counts the filter's matches. The filter's kind and
 // offset do not count.
-func (s *Claims) Refunds(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where, count, list := []any{scope.Shop, scope.Live, string(f.Status)}, CountRefunds, ListRefunds
 	if f.Payment != "" {
 		where, count, list = append(where, f.Payment), countRefundsPayment, listRefundsOfPayment

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -126,7 +127,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 )
 
 // List lists a shop's claims, newest first, and counts the filter's matches.
-func (s *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter) ([]pay.Claim, int64, error) {
+func (s *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *Claims) List(ctx context.Context, scope tenant.Scope, f pay.ClaimFilter
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
-func (s *Claims) ListAny(ctx context.Context, f pay.ClaimFilter) ([]pay.Claim, error) {
+func (s *Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
 	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -20,7 +21,7 @@ const LastID = pay.PaymentPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // paymentIDs bounds the ids of all selected payments, from inclusive and below exclusive: ids sort by
 // creation time.
-func paymentIDs(f pay.PaymentFilter) (from, below string) {
+func paymentIDs(f lists.PaymentFilter) (from, below string) {
 	below = LastID
 	if !f.From.IsZero() {
 		from = id.From(pay.PaymentPrefix, f.From)
@@ -214,7 +215,7 @@ SELECT CAST(sum(n) AS BIGINT) FROM (
 )
 
 // List lists a shop's payments, newest first.
-func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) ([]pay.Payment, error) {
+func (s *Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	from, below := paymentIDs(f)
 	switch {
 	case f.OrderID != "":
@@ -231,7 +232,7 @@ func (s *Payments) List(ctx context.Context, scope tenant.Scope, f pay.PaymentFi
 }
 
 // ofOrder returns the arguments of byOrder.
-func ofOrder(scope tenant.Scope, f pay.PaymentFilter) []any {
+func ofOrder(scope tenant.Scope, f lists.PaymentFilter) []any {
 	from, below := paymentIDs(f)
 	args := []any{scope.Shop, scope.Live, f.OrderID, string(f.Status), from, below, f.Rail, f.Method, f.Country, lowered(f.Email)}
 	return append(append(args, amountArgs(f.Amount)...), endsWith(f.Document))
@@ -241,7 +242,7 @@ func ofOrder(scope tenant.Scope, f pay.PaymentFilter) []any {
 type searches struct{ email, document, usd, other string }
 
 // search picks the statement of a filter, with its arguments.
-func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
+func (s *Payments) search(scope tenant.Scope, f lists.PaymentFilter, texts searches, limit, offset int) (text string, args []any) {
 	from, below := paymentIDs(f)
 	args = []any{scope.Shop, scope.Live, string(f.Status), from, below, f.Rail, f.Method, f.Country, limit + offset, limit, offset, s.b.Young()}
 	amounts := amountArgs(f.Amount)
@@ -249,7 +250,7 @@ func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts searche
 	case f.Email != "":
 		return texts.email, append(append(append(args, lowered(f.Email)), amounts...), endsWith(f.Document))
 	case f.Document != "":
-		return texts.document, append(append(append(args, endsWith(f.Document)), amounts...), f.Document[len(f.Document)-pay.FewestOfDocument:])
+		return texts.document, append(append(append(args, endsWith(f.Document)), amounts...), f.Document[len(f.Document)-lists.FewestOfDocument:])
 	case f.Amount.Currency == money.USD:
 		return texts.usd, append(args, amounts[0])
 	}
@@ -258,8 +259,8 @@ func (s *Payments) search(scope tenant.Scope, f pay.PaymentFilter, texts searche
 
 // Count counts the filter's matches, ignoring After, Limit and Offset. It sums counters. It scans at most
 // half a day at each end of a span that does not begin and end at midnight UTC, the payments of one order,
-// and pay.MostCounted of each kind for an e-mail, a document or an amount.
-func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentFilter) (int64, error) {
+// and lists.MostCounted of each kind for an e-mail, a document or an amount.
+func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) (int64, error) {
 	f.After = ""
 	from, below := paymentIDs(f)
 	status := string(f.Status)
@@ -267,7 +268,7 @@ func (s *Payments) Count(ctx context.Context, scope tenant.Scope, f pay.PaymentF
 	case f.OrderID != "":
 		return base.One(ctx, s.b, countByOrder, base.ScanInt, ofOrder(scope, f)...)
 	case f.Capped():
-		text, args := s.search(scope, f, searches{CountByEmail, CountByDocument, CountByAmount, CountByOtherAmount}, pay.MostCounted, 0)
+		text, args := s.search(scope, f, searches{CountByEmail, CountByDocument, CountByAmount, CountByOtherAmount}, lists.MostCounted, 0)
 		return base.One(ctx, s.b, text, base.ScanInt, args...)
 	case f.From.IsZero() && f.To.IsZero():
 		return base.One(ctx, s.b, countAllDays, base.ScanInt, scope.Shop, scope.Live, status, f.Rail, f.Method, f.Country, s.b.Young())
@@ -292,7 +293,7 @@ type end struct {
 const endOfDays = 1 << 40
 
 // wholeDays splits a span into whole days, first inclusive and last exclusive, and what its ends add.
-func wholeDays(f pay.Span) (first, last int64, ends [2]end) {
+func wholeDays(f lists.Span) (first, last int64, ends [2]end) {
 	last = endOfDays
 	if !f.From.IsZero() {
 		first, ends[0] = upTo(f.From, -1) // minus the payments before From on that day

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -219,7 +220,7 @@ func newestOfKinds(kinds []string, also string) string {
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
-func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f pay.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
+func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
 	if !after.CreatedAt.IsZero() {
@@ -266,7 +267,7 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // Count counts the filter's matches, ignoring Limit and Offset. Without a time span it sums counters, and
 // counts pending deliveries.
-func (s *Deliveries) Count(ctx context.Context, subscription string, f pay.DeliveryFilter) (int64, error) {
+func (s *Deliveries) Count(ctx context.Context, subscription string, f lists.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := base.Bounds(f.Span)

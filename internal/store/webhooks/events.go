@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -102,7 +103,7 @@ func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.To
 }
 
 // List lists a shop's events, newest first. ErrNotFound if no event has the id After.
-func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter) ([]pay.ToldEvent, error) {
+func (s *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	from, to := base.Bounds(f.Span)
 	at, id := int64(base.Beyond), ""
 	if f.After != "" {
@@ -122,7 +123,7 @@ func (s *Events) List(ctx context.Context, scope tenant.Scope, f pay.EventFilter
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset.
-func (s *Events) Count(ctx context.Context, scope tenant.Scope, f pay.EventFilter) (int64, error) {
+func (s *Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (int64, error) {
 	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
 		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -44,7 +45,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists the deliveries in a shop's managed inbox, newest first, and counts them.
-func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Received, int64, error) {
+func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
 	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
 		return nil, 0, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -88,7 +89,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page pay.Page) ([]hook.Replay, int64, error) {
+func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -94,7 +95,7 @@ func (s *Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, 
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page pay.Page) ([]hook.Subscription, int64, error) {
+func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
 	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err

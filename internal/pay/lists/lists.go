@@ -1,10 +1,13 @@
-package pay
+// Package lists says what a list selects, and which page of it. The store reads lists by these values; nothing is decided by
+// them.
+package lists
 
 import (
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
@@ -33,7 +36,7 @@ type (
 	PaymentFilter struct {
 		Page
 		Span    // to the millisecond
-		Status  Status
+		Status  pay.Status
 		Rail    string
 		Method  string
 		Country string // alpha-3
@@ -48,8 +51,8 @@ type (
 	// ClaimFilter selects claims of a shop.
 	ClaimFilter struct {
 		Page
-		Status  ClaimStatus
-		Kind    ClaimKind
+		Status  pay.ClaimStatus
+		Kind    pay.ClaimKind
 		Payment string
 	}
 	// EventFilter selects events of a shop.
@@ -70,13 +73,13 @@ type (
 	SettlementFilter struct {
 		Page
 		Span
-		Status SettlementStatus
+		Status pay.SettlementStatus
 	}
 	// WithdrawalFilter selects withdrawals of a shop.
 	WithdrawalFilter struct {
 		Page
 		Span
-		Status WithdrawalStatus
+		Status pay.WithdrawalStatus
 		Wallet string
 	}
 )
@@ -84,8 +87,8 @@ type (
 // MovementFilter selects movements of a merchant's balances, newest first.
 type MovementFilter struct {
 	Span
-	Type  MovementType // "": all
-	Limit int          // about as many: a transfer's movements stay together
+	Type  pay.MovementType // "": all
+	Limit int              // about as many: a transfer's movements stay together
 	After MovementPlace
 }
 
@@ -128,13 +131,13 @@ type KindCount struct {
 	Rail    string
 	Method  string
 	Country string // alpha-3
-	Status  Status
+	Status  pay.Status
 	N       int64
 }
 
 // DayCount counts the payments that a shop created on a day and that have a status now.
 type DayCount struct {
 	Day    time.Time // UTC
-	Status Status
+	Status pay.Status
 	N      int64
 }
