@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/routing"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // AccountsEvery is how soon a node reads changes of provider accounts.
@@ -50,12 +51,12 @@ type Providers struct {
 	health     *health
 	tally      *tally
 	// renewing is held while accounts or rules are reloaded.
-	renewing base.Latch
+	renewing work.Latch
 }
 
 // NewProviders returns a Providers that has read no account yet.
 func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers {
-	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: base.NewLatch()}
+	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: work.NewLatch()}
 }
 
 // Accounts adds, changes and removes the operator's provider accounts.

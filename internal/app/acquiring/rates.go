@@ -21,6 +21,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // FX configures the source of exchange rates and how long they are trusted.
@@ -42,12 +43,12 @@ type Rates struct {
 	catalog *Catalog
 	table   atomic.Pointer[fx.Table]
 	// renewing is held while they are reloaded.
-	renewing base.Latch
+	renewing work.Latch
 }
 
 // NewRates returns Rates that has read none yet.
 func NewRates(b *base.Base, from FX, catalog *Catalog) *Rates {
-	return &Rates{Base: b, FX: from, catalog: catalog, renewing: base.NewLatch()}
+	return &Rates{Base: b, FX: from, catalog: catalog, renewing: work.NewLatch()}
 }
 
 const (

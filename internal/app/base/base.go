@@ -45,7 +45,6 @@ type Base struct {
 	Store database
 
 	Clocks
-	Turns         turns
 	Alarms        alarms
 	Quiet         quiet
 	Tenants       *Cache[Tenancy]
@@ -61,7 +60,6 @@ func New(c Config) *Base {
 	b := &Base{
 		Config:  c,
 		Clocks:  Clocks{now: c.Now},
-		Turns:   turns{waiting: map[string]*turn{}},
 		Quiet:   quiet{log: c.Log, now: c.Now, of: Newest[string, hush](quietKinds)},
 		Alarms:  newAlarms(),
 		Tenants: NewCache[Tenancy](&c),

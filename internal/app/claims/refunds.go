@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Claims gives money back: refunds by merchants, and disputes by the issuer. Each is a claim. It
@@ -27,6 +28,7 @@ type Claims struct {
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
 	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
+	opening   work.Turns       // refunds of one payment are opened one at a time: without it they would lose races by version
 }
 
 // NewClaims returns the refunds and disputes of payments that went through the cascade.
@@ -129,7 +131,11 @@ func parseLocal(text string, currency money.Currency) (money.Amount, error) {
 // decides again. It returns ErrDuplicate if the key was used. may can refuse the refund of the
 // payment's present state; nil never does. Without an actor there is no audit entry.
 func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund, may func(pay.Payment) error, by audit.Actor, i base.Idempotency, cause view.Cause) (next pay.Payment, claim pay.Claim, events []pay.Event, err error) {
-	defer rf.Turns.Lock(p.ID)()
+	done, err := rf.opening.Lock(ctx, p.ID)
+	if err != nil {
+		return next, claim, nil, err
+	}
+	defer done()
 	if err := rf.MayMoveMoney(); err != nil && n.ID == "" {
 		return next, claim, nil, err
 	}

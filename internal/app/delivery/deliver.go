@@ -191,7 +191,8 @@ func (w *Webhooks) post(ctx context.Context, e endpoint, d hook.Delivery, m webh
 // already, and a replay misses nothing (EVT-17).
 func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 	if t.gone != nil {
-		defer w.Turns.Lock(endpointTurn + d.Subscription)()
+		done, _ := w.endpoints.Lock(context.WithoutCancel(ctx), d.Subscription) // it can fail only with its context
+		defer done()
 	}
 	read := d
 	err := base.Again(func() error {

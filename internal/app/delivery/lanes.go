@@ -9,7 +9,9 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
@@ -33,7 +35,26 @@ const (
 	// if it waited for each commit, a busy shop would make payments faster than its lane could
 	// deliver.
 	outcomeLimit = 1024
+	// crowdLimit is the most requests to the endpoints of an environment at the same time, and
+	// crowdShare the most of one merchant. Each endpoint that answers slowly occupies a lane, and a
+	// merchant may have many shops.
+	crowdLimit = 2048
+	crowdShare = 256
 )
+
+// crowd limits the requests to endpoints that are under way, for the sandbox and for production (true).
+type crowd map[bool]*work.Turns
+
+func newCrowd() crowd {
+	return crowd{false: {Each: crowdShare, All: crowdLimit}, true: {Each: crowdShare, All: crowdLimit}}
+}
+
+// enter waits until a merchant may make one more request. The caller must call leave.
+//
+// Errors: the context's.
+func (c crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err error) {
+	return c[scope.Live].Lock(ctx, scope.Merchant)
+}
 
 // dispatcher sends deliveries in a lane for each endpoint, so that a slow endpoint delays no other.
 // In a lane the events of one object are sent one after the other (docs/decisions/order.md).
@@ -41,7 +62,7 @@ type dispatcher struct {
 	app      *Webhooks
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
-	crowd    *crowd
+	crowd    crowd
 	parked   atomic.Int64 // deliveries, since the start
 	late     atomic.Int64 // deliveries that were given back to wait for an earlier event
 

@@ -23,6 +23,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/webhook"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // WebhooksConfig is the configuration of Webhooks.
@@ -45,10 +46,12 @@ type WebhooksConfig struct {
 type Webhooks struct {
 	*base.Base
 	WebhooksConfig
-	subs    *base.Cache[endpoint]
-	deliver *dispatcher
+	subs      *base.Cache[endpoint]
+	deliver   *dispatcher
+	shops     work.Turns // changes of which endpoints a shop has
+	endpoints work.Turns // changes of one endpoint
 	// steps is held during a fan-out's step and the pause after it, while other merchants write.
-	steps base.Latch
+	steps work.Latch
 }
 
 // NewWebhooks returns a Webhooks without deliveries in hand.
@@ -59,7 +62,7 @@ func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
 	}
-	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), steps: base.NewLatch()}
+	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), steps: work.NewLatch()}
 	w.deliver = newDispatcher(w)
 	return w
 }
@@ -124,7 +127,11 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 		}
 		sub.Managed, sub.URL = true, w.InboxURL+"/"+shop.Slug
 	}
-	defer w.Turns.Lock("webhooks/" + scope.Shop)()
+	done, err := w.shops.Lock(ctx, scope.Shop)
+	if err != nil {
+		return sub, "", err
+	}
+	defer done()
 	if _, err := w.beside(ctx, sub); err != nil { // no challenge is sent if there are too many
 		return sub, "", err
 	}
@@ -331,7 +338,11 @@ func (w *Webhooks) EditSubscription(ctx context.Context, by base.Principal, scop
 		e.Events = allIfAny(e.Events)
 	}
 	proved := ""
-	defer w.Turns.Lock("webhooks/" + scope.Shop)()
+	done, err := w.shops.Lock(ctx, scope.Shop)
+	if err != nil {
+		return sub, err
+	}
+	defer done()
 	err = w.change(ctx, scope, subscription, func(read hook.Subscription) (pay.Change, error) {
 		bad := bad // start without problems in each try
 		// A managed endpoint may be given its own address again.
@@ -405,15 +416,16 @@ func (w *Webhooks) Unsubscribe(ctx context.Context, by base.Principal, scope ten
 	})
 }
 
-// endpointTurn is the key prefix for turns between changes of the same endpoint.
-const endpointTurn = "endpoint/"
-
 // change decides about an endpoint and repeats stale decisions.
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) change(ctx context.Context, scope tenant.Scope, subscription string, decide func(hook.Subscription) (pay.Change, error)) error {
-	defer w.Turns.Lock(endpointTurn + subscription)()
-	err := base.Again(func() error {
+	done, err := w.endpoints.Lock(ctx, subscription)
+	if err != nil {
+		return err
+	}
+	defer done()
+	err = base.Again(func() error {
 		read, err := w.Subscription(ctx, scope, subscription)
 		if err != nil {
 			return err

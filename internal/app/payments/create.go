@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync/atomic"
+	"runtime"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Payments creates the payments that merchants ask for, and ends them for the merchant or the
@@ -26,7 +27,7 @@ import (
 type Payments struct {
 	*base.Base
 	offer
-	lists atomic.Int64 // long lists so far
+	lists work.Turns // long lists of one merchant
 }
 
 // offer is the input from which a payment is made.
@@ -39,7 +40,7 @@ type offer struct {
 
 // NewPayments returns the Payments of a service.
 func NewPayments(b *base.Base, rates *acquiring.Rates, providers *acquiring.Providers, methods *acquiring.Methods, c *cascade.Cascade) *Payments {
-	return &Payments{Base: b, offer: offer{rates, providers, methods, c}}
+	return &Payments{Base: b, offer: offer{rates, providers, methods, c}, lists: work.Turns{Each: int64(runtime.NumCPU() / 2)}}
 }
 
 // NewPayment is a request to create a payment (PAY-1). Its strings were checked for length and

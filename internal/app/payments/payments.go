@@ -2,8 +2,6 @@ package payments
 
 import (
 	"context"
-	"fmt"
-	"runtime"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -21,8 +19,11 @@ const longList = 50
 // Errors: invalid_request for an unknown cursor.
 func (in *Payments) List(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, int64, error) {
 	if f.Limit >= longList {
-		lane := in.lists.Add(1) % max(1, int64(runtime.NumCPU()/2))
-		defer in.Turns.Lock(fmt.Sprintf("payments of %s %d", scope.Merchant, lane))()
+		done, err := in.lists.Lock(ctx, scope.Merchant)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer done()
 	}
 	if err := base.Behind(f.After, func() error {
 		_, err := in.Store.Payments.Get(ctx, scope, f.After)

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
@@ -34,13 +35,13 @@ type Links struct {
 	mails  *mails.Mails
 	// forgotten are the requests for a link that are being handled, by address and account. turn is held by one of them.
 	forgotten *limit.Places
-	turn      base.Latch
+	turn      work.Latch
 	dealing   sync.WaitGroup
 }
 
 // NewLinks returns the links of a service; m sends them.
 func NewLinks(p *People, m *mails.Mails) *Links {
-	return &Links{Base: p.Base, people: p, mails: m, forgotten: limit.NewPlaces(mostForgotten), turn: base.NewLatch()}
+	return &Links{Base: p.Base, people: p, mails: m, forgotten: limit.NewPlaces(mostForgotten), turn: work.NewLatch()}
 }
 
 // Drain waits for the requests for a link that were answered and are still being handled.

@@ -15,16 +15,20 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // Settlements has the merchants' money: balances, movements, settlements and reserves.
 type Settlements struct {
 	*base.Base
-	payouts *payouts.Payouts
+	payouts   *payouts.Payouts
+	movements work.Turns // of merchants with several shops
 }
 
 // NewSettlements returns the Settlements of a service.
-func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements { return &Settlements{b, po} }
+func NewSettlements(b *base.Base, po *payouts.Payouts) *Settlements {
+	return &Settlements{Base: b, payouts: po}
+}
 
 const (
 	// MovementsShown is how many movements the balance shows (BAL-4).
@@ -164,13 +168,16 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page li
 	if err != nil {
 		return nil, 0, err
 	}
-	if !siblings {
-		list, total, err = e.Store.Books.Movements(ctx, scope, page)
-	} else {
-		// All movements must be read to know which are the shop's: one request at a time.
-		defer e.Turns.Lock("movements/" + scope.Merchant)()
+	if siblings { // all movements must be read to know which are the shop's: one request at a time
+		done, err := e.movements.Lock(ctx, scope.Merchant)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer done()
 		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
+		return list, total, base.OrNotBehind(err)
 	}
+	list, total, err = e.Store.Books.Movements(ctx, scope, page)
 	return list, total, base.OrNotBehind(err)
 }
 

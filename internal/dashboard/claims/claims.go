@@ -6,7 +6,6 @@ import (
 	"embed"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -14,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 //go:embed all:templates text
@@ -22,8 +22,7 @@ var files embed.FS
 type claims struct {
 	*frame.Site
 	room    *frame.Room
-	answers chan struct{} // a place for each answer that is read
-	reading sync.Map      // the place of a merchant, a chan struct{}, by its id
+	answers work.Turns // one answer of a merchant is read at a time: slow ones do not take the places of all others, whose deadlines run
 }
 
 // Register adds the pages to a site.
@@ -32,7 +31,7 @@ func Register(site *frame.Site) error {
 	if err != nil {
 		return err
 	}
-	c := &claims{Site: site, room: room.TimedBy(site), answers: make(chan struct{}, mostAnswers)}
+	c := &claims{Site: site, room: room.TimedBy(site), answers: work.Turns{All: mostAnswers}}
 	site.Handle("GET /refunds", tenant.RightRead, c.refunds)
 	site.Handle("GET /refunds.csv", tenant.RightRead, c.refundsFile)
 	site.Handle("GET /refunds/{id}", tenant.RightRead, c.refund)

@@ -75,7 +75,7 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		return err
 	}
 	view.Kinds = kindsFor(view.Reason)
-	leave, err := c.place(r.Context(), v.Merchant.ID)
+	leave, err := c.answers.Lock(r.Context(), v.Merchant.ID)
 	if err != nil {
 		return err
 	}
@@ -103,24 +103,6 @@ func (c *claims) submit(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 		c.Flash(w, "answered")
 	}
 	return c.lead(w, r, v, "/disputes/"+view.ID)
-}
-
-// place waits for a place in which an answer is read. A merchant has one: slow answers of one merchant do not take the
-// places of all others, whose deadlines run.
-func (c *claims) place(ctx context.Context, merchant string) (leave func(), err error) {
-	kept, _ := c.reading.LoadOrStore(merchant, make(chan struct{}, 1))
-	own := kept.(chan struct{})
-	for i, place := range []chan struct{}{own, c.answers} {
-		select {
-		case place <- struct{}{}:
-		case <-ctx.Done():
-			if i > 0 {
-				<-own
-			}
-			return nil, ctx.Err()
-		}
-	}
-	return func() { <-c.answers; <-own }, nil
 }
 
 // missing names what banks look for and what is in neither this answer nor an earlier one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // early is how long before its end a token is no longer used: a call with it may take that
@@ -22,7 +23,7 @@ type sender struct {
 	provider.Account
 	base, id, secret, purpose string
 
-	renewals provider.Turns // one at a time; the holder of the turn owns what follows
+	renewals work.Turns // one at a time; the holder of the turn owns what follows
 	token    string
 	until    time.Time // when to renew the token
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 // The hosts of payouts, which differ from those of charges (API reference, SDK for Ruby).
@@ -45,7 +46,7 @@ func PayoutAdapter() provider.Adapter {
 // payer is an account that pays out.
 type payer struct {
 	account *account
-	turns   provider.Turns
+	turns   work.Turns // one call at a time under a reference
 }
 
 func openPayouts(a provider.Account) (payout.Provider, error) {

@@ -48,6 +48,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
@@ -110,7 +111,7 @@ type client struct {
 	accounts   map[string]string // by paymentCountry
 	hash       func(text string) string
 	account    provider.Account
-	charging   provider.Turns
+	charging   work.Turns // one charge at a time under a reference
 }
 
 func open(a provider.Account) (provider.Provider, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const (
@@ -34,7 +35,7 @@ func PayoutAdapter() provider.Adapter {
 // payer is an account that pays out.
 type payer struct {
 	account *client
-	turns   provider.Turns
+	turns   work.Turns // one call at a time under a reference
 }
 
 func openPayouts(a provider.Account) (payout.Provider, error) {
