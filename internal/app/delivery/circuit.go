@@ -59,7 +59,7 @@ func (d *dispatcher) report(l *lane) {
 		l.health.success, l.health.failures, l.health.reporting = false, 0, true
 		d.mu.Unlock()
 
-		known := d.app.heard(context.Background(), l.subscription, success, failures, at)
+		known := d.courier.heard(context.Background(), l.subscription, success, failures, at)
 		d.mu.Lock()
 		l.health.known, l.health.reporting = known, false
 		d.mu.Unlock()
@@ -193,11 +193,7 @@ func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Ti
 		return nil, nil
 	}
 	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(hook.DeliveryLease), 1)
-	w.deliver.mu.Lock()
-	defer w.deliver.mu.Unlock()
-	for _, next := range list {
-		w.deliver.add(&item{Dispatch: next, probe: true})
-	}
+	w.deliver.probe(list)
 	return list, err
 }
 

@@ -42,17 +42,12 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 // parkWaiting parks deliveries for which lanes had no room, and those whose endpoint's circuit is
 // open. It gives back deliveries that wait for an earlier event.
 func (w *Webhooks) parkWaiting(ctx context.Context) error {
-	w.deliver.mu.Lock()
-	list, waiting := w.deliver.parking, w.deliver.waiting
-	w.deliver.parking, w.deliver.waiting = nil, nil
-	w.deliver.mu.Unlock()
-	slices.SortFunc(list, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) }) // oldest first
-	for part := range slices.Chunk(list, dispatchBatch) {
+	parking, waiting := w.deliver.givenBack()
+	for part := range slices.Chunk(parking, dispatchBatch) {
 		if err := w.Store.Deliveries.Park(ctx, part); err != nil {
 			return err // the others come due when their lease ends
 		}
 	}
-	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
 	for part := range slices.Chunk(waiting, dispatchBatch) {
 		if err := w.Store.Deliveries.Postpone(ctx, part); err != nil {
 			return err

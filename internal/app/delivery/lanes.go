@@ -3,8 +3,8 @@ package delivery
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -57,20 +57,32 @@ func (c crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err
 }
 
 // dispatcher sends deliveries in a lane for each endpoint, so that a slow endpoint delays no other.
-// In a lane the events of one object are sent one after the other (docs/decisions/order.md).
+// In a lane the events of one object are sent one after the other (docs/decisions/order.md). Its
+// courier tries deliveries, and writes what comes of them.
 type dispatcher struct {
-	app      *Webhooks
+	*base.Base
+	courier  courier
+	crowd    crowd
 	workers  sync.WaitGroup
 	outcomes chan struct{} // a slot for each outcome that is being written
-	crowd    crowd
-	parked   atomic.Int64 // deliveries, since the start
-	late     atomic.Int64 // deliveries that were given back to wait for an earlier event
 
 	mu      sync.Mutex // guards the fields below
 	lanes   map[string]*lane
 	parking []store.Parking
 	waiting []store.Postponement // for an earlier event; at most as many as parking
+	parked  int64                // deliveries, since the start
+	late    int64                // deliveries that were given back to wait for an earlier event
 	closed  bool
+}
+
+// courier is what a dispatcher needs to send deliveries. It is called without the dispatcher's mu.
+type courier interface {
+	// send tries one delivery. has reports whether this node has a delivery to the same endpoint in hand.
+	send(ctx context.Context, it item, has func(id string) bool) (outcome, fate)
+	// tried writes the outcome of a try.
+	tried(ctx context.Context, d hook.Delivery, t outcome)
+	// heard writes how an endpoint answered, most recently at a time, and returns its failures in a row.
+	heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
 }
 
 // item is a delivery that is leased to this node.
@@ -112,25 +124,47 @@ type lane struct {
 	health  heartbeat
 }
 
-func newDispatcher(a *Webhooks) *dispatcher {
-	return &dispatcher{
-		app: a, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit), crowd: newCrowd(),
-	}
+func newDispatcher(b *base.Base, c courier, limit crowd) *dispatcher {
+	return &dispatcher{Base: b, courier: c, crowd: limit, lanes: map[string]*lane{}, outcomes: make(chan struct{}, outcomeLimit)}
 }
 
 // look makes Dispatch check for work now.
-func (d *dispatcher) look() { d.app.Alarms[base.DeliveriesLoop].Set(base.AtOnce) }
+func (d *dispatcher) look() { d.Alarms[base.DeliveriesLoop].Set(base.AtOnce) }
 
 // submit adds deliveries that are leased to this node, or were parked when they were made. It never
 // blocks.
-func (d *dispatcher) submit(list []store.Dispatch) {
+func (d *dispatcher) submit(list []store.Dispatch) { d.addAll(list, false) }
+
+// probe adds the probe of an endpoint whose circuit is open. It never blocks.
+func (d *dispatcher) probe(list []store.Dispatch) { d.addAll(list, true) }
+
+func (d *dispatcher) addAll(list []store.Dispatch, probe bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, next := range list {
 		if !next.Delivery.Parked {
-			d.add(&item{Dispatch: next})
+			d.add(&item{next, probe})
 		}
 	}
+}
+
+// givenBack returns the deliveries that are to be parked, and those that wait for an earlier event, both oldest first. It
+// returns each once.
+func (d *dispatcher) givenBack() ([]store.Parking, []store.Postponement) {
+	d.mu.Lock()
+	parking, waiting := d.parking, d.waiting
+	d.parking, d.waiting = nil, nil
+	d.mu.Unlock()
+	slices.SortFunc(parking, func(x, y store.Parking) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(waiting, func(x, y store.Postponement) int { return strings.Compare(x.ID, y.ID) })
+	return parking, waiting
+}
+
+// counts returns how many deliveries were parked since the start, and how many given back to wait for an earlier event.
+func (d *dispatcher) counts() (parked, late int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parked, d.late
 }
 
 // add puts a delivery in its lane. The caller holds mu.
@@ -218,18 +252,18 @@ func (d *dispatcher) staff(l *lane) {
 // park leaves a delivery to wait in the database. The caller holds mu.
 func (d *dispatcher) park(next *hook.Delivery) {
 	if len(d.parking) < parkingLimit {
-		d.parked.Add(1)
+		d.parked++
 		d.parking = append(d.parking, store.Parking{ID: next.ID, Version: next.Version})
-		d.app.Alarms[base.DeliveriesLoop].Set(d.app.Now().Add(parkingPause))
+		d.Alarms[base.DeliveriesLoop].Set(d.Now().Add(parkingPause))
 	}
 }
 
 // postpone gives a delivery back until a time. The caller holds mu.
 func (d *dispatcher) postpone(next *hook.Delivery, until time.Time) {
 	if len(d.waiting) < parkingLimit {
-		d.late.Add(1)
+		d.late++
 		d.waiting = append(d.waiting, store.Postponement{ID: next.ID, Leased: next.DueAt, Until: until})
-		d.app.Alarms[base.DeliveriesLoop].Set(d.app.Now().Add(parkingPause))
+		d.Alarms[base.DeliveriesLoop].Set(d.Now().Add(parkingPause))
 	}
 }
 
@@ -310,7 +344,7 @@ func (d *dispatcher) work(l *lane) {
 		it, closed := *first, d.closed // its lease may have been renewed in the lane
 		until, held := l.held[n.object]
 		d.mu.Unlock()
-		try, fate, now := outcome{}, dropped, d.app.TimeOf(it.Delivery.Scope)
+		try, fate, now := outcome{}, dropped, d.TimeOf(it.Delivery.Scope)
 		switch {
 		case closed:
 		case held && it.Delivery.Waits(until) && it.Delivery.Waits(now):
@@ -319,7 +353,7 @@ func (d *dispatcher) work(l *lane) {
 			}
 			try, fate = outcome{at: until}, postponed
 		default:
-			try, fate = d.app.send(context.Background(), it, func(id string) bool { return d.has(l, id) })
+			try, fate = d.courier.send(context.Background(), it, func(id string) bool { return d.has(l, id) })
 		}
 		leave()
 		d.mu.Lock()
@@ -354,7 +388,7 @@ func (d *dispatcher) note(l *lane, it *item, sent hook.Delivery, try outcome) {
 	d.outcomes <- struct{}{}
 	d.workers.Go(func() {
 		defer func() { <-d.outcomes }()
-		d.app.tried(d.app.Tracer.Within(context.Background(), try.trace), sent, try)
+		d.courier.tried(d.Tracer.Within(context.Background(), try.trace), sent, try)
 		d.mu.Lock()
 		if try.retries(sent) {
 			delete(l.held, sent.About())

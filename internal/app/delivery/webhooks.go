@@ -48,6 +48,7 @@ type Webhooks struct {
 	WebhooksConfig
 	subs      *base.Cache[endpoint]
 	deliver   *dispatcher
+	crowd     crowd      // of requests, of the dispatcher's and others
 	shops     work.Turns // changes of which endpoints a shop has
 	endpoints work.Turns // changes of one endpoint
 	// steps is held during a fan-out's step and the pause after it, while other merchants write.
@@ -62,8 +63,8 @@ func NewWebhooks(b *base.Base, c WebhooksConfig) *Webhooks {
 	if c.Jitter == nil {
 		c.Jitter = mathrand.Float64
 	}
-	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), steps: work.NewLatch()}
-	w.deliver = newDispatcher(w)
+	w := &Webhooks{Base: b, WebhooksConfig: c, subs: base.NewCache[endpoint](&b.Config), crowd: newCrowd(), steps: work.NewLatch()}
+	w.deliver = newDispatcher(b, w, w.crowd)
 	return w
 }
 
@@ -74,11 +75,17 @@ func (w *Webhooks) Written(list []store.Dispatch) { w.deliver.submit(list) }
 func (w *Webhooks) Drain() { w.deliver.drain() }
 
 // Parked counts the deliveries that this node has parked since it started.
-func (w *Webhooks) Parked() int64 { return w.deliver.parked.Load() }
+func (w *Webhooks) Parked() int64 {
+	parked, _ := w.deliver.counts()
+	return parked
+}
 
 // Postponed counts the deliveries that this node gave back to wait for an earlier event of their
 // object.
-func (w *Webhooks) Postponed() int64 { return w.deliver.late.Load() }
+func (w *Webhooks) Postponed() int64 {
+	_, late := w.deliver.counts()
+	return late
+}
 
 // StalledEndpoints counts the endpoints that fail or have parked deliveries.
 func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
@@ -185,7 +192,7 @@ func (w *Webhooks) proveEndpoint(ctx context.Context, sub hook.Subscription) err
 	if err != nil {
 		return err
 	}
-	leave, err := w.deliver.crowd.enter(ctx, sub.Scope)
+	leave, err := w.crowd.enter(ctx, sub.Scope)
 	if err != nil {
 		return err
 	}
