@@ -10,7 +10,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -70,9 +69,7 @@ func (b *lateBank) late(t *testing.T, a *app.App, c *harness.Clock) pay.Claim {
 // approval does not mean that the refund was made.
 func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 	for _, wait := range []time.Duration{2 * time.Second, time.Minute} {
-		database := dbtest.SQLite(t)
-		clock, log := &harness.Clock{}, &harness.Faults{}
-		clock.Freeze()
+		s := newStage(t)
 		b, calls := newLateBank(), atomic.Int32{}
 		reached, goOn := make(chan struct{}), make(chan struct{})
 		b.refund = func(provider.RefundRequest) pay.Outcome { // no call arrives
@@ -83,12 +80,12 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			return pay.Outcome{Kind: pay.Unknown}
 		}
 		b.ask = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Missing} } // proof that no call arrived
-		a := harness.Node(t, database, clock, b, log)
-		late := b.late(t, a, clock)
+		a := s.node(t, b)
+		late := b.late(t, a, s.clock)
 		var all sync.WaitGroup
 		all.Go(func() { _, _ = harness.DecideClaim(a, late.ID, pay.Approve, "give it back") })
 		harness.Soon(t, "the call that the test holds to begin", reached)
-		clock.Advance(wait)
+		s.clock.Advance(wait)
 		if wait > 30*time.Second { // the first call is over by then
 			close(goOn)
 			all.Wait()
@@ -100,11 +97,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			close(goOn)
 			all.Wait()
 		}
-		for range 50 {
-			clock.Advance(6 * time.Hour)
-			_, err := a.Claims.SweepClaims(ctx)
-			harness.Must(t, err)
-		}
+		s.sweepClaims(t, a, 50, 6*time.Hour)
 		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
 		harness.Must(t, err)
 		if got.Status.Pays() {
@@ -117,9 +110,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 // shopper has the money. The query before that says that the provider refused our refund. No second
 // refund is sent.
 func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var calls []string
 	b := newLateBank()
 	b.refund = func(r provider.RefundRequest) pay.Outcome {
@@ -128,14 +119,14 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Approved}
 	}
-	a := harness.Node(t, database, clock, b, log)
-	late := b.late(t, a, clock)
+	a := s.node(t, b)
+	late := b.late(t, a, s.clock)
 	c, err := harness.DecideClaim(a, late.ID, pay.Approve, "give it back")
 	harness.Must(t, err)
 	if !c.Calling() {
 		t.Fatalf("the claim's refund is not on its way: %s", c)
 	}
-	clock.Advance(10 * time.Minute)
+	s.clock.Advance(10 * time.Minute)
 	b.ask = func(provider.RefundRequest) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Message: "given back by hand before"}
 	}
@@ -147,16 +138,14 @@ func TestApprovalOfARefundUnderWaySendsNoOther(t *testing.T) {
 // The merchant gives late money back, and the database goes down while the provider does it. The
 // error must not say that nothing was done.
 func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var away atomic.Bool
 	b := newLateBank()
 	b.refund = func(provider.RefundRequest) pay.Outcome { // the refund is made, and then the database goes down
 		away.Store(true)
 		return pay.Outcome{Kind: pay.Approved}
 	}
-	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) {
+	a := harness.NodeOf(t, s.database, s.clock, s.log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if away.Load() {
@@ -165,7 +154,7 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 			return commit()
 		}
 	})
-	late := b.late(t, a, clock)
+	late := b.late(t, a, s.clock)
 	_, err := harness.DecideClaim(a, late.ID, pay.AskEvidence, "yours?")
 	harness.Must(t, err)
 	_, err = a.Claims.AcceptClaim(ctx, late.Scope, late.ID, audit.Actor{})
@@ -183,15 +172,13 @@ func TestMerchantIsNotToldThatNothingWasGivenBack(t *testing.T) {
 // Two operators approve at once that late money goes back. The second approval does not mean that
 // the first one's refund was made.
 func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := newLateBank()
 	b.refund = func(provider.RefundRequest) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} } // the call never arrives
-	second := harness.Node(t, database, clock, b, log)
+	second := s.node(t, b)
 	var armed atomic.Bool
 	var late pay.Claim
-	first := harness.NodeOf(t, database, clock, log, func(config *app.Config) {
+	first := harness.NodeOf(t, s.database, s.clock, s.log, func(config *app.Config) {
 		config.Providers, config.Sandbox = map[string]provider.Provider{"sandbox-1": b}, []string{"sandbox-1"}
 		config.Commits = func(_ context.Context, _ *pay.Change, commit func() error) error {
 			if armed.CompareAndSwap(true, false) {
@@ -201,7 +188,7 @@ func TestTwoApprovalsOfLateMoneyAreNoWordOfItsEnd(t *testing.T) {
 			return commit()
 		}
 	})
-	late = b.late(t, first, clock)
+	late = b.late(t, first, s.clock)
 	armed.Store(true)
 	c, err := harness.DecideClaim(first, late.ID, pay.Approve, "give it back")
 	if err == nil || armed.Load() {

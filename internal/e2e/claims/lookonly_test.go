@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -48,15 +46,11 @@ func (p *repeater) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 // The operator saw in the provider's books that a refund never arrived, and rejects it. The service
 // does not query this provider, because the query would make the refund.
 func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	p := &repeater{Provider: sandbox.New("sandbox-1", nil), paid: map[string]int64{}, lost: true}
-	a := harness.Node(t, database, clock, p, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(10 * time.Minute)
+	a := s.node(t, p)
+	r := refunded(t, a)
+	s.clock.Advance(10 * time.Minute)
 	p.lost, p.mute = false, true // calls arrive again, but answers do not
 	if len(p.paid) != 0 {
 		t.Fatal("the refund was made before the operator rejected it")
@@ -64,13 +58,9 @@ func TestAskingForTheOperatorMakesNoRefund(t *testing.T) {
 	c, err := harness.DecideClaim(a, r.ID, pay.Reject, "it is not in their books")
 	harness.Must(t, err)
 	p.mute = false
-	for range 50 {
-		clock.Advance(6 * time.Hour)
-		_, sweepErr := a.Claims.SweepClaims(ctx)
-		harness.Must(t, sweepErr)
-	}
+	s.sweepClaims(t, a, 50, 6*time.Hour)
 	if c.Status != pay.ClaimRejected || len(p.paid) != 0 || p.calls != 1 {
 		t.Errorf("the operator rejected the claim, which is %s; the provider paid %v after %d calls, want nothing after one call", c.Status, p.paid, p.calls)
 	}
-	harness.Sound(t, a, log)
+	harness.Sound(t, a, s.log)
 }

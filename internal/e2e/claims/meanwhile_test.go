@@ -6,15 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -23,9 +17,7 @@ import (
 // learns that the shopper has a voucher to pay. The operator's resolution must not end the payment
 // for good.
 func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	paid, operator := false, false
 	asked, slow := make(chan struct{}), make(chan struct{})
@@ -47,19 +39,17 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Awaiting, FormURL: "https://bank.example/voucher"}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
+	first, second := s.node(t, p), s.node(t, p)
 	who := harness.Acme(t, first)
-	made, _, err := first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	made, _, err := first.Payments.Create(ctx, who, order("sbx_cash"))
 	harness.Must(t, err)
-	clock.Advance(time.Minute)
+	s.clock.Advance(time.Minute)
 	mu.Lock()
 	operator = true
 	mu.Unlock()
 	var all sync.WaitGroup
 	var ruled error
-	all.Go(func() {
-		_, _, ruled = first.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: made.ID, Word: pay.WordNotCharged, Note: "not in their books"})
-	})
+	all.Go(func() { ruled = notCharged(first, made.ID) })
 	harness.Soon(t, "the call that the test holds to begin", asked)
 	_, err = second.Cascade.Sweep(ctx)
 	harness.Must(t, err)
@@ -73,11 +63,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	mu.Lock()
 	paid = true
 	mu.Unlock()
-	for range 200 {
-		clock.Advance(6 * time.Hour)
-		_, err := second.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-	}
+	s.sweep(t, second, 200, 6*time.Hour)
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
@@ -88,9 +74,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 // Of two calls with one reference the provider accepts the second. A notification that it refused
 // the first one does not end the payment.
 func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	charges := 0
 	reached, answers := make(chan struct{}), make(chan struct{})
@@ -119,28 +103,17 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
-	who := harness.Acme(t, first)
-	var all sync.WaitGroup
-	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	})
-	harness.Soon(t, "the call that the test holds to begin", reached)
-	clock.Advance(10 * time.Second)
-	harness.Must(t, second.Cascade.TakeOver(ctx))
-	_, err := second.Cascade.Sweep(ctx)
-	harness.Must(t, err)
-	scope, err := second.Narrow(ctx, who, "", "")
-	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
-	harness.Must(t, err)
-	clock.Advance(2 * time.Second)
-	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: list[0].Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
+	first, second := s.node(t, p), s.node(t, p)
+	who, answered := underway(t, first, "sbx_cash", reached)
+	s.takeOver(t, second)
+	made := only(t, second, who)
+	s.clock.Advance(2 * time.Second)
+	for _, n := range p.Provider.Send(sandbox.Notification{ID: "ntf_b", Reference: made.Reference(1), Status: "declined", Reason: "duplicate_transaction"}) {
 		harness.Must(t, second.Notices.Notify(ctx, "sandbox-1", n))
 	}
 	close(answers)
-	all.Wait()
-	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
+	answered()
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("after two calls, of which one was accepted, the payment is %s (%+v), want pending", got.Status, got.End.Failure)
@@ -150,9 +123,7 @@ func TestToldRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 // A notification says that the provider refunded another amount than requested, and a query does not
 // find the refund. The service must not call again: the operator decides.
 func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 	speaks := &harness.Teller{Provider: b}
 	given := int64(0)
@@ -165,23 +136,17 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 		given += r.Local.Minor
 		return true, pay.Outcome{Kind: pay.Approved}
 	}
-	a := harness.Node(t, database, clock, speaks, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
+	a := s.node(t, speaks)
+	r := refunded(t, a)
+	c, err := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
-	c, err := a.Claims.Get(ctx, scope, r.ID)
-	harness.Must(t, err)
-	clock.Advance(time.Second)
+	s.clock.Advance(time.Second)
 	speaks.Tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
 	harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
-	for range 20 {
-		clock.Advance(2 * time.Hour)
-		_, err := a.Claims.SweepClaims(ctx)
-		harness.Must(t, err)
-	}
-	got, err := a.Claims.Get(ctx, scope, r.ID)
+	s.sweepClaims(t, a, 20, 2*time.Hour)
+	got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
-	told, err := a.Notices.Notifications(ctx, payment, 10)
+	told, err := a.Notices.Notifications(ctx, r.Payment, 10)
 	harness.Must(t, err)
 	if given > 2550 {
 		t.Errorf("the shopper got %d cents back, want 2550 at most; the claim is %s, %d notifications", given, got.Status, len(told))
@@ -191,17 +156,13 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 // The provider accepted a refund, and then does not answer the query that the operator causes. His
 // rejection is refused unless he forces it.
 func TestSilenceDoesNotUndoThatARefundWasTaken(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
-	a := harness.Node(t, database, clock, b, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(time.Minute)
+	a := s.node(t, b)
+	r := refunded(t, a)
+	s.clock.Advance(time.Minute)
 	c, err := harness.DecideClaim(a, r.ID, pay.Reject, "no")
 	if err == nil {
 		sum, _, _ := b.Total()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/claims"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -133,17 +132,13 @@ func TestOperatorEndsARefundOfAnotherAmount(t *testing.T) {
 // The operator rejects a refund. The query for that says that the provider refunded another amount.
 // The rejection is refused without force.
 func TestOperatorRejectsNothingThatWentBackAsAnotherAmount(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Approved, Local: money.New(2550, "USD")} }
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
-	a := harness.Node(t, database, clock, b, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(time.Minute)
+	a := s.node(t, b)
+	r := refunded(t, a)
+	s.clock.Advance(time.Minute)
 	if c, err := harness.DecideClaim(a, r.ID, pay.Reject, "not in their books"); err == nil {
 		t.Errorf("the provider has just answered that 25.50 went back, but without force the claim is %s", c.Status)
 	}

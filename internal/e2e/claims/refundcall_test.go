@@ -48,14 +48,12 @@ func TestShopperIsRefundedOnce(t *testing.T) {
 					return harness.Honest(known)
 				}
 				a := harness.Node(t, database, clock, b, log)
-				scope, payment := harness.PaidCard(t, a)
-				r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-				harness.Must(t, err)
+				r := refunded(t, a)
 				harness.Eventually(t, "the refund is approved", func() bool {
 					clock.Advance(2 * time.Hour)
 					_, err := a.Claims.SweepClaims(ctx)
 					harness.Must(t, err)
-					got, err := a.Claims.Get(ctx, scope, r.ID)
+					got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 					harness.Must(t, err)
 					return got.Status == pay.ClaimApproved
 				})

@@ -9,13 +9,11 @@ import (
 	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
@@ -45,48 +43,46 @@ func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scop
 }
 
 // withdrawal returns a node that pays out through the cashier, and a withdrawal that is due.
-func (c cashier) withdrawal(t *testing.T, clock *harness.Clock, log *harness.Faults) (*app.App, pay.Withdrawal) {
+func (c cashier) withdrawal(t *testing.T) (stage, *app.App, pay.Withdrawal) {
 	t.Helper()
-	database := dbtest.SQLite(t)
-	a := harness.NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout, config.Meter = c, c.meter })
+	s := newStage(t)
+	a := harness.NodeOf(t, s.database, s.clock, s.log, func(config *app.Config) { config.SandboxPayout, config.Meter = c, c.meter })
 	who := harness.Acme(t, a)
 	scope, err := a.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
-	fund(t, database, a.Vault, scope, clock.Now())
+	fund(t, s.database, a.Vault, scope, s.clock.Now())
 	wallet, err := a.Wallets.Add(ctx, who, scope, payouts.NewWallet{Destination: destination.Destination{
 		Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719",
 	}})
 	harness.Must(t, err)
 	w, _, err := a.Payouts.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Wallet: wallet.ID, Amount: money.New(50_00, money.USD)})
 	harness.Must(t, err)
-	clock.Advance(time.Minute)
-	return a, w
+	s.clock.Advance(time.Minute)
+	return s, a, w
 }
 
 // The operator resolves a withdrawal as paid while its call is on its way. Then the call is rejected.
 // The log must report the contradiction.
 func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
 	reached, answers := make(chan struct{}), make(chan struct{})
-	a, w := cashier{
+	s, a, w := cashier{
 		send: func() pay.PayoutOutcome {
 			close(reached)
 			<-answers
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		},
 		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
-	}.withdrawal(t, clock, log)
+	}.withdrawal(t)
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = a.Payouts.PayOut(ctx) })
 	harness.Soon(t, "the call that the test holds to begin", reached)
-	_, _, err := a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
+	_, _, err := a.Payouts.ResolveWithdrawal(ctx, ana, base.Resolution{ID: w.ID, Word: pay.WordPaid, Note: "it is in their list"})
 	harness.Must(t, err)
 	close(answers)
 	all.Wait()
 	got, err := a.Payouts.Withdrawal(ctx, w.Scope, w.ID)
 	harness.Must(t, err)
-	if got.Status != pay.WithdrawalDone || log.Empty() {
+	if got.Status != pay.WithdrawalDone || s.log.Empty() {
 		t.Errorf("the provider rejected the withdrawal after the operator's word; it is %s, want completed and an error in the log", got.Status)
 	}
 }
@@ -94,10 +90,8 @@ func TestRejectionAfterTheOperatorsPaidIsLogged(t *testing.T) {
 // The payout provider accepts a withdrawal, and then does not answer a query. It still counts as
 // accepted, so the operator cannot resolve it as not paid.
 func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
 	asked := 0
-	a, w := cashier{
+	s, a, w := cashier{
 		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
 		query: func() pay.PayoutOutcome {
 			if asked++; asked == 1 {
@@ -105,16 +99,16 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 			}
 			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "po_1"}
 		},
-	}.withdrawal(t, clock, log)
+	}.withdrawal(t)
 	_, err := a.Payouts.PayOut(ctx)
 	harness.Must(t, err)
-	clock.Advance(time.Minute)
-	_, _, err = a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"})
+	s.clock.Advance(time.Minute)
+	err = notPaid(ctx, a, w)
 	if err == nil {
 		t.Error("the operator resolves a withdrawal as not paid that the provider accepted")
 	}
 	for range 50 {
-		clock.Advance(6 * time.Hour)
+		s.clock.Advance(6 * time.Hour)
 		_, err = a.Payouts.PayOut(ctx)
 		harness.Must(t, err)
 	}
@@ -125,20 +119,18 @@ func TestSilenceDoesNotUndoThatAPayoutWasTaken(t *testing.T) {
 
 // The operator's question counts like a sweep's: in the metric, and for whether the account answers.
 func TestOperatorsQuestionAboutAPayoutIsMeasured(t *testing.T) {
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
 	counted := map[string]int{}
-	a, w := cashier{
+	_, a, w := cashier{
 		send:  func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
 		query: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} },
 		meter: base.Meter{Called: func(account, operation, outcome string, _ time.Duration) {
 			counted[account+" "+operation+" "+outcome]++
 		}},
-	}.withdrawal(t, clock, log)
+	}.withdrawal(t)
 	_, err := a.Payouts.PayOut(ctx)
 	harness.Must(t, err)
 	for range 5 {
-		if _, _, err = a.Payouts.ResolveWithdrawal(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
+		if err = notPaid(ctx, a, w); err == nil {
 			t.Fatal("the operator resolves a withdrawal as not paid that the provider accepted")
 		}
 	}
@@ -149,23 +141,21 @@ func TestOperatorsQuestionAboutAPayoutIsMeasured(t *testing.T) {
 
 // An operator who leaves before the answer proves nothing about the account: other withdrawals are still asked about.
 func TestQuestionThatNobodyWaitsForProvesNothing(t *testing.T) {
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
 	leave := func() {}
-	a, w := cashier{
+	_, a, w := cashier{
 		send: func() pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: "po_1"} },
 		query: func() pay.PayoutOutcome {
 			leave()
 			return pay.PayoutOutcome{Kind: pay.PayoutUnknown}
 		},
-	}.withdrawal(t, clock, log)
+	}.withdrawal(t)
 	_, err := a.Payouts.PayOut(ctx)
 	harness.Must(t, err)
 	for range 5 {
 		asking, cancel := context.WithCancel(ctx)
 		defer cancel()
 		leave = cancel
-		if _, _, err = a.Payouts.ResolveWithdrawal(asking, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: w.ID, Word: pay.WordNotPaid, Note: "not in their list"}); err == nil {
+		if err = notPaid(asking, a, w); err == nil {
 			t.Fatal("the operator resolves a withdrawal as not paid that the provider accepted")
 		}
 	}

@@ -23,23 +23,15 @@ import (
 // The operator approves a refund as made, but a query proves that the provider never had it. The
 // claim must not end as paid.
 func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return false, pay.Outcome{Kind: pay.Unknown} }
-	a := harness.Node(t, database, clock, b, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(time.Minute)
-	_, err = harness.DecideClaim(a, r.ID, pay.Approve, "I think I saw it")
-	for range 100 {
-		clock.Advance(6 * time.Hour)
-		_, err := a.Claims.SweepClaims(ctx)
-		harness.Must(t, err)
-	}
-	got, readErr := a.Claims.Get(ctx, scope, r.ID)
+	a := s.node(t, b)
+	r := refunded(t, a)
+	s.clock.Advance(time.Minute)
+	_, err := harness.DecideClaim(a, r.ID, pay.Approve, "I think I saw it")
+	s.sweepClaims(t, a, 100, 6*time.Hour)
+	got, readErr := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, readErr)
 	var refused *problem.Error
 	if !errors.As(err, &refused) || refused.Code != problem.ConflictState || got.Status != pay.ClaimPending {
@@ -55,9 +47,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 // contradiction must wait for the operator.
 func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 	for _, calls := range []int{1, 2} {
-		database := dbtest.SQLite(t)
-		clock, log := &harness.Clock{}, &harness.Faults{}
-		clock.Freeze()
+		s := newStage(t)
 		b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 		b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Unknown} }
 		b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
@@ -66,30 +56,24 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 			}
 			return false, pay.Outcome{Kind: pay.Unknown}
 		}
-		a := harness.Node(t, database, clock, b, log)
-		scope, payment := harness.PaidCard(t, a)
-		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-		harness.Must(t, err)
+		a := s.node(t, b)
+		r := refunded(t, a)
 		if calls == 2 {
-			clock.Advance(time.Minute)
-			_, err = a.Claims.SweepClaims(ctx)
-			harness.Must(t, err)
-		}
-		clock.Advance(time.Second)
-		c, err := harness.DecideClaim(a, r.ID, pay.Approve, "it is in their list")
-		harness.Must(t, err)
-		clock.Advance(time.Second)
-		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
-			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
-		}
-		for range 50 {
-			clock.Advance(6 * time.Hour)
+			s.clock.Advance(time.Minute)
 			_, err := a.Claims.SweepClaims(ctx)
 			harness.Must(t, err)
 		}
-		got, err := a.Claims.Get(ctx, scope, r.ID)
+		s.clock.Advance(time.Second)
+		c, err := harness.DecideClaim(a, r.ID, pay.Approve, "it is in their list")
 		harness.Must(t, err)
-		told, err := a.Notices.Notifications(ctx, payment, 10)
+		s.clock.Advance(time.Second)
+		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
+			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
+		}
+		s.sweepClaims(t, a, 50, 6*time.Hour)
+		got, err := a.Claims.Get(ctx, r.Scope, r.ID)
+		harness.Must(t, err)
+		told, err := a.Notices.Notifications(ctx, r.Payment, 10)
 		harness.Must(t, err)
 		waiting := 0
 		for _, n := range told {
@@ -100,16 +84,14 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		if got.Status != c.Status || !c.Status.Pays() || waiting != 1 {
 			t.Errorf("%d calls: after the failure at the provider the approved claim is %s, and %d notifications wait for the operator, want 1: %+v", calls, got.Status, waiting, told)
 		}
-		harness.Sound(t, a, log)
+		harness.Sound(t, a, s.log)
 	}
 }
 
 // Another node's query confirms a refund. Then the call's own answer says that another amount went
 // back. The contradiction must wait for the operator.
 func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
 	called, goOn := make(chan struct{}), make(chan struct{})
 	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
@@ -119,7 +101,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 		<-goOn
 		return false, pay.Outcome{Kind: pay.Approved, Local: money.New(2550, r.Local.Currency)}
 	}
-	first, second := harness.Node(t, database, clock, b, log), harness.Node(t, database, clock, b, log)
+	first, second := s.node(t, b), s.node(t, b)
 	scope, payment := harness.PaidCard(t, first)
 	var all sync.WaitGroup
 	var refused error
@@ -127,7 +109,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 		_, _, refused = first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
 	})
 	harness.Soon(t, "the call that the test holds to begin", called)
-	clock.Advance(46 * time.Second)
+	s.clock.Advance(46 * time.Second)
 	_, err := second.Claims.SweepClaims(ctx) // the answer is that the refund was made, without an amount
 	harness.Must(t, err)
 	close(goOn)
@@ -144,7 +126,7 @@ func TestAnswerOfAnotherAmountAfterTheEndIsKept(t *testing.T) {
 	if len(told) != 1 || told[0].Verdict != pay.Mismatched {
 		t.Errorf("want one notification that waits for the operator, got %+v", told)
 	}
-	harness.Sound(t, second, log)
+	harness.Sound(t, second, s.log)
 }
 
 // Of two requests with one Idempotency-Key at once, the second gets the first one's refund, and not

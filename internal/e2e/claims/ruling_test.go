@@ -157,12 +157,11 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 	}
 	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
 		b.Behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-		by := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 		for word, want := range map[pay.Word]struct{ status, available string }{
 			pay.WordPaid: {"completed", "900"}, pay.WordNotPaid: {"failed", "1000"},
 		} {
 			id := o.Withdraw(t, "100")
-			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, ana, base.Resolution{ID: id, Word: pay.WordPaid, Note: "n"}); err == nil {
 				t.Error("the operator resolves a withdrawal as paid that was never sent")
 			}
 			o.Clock.Advance(time.Hour)
@@ -170,19 +169,19 @@ func TestOperatorEndsAWithdrawalThatNobodyTellsOf(t *testing.T) {
 			if list, err := o.App.Payouts.Unpaid(ctx, 10); err != nil || len(list) != 1 || list[0].ID != id {
 				t.Errorf("the unpaid withdrawals are %v with the error %v, want %s", list, err, id)
 			}
-			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
+			if _, _, err := o.App.Payouts.ResolveWithdrawal(ctx, ana, base.Resolution{ID: id, Word: pay.WordNotPaid, Note: "n"}); err == nil {
 				t.Error("the operator resolves a withdrawal as not paid while its call may be on its way")
 			}
 			o.Clock.Advance(time.Minute)
 			contrary := map[pay.Word]pay.PayoutKind{pay.WordPaid: pay.PayoutRejected, pay.WordNotPaid: pay.PayoutPaid}[word]
 			for _, kind := range []pay.PayoutKind{pay.PayoutAccepted, contrary} {
 				b.Behave(answer(pay.PayoutUnknown), answer(kind))
-				if _, said, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
+				if _, said, err := o.App.Payouts.ResolveWithdrawal(ctx, ana, base.Resolution{ID: id, Word: word, Note: "n"}); err == nil || said != kind {
 					t.Errorf("the bank says %s (heard %s), but the operator's word %s is accepted: %v", kind, said, word, err)
 				}
 			}
 			b.Behave(answer(pay.PayoutUnknown), answer(pay.PayoutUnknown))
-			_, said, err := o.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: id, Word: word, Note: "the statement of today"})
+			_, said, err := o.App.Payouts.ResolveWithdrawal(ctx, ana, base.Resolution{ID: id, Word: word, Note: "the statement of today"})
 			harness.Must(t, err)
 			r := o.Get(t, "/withdrawals/"+id)
 			if r.Text(t, "status") != want.status || said != pay.PayoutUnknown || harness.Available(t, o) != want.available {

@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
-	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -24,9 +21,7 @@ import (
 // The operator rejects a refund. After the service has read the claim for that, another node calls
 // the provider again. The rejection is refused.
 func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
 	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
 		if _, _, calls := b.Total(); calls == 1 {
@@ -35,42 +30,34 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 		return true, pay.Outcome{Kind: pay.Unknown} // the refund is made, but the answer is lost
 	}
 	var armed atomic.Bool
-	second := harness.Node(t, database, clock, b, log)
-	first := harness.NodeAt(t, database, clock, func() time.Time {
+	second := s.node(t, b)
+	first := harness.NodeAt(t, s.database, s.clock, func() time.Time {
 		if armed.CompareAndSwap(true, false) {
 			_, err := second.Claims.SweepClaims(ctx)
 			harness.Must(t, err)
 		}
-		return clock.Now()
-	}, b, log)
-	scope, payment := harness.PaidCard(t, first)
-	r, _, err := first.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(2 * time.Minute)
+		return s.clock.Now()
+	}, b, s.log)
+	r := refunded(t, first)
+	s.clock.Advance(2 * time.Minute)
 	armed.Store(true)
 	if _, err := harness.DecideClaim(first, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator can reject a refund that is being called again")
 	}
-	for range 50 {
-		clock.Advance(3 * time.Hour)
-		_, err := second.Claims.SweepClaims(ctx)
-		harness.Must(t, err)
-	}
-	got, err := second.Claims.Get(ctx, scope, r.ID)
+	s.sweepClaims(t, second, 50, 3*time.Hour)
+	got, err := second.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
-	list, err := second.Notices.Notifications(ctx, payment, 10)
+	list, err := second.Notices.Notifications(ctx, r.Payment, 10)
 	harness.Must(t, err)
 	if sum, _, calls := b.Total(); sum != 0 && !got.Status.Pays() {
 		t.Errorf("after %d calls the bank paid %d, but the claim is %s, so that the merchant has the money too; notifications for the operator: %d", calls, sum, got.Status, len(list))
 	}
-	harness.Sound(t, second, log)
+	harness.Sound(t, second, s.log)
 }
 
 // The operator resolves a payment as not charged while another node calls again. He is refused.
 func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	charges, queries := 0, 0
 	charged := map[string]bool{}
@@ -112,14 +99,10 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
-	who := harness.Acme(t, first)
+	first, second := s.node(t, p), s.node(t, p)
+	who, answered := underway(t, first, "sbx_card", reached)
 	var all sync.WaitGroup
-	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
-	})
-	harness.Soon(t, "the call that the test holds to begin", reached)
-	clock.Advance(34 * time.Second)
+	s.clock.Advance(34 * time.Second)
 	harness.Must(t, second.Cascade.TakeOver(ctx))
 	all.Go(func() {
 		if _, err := second.Cascade.Sweep(ctx); err != nil {
@@ -127,24 +110,16 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 		}
 	})
 	harness.Soon(t, "the call that the test holds to begin", asked)
-	clock.Advance(2 * time.Second)
-	scope, err := second.Narrow(ctx, who, "", "")
-	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
-	harness.Must(t, err)
-	id := list[0].ID
-	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: id, Word: pay.WordNotCharged, Note: "not in their books"})
-	if err == nil {
+	s.clock.Advance(2 * time.Second)
+	made := only(t, second, who)
+	if err := notCharged(second, made.ID); err == nil {
 		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
 	close(wake)
+	answered()
 	all.Wait()
-	for range 50 {
-		clock.Advance(6 * time.Hour)
-		_, err := second.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-	}
-	got, err := second.Cascade.Payment(ctx, scope, id)
+	s.sweep(t, second, 50, 6*time.Hour)
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	mu.Lock()
 	defer mu.Unlock()
@@ -156,14 +131,12 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 // A provider answers queries but no calls. New refunds come all the time. Their failed calls must
 // not stop the queries.
 func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Unknown} }
 	questions := 0
 	b.OnQuery = func(known bool) pay.Outcome { questions++; return harness.Honest(known) }
-	a := harness.Node(t, database, clock, b, log)
+	a := s.node(t, b)
 	scope, payment := harness.PaidCard(t, a)
 	refund := func() string {
 		r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "0.01"})
@@ -175,7 +148,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 		ids = append(ids, refund())
 	}
 	for range 24 * 15 { // a day, with a refund every four minutes
-		clock.Advance(4 * time.Minute)
+		s.clock.Advance(4 * time.Minute)
 		ids = append(ids, refund())
 		_, err := a.Claims.SweepClaims(ctx)
 		harness.Must(t, err)
@@ -196,9 +169,7 @@ func TestCallsKeepNoQuestionFromBeingAsked(t *testing.T) {
 // The operator resolves a payment as not charged. The second of two calls was refused, but the first
 // one is still on its way. He is refused.
 func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	charges := 0
 	charged := map[string]bool{}
@@ -227,34 +198,18 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
-	who := harness.Acme(t, first)
-	var all sync.WaitGroup
-	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card"})
-	})
-	harness.Soon(t, "the call that the test holds to begin", reached)
-	clock.Advance(10 * time.Second)
-	harness.Must(t, second.Cascade.TakeOver(ctx))
-	_, err := second.Cascade.Sweep(ctx) // the query finds no charge, so the node calls again and is refused
-	harness.Must(t, err)
-	scope, err := second.Narrow(ctx, who, "", "")
-	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
-	harness.Must(t, err)
-	clock.Advance(time.Second)
-	_, _, err = second.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: list[0].ID, Word: pay.WordNotCharged, Note: "not in their books"})
-	if err == nil {
+	first, second := s.node(t, p), s.node(t, p)
+	who, answered := underway(t, first, "sbx_card", reached)
+	s.takeOver(t, second) // the query finds no charge, so the node calls again and is refused
+	made := only(t, second, who)
+	s.clock.Advance(time.Second)
+	if err := notCharged(second, made.ID); err == nil {
 		t.Error("the operator can resolve a payment whose call may be on its way")
 	}
 	close(arrives)
-	all.Wait()
-	for range 50 {
-		clock.Advance(6 * time.Hour)
-		_, err := second.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-	}
-	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
+	answered()
+	s.sweep(t, second, 50, 6*time.Hour)
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("the shopper is charged, but the payment is %s with the strays %+v", got.Status, got.Strays)
@@ -264,9 +219,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 // The operator approves a refund as made while its call is on its way. Then the call is refused. The
 // contradiction must wait for the operator.
 func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
 	called, goOn := make(chan struct{}), make(chan struct{})
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) {
@@ -274,7 +227,7 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		<-goOn
 		return false, pay.Outcome{Kind: pay.Declined, Message: "the charge is disputed"}
 	}
-	a := harness.Node(t, database, clock, b, log)
+	a := s.node(t, b)
 	scope, payment := harness.PaidCard(t, a)
 	var all sync.WaitGroup
 	all.Go(func() { _, _, _ = a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"}) })
@@ -296,17 +249,13 @@ func TestRefusalAfterTheOperatorsApprovalIsKept(t *testing.T) {
 
 // The operator cannot reject a refund that the provider has accepted.
 func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}
 	b.OnQuery = func(bool) pay.Outcome { return pay.Outcome{Kind: pay.Awaiting} }
 	b.Answer = func(provider.RefundRequest, bool) (bool, pay.Outcome) { return true, pay.Outcome{Kind: pay.Awaiting} }
-	a := harness.Node(t, database, clock, b, log)
-	scope, payment := harness.PaidCard(t, a)
-	r, _, err := a.Claims.Refund(ctx, scope, claims.NewRefund{Payment: payment, Amount: "20"})
-	harness.Must(t, err)
-	clock.Advance(10 * time.Minute)
+	a := s.node(t, b)
+	r := refunded(t, a)
+	s.clock.Advance(10 * time.Minute)
 	if c, err := harness.DecideClaim(a, r.ID, pay.Reject, "no"); err == nil {
 		t.Errorf("the provider accepted the refund, but the claim is %s", c.Status)
 	}
@@ -316,9 +265,7 @@ func TestOperatorRejectsNothingThatTheProviderHasTaken(t *testing.T) {
 // provider. The operator's word is about the attempt before, so it must not end the new one. The
 // payment's version alone does not show that: the new one is the one that his word would write.
 func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var moved, charged atomic.Bool
 	called, answers := make(chan struct{}), make(chan struct{})
 	var sweep sync.WaitGroup
@@ -346,8 +293,8 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	both := func(c *app.Config) {
 		c.Providers, c.Sandbox = map[string]provider.Provider{"sandbox-1": one, "sandbox-2": two}, []string{"sandbox-1", "sandbox-2"}
 	}
-	other := harness.NodeOf(t, database, clock, log, both)
-	operator := harness.NodeOf(t, database, clock, log, func(c *app.Config) {
+	other := harness.NodeOf(t, s.database, s.clock, s.log, both)
+	operator := harness.NodeOf(t, s.database, s.clock, s.log, func(c *app.Config) {
 		both(c)
 		c.Commits = func(_ context.Context, change *pay.Change, commit func() error) error {
 			if len(change.Audit) > 0 && change.Audit[0].Act == audit.PaymentRuled && moved.CompareAndSwap(false, true) {
@@ -364,8 +311,8 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	who := harness.Acme(t, other)
 	p, _, err := other.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_pix", Buyer: pay.Buyer{Document: "52998224725"}})
 	harness.Must(t, err)
-	clock.Advance(2 * time.Minute)
-	_, _, err = operator.Payments.Resolve(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, base.Resolution{ID: p.ID, Word: pay.WordNotCharged, Note: "not in their books"})
+	s.clock.Advance(2 * time.Minute)
+	err = notCharged(operator, p.ID)
 	if err == nil {
 		t.Error("the operator's word about the first attempt ended the second one")
 	}
@@ -374,11 +321,11 @@ func TestOperatorsWordIsOfTheAttemptHeLookedAt(t *testing.T) {
 	}
 	close(answers)
 	sweep.Wait()
-	clock.Advance(2 * time.Minute)
+	s.clock.Advance(2 * time.Minute)
 	for range 5 {
 		_, err := other.Cascade.Sweep(ctx)
 		harness.Must(t, err)
-		clock.Advance(time.Minute)
+		s.clock.Advance(time.Minute)
 	}
 	got, err := other.Cascade.Payment(ctx, who.Scope, p.ID)
 	harness.Must(t, err)

@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/app/payments"
-	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
@@ -19,9 +15,7 @@ import (
 // Of two calls with one reference the provider accepts the second, and the shopper has the voucher.
 // Then the first call is refused as a duplicate. That does not end the payment.
 func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	charges, questions := 0, 0
 	taken, paid := false, false
@@ -54,62 +48,44 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
-	who := harness.Acme(t, first)
-	var all sync.WaitGroup
-	all.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	})
-	harness.Soon(t, "the call that the test holds to begin", reached)
-	clock.Advance(10 * time.Second)
-	harness.Must(t, second.Cascade.TakeOver(ctx))
-	_, err := second.Cascade.Sweep(ctx) // the query finds no charge, so the node calls again and is accepted
-	harness.Must(t, err)
-	scope, err := second.Narrow(ctx, who, "", "")
-	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
-	harness.Must(t, err)
-	id := list[0].ID
-	if list[0].Status != pay.Pending || list[0].Attempts[0].Calls != 2 {
-		t.Fatalf("before the first call's answer the payment is %s with %+v, want pending after two calls", list[0].Status, list[0].Attempts)
+	first, second := s.node(t, p), s.node(t, p)
+	who, answered := underway(t, first, "sbx_cash", reached)
+	s.takeOver(t, second) // the query finds no charge, so the node calls again and is accepted
+	made := only(t, second, who)
+	if made.Status != pay.Pending || made.Attempts[0].Calls != 2 {
+		t.Fatalf("before the first call's answer the payment is %s with %+v, want pending after two calls", made.Status, made.Attempts)
 	}
-	clock.Advance(5 * time.Second)
+	s.clock.Advance(5 * time.Second)
 	close(answers)
-	all.Wait()
-	got, err := second.Cascade.Payment(ctx, scope, id)
+	answered()
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the shopper has a valid voucher, but the payment is %s (%+v)", got.Status, got.End.Failure)
 	}
-	clock.Advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	mu.Lock()
 	paid = true // the shopper pays; the notification is lost
 	before := questions
 	mu.Unlock()
-	for range 200 {
-		clock.Advance(6 * time.Hour)
-		_, err := second.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-	}
-	got, err = second.Cascade.Payment(ctx, scope, id)
+	s.sweep(t, second, 200, 6*time.Hour)
+	got, err = second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
-	told, err := second.Notices.Notifications(ctx, id, 10)
+	told, err := second.Notices.Notifications(ctx, made.ID, 10)
 	harness.Must(t, err)
-	claims, _, err := second.Claims.List(ctx, scope, harness.ClaimsOf(id))
+	claims, _, err := second.Claims.List(ctx, made.Scope, harness.ClaimsOf(made.ID))
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
 		t.Errorf("50 days after the shopper paid, the payment is %s with the strays %+v: %d queries since, %d notifications, %d claims",
 			got.Status, got.Strays, questions-before, len(told), len(claims))
 	}
-	harness.Sound(t, second, log)
+	harness.Sound(t, second, s.log)
 }
 
 // The provider accepts the first call, and refuses the second one, of the node that took over, as a
 // duplicate. That does not end the payment.
 func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
-	database := dbtest.SQLite(t)
-	clock, log := &harness.Clock{}, &harness.Faults{}
-	clock.Freeze()
+	s := newStage(t)
 	var mu sync.Mutex
 	charges := 0
 	taken := false
@@ -141,27 +117,20 @@ func TestDuplicateOfATakenCallEndsNoPendingPayment(t *testing.T) {
 		}
 		return pay.Outcome{Kind: pay.Missing}
 	}
-	first, second := harness.Node(t, database, clock, p, log), harness.Node(t, database, clock, p, log)
-	who := harness.Acme(t, first)
-	var one, two sync.WaitGroup
-	one.Go(func() {
-		_, _, _ = first.Payments.Create(ctx, who, payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
-	})
-	harness.Soon(t, "the call that the test holds to begin", reached)
-	clock.Advance(10 * time.Second)
+	first, second := s.node(t, p), s.node(t, p)
+	who, answered := underway(t, first, "sbx_cash", reached)
+	var two sync.WaitGroup
+	s.clock.Advance(10 * time.Second)
 	harness.Must(t, second.Cascade.TakeOver(ctx))
 	two.Go(func() { _, _ = second.Cascade.Sweep(ctx) })
 	harness.Soon(t, "the call that the test holds to begin", second2)
 	close(answers)
-	one.Wait()
-	scope, err := second.Narrow(ctx, who, "", "")
-	harness.Must(t, err)
-	list, _, err := second.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
-	harness.Must(t, err)
-	before := list[0].Status
+	answered()
+	made := only(t, second, who)
+	before := made.Status
 	close(firstDone)
 	two.Wait()
-	got, err := second.Cascade.Payment(ctx, scope, list[0].ID)
+	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Pending {
 		t.Errorf("the shopper has a valid voucher, but after the second call was refused as a duplicate the payment went from %s to %s (%+v)", before, got.Status, got.End.Failure)

@@ -23,7 +23,6 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -92,7 +91,6 @@ func (b *blind) funded(t *testing.T, n payouts.NewWallet) payouts.NewWithdrawal 
 // store.ErrUnknown. This is true of every request.
 func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	wallet := payouts.NewWallet{Destination: destination.Destination{Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719"}}
-	operator := audit.Actor{Kind: audit.ByOperator, ID: "ana"}
 	subscribe := func(t *testing.T, b *blind) string {
 		sub, _, err := b.Webhooks.Subscribe(ctx, b.who, b.who.Scope, delivery.NewSubscription{URL: "https://shop.example/", Events: []string{hook.AllEvents}})
 		harness.Must(t, err)
@@ -105,7 +103,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 	}
 	added := func(t *testing.T, b *blind) string {
 		id, n := account(t, b)
-		_, err := b.Accounts.Add(ctx, operator, n)
+		_, err := b.Accounts.Add(ctx, ana, n)
 		harness.Must(t, err)
 		return id
 	}
@@ -145,7 +143,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"routing rules": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, _, err := b.Rules.Apply(ctx, operator, routing.Rules{Order: routing.LeastCost})
+				_, _, err := b.Rules.Apply(ctx, ana, routing.Rules{Order: routing.LeastCost})
 				return err
 			}
 		},
@@ -172,12 +170,12 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a provider account": func(t *testing.T, b *blind) func() error {
 			_, n := account(t, b)
-			return func() error { _, err := b.Accounts.Add(ctx, operator, n); return err }
+			return func() error { _, err := b.Accounts.Add(ctx, ana, n); return err }
 		},
 		"an account's priority": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Accounts.Edit(ctx, operator, id, func(a acquirer.Account) (acquirer.Account, error) {
+				_, err := b.Accounts.Edit(ctx, ana, id, func(a acquirer.Account) (acquirer.Account, error) {
 					a.Priority++
 					return a, nil
 				})
@@ -187,17 +185,17 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		"an account's credentials": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
 			return func() error {
-				_, err := b.Accounts.Rotate(ctx, operator, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
+				_, err := b.Accounts.Rotate(ctx, ana, id, map[string]string{"apiKey": "key-1", "webhookSecret": "new"})
 				return err
 			}
 		},
 		"an account that rests": func(t *testing.T, b *blind) func() error {
 			id := added(t, b)
-			return func() error { _, err := b.Accounts.Enable(ctx, operator, id, false); return err }
+			return func() error { _, err := b.Accounts.Enable(ctx, ana, id, false); return err }
 		},
 		"a merchant's terms": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Agree(ctx, operator, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: tenant.FeesKept})
+				_, err := b.Onboarding.Agree(ctx, ana, b.shop.Merchant.ID, onboarding.Agreement{RefundFees: tenant.FeesKept})
 				return err
 			}
 		},
@@ -206,7 +204,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 		},
 		"a shop's colour": func(_ *testing.T, b *blind) func() error {
 			return func() error {
-				_, err := b.Onboarding.Rebrand(ctx, operator, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
+				_, err := b.Onboarding.Rebrand(ctx, ana, b.shop.Shop.ID, func(x tenant.Brand) tenant.Brand { x.Color = "#1a2b3c"; return x }, nil)
 				return err
 			}
 		},
@@ -220,7 +218,7 @@ func TestWhatNobodyKnowsIsNotDecidedAgain(t *testing.T) {
 			return func() error { _, err := b.Keys.RevokeRaw(ctx, b.Self(), b.shop.Live.Secret); return err }
 		},
 		"an operator": func(_ *testing.T, b *blind) func() error {
-			return func() error { _, _, err := b.Operators.Add(ctx, operator, "bia", time.Time{}); return err }
+			return func() error { _, _, err := b.Operators.Add(ctx, ana, "bia", time.Time{}); return err }
 		},
 		"a rate": func(t *testing.T, b *blind) func() error {
 			rate, err := money.ParseRate("5.5")
