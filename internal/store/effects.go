@@ -15,9 +15,9 @@ import (
 // erase adds the steps that remove shoppers' data from the batch's rows.
 func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
-	payloads := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("id TEXT, payload TEXT"), 0)
-	for _, c := range w.kept {
-		e := c.change.Erasure
+	payloads := engine.NewRows(w.Dialect, engine.ParseColumns("id TEXT, payload TEXT"), 0)
+	for _, c := range w.Kept {
+		e := c.Erasure
 		if e == nil {
 			continue
 		}
@@ -25,7 +25,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		notes = append(notes, e.Notes...)
 		for _, event := range e.Events {
 			events = append(events, event.ID)
-			payloads.Text(event.ID, w.s.b.Personal.Encrypt(table.EventPayload.About(event.ID), event.Payload)).Next()
+			payloads.Text(event.ID, w.Personal.Encrypt(table.EventPayload.About(event.ID), event.Payload)).Next()
 		}
 	}
 	for _, one := range []struct {
@@ -45,9 +45,9 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 // noteMisfits keeps the batch's mismatched notices for the operator, and drops those that the operator
 // closed. Payments are in their final table by then.
 func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
-	d := w.s.b.DB.Dialect()
+	d := w.Dialect
 	opened, closed := engine.NewRows(d, engine.ParseColumns("id TEXT, payment TEXT, at BIGINT"), 0), engine.NewRows(d, engine.ParseColumns("id TEXT"), 0)
-	for _, r := range gather(w.kept, payments.NoticesTable.Of, nil) {
+	for _, r := range payments.NoticesTable.In(w.Kept, nil) {
 		switch r.Verdict {
 		case pay.Mismatched:
 			opened.Text(r.ID, r.Payment).Number(table.Micros(r.At)).Next()
@@ -67,7 +67,7 @@ func (w *write) noteMisfits(steps []engine.Step) []engine.Step {
 // mark stores the hashes of the batch's sealed rows, in one row for all: the rows wait for a block from the
 // moment they exist, however late the commit came and whatever clock their times use.
 func (w *write) mark(steps []engine.Step) []engine.Step {
-	money, acts := gather(w.kept, books.TransfersTable.Of, nil), gather(w.kept, tenants.Audits, nil)
+	money, acts := books.TransfersTable.In(w.Kept, nil), tenants.AuditTable.In(w.Kept, nil)
 	if len(money)+len(acts) == 0 {
 		return steps
 	}

@@ -43,10 +43,6 @@ var (
 	stepColumns   = engine.ParseColumns(stepSpec)
 )
 
-var endFanOuts = engine.Statement(`
-DELETE FROM fanouts WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost}
-RETURNING id`)
-
 // fanOut makes the deliveries of events, and stores wide events for their steps.
 func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	var narrow []*pay.Event
@@ -57,18 +53,18 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 			narrow = append(narrow, e)
 		}
 	}
-	steps = of(webhooks.FanOutsTable).add(w, steps, w.wide)
+	steps = webhooks.FanOutsTable.Add(&w.Batch, steps, w.wide)
 	if len(narrow) == 0 {
 		return steps
 	}
 	payloads, parents := make(map[string][]byte, len(narrow)), w.parents()
-	rows := engine.NewRows(w.s.b.DB.Dialect(), fanOutColumns, len(narrow))
+	rows := engine.NewRows(w.Dialect, fanOutColumns, len(narrow))
 	for _, e := range narrow {
 		payloads[e.ID] = e.Payload
 		rows.Text(e.ID, e.Merchant, e.Shop).Flag(e.Live).Text(string(e.Type)).
 			Number(table.Micros(e.At), table.Micros(e.At.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
+	scan := webhooks.DeliveriesTable.Scan(w.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(fanOutDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event], Cause: parents[d.Event]})
@@ -76,31 +72,20 @@ func (w *write) fanOut(steps []engine.Step, list []*pay.Event) []engine.Step {
 	}})
 }
 
-// fanOutRows are the wide events whose deliveries are made in steps. A row is deleted with its last step.
-type fanOutRows struct{ rows[hook.FanOut] }
-
-func (t fanOutRows) guards(w *write, steps []engine.Step) []engine.Step {
-	steps = t.replace(w, steps, gather(w.batch, t.table.Of, func(f *hook.FanOut) bool { return !f.Over }))
-	return t.removed(w, steps, endFanOuts, gather(w.batch, t.table.Of, func(f *hook.FanOut) bool { return f.Over }))
-}
-
-// inserts adds nothing: fanOut does, once it knows how wide an event is.
-func (t fanOutRows) inserts(_ *write, steps []engine.Step) []engine.Step { return steps }
-
 // step makes the deliveries of the batch's steps.
 func (w *write) step(steps []engine.Step) []engine.Step {
-	list := gather(w.kept, webhooks.FanOutsTable.Of, func(f *hook.FanOut) bool { return f.Through != f.After })
+	list := webhooks.FanOutsTable.In(w.Kept, func(f *hook.FanOut) bool { return f.Through != f.After })
 	if len(list) == 0 {
 		return steps
 	}
 	payloads := make(map[string][]byte, len(list))
-	rows := engine.NewRows(w.s.b.DB.Dialect(), stepColumns, len(list))
+	rows := engine.NewRows(w.Dialect, stepColumns, len(list))
 	for _, f := range list {
 		payloads[f.Event] = f.Payload
 		rows.Text(f.Event, f.Merchant, f.Shop).Flag(f.Live).Text(string(f.Type)).
 			Number(table.Micros(f.At), table.Micros(f.DueAt.Add(hook.DeliveryLease)), int64(hook.DeliveryTries)).Text(f.After, f.Through).Next()
 	}
-	scan := webhooks.DeliveriesTable.Scan(w.s.b.Personal)
+	scan := webhooks.DeliveriesTable.Scan(w.Personal)
 	return append(steps, engine.Step{Text: w.s.b.Text(stepDeliveries), Args: rows.Args(), Each: func(r engine.Row) error {
 		d, err := scan(r)
 		w.sent = append(w.sent, webhooks.Dispatch{Delivery: d, Payload: payloads[d.Event]})

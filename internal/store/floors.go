@@ -13,15 +13,16 @@ import (
 // lookAtDays reads which reserves that changes draw on are closed. Closing a reserve and drawing on it both
 // lock a floor of the merchant's: so once we hold the balance, what we read here is true until the commit.
 func (w *write) lookAtDays(steps []engine.Step) []engine.Step {
-	ids := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), 0)
-	for _, c := range w.batch {
-		for _, id := range c.change.Days {
+	ids := engine.NewRows(w.Dialect, engine.ParseColumns("id TEXT"), 0)
+	for _, c := range w.Changes {
+		for _, id := range c.Days {
 			ids.Text(id).Next()
 		}
 	}
 	if ids.N == 0 {
 		return steps
 	}
+	w.shut = map[string]struct{}{}
 	return append(steps, engine.Step{Text: w.s.b.Text(selectClosed), Args: ids.Args(), Each: func(r engine.Row) error {
 		var id string
 		err := r.Scan(&id)
@@ -42,18 +43,18 @@ var selectClosed = engine.Statement(`SELECT v.id FROM {rows: id TEXT} AS r JOIN 
 // and the others on writing could deadlock with a batch that began with another floor.
 func (w *write) lockFloors(steps []engine.Step) []engine.Step {
 	moved := map[books.Purse]bool{}
-	for _, c := range w.batch {
-		for _, f := range c.change.Floors {
+	for _, c := range w.Changes {
+		for _, f := range c.Floors {
 			w.funds[books.Purse{Merchant: f.Merchant, Live: f.Live}], moved[books.Purse{Merchant: f.Merchant, Live: f.Live}] = ledger.Balances{}, true
 		}
-		for _, t := range c.change.Transfers {
+		for _, t := range c.Transfers {
 			moved[books.Purse{Merchant: t.Merchant, Live: t.Live}] = true
 		}
 	}
 	if len(w.funds) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.b.DB.Dialect(), engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
+	rows := engine.NewRows(w.Dialect, engine.ParseColumns("merchant TEXT, live BOOLEAN"), len(moved))
 	for _, t := range slices.SortedFunc(maps.Keys(moved), books.Purse.Compare) {
 		rows.Text(t.Merchant).Flag(t.Live).Next()
 	}

@@ -21,7 +21,7 @@ import (
 func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	deltas := map[books.Purse]ledger.Balances{}
 	movements := map[books.Purse]int64{}
-	for _, t := range gather(w.kept, books.TransfersTable.Of, nil) {
+	for _, t := range books.TransfersTable.In(w.Kept, nil) {
 		key := books.Purse{Merchant: t.Merchant, Live: t.Live}
 		movements[key] += pay.MovementCount(*t)
 		if deltas[key] == nil {
@@ -34,7 +34,7 @@ func (w *write) addBalances(steps []engine.Step) []engine.Step {
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.b.DB.Dialect(), balanceRows, len(deltas))
+	rows := engine.NewRows(w.Dialect, balanceRows, len(deltas))
 	for _, key := range slices.SortedFunc(maps.Keys(deltas), books.Purse.Compare) {
 		rows.Text(key.Merchant).Flag(key.Live)
 		for _, account := range ledger.Accounts() {
@@ -60,7 +60,7 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		}
 		deltas[k] = c
 	}
-	for _, p := range gather(w.kept, payments.PaymentsTable.Of, nil) {
+	for _, p := range payments.PaymentsTable.In(w.Kept, nil) {
 		if p.Status == p.Stored || p.Status == pay.Processing {
 			continue // processing has no counter
 		}
@@ -93,14 +93,14 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 		deltas[key].n += n
 		deltas[key].last = max(deltas[key].last, table.Micros(d.LastAt))
 	}
-	for _, d := range gather(w.kept, webhooks.DeliveriesTable.Of, nil) {
+	for _, d := range webhooks.DeliveriesTable.In(w.Kept, nil) {
 		add(d, d.Stored, -1)
 		add(d, d.Status, 1)
 	}
 	if len(deltas) == 0 {
 		return steps
 	}
-	rows := engine.NewRows(w.s.b.DB.Dialect(), deliveryCounterRows, len(deltas))
+	rows := engine.NewRows(w.Dialect, deliveryCounterRows, len(deltas))
 	for _, k := range slices.SortedFunc(maps.Keys(deltas), deliveryKind.compare) {
 		rows.Text(k.subscription, k.status, k.kind).Number(deltas[k].n, deltas[k].last).Next()
 	}
@@ -109,7 +109,7 @@ func (w *write) addDeliveryCounters(steps []engine.Step) []engine.Step {
 
 // addFacts keeps what the batch has to count for analytics, in one row that nothing else changes.
 func (w *write) addFacts(steps []engine.Step) []engine.Step {
-	facts := payments.Facts(gather(w.kept, payments.PaymentsTable.Of, nil), gather(w.kept, payments.SessionsTable.Of, nil))
+	facts := payments.Facts(payments.PaymentsTable.In(w.Kept, nil), payments.SessionsTable.In(w.Kept, nil))
 	if facts == nil {
 		return steps
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -19,34 +20,39 @@ import (
 // written, and the batch runs again without it.
 var errRerun = errors.New("a change lost a guard")
 
+// written is what Commit writes, in every transaction's lock order.
+var written = table.Kinds()
+
 // write is one transaction of the group commit: first the guards of all changes, then their other writes.
 type write struct {
+	table.Batch
 	s     *core
 	c     *committer
-	mine  bool // the committer's row is as the committer left it
-	batch []*waiting
-	won   map[string]struct{} // ids of rows that a guarded statement changed
+	mine  bool       // the committer's row is as the committer left it
+	batch []*waiting // those of Changes
 	funds map[books.Purse]ledger.Balances
 	shut  map[string]struct{} // reserves that changes draw on and whose release has begun
-	look  []engine.Step       // finds lost guards before any write
-	// behind are the ids with a lost guard, as found by look.
-	behind map[string]struct{}
 
-	kept []*waiting
+	kept []*waiting // those of Kept
 	lost map[*waiting]error
 	sent []webhooks.Dispatch
 	wide []*hook.FanOut // events whose deliveries are made later
 }
 
 func newWrite(c *committer, batch []*waiting) *write {
-	return &write{
+	w := &write{
 		s: c.s, c: c, batch: batch,
-		won:    make(map[string]struct{}, 2*len(batch)),
-		funds:  map[books.Purse]ledger.Balances{},
-		shut:   map[string]struct{}{},
-		behind: map[string]struct{}{},
-		lost:   map[*waiting]error{},
+		Batch: table.Batch{
+			Dialect: c.s.b.DB.Dialect(), Texts: c.s.b.Texts, Personal: c.s.b.Personal,
+			Changes: make([]*pay.Change, len(batch)), Won: make(map[string]struct{}, 2*len(batch)), Behind: map[string]struct{}{},
+		},
+		funds: map[books.Purse]ledger.Balances{},
+		lost:  map[*waiting]error{},
 	}
+	for i, one := range batch {
+		w.Changes[i] = &one.change
+	}
+	return w
 }
 
 // run writes the batch on the assumption that no guard is lost, which is rarely wrong. If a guard was lost,
@@ -54,17 +60,17 @@ func newWrite(c *committer, batch []*waiting) *write {
 func (w *write) run(ctx context.Context) error {
 	guards := w.guards()
 	if len(w.funds) == 0 {
-		w.kept = w.batch
-		err := w.s.b.DB.Apply(ctx, w.look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
+		w.kept, w.Kept = w.batch, w.Changes
+		err := w.s.b.DB.Apply(ctx, w.Look, slices.Concat([]engine.Step{w.c.note(nil)}, guards, w.steps()))
 		if !errors.Is(err, engine.ErrLost) && !errors.Is(err, engine.ErrForeseen) {
 			return err
 		}
 		w.s.stats.again.Add(1)
-		w.kept, w.sent, w.wide = nil, nil, nil
+		w.kept, w.Kept, w.sent, w.wide = nil, nil, nil, nil
 		if errors.Is(err, engine.ErrForeseen) && w.dropForeseen() {
 			return errRerun
 		}
-		w.kept = nil
+		w.kept, w.Kept = nil, nil
 	}
 	note := w.c.note(func(engine.Row) error { w.mine = true; return nil })
 	err := w.s.b.DB.Transact(ctx, slices.Concat([]engine.Step{note}, guards), w.decide)
@@ -78,7 +84,7 @@ func (w *write) run(ctx context.Context) error {
 func guardedIDs(c *pay.Change) []string {
 	ids := make([]string, 0, 4)
 	for _, k := range written {
-		ids = k.guarded(c, ids)
+		ids = k.Guarded(c, ids)
 	}
 	return ids
 }
@@ -87,17 +93,13 @@ func guardedIDs(c *pay.Change) []string {
 func (w *write) guards() []engine.Step {
 	steps := make([]engine.Step, 0, 4)
 	for _, k := range written {
-		steps = k.guards(w, steps)
+		steps = k.Guards(&w.Batch, steps)
 	}
 	return w.lockFloors(steps)
 }
 
-func (w *write) win(r engine.Row) error {
-	var id string
-	err := r.Scan(&id)
-	w.won[id] = struct{}{}
-	return err
-}
+// keep has a change written: it lost no guard.
+func (w *write) keep(c *waiting) { w.kept, w.Kept = append(w.kept, c), append(w.Kept, &c.change) }
 
 // decide drops the changes that lost a guard, and returns the writes of the others.
 func (w *write) decide() ([]engine.Step, error) {
@@ -109,21 +111,21 @@ func (w *write) decide() ([]engine.Step, error) {
 		ids := c.guards
 		held := 0
 		for _, id := range ids {
-			if _, ok := w.won[id]; ok {
+			if _, ok := w.Won[id]; ok {
 				held++
 			}
 		}
 		var err error
 		switch {
 		case held < len(ids):
-			err = lostGuard(&c.change, func(id string) bool { _, won := w.won[id]; return !won })
+			err = lostGuard(&c.change, func(id string) bool { _, won := w.Won[id]; return !won })
 		case w.closed(&c.change):
 			err = base.ErrStale
 		case !w.fund(&c.change):
 			err = base.ErrInsufficient
 		}
 		if err == nil {
-			w.kept = append(w.kept, c)
+			w.keep(c)
 			continue
 		}
 		w.lost[c] = err
@@ -139,9 +141,9 @@ func (w *write) decide() ([]engine.Step, error) {
 func (w *write) steps() []engine.Step {
 	steps := make([]engine.Step, 0, 12)
 	for _, k := range written {
-		steps = k.inserts(w, steps)
+		steps = k.Inserts(&w.Batch, steps)
 	}
-	if list := gather(w.kept, webhooks.EventsTable.Of, nil); len(list) > 0 {
+	if list := webhooks.EventsTable.In(w.Kept, nil); len(list) > 0 {
 		steps = w.fanOut(steps, list)
 	}
 	steps = w.step(steps)

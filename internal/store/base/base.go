@@ -20,7 +20,7 @@ import (
 type Base struct {
 	DB        engine.DB
 	Log       *slog.Logger
-	Texts     map[string]string // a query's text for the engine; process-wide, read-only
+	Texts     engine.Texts
 	Personal  table.Personal
 	Clocked   atomic.Bool  // a test clock was moved
 	InCompany atomic.Bool  // several merchants are writing
@@ -56,15 +56,8 @@ func (b *Base) Query(ctx context.Context, text string, args []any, each func(eng
 	return b.DB.Query(ctx, b.Text(text), args, each)
 }
 
-// Text returns a query's text for the engine. A query must be made with Statement, or the test that
-// prepares them all would miss it.
-func (b *Base) Text(query string) string {
-	text, ok := b.Texts[query]
-	if !ok {
-		panic("store: a text that is no statement: " + query)
-	}
-	return text
-}
+// Text returns a query's text for the engine. It must be made with Statement.
+func (b *Base) Text(query string) string { return b.Texts.Of(query) }
 
 // One reads a single row, or fails with ErrNotFound.
 func One[T any](ctx context.Context, b *Base, text string, scan func(engine.Row) (T, error), args ...any) (T, error) {
@@ -114,16 +107,8 @@ func ScanInt(r engine.Row) (n int64, err error) {
 // ScanID reads a text, the only column.
 func ScanID(r engine.Row) (id string, err error) { return id, r.Scan(&id) }
 
-var idColumns = engine.ParseColumns("id TEXT")
-
 // IDs are the arguments of a statement with {rows: id TEXT}.
-func (b *Base) IDs(list []string) []any {
-	r := engine.NewRows(b.DB.Dialect(), idColumns, len(list))
-	for _, id := range list {
-		r.Text(id).Next()
-	}
-	return r.Args()
-}
+func (b *Base) IDs(list []string) []any { return table.IDs(b.DB.Dialect(), list) }
 
 // ApplySlowly is Apply for background work that several nodes do, where a second round trip does not
 // matter: it checks the steps' rows before it commits, so the slower node leaves no error in PostgreSQL's

@@ -14,6 +14,7 @@ import (
 // BatchesTable is the table payout_batches.
 var BatchesTable = table.Describe(table.Table[pay.Batch]{
 	Name:    "payout_batches",
+	Lock:    270,
 	Of:      func(c *pay.Change) []pay.Batch { return c.Batches },
 	ID:      func(b *pay.Batch) string { return b.ID },
 	Version: func(b *pay.Batch) int64 { return b.Version },

@@ -19,6 +19,7 @@ import (
 // TransfersTable is the table transfers.
 var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
 	Name: "transfers",
+	Lock: 480,
 	Of:   func(c *pay.Change) []ledger.Transfer { return c.Transfers },
 	ID:   func(t *ledger.Transfer) string { return t.ID },
 	Fields: func(f *table.Fields, t *ledger.Transfer) {

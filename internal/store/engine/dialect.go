@@ -57,8 +57,21 @@ const (
 	PostgreSQL
 )
 
+// Texts are statements' texts for an engine. They belong to the process and are only read.
+type Texts map[string]string
+
+// Of returns a statement's text. It panics if the text was not made with Statement: the test that prepares all
+// statements would miss it.
+func (t Texts) Of(statement string) string {
+	text, ok := t[statement]
+	if !ok {
+		panic("store: a text that is no statement: " + statement)
+	}
+	return text
+}
+
 // Texts returns every query's text for the engine, made once in a process.
-func (d Dialect) Texts() map[string]string {
+func (d Dialect) Texts() Texts {
 	if d == PostgreSQL {
 		return postgresTexts()
 	}

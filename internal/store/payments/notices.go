@@ -15,6 +15,7 @@ import (
 // NoticesTable is the table receipts.
 var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 	Name:     "receipts",
+	Lock:     20,
 	Of:       func(c *pay.Change) []pay.KeptNotice { return c.Notices },
 	ID:       func(n *pay.KeptNotice) string { return n.ID },
 	Met:      table.Duplicate,

@@ -16,14 +16,18 @@ import (
 // A payment is in one of two tables: it starts in processing, and moves to payments with its first answer.
 var (
 	// PaymentsTable is the table payments.
-	PaymentsTable = table.Describe(paymentsIn("payments"))
+	PaymentsTable = table.Describe(paymentsIn("payments", nil))
 	// ProcessingTable is the table processing.
-	ProcessingTable = table.Describe(paymentsIn("processing"))
+	ProcessingTable = table.Describe(paymentsIn("processing", func(p *pay.Payment) bool { return p.Status != pay.Processing }))
+
+	_ = table.Write(bothTables{})
 )
 
-func paymentsIn(name string) table.Table[pay.Payment] {
+func paymentsIn(name string, over func(*pay.Payment) bool) table.Table[pay.Payment] {
 	return table.Table[pay.Payment]{
 		Name:    name,
+		Lock:    table.ByAnotherKind,
+		Over:    over,
 		Of:      func(c *pay.Change) []pay.Payment { return c.Payments },
 		ID:      func(p *pay.Payment) string { return p.ID },
 		Version: func(p *pay.Payment) int64 { return p.Version },
@@ -51,6 +55,39 @@ func paymentsIn(name string) table.Table[pay.Payment] {
 			f.Text("owner", &p.Work.Owner)
 		},
 	}
+}
+
+// bothTables writes payments into the table that their status says.
+type bothTables struct{}
+
+func (bothTables) String() string { return "processing, payments" }
+
+func (bothTables) LockOrder() int { return 30 }
+
+func (bothTables) Guarded(c *pay.Change, ids []string) []string {
+	return PaymentsTable.Guarded(c, ids)
+}
+
+func (bothTables) LostToDuplicate(*pay.Change, func(string) bool) bool { return false }
+
+func (bothTables) Guards(b *table.Batch, steps []engine.Step) []engine.Step {
+	in := func(stays, becomes bool) []*pay.Payment {
+		return PaymentsTable.In(b.Changes, func(p *pay.Payment) bool {
+			return p.Stored != "" && (p.Stored == pay.Processing) == stays && (p.Status == pay.Processing) == becomes
+		})
+	}
+	steps = ProcessingTable.Remove(b, steps, in(true, false))
+	steps = ProcessingTable.Replace(b, steps, in(true, true))
+	return PaymentsTable.Replace(b, steps, append(in(false, false), in(false, true)...))
+}
+
+func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
+	steps = ProcessingTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
+		return p.Stored == "" && p.Status == pay.Processing
+	}))
+	return PaymentsTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
+		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)
+	}))
 }
 
 // paymentDoc holds what no query filters by, except the buyer's e-mail: the buyer comes first, where an

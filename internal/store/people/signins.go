@@ -14,6 +14,7 @@ import (
 // SignInsTable is the table signins.
 var SignInsTable = table.Describe(table.Table[people.SignIn]{
 	Name:    "signins",
+	Lock:    360,
 	Of:      func(c *pay.Change) []people.SignIn { return c.SignIns },
 	ID:      func(v *people.SignIn) string { return v.ID },
 	Version: func(v *people.SignIn) int64 { return v.Version },
@@ -78,6 +79,7 @@ type SignIns struct{ b *base.Base }
 // LinksTable is the table links.
 var LinksTable = table.Describe(table.Table[people.Link]{
 	Name:    "links",
+	Lock:    370,
 	Of:      func(c *pay.Change) []people.Link { return c.Links },
 	ID:      func(l *people.Link) string { return l.ID },
 	Version: func(l *people.Link) int64 { return l.Version },

@@ -17,6 +17,7 @@ import (
 // takes another one's address or subject is an error of the database: use cases check first.
 var UsersTable = table.Describe(table.Table[people.User]{
 	Name:    "users",
+	Lock:    340,
 	Of:      func(c *pay.Change) []people.User { return c.Users },
 	ID:      func(u *people.User) string { return u.ID },
 	Version: func(u *people.User) int64 { return u.Version },
@@ -153,6 +154,7 @@ type Users struct{ b *base.Base }
 // MembershipsTable is the table memberships. Of two new memberships of one user at one merchant, one loses.
 var MembershipsTable = table.Describe(table.Table[people.Membership]{
 	Name:    "memberships",
+	Lock:    350,
 	Of:      func(c *pay.Change) []people.Membership { return c.Memberships },
 	ID:      func(m *people.Membership) string { return people.MembershipID(m.User, m.Merchant) },
 	Version: func(m *people.Membership) int64 { return m.Version },

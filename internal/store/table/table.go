@@ -25,11 +25,15 @@ import (
 // before, and the statement returns the ids that it replaced.
 type Table[T any] struct {
 	Name string
+	// Lock is the table's place in the lock order: every transaction of Commit locks its tables from the lowest number
+	// on. A new table takes a free number. An old one keeps its own, because nodes of two versions run at the same time.
+	Lock int
 	// Of returns a change's rows. Only selects the rows of an insert; nil selects all.
 	Of      func(*pay.Change) []T
 	Only    func(*T) bool
 	ID      func(*T) string
 	Version func(*T) int64 // nil: rows are only inserted
+	Over    func(*T) bool  // the row leaves the table, instead of being replaced; nil: none does
 	Fields  func(*Fields, *T)
 	Where   string // condition for rows of an insert
 	Met     Meeting
@@ -40,6 +44,7 @@ type Table[T any] struct {
 	List    string // the columns to read
 	Insert  string
 	Update  string
+	Delete  string // deletes rows that are over
 	Look    string // finds ids that an update would miss
 	Taken   string // finds ids that exist, if they are often met
 }
@@ -60,7 +65,8 @@ const (
 // GuardsNew reports whether a new row can lose, like a row that replaces another.
 func (m Meeting) GuardsNew() bool { return m >= Stale }
 
-// Describe makes and registers a table's statements. Call it once per table, when the program starts.
+// Describe makes and registers a table's statements, and has Commit write its rows. Call it once per table, when the
+// program starts. It panics if the table has no place in the lock order or that of another: the program does not start.
 func Describe[T any](t Table[T]) *Table[T] {
 	t.Fields(&Fields{columns: &t.Columns}, new(T))
 	var values, sets, read, spec []string
@@ -97,6 +103,16 @@ func Describe[T any](t Table[T]) *Table[T] {
 	}
 	if t.OftenMet {
 		t.Taken = engine.Statement("SELECT {lost " + t.Name + ".id} FROM " + t.Name + " WHERE {given " + t.Name + ".id}")
+	}
+	if t.Over != nil {
+		t.Delete = engine.Statement("DELETE FROM " + t.Name +
+			" WHERE {among id id} AND (id, version) IN (SELECT r.id, r.version - 1 FROM {rows: id TEXT, version BIGINT} AS r) AND {unless lost} RETURNING id")
+	}
+	switch {
+	case t.Lock > 0 && t.Of != nil:
+		Write(&t)
+	case t.Lock != ByAnotherKind:
+		panic("store: the description of " + t.Name + " does not say where Commit locks it, or where a change has its rows")
 	}
 	return &t
 }

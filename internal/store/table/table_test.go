@@ -15,6 +15,7 @@ type thing struct {
 
 var things = table.Describe(table.Table[thing]{
 	Name: "things",
+	Lock: 10,
 	Of:   func(*pay.Change) []thing { return nil },
 	ID:   func(t *thing) string { return t.id },
 	Fields: func(f *table.Fields, t *thing) {
@@ -24,6 +25,30 @@ var things = table.Describe(table.Table[thing]{
 		f.Written("words", t.name)
 	},
 })
+
+// A table without a place in the lock order, or with that of another one, does not even start. Nor does one that no change has
+// rows of.
+func TestEveryTableHasAPlaceInTheLockOrder(t *testing.T) {
+	of := func(*pay.Change) []thing { return nil }
+	for name, wrong := range map[string]table.Table[thing]{
+		"without one":      {Of: of},
+		"with another's":   {Lock: 10, Of: of},
+		"without its rows": {Lock: 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong.Name, wrong.Fields = "wrong", func(f *table.Fields, t *thing) { f.Text("id!", &t.id) }
+			defer func() {
+				if recover() == nil {
+					t.Error("the table is described")
+				}
+			}()
+			table.Describe(wrong)
+		})
+	}
+	if kinds := table.Kinds(); len(kinds) != 1 || kinds[0] != table.Kind(things) {
+		t.Errorf("the kinds are %v, want things", kinds)
+	}
+}
 
 // A statement that makes rows of other rows names each column with its value, in whatever order. One that leaves out a
 // column, or knows one that the table has not, does not even start.

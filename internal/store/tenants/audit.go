@@ -19,7 +19,8 @@ import (
 // AuditTable is the table audit.
 var AuditTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit",
-	Of:   Audits,
+	Lock: 390,
+	Of:   audits,
 	ID:   auditID,
 	Fields: func(f *table.Fields, e *audit.Entry) {
 		f.Text("id!", &e.ID)
@@ -44,15 +45,16 @@ var AuditTable = table.Describe(table.Table[audit.Entry]{
 	},
 })
 
-// Audits are the entries of a change.
-func Audits(c *pay.Change) []audit.Entry { return c.Audit }
+// audits are the entries of a change.
+func audits(c *pay.Change) []audit.Entry { return c.Audit }
 func auditID(e *audit.Entry) string      { return e.ID }
 
 // AddressesTable is the table audit_addresses. It holds the addresses of audit entries, apart from the
 // entries' sealed part.
 var AddressesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_addresses",
-	Of:   Audits,
+	Lock: 400,
+	Of:   audits,
 	Only: func(e *audit.Entry) bool { return e.By.IP != "" },
 	ID:   auditID,
 	Fields: func(f *table.Fields, e *audit.Entry) {
@@ -65,7 +67,8 @@ var AddressesTable = table.Describe(table.Table[audit.Entry]{
 // NotesTable is the table audit_notes. It holds the operators' notes in the same way.
 var NotesTable = table.Describe(table.Table[audit.Entry]{
 	Name: "audit_notes",
-	Of:   Audits,
+	Lock: 410,
+	Of:   audits,
 	Only: func(e *audit.Entry) bool { return e.Note != "" },
 	ID:   auditID,
 	Fields: func(f *table.Fields, e *audit.Entry) {

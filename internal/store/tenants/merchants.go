@@ -17,6 +17,7 @@ import (
 // MerchantsTable is the table merchants.
 var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 	Name:    "merchants",
+	Lock:    100,
 	Of:      func(c *pay.Change) []tenant.Merchant { return c.Merchants },
 	ID:      func(m *tenant.Merchant) string { return m.ID },
 	Version: func(m *tenant.Merchant) int64 { return m.Version },
@@ -40,6 +41,7 @@ var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 // ShopsTable is the table shops.
 var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 	Name:    "shops",
+	Lock:    110,
 	Of:      func(c *pay.Change) []tenant.Shop { return c.Shops },
 	ID:      func(v *tenant.Shop) string { return v.ID },
 	Version: func(v *tenant.Shop) int64 { return v.Version },
@@ -57,6 +59,7 @@ var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 // LogosTable is the table logos.
 var LogosTable = table.Describe(table.Table[tenant.Logo]{
 	Name: "logos",
+	Lock: 380,
 	Of:   func(c *pay.Change) []tenant.Logo { return c.Logos },
 	ID:   func(l *tenant.Logo) string { return l.ID },
 	Met:  table.Stays,
@@ -70,6 +73,7 @@ var LogosTable = table.Describe(table.Table[tenant.Logo]{
 // KeysTable is the table keys.
 var KeysTable = table.Describe(table.Table[tenant.Key]{
 	Name:    "keys",
+	Lock:    120,
 	Of:      func(c *pay.Change) []tenant.Key { return c.Keys },
 	ID:      func(k *tenant.Key) string { return k.ID },
 	Version: func(k *tenant.Key) int64 { return k.Version },
@@ -96,6 +100,7 @@ var KeysTable = table.Describe(table.Table[tenant.Key]{
 // LoginsTable is the table logins.
 var LoginsTable = table.Describe(table.Table[tenant.Login]{
 	Name:    "logins",
+	Lock:    130,
 	Of:      func(c *pay.Change) []tenant.Login { return c.Logins },
 	ID:      func(l *tenant.Login) string { return l.ID },
 	Version: func(l *tenant.Login) int64 { return l.Version },

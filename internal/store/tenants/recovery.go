@@ -13,6 +13,7 @@ import (
 // RecoveriesTable is the table recoveries.
 var RecoveriesTable = table.Describe(table.Table[pay.Recovery]{
 	Name:    "recoveries",
+	Lock:    320,
 	Of:      func(c *pay.Change) []pay.Recovery { return c.Recoveries },
 	ID:      func(*pay.Recovery) string { return pay.RecoveryID },
 	Version: func(v *pay.Recovery) int64 { return v.Version },
@@ -31,6 +32,7 @@ var RecoveriesTable = table.Describe(table.Table[pay.Recovery]{
 // FoundTable is the table found.
 var FoundTable = table.Describe(table.Table[pay.Found]{
 	Name:    "found",
+	Lock:    330,
 	Of:      func(c *pay.Change) []pay.Found { return c.Found },
 	ID:      func(v *pay.Found) string { return v.ID() },
 	Version: func(v *pay.Found) int64 { return v.Version },
@@ -95,6 +97,7 @@ func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.
 // RetentionTable is the table retention.
 var RetentionTable = table.Describe(table.Table[pay.Retained]{
 	Name:    "retention",
+	Lock:    210,
 	Of:      func(c *pay.Change) []pay.Retained { return c.Retained },
 	ID:      func(v *pay.Retained) string { return v.Kind },
 	Version: func(v *pay.Retained) int64 { return v.Version },

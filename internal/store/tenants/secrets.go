@@ -16,6 +16,7 @@ import (
 // loses.
 var SecretsTable = table.Describe(table.Table[tenant.Encrypted]{
 	Name:    "secrets",
+	Lock:    190,
 	Of:      func(c *pay.Change) []tenant.Encrypted { return c.Secrets },
 	ID:      func(v *tenant.Encrypted) string { return v.ID },
 	Version: func(v *tenant.Encrypted) int64 { return v.Version },
@@ -31,6 +32,7 @@ var SecretsTable = table.Describe(table.Table[tenant.Encrypted]{
 // KeyUsesTable is the table key_uses.
 var KeyUsesTable = table.Describe(table.Table[tenant.KeyUse]{
 	Name:    "key_uses",
+	Lock:    200,
 	Of:      func(c *pay.Change) []tenant.KeyUse { return c.KeyUses },
 	ID:      func(u *tenant.KeyUse) string { return u.ID() },
 	Version: func(u *tenant.KeyUse) int64 { return u.Version },

@@ -20,6 +20,7 @@ import (
 // DeliveriesTable is the table deliveries.
 var DeliveriesTable = table.Describe(table.Table[hook.Delivery]{
 	Name:    "deliveries",
+	Lock:    60,
 	Of:      func(c *pay.Change) []hook.Delivery { return c.Deliveries },
 	ID:      func(d *hook.Delivery) string { return d.ID },
 	Version: func(d *hook.Delivery) int64 { return d.Version },

@@ -19,6 +19,7 @@ import (
 // EventsTable is the table events.
 var EventsTable = table.Describe(table.Table[pay.Event]{
 	Name: "events",
+	Lock: 490,
 	Of:   func(c *pay.Change) []pay.Event { return c.Events },
 	ID:   func(e *pay.Event) string { return e.ID },
 	Where: `NOT ` + Optional("r") + ` OR (

@@ -15,12 +15,15 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// FanOutsTable is the table fanouts.
+// FanOutsTable is the table fanouts. A commit of events adds its rows, once it knows how wide they are; a change has steps,
+// and the last one deletes its row.
 var FanOutsTable = table.Describe(table.Table[hook.FanOut]{
 	Name:    "fanouts",
+	Lock:    70,
 	Of:      func(c *pay.Change) []hook.FanOut { return c.FanOuts },
 	ID:      func(o *hook.FanOut) string { return o.Event },
 	Version: func(o *hook.FanOut) int64 { return o.Version },
+	Over:    func(o *hook.FanOut) bool { return o.Over },
 	Fields: func(f *table.Fields, o *hook.FanOut) {
 		f.Text("id!", &o.Event)
 		f.Text("merchant!", &o.Merchant)

@@ -16,6 +16,7 @@ import (
 // InboxTable is the table inbox.
 var InboxTable = table.Describe(table.Table[hook.Received]{
 	Name: "inbox",
+	Lock: 460,
 	Of:   func(c *pay.Change) []hook.Received { return c.Inbox },
 	ID:   func(m *hook.Received) string { return m.ID },
 	Fields: func(f *table.Fields, m *hook.Received) {
