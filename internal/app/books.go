@@ -131,12 +131,12 @@ func (a *App) Audit(ctx context.Context, merchant, after string, since time.Time
 	if !since.IsZero() {
 		after = max(after, id.From(audit.AuditPrefix, since))
 	}
-	return a.Store.Audit.List(ctx, merchant, after, limit)
+	return a.Store.Audit().List(ctx, merchant, after, limit)
 }
 
 // AuditLog lists the newest acts that match a filter, newest first. It is for the operator.
 func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
-	return a.Store.Audit.Latest(ctx, f, limit)
+	return a.Store.Audit().Latest(ctx, f, limit)
 }
 
 // Rulings lists people's decisions, newest first, before the entry with an id; "" begins at the newest. It leaves out what
@@ -144,7 +144,7 @@ func (a *App) AuditLog(ctx context.Context, f audit.Filter, limit int) ([]audit.
 // next page begins, "" at the end.
 func (a *App) Rulings(ctx context.Context, before string, limit int) (list []audit.Entry, next string, err error) {
 	for _, act := range audit.Rulings() {
-		some, err := a.Store.Audit.Latest(ctx, audit.Filter{Act: act, Before: before}, limit)
+		some, err := a.Store.Audit().Latest(ctx, audit.Filter{Act: act, Before: before}, limit)
 		if err != nil {
 			return nil, "", err
 		}
@@ -166,7 +166,7 @@ func (a *App) MerchantAudit(ctx context.Context, scope tenant.Scope, f audit.Mer
 	if f.After != "" && !strings.HasPrefix(f.After, audit.AuditPrefix) {
 		return nil, problem.Field(problem.InvalidRequest, "cursor", "there is no such entry to continue after: begin at the first page")
 	}
-	return a.Store.Audit.Newest(ctx, scope.Merchant, scope.Live, f)
+	return a.Store.Audit().Newest(ctx, scope.Merchant, scope.Live, f)
 }
 
 // Seal puts new rows into blocks of the hash chain. It returns a number above zero if more rows

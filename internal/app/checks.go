@@ -108,7 +108,7 @@ func (c *Checks) Close() { c.job.Close() }
 
 // Past lists the newest checks of all nodes, by the audit log.
 func (c *Checks) Past(ctx context.Context, limit int) ([]audit.Entry, error) {
-	return c.Store.Audit.Latest(ctx, audit.Filter{Object: BooksObject, Act: audit.BooksChecked}, limit)
+	return c.Store.Audit().Latest(ctx, audit.Filter{Object: BooksObject, Act: audit.BooksChecked}, limit)
 }
 
 // Heads calls each with the newest block of each chain of seals.

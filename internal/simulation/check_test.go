@@ -96,22 +96,22 @@ func idIn(text string) string {
 
 func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 	all := &books{payments: map[string]pay.Payment{}, receipts: map[string][]pay.KeptNotice{}}
-	list, err := s.Payments.Between(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
+	list, err := s.Payments().Between(ctx, true, "", pay.PaymentPrefix+"ZZ", 100_000)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range list {
 		all.payments[p.ID] = p
-		if all.receipts[p.ID], err = s.Notices.Of(ctx, p.ID); err != nil {
+		if all.receipts[p.ID], err = s.Notices().Of(ctx, p.ID); err != nil {
 			return nil, err
 		}
 	}
-	if all.claims, err = s.Claims.ListAny(ctx, lists.ClaimFilter{Page: lists.Page{Limit: 100_000}}); err != nil {
+	if all.claims, err = s.Claims().ListAny(ctx, lists.ClaimFilter{Page: lists.Page{Limit: 100_000}}); err != nil {
 		return nil, err
 	}
 	all.claims = slices.DeleteFunc(all.claims, func(c pay.Claim) bool { return !c.Live })
 	for _, shop := range w.shops {
-		list, _, err := s.Withdrawals.List(ctx, shop.by.Scope, lists.WithdrawalFilter{Page: lists.Page{Limit: 100_000}})
+		list, _, err := s.Withdrawals().List(ctx, shop.by.Scope, lists.WithdrawalFilter{Page: lists.Page{Limit: 100_000}})
 		if err != nil {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 		}
 	}
 	for _, id := range some(chance, open) {
-		if p, err := w.eye.Payments.Any(context.Background(), id); err == nil {
+		if p, err := w.eye.Payments().Any(context.Background(), id); err == nil {
 			w.beside(chance, p.Work.DueAt)
 		}
 		w.resolvePayment(id)
@@ -143,7 +143,7 @@ func (w *world) rulePayments(chance *rand.Rand) {
 // ruleRefunds resolves open refunds by their providers' books, and decides about late
 // money.
 func (w *world) ruleRefunds(chance *rand.Rand) {
-	all, err := w.eye.Claims.ListAny(context.Background(), lists.ClaimFilter{Page: lists.Page{Limit: 1000}})
+	all, err := w.eye.Claims().ListAny(context.Background(), lists.ClaimFilter{Page: lists.Page{Limit: 1000}})
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
@@ -156,7 +156,7 @@ func (w *world) ruleRefunds(chance *rand.Rand) {
 
 // ruleWithdrawals resolves open withdrawals by the bank's books.
 func (w *world) ruleWithdrawals(chance *rand.Rand) {
-	sent, err := w.eye.Withdrawals.Sent(context.Background(), 1000)
+	sent, err := w.eye.Withdrawals().Sent(context.Background(), 1000)
 	if err != nil {
 		w.find(operatorWorks, "", "%v", err)
 		return
@@ -198,7 +198,7 @@ func (w *world) quick(change *pay.Change) {
 func (w *world) resolvePayment(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
-	p, err := w.eye.Payments.Any(ctx, id)
+	p, err := w.eye.Payments().Any(ctx, id)
 	attempt, ok := p.Attempts.Current()
 	if err != nil || !ok || !p.Status.Open() {
 		return
@@ -220,11 +220,11 @@ func (w *world) resolvePayment(id string) {
 func (w *world) ruleRefund(id string) {
 	ctx := lane(context.Background(), "office "+id)
 	w.turns.turn("the operator looks at " + id)
-	c, err := w.eye.Claims.Any(ctx, id)
+	c, err := w.eye.Claims().Any(ctx, id)
 	if err != nil || c.Status.Terminal() {
 		return
 	}
-	p, err := w.eye.Payments.Any(ctx, c.Payment)
+	p, err := w.eye.Payments().Any(ctx, c.Payment)
 	taker, ok := c.Taker(p)
 	if err != nil || !ok {
 		return

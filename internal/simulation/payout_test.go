@@ -264,7 +264,7 @@ func (w *world) checkFloat(all *books) {
 			paid += made.net
 		}
 	}
-	floats, err := w.eye.Books.Floats(context.Background())
+	floats, err := w.eye.Books().Floats(context.Background())
 	if err != nil {
 		w.find(payoutsAgree, "", "%v", err)
 	}

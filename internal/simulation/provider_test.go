@@ -257,7 +257,7 @@ func (u *upstream) taken(what news) {
 	case u.w.eye == nil, what.Dispute != "": // the world is being prepared
 	case u.name == tried: // the payment may be gone
 	case isCharge && made.status == "paid":
-		p, err := u.w.eye.Payments.Any(ctx, made.payment)
+		p, err := u.w.eye.Payments().Any(ctx, made.payment)
 		_, order, _ := pay.ParseReference(what.Ref)
 		fits := made.paid == made.asked
 		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved || !fits && len(p.Strays) == 0 {
@@ -265,7 +265,7 @@ func (u *upstream) taken(what news) {
 		}
 	case isRefund && given.status == "done":
 		id, _, _ := pay.ParseRefundReference(what.Ref)
-		c, err := u.w.eye.Claims.Any(ctx, id)
+		c, err := u.w.eye.Claims().Any(ctx, id)
 		if err != nil || !c.Status.Terminal() {
 			u.w.find(newsIsKept, c.Payment, "%s is done at %s, a node accepted the notification, and %s is %s, %v", what.Ref, u.name, id, c.Status, err)
 		}

@@ -140,7 +140,7 @@ func (w *world) reset(s *trials) {
 	for busy := map[*node]bool{}; !w.over; {
 		time.Sleep(2 * time.Second)
 		w.turns.turn("two seconds of the reset of " + merchant)
-		if r, err := w.eye.Resets.Get(context.Background(), merchant); err == nil && !r.Running() {
+		if r, err := w.eye.Resets().Get(context.Background(), merchant); err == nil && !r.Running() {
 			break
 		}
 		w.pass(merchant, busy)
@@ -179,13 +179,13 @@ func (w *world) pass(merchant string, busy map[*node]bool) {
 // checkSandboxes proves that resets deleted everything from before them, and nothing else.
 func (w *world) checkSandboxes(ctx context.Context) {
 	for _, s := range w.sandboxes {
-		r, err := w.eye.Resets.Get(ctx, s.shop.by.Merchant)
+		r, err := w.eye.Resets().Get(ctx, s.shop.by.Merchant)
 		if err == nil && r.Running() {
 			w.find(resetsEnd, "", "the reset of %s is %+v", s.shop.by.Merchant, r)
 			continue
 		}
 		for _, t := range s.made {
-			_, err := w.eye.Payments.Any(ctx, t.id)
+			_, err := w.eye.Payments().Any(ctx, t.id)
 			switch {
 			case t.gone && !errors.Is(err, store.ErrNotFound):
 				w.find(resetsEmpty, t.id, "%s is from before a reset, and still exists (%v)", t.id, err)

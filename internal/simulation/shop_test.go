@@ -383,7 +383,7 @@ func (w *world) atRelease(chance *rand.Rand) {
 	}
 	for i, shop := range w.shops {
 		for k, id := range shop.old {
-			p, err := w.eye.Payments.Any(context.Background(), id)
+			p, err := w.eye.Payments().Any(context.Background(), id)
 			if err != nil {
 				w.find(checkIsClean, id, "%v", err)
 				return

@@ -24,17 +24,17 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		}
 		mark := func() int64 {
 			t.Helper()
-			n, err := s.Accounts.Mark(ctx)
+			n, err := s.Accounts().Mark(ctx)
 			must(t, err)
 			return n
 		}
-		if _, err := s.Accounts.Get(ctx, "bank"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Accounts().Get(ctx, "bank"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an unknown account: %v", err)
 		}
 		before := mark()
 		must(t, change(account))
 		account.Before = []byte{} // as a database stores no bytes
-		read, err := s.Accounts.Get(ctx, "bank")
+		read, err := s.Accounts().Get(ctx, "bank")
 		must(t, err)
 		if !reflect.DeepEqual(read, account) {
 			t.Errorf("read %+v, want %+v", read, account)
@@ -53,7 +53,7 @@ func TestAccountIsReadAsItWasWritten(t *testing.T) {
 		if err := change(next); !errors.Is(err, store.ErrStale) {
 			t.Errorf("the same version again: %v, want ErrStale", err)
 		}
-		list, err := s.Accounts.List(ctx)
+		list, err := s.Accounts().List(ctx)
 		must(t, err)
 		if len(list) != 1 || !reflect.DeepEqual(list[0], next) || mark() == before {
 			t.Errorf("listed %+v, want %+v; the mark is %d", list, next, mark())
@@ -78,7 +78,7 @@ func TestOpenPaymentsOfAnAccountAreCounted(t *testing.T) { // one waits, one is 
 		_, change = stored(t, s, "C").Resolve(pay.Outcome{Kind: pay.Declined}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		for account, want := range map[string]int{"one": 2, "two": 0, "on": 0, "on_": 0, "o%": 0} {
-			n, err := s.Accounts.OpenAt(ctx, account)
+			n, err := s.Accounts().OpenAt(ctx, account)
 			must(t, err)
 			if n != want {
 				t.Errorf("%d open payments at %s, want %d", n, account, want)

@@ -56,7 +56,7 @@ func TestAuditLogNewestFirst(t *testing.T) {
 					want = append(want, e.ID)
 				}
 			}
-			list, err := s.Audit.Newest(ctx, "mer_1", live, f)
+			list, err := s.Audit().Newest(ctx, "mer_1", live, f)
 			must(t, err)
 			var got []string
 			for _, e := range list {
@@ -88,7 +88,7 @@ func TestMembersWithTheirTimes(t *testing.T) {
 			},
 			SignIns: []people.SignIn{signIn(1, "usr_a", at(8), false), signIn(2, "usr_a", at(5), false), signIn(3, "usr_b", at(9), true)},
 		}))
-		list, err := s.Users.Members(ctx, "mer_1")
+		list, err := s.Users().Members(ctx, "mer_1")
 		must(t, err)
 		if len(list) != 2 || list[0].Name != "Ana" || !list[0].Since.Equal(at(1)) || !list[0].SeenAt.Equal(at(8)) || list[1].Role != people.Viewer || !list[1].SeenAt.IsZero() {
 			t.Errorf("the members are %+v", list)

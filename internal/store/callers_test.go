@@ -48,7 +48,7 @@ func TestCallersWhoLeaveAreToldTheTruth(t *testing.T) {
 		must(t, nodes[0].Commit(ctx, once("last"))) // whatever was under way is over
 		must(t, nodes[1].Commit(ctx, once("and last")))
 		for i, err := range told {
-			_, missing := nodes[0].Idempotency.Get(ctx, fmt.Sprint("key ", i))
+			_, missing := nodes[0].Idempotency().Get(ctx, fmt.Sprint("key ", i))
 			switch {
 			case err == nil && missing == nil:
 			case errors.Is(err, engine.ErrBusy) && errors.Is(missing, store.ErrNotFound) && i%2 == 0:

@@ -65,7 +65,7 @@ func TestDisputesAreListedByStage(t *testing.T) {
 			var got []string
 			var after pay.Claim
 			for {
-				list, err := s.Claims.Disputes(ctx, acme, stage, after, 1)
+				list, err := s.Claims().Disputes(ctx, acme, stage, after, 1)
 				must(t, err)
 				if len(list) == 0 {
 					break
@@ -77,14 +77,14 @@ func TestDisputesAreListedByStage(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", stage, got, want)
 			}
 		}
-		counts, err := s.Claims.CountDisputes(ctx, acme)
+		counts, err := s.Claims().CountDisputes(ctx, acme)
 		must(t, err)
 		if got := fmt.Sprint(counts[pay.StageEvidence], counts[pay.StageReview], counts[pay.StageEnded]); got != "3 2 2" {
 			t.Errorf("counted %s, want 3 2 2", got)
 		}
 		other := acme
 		other.Shop = "shp_other"
-		if list, err := s.Claims.Disputes(ctx, other, pay.StageEvidence, pay.Claim{}, 9); err != nil || len(list) > 0 {
+		if list, err := s.Claims().Disputes(ctx, other, pay.StageEvidence, pay.Claim{}, 9); err != nil || len(list) > 0 {
 			t.Errorf("another shop sees %v (%v)", idsOf(list), err)
 		}
 	})
@@ -109,7 +109,7 @@ func TestRefundsAreListed(t *testing.T) {
 			{lists.ClaimFilter{Payment: "TXN-1", Page: lists.Page{After: "CLM-003"}}, "[CLM-001]", 2},
 		} {
 			c.f.Limit = 10
-			list, total, err := s.Claims.Refunds(ctx, acme, c.f)
+			list, total, err := s.Claims().Refunds(ctx, acme, c.f)
 			must(t, err)
 			if got := fmt.Sprint(idsOf(list)); got != c.want || total != c.total {
 				t.Errorf("%+v: got %s of %d, want %s of %d", c.f, got, total, c.want, c.total)
@@ -129,7 +129,7 @@ func TestAuditIsReadByObject(t *testing.T) {
 			entry("aud_1", "CLM-1", audit.RefundOpened, acme), entry("aud_2", "CLM-1", audit.ClaimAccepted, acme),
 			entry("aud_3", "CLM-2", audit.RefundOpened, acme), entry("aud_4", "CLM-1", audit.RefundOpened, other),
 		}}))
-		list, err := s.Audit.Of(ctx, acme.Merchant, audit.RefundOpened, []string{"CLM-1", "CLM-2", "CLM-3"})
+		list, err := s.Audit().Of(ctx, acme.Merchant, audit.RefundOpened, []string{"CLM-1", "CLM-2", "CLM-3"})
 		must(t, err)
 		if len(list) != 2 || list[0].By.ID != "usr_aud_1" || list[1].Object != "CLM-2" {
 			t.Errorf("read %+v", list)
@@ -148,11 +148,11 @@ func TestMovementsAreFound(t *testing.T) {
 			}
 			must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{ID: fmt.Sprint("tr_", i, "-x"), Merchant: acme.Merchant, Kind: kind, At: at, Postings: lines}}}))
 		}
-		whole, total, err := s.Books.Movements(ctx, acme, lists.Page{Limit: 100})
+		whole, total, err := s.Books().Movements(ctx, acme, lists.Page{Limit: 100})
 		must(t, err)
 		find := func(f lists.MovementFilter) (ids []string) {
 			for f.Limit = 1; ; {
-				found, err := s.Books.Find(ctx, acme, f, false)
+				found, err := s.Books().Find(ctx, acme, f, false)
 				must(t, err)
 				for _, m := range found.Movements {
 					ids = append(ids, m.ID)
@@ -187,7 +187,7 @@ func TestMovementsAreFound(t *testing.T) {
 				t.Errorf("%+v: got %v, want %v", c.f, got, c.want)
 			}
 		}
-		list, err := s.Books.Between(ctx, acme, "tr_3-", "tr_3.")
+		list, err := s.Books().Between(ctx, acme, "tr_3-", "tr_3.")
 		if err != nil || len(list) != 1 || list[0].ID != "tr_3-x" {
 			t.Errorf("between: %v (%v)", list, err)
 		}

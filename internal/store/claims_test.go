@@ -31,7 +31,7 @@ func completed(t *testing.T, s *store.Store, id string) pay.Payment {
 // refund opens a refund of that many centavos.
 func refund(t *testing.T, s *store.Store, p pay.Payment, id string, centavos int64) (pay.Payment, pay.Claim, pay.Change) {
 	t.Helper()
-	have, err := s.Books.Balances(ctx, acme)
+	have, err := s.Books().Balances(ctx, acme)
 	must(t, err)
 	p, claim, change, err := p.Refund(pay.NewRefund{ID: id, Amount: money.New(centavos, money.BRL), Reason: "ünï \"x\""}, have, noon)
 	must(t, err)
@@ -45,18 +45,18 @@ func TestClaimComesBackAsItWasWritten(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		claim, change = claim.Called(p, pay.Outcome{Kind: pay.Unknown, ProviderRef: "their-1"}, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		got, err := s.Claims.Get(ctx, acme, claim.ID)
+		got, err := s.Claims().Get(ctx, acme, claim.ID)
 		must(t, err)
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", claim) {
 			t.Errorf("read\n%+v\nwrote\n%+v", got, claim)
 		}
-		read, err := s.Payments.Get(ctx, acme, p.ID)
+		read, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
 		if read.Refunds.USD != p.Refunds.USD || read.End.Captured != 1 || read.Terms.DisputeFee != tenant.TermsOf(tenant.Standard).ChargebackFee {
 			t.Errorf("read %+v, captured by %d, fee %d", read.Refunds.USD, read.End.Captured, read.Terms.DisputeFee)
 		}
 		for _, scope := range []tenant.Scope{{Merchant: acme.Merchant, Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
-			if _, err := s.Claims.Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Claims().Get(ctx, scope, claim.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads it: %v", scope, err)
 			}
 		}
@@ -76,14 +76,14 @@ func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 		_, change, err := change.Claims[0].Submit(pay.Evidence{ID: "ev_1", Kind: "receipt", File: &pay.EvidenceFile{Name: "ü", Type: "image/png"}}, content, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
-		f, err := s.Claims.File(ctx, acme, "CLM-1", "ev_1")
+		f, err := s.Claims().File(ctx, acme, "CLM-1", "ev_1")
 		must(t, err)
 		if !bytes.Equal(f.Content, content) || f.Name != "ü" || f.Type != "image/png" || f.Scope != acme || !f.At.Equal(noon) {
 			t.Errorf("read %d bytes of %q %q of %+v at %v", len(f.Content), f.Name, f.Type, f.Scope, f.At)
 		}
 		other := acme
 		other.Shop = "shp_other"
-		for _, err := range []error{second(s.Claims.File(ctx, other, "CLM-1", "ev_1")), second(s.Claims.File(ctx, acme, "CLM-2", "ev_1")), second(s.Claims.File(ctx, acme, "CLM-1", "ev_2"))} {
+		for _, err := range []error{second(s.Claims().File(ctx, other, "CLM-1", "ev_1")), second(s.Claims().File(ctx, acme, "CLM-2", "ev_1")), second(s.Claims().File(ctx, acme, "CLM-1", "ev_2"))} {
 			if !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("another shop's file: %v, want ErrNotFound", err)
 			}
@@ -107,12 +107,12 @@ func TestDueClaimsAreLeasedOnce(t *testing.T) {
 		if !due["claims"].Equal(noon.Add(45 * time.Second)) {
 			t.Errorf("the oldest is due at %v", due["claims"])
 		}
-		if early, err := s.Claims.Lease(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
+		if early, err := s.Claims().Lease(ctx, noon.Add(44*time.Second), noon.Add(time.Hour), 10); len(early) != 0 || err != nil {
 			t.Errorf("%d claims were leased during their calls (%v)", len(early), err)
 		}
 		seen := map[string]bool{}
 		for range 3 {
-			list, err := s.Claims.Lease(ctx, noon.Add(time.Minute), noon.Add(time.Hour), 3)
+			list, err := s.Claims().Lease(ctx, noon.Add(time.Minute), noon.Add(time.Hour), 3)
 			must(t, err)
 			for _, c := range list {
 				if seen[c.ID] {
@@ -136,9 +136,9 @@ func heard(t *testing.T, s *store.Store, payment, id string, n pay.Notice) {
 // contest decides about a dispute's news.
 func contest(t *testing.T, s *store.Store, payment, id string, n pay.Notice) pay.Change {
 	t.Helper()
-	p, err := s.Payments.Any(ctx, payment)
+	p, err := s.Payments().Any(ctx, payment)
 	must(t, err)
-	claims, err := s.Claims.Of(ctx, []string{payment})
+	claims, err := s.Claims().Of(ctx, []string{payment})
 	must(t, err)
 	n.ID, n.Account, n.Reference, n.Dispute = id, "one", p.Reference(1), n.Ruling == ""
 	_, change := n.Contest(p, claims, [2]string{"CLM-" + id, "CLM-" + id + "-late"}, noon)
@@ -154,12 +154,12 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "2", pay.Notice{DisputeID: "dp_2", Outcome: part})
 		heard(t, s, p.ID, "3", pay.Notice{DisputeID: "dp_1", Ruling: pay.DisputeLost})
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
-		read, err := s.Payments.Any(ctx, p.ID)
+		read, err := s.Payments().Any(ctx, p.ID)
 		must(t, err)
 		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
 			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
 		}
-		claims, err := s.Claims.Of(ctx, []string{p.ID})
+		claims, err := s.Claims().Of(ctx, []string{p.ID})
 		must(t, err)
 		first, second := claims[0], claims[2]
 		if first.Case.ID != "dp_1" || first.Case.Stage != "needs_response" || first.Case.Account != "one" || first.Case.Minor != 1000 || first.Status != pay.ClaimApproved {
@@ -173,7 +173,7 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		if want := "; dispute dp_1, at one, stage PREARBITRATION, instance 2, after CLM-1"; !strings.Contains(story, want) {
 			t.Errorf("the story does not contain %q:\n%s", want, story)
 		}
-		pending, err := s.Claims.Lease(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
+		pending, err := s.Claims().Lease(ctx, noon.Add(6*time.Hour), noon.Add(7*time.Hour), 9)
 		if must(t, err); len(pending) != 2 {
 			t.Errorf("%d open disputes are queried, want 2", len(pending))
 		}

@@ -27,7 +27,7 @@ func TestAuditLogIsFiltered(t *testing.T) {
 			"3 2 1 0": {}, "2 0": {Merchant: "mer_x"}, "1 0": {Object: "a"}, "2 1": {Act: audit.KeyRevoked}, "2": {Merchant: "mer_x", Act: audit.KeyRevoked},
 			"1": {Object: "a", Merchant: "mer_y"}, "0": {Object: "a", Before: "aud_1"}, "": {Merchant: "mer_z"},
 		} {
-			list, err := s.Audit.Latest(ctx, f, 10)
+			list, err := s.Audit().Latest(ctx, f, 10)
 			must(t, err)
 			got := ""
 			for i, e := range list {
@@ -50,7 +50,7 @@ func TestMerchantsAreFound(t *testing.T) {
 			must(t, s.Commit(ctx, pay.Change{Merchants: []tenant.Merchant{{ID: fmt.Sprintf("mer_find%d", i), Version: 1, Name: name, Email: fmt.Sprintf("m%d@find.example", i), Tier: tenant.Starter, Language: tenant.English, RefundFees: tenant.FeesKept, CreatedAt: noon}}}))
 		}
 		for text, want := range map[string]string{"bodega": "[mer_find2 mer_find0]", "0%": "[mer_find1]", "M1@find": "[mer_find1]", "_": "[]", "find.example": "[mer_find2 mer_find1 mer_find0]"} {
-			list, err := s.Merchants.Find(ctx, text, "", 10)
+			list, err := s.Merchants().Find(ctx, text, "", 10)
 			must(t, err)
 			ids := []string{}
 			for _, m := range list {
@@ -60,7 +60,7 @@ func TestMerchantsAreFound(t *testing.T) {
 				t.Errorf("%q finds %v, want %s", text, ids, want)
 			}
 		}
-		list, err := s.Merchants.Find(ctx, "find.example", "mer_find2", 1)
+		list, err := s.Merchants().Find(ctx, "find.example", "mer_find2", 1)
 		must(t, err)
 		if len(list) != 1 || list[0].ID != "mer_find1" {
 			t.Errorf("the next page is %v", list)

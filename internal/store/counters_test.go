@@ -29,7 +29,7 @@ func takeOn(t *testing.T, s *store.Store, at time.Time, ways ...pay.OutcomeKind)
 		return
 	}
 	for _, outcome := range ways {
-		p, err := s.Payments.Get(ctx, acme, p.ID)
+		p, err := s.Payments().Get(ctx, acme, p.ID)
 		if err != nil {
 			t.Error(err)
 			return
@@ -104,7 +104,7 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 			others.Go(func() {
 				for {
 					least := ended.Load()
-					n, err := nodes[i%2].Payments.Count(ctx, acme, f)
+					n, err := nodes[i%2].Payments().Count(ctx, acme, f)
 					if most := begun.Load(); err != nil || n < least || n > most {
 						t.Errorf("%d payments counted (%v), want %d to %d: %+v", n, err, least, most, f)
 						return
@@ -121,15 +121,15 @@ func TestTotalsAreExactWhileDaysAreRolledUp(t *testing.T) {
 		close(done)
 		others.Wait()
 		for i, s := range nodes {
-			if n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
+			if n, err := s.Payments().Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
 			// And much later, when every day has passed.
 			must(t, s.RollUp(ctx, noon.AddDate(0, 0, days+100)))
-			if n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
+			if n, err := s.Payments().Count(ctx, acme, lists.PaymentFilter{}); err != nil || n != 6*each {
 				t.Errorf("after the roll-up, node %d counts %d payments (%v), want %d", i, n, err, 6*each)
 			}
-			list, err := s.Payments.List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 1000}, Method: "pix"})
+			list, err := s.Payments().List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 1000}, Method: "pix"})
 			must(t, err)
 			if len(list) != 6*each {
 				t.Errorf("node %d lists %d payments of their method, want %d", i, len(list), 6*each)

@@ -30,7 +30,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		subscribe(t, s, "well", hook.AllEvents)
 		completedAt(t, s, "A", noon)
 		late := noon.Add(time.Hour)
-		due, err := s.Deliveries.Lease(ctx, late, late.Add(time.Minute), 10)
+		due, err := s.Deliveries().Lease(ctx, late, late.Add(time.Minute), 10)
 		must(t, err)
 		var parking []webhooks.Parking
 		for _, d := range due {
@@ -38,13 +38,13 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 				parking = append(parking, webhooks.Parking{ID: d.Delivery.ID, Version: d.Delivery.Version}, webhooks.Parking{ID: d.Delivery.ID, Version: 99})
 			}
 		}
-		must(t, s.Deliveries.Park(ctx, parking))
-		again, err := s.Deliveries.Lease(ctx, late.Add(time.Hour), late.Add(2*time.Hour), 10)
+		must(t, s.Deliveries().Park(ctx, parking))
+		again, err := s.Deliveries().Lease(ctx, late.Add(time.Hour), late.Add(2*time.Hour), 10)
 		must(t, err)
 		if len(again) != 1 || again[0].Delivery.Subscription != "wh_well" {
 			t.Errorf("%d deliveries came due, want that of wh_well alone: %v", len(again), again)
 		}
-		stalled, err := s.Subscriptions.Stalled(ctx)
+		stalled, err := s.Subscriptions().Stalled(ctx)
 		must(t, err)
 		if len(stalled) != 1 || stalled[0].ID != "wh_dead" || !stalled[0].Parked {
 			t.Fatalf("stalled are %v, want wh_dead", stalled)
@@ -61,7 +61,7 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 		var takers sync.WaitGroup
 		for range 4 {
 			takers.Go(func() {
-				list, err := s.Deliveries.Unpark(ctx, "wh_dead", late, 1)
+				list, err := s.Deliveries().Unpark(ctx, "wh_dead", late, 1)
 				if err != nil {
 					t.Error(err)
 				}
@@ -81,12 +81,12 @@ func TestParkedDeliveryWaitsForItsEndpointAlone(t *testing.T) {
 				t.Errorf("%s was leased %d times at once", id, n)
 			}
 		}
-		rest, err := s.Deliveries.Unpark(ctx, "wh_dead", late, 10)
+		rest, err := s.Deliveries().Unpark(ctx, "wh_dead", late, 10)
 		must(t, err)
 		if len(taken)+len(rest) != 2 {
 			t.Errorf("%d deliveries were leased, want both", len(taken)+len(rest))
 		}
-		if stalled, err = s.Subscriptions.Stalled(ctx); err != nil || len(stalled) != 1 || stalled[0].Parked || !stalled[0].Circuit.Open {
+		if stalled, err = s.Subscriptions().Stalled(ctx); err != nil || len(stalled) != 1 || stalled[0].Parked || !stalled[0].Circuit.Open {
 			t.Errorf("stalled are %+v (%v), want wh_dead with its circuit open and nothing parked", stalled, err)
 		}
 	})
@@ -100,7 +100,7 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		}
 		count := func(status hook.DeliveryStatus) int64 {
 			t.Helper()
-			n, err := s.Deliveries.Count(ctx, "wh_all", lists.DeliveryFilter{Status: status})
+			n, err := s.Deliveries().Count(ctx, "wh_all", lists.DeliveryFilter{Status: status})
 			must(t, err)
 			return n
 		}
@@ -113,13 +113,13 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 			clean(t, s)
 		}
 		expect(4, 0, 0, 0)
-		due, err := s.Deliveries.Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
+		due, err := s.Deliveries().Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
 		for i, try := range []hook.Try{{Code: 200}, {Error: "dns", Again: time.Hour}, {Error: "dns", GiveUp: true}} {
 			must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{due[i].Delivery.Tried(try, noon.Add(time.Hour))}}))
 		}
 		expect(1, 1, 1, 1)
-		dead, err := s.Deliveries.Get(ctx, acme, "wh_all", due[2].Delivery.ID)
+		dead, err := s.Deliveries().Get(ctx, acme, "wh_all", due[2].Delivery.ID)
 		must(t, err)
 		next, err := dead.Delivery.Replay(noon.Add(3 * time.Hour))
 		must(t, err)
@@ -129,11 +129,11 @@ func TestDeliveryCountersFollowEveryMove(t *testing.T) {
 		if err := s.Commit(ctx, change); err == nil {
 			t.Error("a replay is written twice")
 		}
-		failed, err := s.Deliveries.Get(ctx, acme, "wh_all", due[1].Delivery.ID)
+		failed, err := s.Deliveries().Get(ctx, acme, "wh_all", due[1].Delivery.ID)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{failed.Delivery.Tried(hook.Try{Error: "tls", Again: time.Hour}, noon)}}))
 		expect(2, 1, 1, 0)
-		sub, err := s.Subscriptions.Get(ctx, acme, "wh_all")
+		sub, err := s.Subscriptions().Get(ctx, acme, "wh_all")
 		must(t, err)
 		if !sub.LastDelivery.Equal(noon.Add(time.Hour)) {
 			t.Errorf("the last try was at %s, want %s", sub.LastDelivery, noon.Add(time.Hour))
@@ -159,33 +159,33 @@ func TestInboxKeepsItsNewestThousand(t *testing.T) {
 		}
 		puts.Wait()
 		put("wh_other", 1)
-		list, total, err := s.Subscriptions.Inbox(ctx, acme, "wh_box", lists.Page{Limit: 100, Offset: hook.InboxKept - 1})
+		list, total, err := s.Subscriptions().Inbox(ctx, acme, "wh_box", lists.Page{Limit: 100, Offset: hook.InboxKept - 1})
 		must(t, err)
 		if total != hook.InboxKept || len(list) != 1 || list[0].Delivery != "20" {
 			t.Errorf("before it is trimmed the inbox shows %d, the last %v", total, list)
 		}
-		boxes, err := s.Subscriptions.Inboxes(ctx)
+		boxes, err := s.Subscriptions().Inboxes(ctx)
 		must(t, err)
 		if len(boxes) != 2 {
 			t.Errorf("%d inboxes have deliveries, want 2", len(boxes))
 		}
 		for i, want := range []int{15, 5, 0} {
-			if n, err := s.Subscriptions.TrimInbox(ctx, "wh_box", "", 15); err != nil || n != want {
+			if n, err := s.Subscriptions().TrimInbox(ctx, "wh_box", "", 15); err != nil || n != want {
 				t.Errorf("trim %d deleted %d (%v), want %d", i, n, err, want)
 			}
 		}
-		if n, err := s.Subscriptions.TrimInbox(ctx, "wh_box", id.From(hook.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
+		if n, err := s.Subscriptions().TrimInbox(ctx, "wh_box", id.From(hook.InboxPrefix, noon.Add(30*time.Second)), 100); err != nil || n != 10 {
 			t.Errorf("%d were too old (%v), want 10", n, err)
 		}
 		for _, sub := range []string{"wh_box", "wh_other"} {
-			_, total, err := s.Subscriptions.Inbox(ctx, acme, sub, lists.Page{Limit: 1})
+			_, total, err := s.Subscriptions().Inbox(ctx, acme, sub, lists.Page{Limit: 1})
 			if want := map[string]int64{"wh_box": hook.InboxKept - 10, "wh_other": 1}[sub]; err != nil || total != want {
 				t.Errorf("%s has %d (%v), want %d", sub, total, err, want)
 			}
 		}
 		stranger := acme
 		stranger.Live = !stranger.Live
-		if _, total, err := s.Subscriptions.Inbox(ctx, stranger, "wh_box", lists.Page{Limit: 1}); err != nil || total != 0 {
+		if _, total, err := s.Subscriptions().Inbox(ctx, stranger, "wh_box", lists.Page{Limit: 1}); err != nil || total != 0 {
 			t.Errorf("the other environment sees %d (%v)", total, err)
 		}
 		clean(t, s)

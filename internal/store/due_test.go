@@ -54,12 +54,12 @@ func TestTheNextDueRowIsKnown(t *testing.T) {
 		}
 		// Moving a test clock makes its rows due earlier.
 		must(t, s.Commit(ctx, pay.Change{Clocks: []tenant.Clock{{Merchant: acme.Merchant, Version: 1, Advance: time.Hour}}}))
-		s.Clocks.Respect(true)
+		s.Clocks().Respect(true)
 		if due := next(); !due["processing payments"].Equal(first.Work.DueAt.Add(-time.Hour)) {
 			t.Errorf("with a clock an hour ahead NextDue says %v, want %s", due, first.Work.DueAt.Add(-time.Hour))
 		}
 		until := first.Work.DueAt.Add(2 * time.Hour)
-		leased, err := s.Payments.Lease(ctx, first.Work.DueAt.Add(-time.Hour), until, 10)
+		leased, err := s.Payments().Lease(ctx, first.Work.DueAt.Add(-time.Hour), until, 10)
 		must(t, err)
 		if due := next(); len(leased) != 1 || !due["processing payments"].Equal(second.Work.DueAt.Add(-time.Hour)) {
 			t.Errorf("after %d were leased NextDue says %v, want %s", len(leased), due, second.Work.DueAt.Add(-time.Hour))
@@ -100,7 +100,7 @@ func TestStoresShareADatabase(t *testing.T) {
 	if err := two.Commit(ctx, merchant("mer_b")); err != nil {
 		t.Errorf("a commit that arrived returns %v", err)
 	}
-	if _, err := one.Merchants.Get(ctx, "mer_b"); err != nil {
+	if _, err := one.Merchants().Get(ctx, "mer_b"); err != nil {
 		t.Errorf("the commit that arrived is missing: %v", err)
 	}
 	two.Close()

@@ -19,14 +19,14 @@ import (
 func spread(t *testing.T, s *store.Store) (steps int) {
 	t.Helper()
 	for {
-		list, err := s.Deliveries.LeaseFanOuts(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
+		list, err := s.Deliveries().LeaseFanOuts(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 10)
 		must(t, err)
 		if len(list) == 0 {
 			return steps
 		}
 		for _, f := range list {
 			for {
-				next, err := s.Deliveries.NextStep(ctx, f)
+				next, err := s.Deliveries().NextStep(ctx, f)
 				must(t, err)
 				must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
 				steps++
@@ -77,15 +77,15 @@ func TestWideEventFansOutByStepsOnceEach(t *testing.T) {
 			return len(told) == 1 && widened == 1
 		})
 
-		list, err := s.Deliveries.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
+		list, err := s.Deliveries().LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10)
 		if must(t, err); len(list) != 1 {
 			t.Fatalf("%d events wait for their deliveries, want 1", len(list))
 		}
-		if again, err := s.Deliveries.LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
+		if again, err := s.Deliveries().LeaseFanOuts(ctx, noon, noon.Add(time.Minute), 10); err != nil || len(again) != 0 {
 			t.Errorf("another node gets it too: %v %v", again, err)
 		}
 		// Two nodes have the same step: one was slow, and its lease ended.
-		next, err := s.Deliveries.NextStep(ctx, list[0])
+		next, err := s.Deliveries().NextStep(ctx, list[0])
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}))
 		if err := s.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}); !errors.Is(err, store.ErrStale) {
@@ -152,12 +152,12 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
 		must(t, s.Commit(ctx, payload(change)))
 
-		due, err := s.Deliveries.Lease(ctx, noon.Add(29*time.Second), noon, 10)
+		due, err := s.Deliveries().Lease(ctx, noon.Add(29*time.Second), noon, 10)
 		must(t, err)
 		if len(due) != 0 {
 			t.Errorf("%d deliveries could be leased while their maker's lease was valid", len(due))
 		}
-		due, err = s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		due, err = s.Deliveries().Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)
 		got := map[string]bool{}
 		for _, d := range due {
@@ -169,7 +169,7 @@ func TestEventFansOutToTheEndpointsThatWantIt(t *testing.T) {
 		if len(due) != 2 || !got["wh_all"] || !got["wh_completed"] {
 			t.Errorf("deliveries for %v, want wh_all and wh_completed", got)
 		}
-		again, err := s.Deliveries.Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
+		again, err := s.Deliveries().Lease(ctx, noon.Add(time.Minute), noon.Add(2*time.Minute), 10)
 		must(t, err)
 		if len(again) != 0 {
 			t.Errorf("%d deliveries were leased twice", len(again))

@@ -31,12 +31,12 @@ func TestNoGuardStandsForAnother(t *testing.T) {
 				t.Errorf("%s: written", name)
 			}
 		}
-		m, err := s.Merchants.Get(ctx, acme.Merchant)
+		m, err := s.Merchants().Get(ctx, acme.Merchant)
 		must(t, err)
-		if _, err := s.Clocks.Get(ctx, acme.Merchant); !errors.Is(err, store.ErrNotFound) || m != merchant {
+		if _, err := s.Clocks().Get(ctx, acme.Merchant); !errors.Is(err, store.ErrNotFound) || m != merchant {
 			t.Errorf("something is written: %v, the clock %v", m, err)
 		}
-		if list, err := s.Operators.List(ctx); err != nil || len(list) > 0 {
+		if list, err := s.Operators().List(ctx); err != nil || len(list) > 0 {
 			t.Errorf("%d operators (%v), want none", len(list), err)
 		}
 	})

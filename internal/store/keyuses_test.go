@@ -19,7 +19,7 @@ func TestUsesOfAKeyAreReadLastFirst(t *testing.T) {
 			use("key_1", "192.0.2.1", noon), use("key_1", "192.0.2.2", noon.Add(2*time.Hour)), use("key_1", "192.0.2.3", noon.Add(time.Hour)), use("key_10", "192.0.2.4", noon),
 		}}))
 		for limit, want := range map[int]string{0: "", 2: "192.0.2.2 192.0.2.3 ", 9: "192.0.2.2 192.0.2.3 192.0.2.1 "} {
-			list, err := s.Keys.UsesOf(ctx, "key_1", limit)
+			list, err := s.Keys().UsesOf(ctx, "key_1", limit)
 			must(t, err)
 			got := ""
 			for _, u := range list {

@@ -47,7 +47,7 @@ func fill(t *testing.T, s *store.Store, random *rand.Rand) []pay.Payment {
 		// It stays in processing, or takes one or two more steps.
 		ways := [][]pay.OutcomeKind{nil, {pay.Awaiting}, {pay.Approved}, {pay.Declined}, {pay.Awaiting, pay.Approved}, {pay.Awaiting, pay.Declined}}
 		for _, outcome := range ways[random.IntN(len(ways))] {
-			p, err = s.Payments.Get(ctx, acme, p.ID)
+			p, err = s.Payments().Get(ctx, acme, p.ID)
 			must(t, err)
 			p, change = p.Resolve(pay.Outcome{Kind: outcome}, routes, at)
 			must(t, s.Commit(ctx, payload(change)))
@@ -98,7 +98,7 @@ func TestListsAndTotalsAgreeWithTheirPayments(t *testing.T) {
 				money.New(13770, money.BRL), money.New(13770, money.MXN), money.New(13771, money.MXN), money.New(2550, money.BRL),
 			}[random.IntN(11)]
 			total, want := expected(all, f)
-			list, err := s.Payments.List(ctx, acme, f)
+			list, err := s.Payments().List(ctx, acme, f)
 			must(t, err)
 			var got []string
 			for _, p := range list {
@@ -107,7 +107,7 @@ func TestListsAndTotalsAgreeWithTheirPayments(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("%+v: got %d payments %v, want %d: %v", f, len(got), got, len(want), want)
 			}
-			n, err := s.Payments.Count(ctx, acme, f)
+			n, err := s.Payments().Count(ctx, acme, f)
 			must(t, err)
 			if n != total {
 				t.Fatalf("%+v: %d counted, want %d", f, n, total)

@@ -36,10 +36,10 @@ func TestNobodyWaitsForAnothersLock(t *testing.T) {
 	lockedOut(t, v, 1)
 	defer func() { _ = tx.Rollback() }() // if the test fails
 	for range 20 {
-		go func() { _, _ = s.Payments.Any(ctx, "TXN-1") }()
+		go func() { _, _ = s.Payments().Any(ctx, "TXN-1") }()
 	}
 	lockedOut(t, v, 1+8)
-	if _, err := s.Withdrawals.Lease(ctx, noon, noon, 1); err != nil {
+	if _, err := s.Withdrawals().Lease(ctx, noon, noon, 1); err != nil {
 		t.Errorf("a lease waits for readers: %v", err)
 	}
 	must(t, s.Commit(ctx, receipt("bank/1")))
@@ -105,7 +105,7 @@ func TestLeaseOfANodeWaitsForNoLock(t *testing.T) {
 	var told atomic.Int64
 	for range 4 { // more than there are connections for leases
 		go func() {
-			_, _ = s.Payments.Lease(ctx, noon, noon, 1)
+			_, _ = s.Payments().Lease(ctx, noon, noon, 1)
 			told.Add(1)
 		}()
 	}
@@ -125,7 +125,7 @@ func TestDeadlockIsNotTheChangesFault(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	payments, held := heldDay(t, s, "P0")
-	have, err := s.Books.Balances(ctx, acme)
+	have, err := s.Books().Balances(ctx, acme)
 	must(t, err)
 	_, _, change, err := payments[0].Refund(pay.NewRefund{ID: "CLM-0"}, have, held.ReleaseAt.Add(-time.Hour))
 	must(t, err)

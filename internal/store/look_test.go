@@ -83,11 +83,11 @@ func TestABatchWithReplaysIsWrittenWithoutThem(t *testing.T) {
 			t.Errorf("the rest took %d transactions, want 1", n)
 		}
 		for _, key := range []string{"b", "c"} {
-			if _, err := s.Idempotency.Get(t.Context(), key); err != nil {
+			if _, err := s.Idempotency().Get(t.Context(), key); err != nil {
 				t.Errorf("key %s: %v", key, err)
 			}
 		}
-		if m, err := s.Merchants.Get(t.Context(), merchant.ID); err != nil || m.Name != "one" {
+		if m, err := s.Merchants().Get(t.Context(), merchant.ID); err != nil || m.Name != "one" {
 			t.Errorf("the merchant is %q: %v", m.Name, err)
 		}
 		for _, err := range flush(keyed("a"), receipt) {
@@ -157,13 +157,13 @@ func TestAStatementThatForgetsToAskWritesNothing(t *testing.T) {
 	if err := s.b.DB.Apply(t.Context(), look, []engine.Step{forgets, asks}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrLost)
 	}
-	if once, err := s.Idempotency.Get(t.Context(), "k"); err != nil || once.Object != "k" {
+	if once, err := s.Idempotency().Get(t.Context(), "k"); err != nil || once.Object != "k" {
 		t.Errorf("the key is of %q: %v", once.Object, err)
 	}
 	if err := s.b.DB.Apply(t.Context(), look, []engine.Step{asks}); !errors.Is(err, engine.ErrForeseen) {
 		t.Errorf("apply: %v, want %v", err, engine.ErrForeseen)
 	}
-	if _, err := s.Idempotency.Get(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Idempotency().Get(t.Context(), "other"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("it was written: %v", err)
 	}
 	// The setting ends with the transaction.

@@ -91,7 +91,7 @@ func TestMigrationCountsTheDays(t *testing.T) {
 		if day, err := s.b.ReadRolledUp(ctx); err != nil || day < start.UnixMicro()/base.DayMicros {
 			t.Errorf("rolled up until day %d (%v), want a day after the payments", day, err)
 		}
-		if n, err := s.Payments.Count(ctx, scope, lists.PaymentFilter{}); err != nil || n != 5 {
+		if n, err := s.Payments().Count(ctx, scope, lists.PaymentFilter{}); err != nil || n != 5 {
 			t.Errorf("%d payments in total (%v), want 5", n, err)
 		}
 		broken, err := s.Check(ctx)
@@ -228,14 +228,14 @@ func TestMigrationKeepsDisputes(t *testing.T) {
 		for id, want := range map[string][]pay.Taking{
 			"A": {{Claim: "CLM-A", USD: 1000, Open: true}}, "B": {{Claim: "CLM-B", USD: 1000}}, "C": nil, "D": {{Claim: "CLM-D", USD: 1000, Open: true}},
 		} {
-			p, err := s.Payments.Any(ctx, pay.PaymentPrefix+id)
+			p, err := s.Payments().Any(ctx, pay.PaymentPrefix+id)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(p.Disputes.Takings, want) {
 				t.Errorf("payment %s has the disputes %+v, want %+v", id, p.Disputes.Takings, want)
 			}
-			claims, err := s.Claims.Of(ctx, []string{p.ID})
+			claims, err := s.Claims().Of(ctx, []string{p.ID})
 			if err != nil {
 				t.Fatal(err)
 			}

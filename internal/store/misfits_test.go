@@ -58,7 +58,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 		misfit(t, s, other, "D", pay.Pending, 9, 3)
 		is := func(scope tenant.Scope, want payments.Mismatched) {
 			t.Helper()
-			if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got != want {
+			if got, err := s.Notices().Mismatched(ctx, scope); err != nil || got != want {
 				t.Errorf("%s, live %v: %+v (%v), want %+v", scope.Merchant, scope.Live, got, err, want)
 			}
 		}
@@ -77,7 +77,7 @@ func TestMisfitsAreTheMerchantsOpenOnes(t *testing.T) {
 			}
 		}
 		is(acme, payments.Mismatched{Count: 1, Since: open[1].At, USD: 1000})
-		if list, err := s.Notices.Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
+		if list, err := s.Notices().Unclosed(ctx, 10); err != nil || len(list) != 5 || list[0].Verdict != pay.Mismatched {
 			t.Errorf("the operator sees %d open notices (%v), want 5", len(list), err)
 		}
 		broken := func() (found []string) {
@@ -211,17 +211,17 @@ func TestMigrationKeepsPromisesAndOpenNotices(t *testing.T) {
 		if err != nil || ran != 1 {
 			t.Fatalf("%d migrations ran: %v", ran, err)
 		}
-		if m, err := s.Merchants.Get(ctx, "mer_1"); err != nil || m.RefundFees != tenant.FeesReturned {
+		if m, err := s.Merchants().Get(ctx, "mer_1"); err != nil || m.RefundFees != tenant.FeesReturned {
 			t.Errorf("the merchant's fees are %q (%v), want returned", m.RefundFees, err)
 		}
-		days, err := s.Reserves.ByID(ctx, []string{"rsv_out", "rsv_in"})
+		days, err := s.Reserves().ByID(ctx, []string{"rsv_out", "rsv_in"})
 		if err != nil || !days["rsv_out"].Closed() || days["rsv_in"].Closed() {
 			t.Errorf("the reserves are %+v (%v), want the one that was released closed", days, err)
 		}
-		if got, err := s.Notices.Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
+		if got, err := s.Notices().Mismatched(ctx, scope); err != nil || got.Count != 2 || got.USD != 1500 {
 			t.Errorf("%+v waits (%v), want 2 of 15.00", got, err)
 		}
-		if found, err := s.Notices.Unclosed(ctx, 10); err != nil || len(found) != 2 {
+		if found, err := s.Notices().Unclosed(ctx, 10); err != nil || len(found) != 2 {
 			t.Errorf("the operator sees %d notices (%v), want 2", len(found), err)
 		}
 	})

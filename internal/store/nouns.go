@@ -15,7 +15,7 @@ import (
 // Each noun has its reads, and its leases of due work. Changes of rows go through Commit.
 type Store struct {
 	*core
-	// The nouns: Store.Payments, Store.Claims and so on.
+	// The nouns: Store.Payments(), Store.Claims() and so on.
 	payments.OfPayments
 	webhooks.OfWebhooks
 	books.OfBooks

@@ -14,11 +14,11 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		change := func(o tenant.Operator) error { return s.Commit(ctx, pay.Change{Operators: []tenant.Operator{o}}) }
 		ana := tenant.Operator{Name: "ana", Version: 1, Hash: "a hash", Preview: "op_…1234", CreatedAt: noon}
-		if _, err := s.Operators.Get(ctx, "ana"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Operators().Get(ctx, "ana"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("an unknown operator: %v", err)
 		}
 		must(t, change(ana))
-		read, err := s.Operators.ByHash(ctx, "a hash")
+		read, err := s.Operators().ByHash(ctx, "a hash")
 		must(t, err)
 		if !reflect.DeepEqual(read, ana) {
 			t.Errorf("read %+v, want %+v", read, ana)
@@ -30,11 +30,11 @@ func TestOperatorIsFoundByTokenUntilRemoved(t *testing.T) {
 		gone.Version, gone.Hash, gone.RemovedAt = 2, "", noon
 		must(t, change(gone))
 		for _, hash := range []string{"a hash", ""} {
-			if o, err := s.Operators.ByHash(ctx, hash); !errors.Is(err, store.ErrNotFound) {
+			if o, err := s.Operators().ByHash(ctx, hash); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("the hash %q finds %+v (%v) after the operator was removed", hash, o, err)
 			}
 		}
-		list, err := s.Operators.List(ctx)
+		list, err := s.Operators().List(ctx)
 		must(t, err)
 		if len(list) != 1 || !reflect.DeepEqual(list[0], gone) {
 			t.Errorf("listed %+v, want %+v", list, gone)

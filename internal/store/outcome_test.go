@@ -36,7 +36,7 @@ func TestCommitWithALostReplyIsDone(t *testing.T) {
 		p = next
 		p.Work.Answered, p.Stored = "", p.Status
 	}
-	read, err := s.Payments.Any(ctx, p.ID)
+	read, err := s.Payments().Any(ctx, p.ID)
 	must(t, err)
 	if read.Version != p.Version || line.Lost() == 0 || s.Stats().Unknown == 0 {
 		t.Errorf("after 30 changes the version is %d, want %d; %d answers lost, %d found out", read.Version, p.Version, line.Lost(), s.Stats().Unknown)
@@ -116,7 +116,7 @@ func TestStandstillIsAnOutageForAll(t *testing.T) {
 		for s.Commit(ctx, once("after")) != nil { // the store notices by itself that the database works again
 		}
 		for i, result := range results {
-			_, err := s.Idempotency.Get(ctx, fmt.Sprint("key ", i))
+			_, err := s.Idempotency().Get(ctx, fmt.Sprint("key ", i))
 			written := err == nil
 			if result == nil || written && !errors.Is(result, store.ErrUnknown) {
 				t.Errorf("change %d returned %v; it is written: %t", i, result, written)

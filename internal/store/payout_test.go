@@ -37,14 +37,14 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		w, change := openedWallet("A", "one", time.Hour, nil)
 		must(t, s.Commit(ctx, change))
-		if got, err := s.Wallets.Get(ctx, acme, w.ID); err != nil || !reflect.DeepEqual(got, w) {
+		if got, err := s.Wallets().Get(ctx, acme, w.ID); err != nil || !reflect.DeepEqual(got, w) {
 			t.Errorf("the wallet reads as %+v (%v), want %+v", got, err, w)
 		}
-		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != w.ID {
+		if got, err := s.Wallets().Default(ctx, acme); err != nil || got.ID != w.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, w.ID)
 		}
 		funded(t, s, 100_00)
-		have, err := s.Books.Balances(ctx, acme)
+		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
 		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, exchange.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
@@ -53,21 +53,21 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		out, change, _ = out.Resolve(pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: "ref", Code: "account_closed", Message: "closed"}, noon.Add(3*time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		if got, err := s.Withdrawals.Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
+		if got, err := s.Withdrawals().Get(ctx, acme, out.ID); err != nil || !reflect.DeepEqual(got, out) {
 			t.Errorf("the withdrawal reads as %+v (%v), want %+v", got, err, out)
 		}
 		v := tenant.Verification{ID: "kyc_A", Scope: acme, Level: tenant.KYCBasic, Subject: tenant.Company, ReturnURL: "https://a"}.Start(noon)
 		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
-		if got, err := s.Verifications.Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
+		if got, err := s.Verifications().Open(ctx, acme); err != nil || !reflect.DeepEqual(got, v) {
 			t.Errorf("the verification reads as %+v (%v), want %+v", got, err, v)
 		}
-		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || len(levels) != 0 {
+		if levels, err := s.Verifications().Levels(ctx, acme); err != nil || len(levels) != 0 {
 			t.Errorf("with an open verification the levels are %v (%v)", levels, err)
 		}
 		v, err = v.Move(tenant.KYCVerified, "", "", noon)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Verifications: []tenant.Verification{v}}))
-		if levels, err := s.Verifications.Levels(ctx, acme); err != nil || !slices.Equal(levels, []tenant.KYCLevel{tenant.KYCBasic}) {
+		if levels, err := s.Verifications().Levels(ctx, acme); err != nil || !slices.Equal(levels, []tenant.KYCLevel{tenant.KYCBasic}) {
 			t.Errorf("with a finished verification the levels are %v (%v)", levels, err)
 		}
 	})
@@ -87,7 +87,7 @@ func TestUniqueThingsAreTakenOnce(t *testing.T) {
 		}
 		usual, change := pay.Wallet{ID: "wal_D", Scope: acme, Fingerprint: "three", Default: true}.Open(0, &first, nil, noon)
 		must(t, s.Commit(ctx, change))
-		if got, err := s.Wallets.Default(ctx, acme); err != nil || got.ID != usual.ID {
+		if got, err := s.Wallets().Default(ctx, acme); err != nil || got.ID != usual.ID {
 			t.Errorf("the default is %+v (%v), want %s", got, err, usual.ID)
 		}
 		started := func(id string) pay.Change {
@@ -105,14 +105,14 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		w, change := openedWallet("A", "one", 0, nil)
 		must(t, s.Commit(ctx, change))
 		funded(t, s, 100_00)
-		have, err := s.Books.Balances(ctx, acme)
+		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
 		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), 0, exchange.Conversion{}, have, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {
 			t.Helper()
-			list, err := s.Withdrawals.Lease(ctx, at, at.Add(time.Minute), 10)
+			list, err := s.Withdrawals().Lease(ctx, at, at.Add(time.Minute), 10)
 			must(t, err)
 			return len(list)
 		}

@@ -81,7 +81,7 @@ func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 			t.Fatalf("it stopped after %d of %d: %v", first, notes, err)
 		}
 		for n := range notes { // some are encrypted, others are not
-			got, err := s.Notices.Get(ctx, note(n).ID)
+			got, err := s.Notices().Get(ctx, note(n).ID)
 			must(t, err)
 			if !bytes.Equal(got.Body, note(n).Body) {
 				t.Fatalf("meanwhile %s reads as %q", got.ID, got.Body)
@@ -109,12 +109,12 @@ func TestEncryptingOldTextsContinuesWhereItStopped(t *testing.T) {
 		must(t, err)
 		defer stranger.Close()
 		for n := range notes {
-			got, err := s.Notices.Get(ctx, note(n).ID)
+			got, err := s.Notices().Get(ctx, note(n).ID)
 			must(t, err)
 			if !bytes.Equal(got.Body, note(n).Body) {
 				t.Errorf("%s reads as %q", got.ID, got.Body)
 			}
-			if got, err := stranger.Notices.Get(ctx, note(n).ID); err == nil || got.Body != nil || !strings.Contains(err.Error(), note(n).ID) {
+			if got, err := stranger.Notices().Get(ctx, note(n).ID); err == nil || got.Body != nil || !strings.Contains(err.Error(), note(n).ID) {
 				t.Errorf("without the key %s reads as %q, %v", got.ID, got.Body, err)
 			}
 		}
@@ -147,7 +147,7 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 		for range 2 {
 			_, err := s.EncryptPersonal(ctx)
 			must(t, err)
-			got, err := s.Claims.Any(ctx, claim.ID)
+			got, err := s.Claims().Any(ctx, claim.ID)
 			must(t, err)
 			if got.Version != 2 || got.Reason != "second" || got.Evidence[0].Text != "Ana signed" || got.Evidence[1].File.Name != "Ana.pdf" {
 				t.Errorf("the claim is %+v", got)
@@ -156,7 +156,7 @@ func TestEncryptingOldEvidenceUndoesNoDecision(t *testing.T) {
 		stranger, err := store.Open(ctx, database, store.Options{})
 		must(t, err)
 		defer stranger.Close()
-		got, err := stranger.Claims.Any(ctx, claim.ID)
+		got, err := stranger.Claims().Any(ctx, claim.ID)
 		must(t, err)
 		if strings.Contains(got.String(), "Ana") || got.Evidence[0].Shut == "" || got.Evidence[1].File.Shut == "" {
 			t.Errorf("without the key the claim is %s", got)

@@ -35,24 +35,24 @@ func leaser[T any](lease func(context.Context, time.Time, time.Time, int) ([]T, 
 }
 
 func works(s *Store) []work {
-	payments, settlements := leaser(s.Payments.Lease), leaser(s.Settlements.Lease)
+	payments, settlements := leaser(s.Payments().Lease), leaser(s.Settlements().Lease)
 	status := func(word string) map[string]string { return map[string]string{"status": "'" + word + "'"} }
 	return []work{
 		{paymentspkg.PendingDuty, "payments", paymentspkg.PaymentsTable.Columns, status("pending"), payments},
 		{paymentspkg.ProcessingDuty, "processing", paymentspkg.ProcessingTable.Columns, status("processing"), payments},
 		{paymentspkg.EndedDuty, "payments", paymentspkg.PaymentsTable.Columns, status("expired"), payments},
-		{webhooks.DeliveryDuty, "deliveries", webhooks.DeliveriesTable.Columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries.Lease)},
-		{paymentspkg.ClaimDuty, "claims", paymentspkg.ClaimsTable.Columns, status("pending"), leaser(s.Claims.Lease)},
-		{books.WalletDuty, "wallets", books.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets.Lease)},
-		{books.WithdrawalDuty, "withdrawals", books.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals.Lease)},
-		{tenants.VerificationDuty, "verifications", tenants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications.Lease)},
-		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions.Lease)},
-		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays.Lease)},
+		{webhooks.DeliveryDuty, "deliveries", webhooks.DeliveriesTable.Columns, map[string]string{"status": "'pending'", "event": "'evt_1'"}, leaser(s.Deliveries().Lease)},
+		{paymentspkg.ClaimDuty, "claims", paymentspkg.ClaimsTable.Columns, status("pending"), leaser(s.Claims().Lease)},
+		{books.WalletDuty, "wallets", books.WalletsTable.Columns, map[string]string{"status": "'pending_verification'", "fingerprint": "'ID'"}, leaser(s.Wallets().Lease)},
+		{books.WithdrawalDuty, "withdrawals", books.WithdrawalsTable.Columns, status("pending"), leaser(s.Withdrawals().Lease)},
+		{tenants.VerificationDuty, "verifications", tenants.VerificationsTable.Columns, map[string]string{"status": "'requires_input'", "merchant": "'ID'"}, leaser(s.Verifications().Lease)},
+		{paymentspkg.SessionDuty, "sessions", paymentspkg.SessionsTable.Columns, map[string]string{"currency_asked": "'USD'", "hash": "'ID'"}, leaser(s.Sessions().Lease)},
+		{webhooks.ReplayDuty, "replays", webhooks.ReplaysTable.Columns, map[string]string{"status": "'running'", "subscription": "'ID'"}, leaser(s.Replays().Lease)},
 		{books.SettlementDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'open'", "merchant": "'ID'"}, settlements},
-		{books.ReceiptDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements.LeaseReceipts)},
-		{books.ReserveDuty, "reserves", books.ReservesTable.Columns, nil, leaser(s.Reserves.Lease)},
-		{webhooks.FanOutDuty, "fanouts", webhooks.FanOutsTable.Columns, nil, leaser(s.Deliveries.LeaseFanOuts)},
-		{tenants.MailDuty, "mails", tenants.MailsTable.Columns, status("waiting"), leaser(s.Mails.Lease)},
+		{books.ReceiptDuty, "settlements", books.SettlementsTable.Columns, map[string]string{"status": "'closed'", "merchant": "'ID'"}, leaser(s.Settlements().LeaseReceipts)},
+		{books.ReserveDuty, "reserves", books.ReservesTable.Columns, nil, leaser(s.Reserves().Lease)},
+		{webhooks.FanOutDuty, "fanouts", webhooks.FanOutsTable.Columns, nil, leaser(s.Deliveries().LeaseFanOuts)},
+		{tenants.MailDuty, "mails", tenants.MailsTable.Columns, status("waiting"), leaser(s.Mails().Lease)},
 	}
 }
 

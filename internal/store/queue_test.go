@@ -48,7 +48,7 @@ func TestFullQueueRefusesChanges(t *testing.T) {
 		must(t, tx.Rollback())
 		all.Wait()
 		for i, result := range results {
-			_, err := s.Idempotency.Get(ctx, fmt.Sprint("key ", i))
+			_, err := s.Idempotency().Get(ctx, fmt.Sprint("key ", i))
 			if written := err == nil; result != nil && !errors.Is(result, engine.ErrBusy) || written != (result == nil) {
 				t.Fatalf("change %d: %v; it is written: %t", i, result, written)
 			}

@@ -25,7 +25,7 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 			var got []string
 			from, after := noon.Add(time.Second), ""
 			for {
-				page, err := s.Books.Bookings(ctx, acme.Merchant, false, ledger.Capture, from, noon.Add(3*time.Second), after, limit)
+				page, err := s.Books().Bookings(ctx, acme.Merchant, false, ledger.Capture, from, noon.Add(3*time.Second), after, limit)
 				must(t, err)
 				for _, b := range page {
 					got = append(got, b.Payment)
@@ -39,15 +39,15 @@ func TestBookingsAreReadOncePageByPage(t *testing.T) {
 				t.Errorf("%d at a time: %v, want %v", limit, got, want)
 			}
 		}
-		list, err := s.Payments.ByID(ctx, []string{"TXN-P1", "TXN-P6", "TXN-NOBODY"})
+		list, err := s.Payments().ByID(ctx, []string{"TXN-P1", "TXN-P6", "TXN-NOBODY"})
 		must(t, err)
 		if len(list) != 2 {
 			t.Errorf("found %v", list)
 		}
-		if merchants, err := s.Books.Booked(ctx, false, "", 10); err != nil || !slices.Equal(merchants, []string{acme.Merchant}) {
+		if merchants, err := s.Books().Booked(ctx, false, "", 10); err != nil || !slices.Equal(merchants, []string{acme.Merchant}) {
 			t.Errorf("booked are %v (%v)", merchants, err)
 		}
-		if merchants, err := s.Books.Booked(ctx, false, acme.Merchant, 10); err != nil || len(merchants) != 0 {
+		if merchants, err := s.Books().Booked(ctx, false, acme.Merchant, 10); err != nil || len(merchants) != 0 {
 			t.Errorf("after the last there are %v (%v)", merchants, err)
 		}
 	})
@@ -59,7 +59,7 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
 		run := func(n, day, days int, found map[string]comparison.Drift) {
 			t.Helper()
-			open, err := s.Reconciliations.OpenDrifts(ctx, "bank")
+			open, err := s.Reconciliations().OpenDrifts(ctx, "bank")
 			must(t, err)
 			r := comparison.Result{ID: fmt.Sprint("rec_", n), Account: "bank", From: noon.AddDate(0, 0, day), To: noon.AddDate(0, 0, day+days),
 				At: noon.AddDate(0, 1, n), By: "ana@desk"}
@@ -70,7 +70,7 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 		}
 		expect := func(when string, count, usd int64, day int) {
 			t.Helper()
-			d, err := s.Reconciliations.Drift(ctx, acme)
+			d, err := s.Reconciliations().Drift(ctx, acme)
 			must(t, err)
 			want := store.Drifted{Count: count, USD: usd}
 			if count > 0 {
@@ -95,7 +95,7 @@ func TestDriftIsOpenUntilItsPeriodIsCompared(t *testing.T) {
 		expect("after the second is clean", 1, 200, 1)
 		run(6, 0, 31, nil)
 		expect("after a clean month", 0, 0, 0)
-		list, err := s.Reconciliations.List(ctx, "bank", 2)
+		list, err := s.Reconciliations().List(ctx, "bank", 2)
 		must(t, err)
 		if len(list) != 2 || list[0].ID != "rec_6" || list[1].ID != "rec_5" || !list[0].To.Equal(noon.AddDate(0, 0, 31)) {
 			t.Errorf("the last two are %+v", list)

@@ -26,13 +26,13 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 	var list []pay.Payment
 	for _, id := range ids {
 		capture := captured(t, s, id)
-		p, err := s.Payments.Any(ctx, capture.Payment)
+		p, err := s.Payments().Any(ctx, capture.Payment)
 		must(t, err)
 		captures, list = append(captures, capture), append(list, p)
 	}
 	batch := firstBatch(t, s)
 	batch.PeriodEnd = noon
-	have, err := s.Books.Balances(ctx, books)
+	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
 	gathered, lines := batch.Gather(captures, done)
 	_, change := gathered.Close(lines, nil, have, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
@@ -43,7 +43,7 @@ func heldDay(t *testing.T, s *store.Store, ids ...string) ([]pay.Payment, pay.Re
 // day reads the reserve that holds a part of a payment.
 func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 	t.Helper()
-	found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
+	found, err := s.Reserves().ByID(ctx, []string{pay.ReserveOf(p)})
 	must(t, err)
 	return found[pay.ReserveOf(p)]
 }
@@ -51,9 +51,9 @@ func day(t *testing.T, s *store.Store, p pay.Payment) pay.Reserve {
 // release releases the rest of a closed day's reserve.
 func release(t *testing.T, s *store.Store, r pay.Reserve, now time.Time) {
 	t.Helper()
-	given, err := s.Reserves.GivenBack(ctx, r)
+	given, err := s.Reserves().GivenBack(ctx, r)
 	must(t, err)
-	have, err := s.Books.Balances(ctx, books)
+	have, err := s.Books().Balances(ctx, books)
 	must(t, err)
 	must(t, s.Commit(ctx, r.Release(given, have, now)))
 }
@@ -83,7 +83,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 			t.Errorf("after the release %d is in reserve", got)
 		}
 		// A new decision pays it from the released money.
-		have, err := s.Books.Balances(ctx, acme)
+		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
 		_, claim, change, err := payments[0].Refund(pay.NewRefund{ID: "CLM-3", Amount: money.New(5000, money.BRL), Released: day(t, s, p).Closed()}, have, later)
 		must(t, err)
@@ -91,7 +91,7 @@ func TestStalledRefundDoesNotDrawOnAReleasedReserve(t *testing.T) {
 		if claim.Freed == 0 || balance(t, s, ledger.Reserve) != 0 {
 			t.Errorf("freed %d, %d in reserve", claim.Freed, balance(t, s, ledger.Reserve))
 		}
-		read, err := s.Claims.Get(ctx, acme, "CLM-3")
+		read, err := s.Claims().Get(ctx, acme, "CLM-3")
 		if err != nil || read.Freed != claim.Freed {
 			t.Errorf("read %d freed (%v), wrote %d", read.Freed, err, claim.Freed)
 		}
@@ -104,7 +104,7 @@ func TestReleaseNeverTakesTheReserveBelowZero(t *testing.T) {
 		payments, held := heldDay(t, s, "A")
 		closed, change := held.Close(held.ReleaseAt)
 		must(t, s.Commit(ctx, change))
-		have, err := s.Books.Balances(ctx, books)
+		have, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		stalled := closed.Release(0, have, held.ReleaseAt)
 		// A decision with a stale guard.
@@ -135,12 +135,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 		for i, p := range payments {
 			all.Go(func() {
 				for try := 0; ; try++ {
-					have, err := s.Books.Balances(ctx, acme)
+					have, err := s.Books().Balances(ctx, acme)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					found, err := s.Reserves.ByID(ctx, []string{pay.ReserveOf(p)})
+					found, err := s.Reserves().ByID(ctx, []string{pay.ReserveOf(p)})
 					if err != nil {
 						t.Error(err)
 						return
@@ -172,12 +172,12 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 				return
 			}
 			for {
-				given, err := s.Reserves.GivenBack(ctx, closed)
+				given, err := s.Reserves().GivenBack(ctx, closed)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				have, err := s.Books.Balances(ctx, books)
+				have, err := s.Books().Balances(ctx, books)
 				if err != nil {
 					t.Error(err)
 					return
@@ -191,7 +191,7 @@ func TestRefundsAndAReleaseAtOnceShareTheReserve(t *testing.T) {
 			}
 		})
 		all.Wait()
-		have, err := s.Books.Balances(ctx, books)
+		have, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		if have[ledger.Reserve] != 0 || have[ledger.Available]+have[ledger.Pending] != 0 {
 			t.Errorf("after all refunds %v is left", have)

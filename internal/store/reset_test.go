@@ -86,7 +86,7 @@ func TestLatePassDeletesNothing(t *testing.T) {
 		if swept.Deleted > 0 {
 			t.Errorf("it deleted %d rows", swept.Deleted)
 		}
-		if _, err = s.Idempotency.Get(ctx, once.Key); err != nil {
+		if _, err = s.Idempotency().Get(ctx, once.Key); err != nil {
 			t.Errorf("the key of a request: %v", err)
 		}
 		clean(t, s)

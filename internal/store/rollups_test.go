@@ -22,7 +22,7 @@ func addUp(t *testing.T, s *store.Store) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = s.Rollups.AddUp(ctx); err != nil {
+		if more, err = s.Rollups().AddUp(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func totals(t *testing.T, s *store.Store, shop string) map[string]analytics.Tota
 	} {
 		for day := range 14 {
 			from := noon.Truncate(24*time.Hour).AddDate(0, 0, day)
-			list, err := s.Rollups.Values(ctx, shop, acme.Live, d, from, from, from.AddDate(0, 0, 1))
+			list, err := s.Rollups().Values(ctx, shop, acme.Live, d, from, from, from.AddDate(0, 0, 1))
 			must(t, err)
 			for _, v := range list {
 				key := fmt.Sprint(d, " ", v.Value, " ", v.Outcome, " ", day)
@@ -53,7 +53,7 @@ func totals(t *testing.T, s *store.Store, shop string) map[string]analytics.Tota
 func counted(t *testing.T, s *store.Store) map[string]analytics.Total {
 	t.Helper()
 	sums := analytics.Totals{}
-	list, err := s.Payments.List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
+	list, err := s.Payments().List(ctx, acme, lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
 	must(t, err)
 	for i := range list {
 		list[i].Stored = ""
@@ -103,7 +103,7 @@ func TestTotalsHaveFreshFacts(t *testing.T) {
 		addUp(t, s)
 		sameTotals(t, "added up", totals(t, s, acme.Shop), counted(t, s))
 		var n int64
-		days, err := s.Rollups.Days(ctx, acme.Shop, acme.Live, noon.Truncate(24*time.Hour), noon.Truncate(24*time.Hour).AddDate(0, 0, 2))
+		days, err := s.Rollups().Days(ctx, acme.Shop, acme.Live, noon.Truncate(24*time.Hour), noon.Truncate(24*time.Hour).AddDate(0, 0, 2))
 		must(t, err)
 		for _, d := range days {
 			n += d.N
@@ -167,7 +167,7 @@ func TestEachPaymentIsCountedOnce(t *testing.T) {
 		for _, s := range nodes {
 			others.Go(func() {
 				for !done.Load() {
-					if _, err := s.Rollups.AddUp(ctx); err != nil {
+					if _, err := s.Rollups().AddUp(ctx); err != nil {
 						t.Error(err)
 						return
 					}
@@ -179,7 +179,7 @@ func TestEachPaymentIsCountedOnce(t *testing.T) {
 				for ended.Load() < 6*each*again/5 {
 					time.Sleep(time.Millisecond)
 				}
-				if err := nodes[0].Rollups.Recount(ctx); err != nil {
+				if err := nodes[0].Rollups().Recount(ctx); err != nil {
 					t.Error(err)
 				}
 			}
@@ -191,8 +191,8 @@ func TestEachPaymentIsCountedOnce(t *testing.T) {
 		want := counted(t, nodes[0])
 		sameTotals(t, "after all", totals(t, nodes[0], acme.Shop), want)
 		sameTotals(t, "of all shops", totals(t, nodes[0], analytics.Everyone), want)
-		must(t, nodes[1].Rollups.Recount(ctx))
-		if end, err := nodes[1].Rollups.BackfillEnd(ctx); err != nil || end == "" {
+		must(t, nodes[1].Rollups().Recount(ctx))
+		if end, err := nodes[1].Rollups().BackfillEnd(ctx); err != nil || end == "" {
 			t.Errorf("after a recount has begun, payments are counted from %q on (%v)", end, err)
 		}
 		addUp(t, nodes[1])

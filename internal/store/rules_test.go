@@ -12,10 +12,10 @@ import (
 
 func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		if mark, err := s.Rules.Mark(ctx); mark != 0 || err != nil {
+		if mark, err := s.Rules().Mark(ctx); mark != 0 || err != nil {
 			t.Errorf("without rules, the newest are %d (%v)", mark, err)
 		}
-		if _, err := s.Rules.Get(ctx, 1); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Rules().Get(ctx, 1); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("rules that were never applied: %v", err)
 		}
 		one, two := acquirer.RoutingRules{Version: 1, Doc: []byte(`{"order":"ü"}`), At: noon}, acquirer.RoutingRules{Version: 2, Doc: []byte{}, At: noon}
@@ -26,11 +26,11 @@ func TestRulesAreReadAsTheyWereWritten(t *testing.T) {
 		if err := s.Commit(ctx, pay.Change{Rules: []acquirer.RoutingRules{two}}); !errors.Is(err, store.ErrStale) {
 			t.Errorf("a version that is taken: %v, want ErrStale", err)
 		}
-		list, err := s.Rules.List(ctx, 5)
+		list, err := s.Rules().List(ctx, 5)
 		must(t, err)
-		read, err := s.Rules.Get(ctx, 1)
+		read, err := s.Rules().Get(ctx, 1)
 		must(t, err)
-		mark, err := s.Rules.Mark(ctx)
+		mark, err := s.Rules().Mark(ctx)
 		must(t, err)
 		if !reflect.DeepEqual(list, []acquirer.RoutingRules{two, one}) || !reflect.DeepEqual(read, one) || mark != 2 {
 			t.Errorf("listed %+v, read %+v, newest %d", list, read, mark)
@@ -55,7 +55,7 @@ func TestPaymentsBetweenAreReadById(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		read := func(live bool, after, before string, limit int) (ids string) {
 			t.Helper()
-			list, err := s.Payments.Between(ctx, live, after, before, limit)
+			list, err := s.Payments().Between(ctx, live, after, before, limit)
 			must(t, err)
 			for _, p := range list {
 				ids += p.ID + " " + string(p.Status) + ";"

@@ -31,7 +31,7 @@ func TestSalesOfDaysAgreeWithTheirPayments(t *testing.T) {
 						cents, paid = cents+p.Price.Amount.Minor, paid+1
 					}
 				}
-				days, err := s.Payments.Days(ctx, acme, span.From, span.To)
+				days, err := s.Payments().Days(ctx, acme, span.From, span.To)
 				must(t, err)
 				for _, c := range days {
 					if c.N != 0 { // a status that was left keeps its counter
@@ -46,7 +46,7 @@ func TestSalesOfDaysAgreeWithTheirPayments(t *testing.T) {
 						t.Fatalf("%v: %v has %d, want %d", span, k, got[k], n)
 					}
 				}
-				totals, err := s.Rollups.Days(ctx, acme.Shop, acme.Live, span.From, span.To)
+				totals, err := s.Rollups().Days(ctx, acme.Shop, acme.Live, span.From, span.To)
 				must(t, err)
 				for _, sum := range totals {
 					if sum.Outcome == analytics.Paid {
@@ -60,21 +60,21 @@ func TestSalesOfDaysAgreeWithTheirPayments(t *testing.T) {
 		}
 		other := acme
 		other.Shop = "shp_other"
-		if days, err := s.Payments.Days(ctx, other, first, first.AddDate(0, 0, 9)); err != nil || len(days) > 0 {
+		if days, err := s.Payments().Days(ctx, other, first, first.AddDate(0, 0, 9)); err != nil || len(days) > 0 {
 			t.Errorf("another shop has %v %v", days, err)
 		}
 		for _, p := range all {
-			transfers, err := s.Books.About(ctx, acme, p.ID)
+			transfers, err := s.Books().About(ctx, acme, p.ID)
 			must(t, err)
 			if captured := !p.Times.Completed.IsZero(); captured != (len(transfers) == 1) {
 				t.Errorf("%s is %s and has %d transfers", p.ID, p.Status, len(transfers))
 			}
 			other := acme
 			other.Live = !other.Live
-			if transfers, err := s.Books.About(ctx, other, p.ID); err != nil || len(transfers) > 0 {
+			if transfers, err := s.Books().About(ctx, other, p.ID); err != nil || len(transfers) > 0 {
 				t.Errorf("the other environment reads %d transfers of %s (%v)", len(transfers), p.ID, err)
 			}
-			if list, err := s.Deliveries.About(ctx, acme, p.ID, 10); err != nil || len(list) > 0 {
+			if list, err := s.Deliveries().About(ctx, acme, p.ID, 10); err != nil || len(list) > 0 {
 				t.Errorf("%s has %d deliveries (%v), and no shop has an endpoint", p.ID, len(list), err)
 			}
 		}

@@ -31,9 +31,9 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 		want, change, _ := opened(t, s, "A", noon).Visit("203.0.113.7", noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))
 		want.Reached = nil // of the change alone
-		byHash, err := s.Sessions.ByHash(ctx, "hash-A")
+		byHash, err := s.Sessions().ByHash(ctx, "hash-A")
 		must(t, err)
-		byID, err := s.Sessions.Get(ctx, acme, "ses_A")
+		byID, err := s.Sessions().Get(ctx, acme, "ses_A")
 		must(t, err)
 		for _, got := range []pay.Session{byHash, byID} {
 			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -41,7 +41,7 @@ func TestSessionComesBackAsItWasWritten(t *testing.T) {
 			}
 		}
 		for _, scope := range []tenant.Scope{{Merchant: "mer_other", Shop: "shp_other"}, {Merchant: acme.Merchant, Shop: acme.Shop, Live: true}} {
-			if _, err := s.Sessions.Get(ctx, scope, "ses_A"); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Sessions().Get(ctx, scope, "ses_A"); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the session: %v, want ErrNotFound", scope, err)
 			}
 		}
@@ -61,12 +61,12 @@ func TestSessionAndItsPaymentAreOneCommit(t *testing.T) {
 			all.Go(func() { answers[i] = s.Commit(ctx, change) })
 		}
 		all.Wait()
-		locked, err := s.Sessions.ByHash(ctx, session.Hash)
+		locked, err := s.Sessions().ByHash(ctx, session.Hash)
 		must(t, err)
 		won := 0
 		for i, answer := range answers {
 			id := fmt.Sprintf("TXN-%02d", i)
-			_, err := s.Payments.Get(ctx, acme, id)
+			_, err := s.Payments().Get(ctx, acme, id)
 			switch {
 			case answer == nil && err == nil && locked.Payment == id:
 				won++
@@ -86,11 +86,11 @@ func TestPurgeTakesTheOldSessionsOnly(t *testing.T) {
 			opened(t, s, id, noon)
 		}
 		for _, want := range []int{2, 1, 0} {
-			if n, err := s.Sessions.Purge(ctx, "ses_B", 2); err != nil || n != want {
+			if n, err := s.Sessions().Purge(ctx, "ses_B", 2); err != nil || n != want {
 				t.Errorf("PurgeSessions deleted %d, %v, want %d", n, err, want)
 			}
 		}
-		if _, err := s.Sessions.ByHash(ctx, "hash-B1"); err != nil {
+		if _, err := s.Sessions().ByHash(ctx, "hash-B1"); err != nil {
 			t.Errorf("a young session: %v", err)
 		}
 	})

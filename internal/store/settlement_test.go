@@ -33,7 +33,7 @@ func captured(t *testing.T, s *store.Store, id string) pay.Unsettled {
 func firstBatch(t *testing.T, s *store.Store) pay.Settlement {
 	t.Helper()
 	must(t, s.Commit(ctx, pay.OpenSettlement(tenant.Scope{Merchant: acme.Merchant}, noon, noon)))
-	batch, err := s.Settlements.Open(ctx, books)
+	batch, err := s.Settlements().Open(ctx, books)
 	must(t, err)
 	return batch
 }
@@ -48,48 +48,48 @@ func TestSettlementComesBackAsItWasWritten(t *testing.T) {
 		half, lines := batch.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 1, At: noon})
 		half, change := half.Continue(lines, nil, noon.Add(time.Minute), noon.Add(time.Second))
 		must(t, s.Commit(ctx, change))
-		got, err := s.Settlements.Any(ctx, batch.ID)
+		got, err := s.Settlements().Any(ctx, batch.ID)
 		must(t, err)
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", half) {
 			t.Errorf("read\n%+v\nwrote\n%+v", got, half)
 		}
 		// After a crash, the next process finds what is left: here nothing.
-		left, err := s.Settlements.Unsettled(ctx, books, pay.Cursor{}, noon, 10)
+		left, err := s.Settlements().Unsettled(ctx, books, pay.Cursor{}, noon, 10)
 		if err != nil || len(left) != 0 {
 			t.Errorf("left to collect %v (%v), want nothing", left, err)
 		}
-		balances, err := s.Books.Balances(ctx, books)
+		balances, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		full, more := got.Gather(nil, done)
 		full, change = full.Close(more, nil, balances, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		if got, err = s.Settlements.Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
+		if got, err = s.Settlements().Get(ctx, books, batch.ID); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", full) {
 			t.Errorf("read\n%+v\nwrote\n%+v (%v)", got, full, err)
 		}
-		read, err := s.Settlements.Lines(ctx, batch.ID, 0, 10)
+		read, err := s.Settlements().Lines(ctx, batch.ID, 0, 10)
 		must(t, err)
 		lines[0].OrderID = "order-A"
 		if len(read) != 1 || fmt.Sprintf("%+v", read[0]) != fmt.Sprintf("%+v", lines[0]) {
 			t.Errorf("read\n%+v\nwrote\n%+v", read, lines)
 		}
 		day := pay.DayOf(noon)
-		held, err := s.Reserves.ByID(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
+		held, err := s.Reserves().ByID(ctx, []string{pay.ReserveID(books, day), "rsv_nobody"})
 		must(t, err)
 		if v := held[pay.ReserveID(books, day)]; len(held) != 1 || v.Left() != lines[0].Reserve || !v.ReleaseAt.Equal(day.AddDate(0, 0, 91)) {
 			t.Errorf("the day's reserve is %+v, want %d", held, lines[0].Reserve)
 		}
 		must(t, s.Commit(ctx, payload(full.Receipt([]byte("%PDF-\x00\xff"), false, []tenant.Shop{{ID: acme.Shop}}, noon.Add(time.Hour)))))
-		if d, err := s.Settlements.Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
+		if d, err := s.Settlements().Document(ctx, books, batch.ID); err != nil || string(d.Body) != "%PDF-\x00\xff" {
 			t.Errorf("the receipt reads as %q (%v)", d.Body, err)
 		}
 		for _, other := range []tenant.Scope{{Merchant: "mer_other"}, {Merchant: acme.Merchant, Live: true}} {
-			if _, err := s.Settlements.Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Settlements().Document(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the receipt: %v", other, err)
 			}
-			if _, err := s.Settlements.Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Settlements().Get(ctx, other, batch.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads the settlement: %v", other, err)
 			}
-			list, total, err := s.Settlements.List(ctx, other, lists.SettlementFilter{Page: lists.Page{Limit: 10}}, 0)
+			list, total, err := s.Settlements().List(ctx, other, lists.SettlementFilter{Page: lists.Page{Limit: 10}}, 0)
 			if err != nil || len(list) != 0 || total != 0 {
 				t.Errorf("%+v lists %v", other, list)
 			}
@@ -104,7 +104,7 @@ func TestSettlementIsClosedByOneNode(t *testing.T) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
 		batch.PeriodEnd = noon
-		balances, err := s.Books.Balances(ctx, books)
+		balances, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		answers := make(chan error, 8)
@@ -138,12 +138,12 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		capture := captured(t, s, "A")
 		batch := firstBatch(t, s)
 		batch.PeriodEnd = noon
-		before, err := s.Books.Balances(ctx, books)
+		before, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		gathered, lines := batch.Gather([]pay.Unsettled{capture}, done)
 		_, change := gathered.Close(lines, nil, before, []tenant.Shop{{ID: acme.Shop}}, noon)
 
-		p, err := s.Payments.Any(ctx, capture.Payment)
+		p, err := s.Payments().Any(ctx, capture.Payment)
 		must(t, err)
 		_, _, refund, err := p.Refund(pay.NewRefund{ID: "CLM-R", Amount: money.New(1000, money.BRL)}, before, noon)
 		must(t, err)
@@ -151,14 +151,14 @@ func TestSettlementNeverTakesPendingBelowZero(t *testing.T) {
 		if err := s.Commit(ctx, payload(change)); !errors.Is(err, store.ErrInsufficient) {
 			t.Fatalf("closed with old balances: %v, want ErrInsufficient", err)
 		}
-		after, err := s.Books.Balances(ctx, books)
+		after, err := s.Books().Balances(ctx, books)
 		must(t, err)
 		closed, change := gathered.Close(lines, nil, after, []tenant.Shop{{ID: acme.Shop}}, noon)
 		must(t, s.Commit(ctx, payload(change)))
 		if got := balance(t, s, ledger.Pending); got != 0 || closed.Moved != after[ledger.Pending] {
 			t.Errorf("moved %d of %d, pending is %d", closed.Moved, after[ledger.Pending], got)
 		}
-		next, err := s.Settlements.Open(ctx, books)
+		next, err := s.Settlements().Open(ctx, books)
 		must(t, err)
 		if want := before[ledger.Pending] - after[ledger.Pending]; next.Carry != want {
 			t.Errorf("the next settlement carries %d, want %d until it collects the refund", next.Carry, want)
@@ -175,7 +175,7 @@ func TestTransferIsSettledOnce(t *testing.T) {
 		gathered, change := gathered.Continue(lines, nil, noon, noon)
 		must(t, s.Commit(ctx, change))
 		twice, again := gathered.Gather([]pay.Unsettled{capture}, pay.Cursor{Kind: 2})
-		held, err := s.Reserves.ByID(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
+		held, err := s.Reserves().ByID(ctx, []string{pay.ReserveID(books, pay.DayOf(noon))})
 		must(t, err)
 		_, change = twice.Continue(again, held, noon, noon)
 		if err := s.Commit(ctx, change); err == nil {
@@ -249,7 +249,7 @@ func TestCheckFindsMovementsThatAreNotCounted(t *testing.T) {
 			ID: "tr_X", Merchant: acme.Merchant, Kind: ledger.ReserveRelease, At: noon,
 			Postings: []ledger.Posting{{Account: ledger.Reserve, Amount: -5}, {Account: ledger.Available, Amount: 5}},
 		}}}))
-		list, total, err := s.Books.Movements(ctx, books, lists.Page{Limit: 10})
+		list, total, err := s.Books().Movements(ctx, books, lists.Page{Limit: 10})
 		if err != nil || total != 2 || len(list) != 2 || list[0].BalanceAfter != -5 || list[1].BalanceAfter != 5 {
 			t.Errorf("the movements are %+v of %d (%v)", list, total, err)
 		}

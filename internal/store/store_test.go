@@ -117,7 +117,7 @@ func payload(c pay.Change) pay.Change {
 
 func balance(t testing.TB, s *store.Store, a ledger.Account) int64 {
 	t.Helper()
-	b, err := s.Books.Balances(ctx, acme)
+	b, err := s.Books().Balances(ctx, acme)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestPaymentComesBackAsItWasWritten(t *testing.T) {
 		p := stored(t, s, "A")
 		p, change := p.Resolve(pay.Outcome{Kind: pay.Awaiting, FormURL: "https://x/y?a=\"ü\"", Data: pay.PaymentData{QRCode: "0002"}}, routes, noon.Add(time.Second))
 		must(t, s.Commit(ctx, payload(change)))
-		got, err := s.Payments.Get(ctx, acme, p.ID)
+		got, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
 		p.Stored = p.Status
 		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p) {
@@ -150,12 +150,12 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 			{Merchant: acme.Merchant, Shop: "shp_other"},
 			{Merchant: acme.Merchant, Shop: acme.Shop, Live: true},
 		} {
-			if _, err := s.Payments.Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.Payments().Get(ctx, scope, p.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%+v reads %s: %v, want ErrNotFound", scope, p.ID, err)
 			}
-			list, err := s.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
+			list, err := s.Payments().List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 			must(t, err)
-			if n, err := s.Payments.Count(ctx, scope, lists.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
+			if n, err := s.Payments().Count(ctx, scope, lists.PaymentFilter{}); err != nil || len(list) != 0 || n != 0 {
 				t.Errorf("%+v lists %d and counts %d (%v), want none", scope, len(list), n, err)
 			}
 		}
@@ -172,7 +172,7 @@ func TestStaleChangeWritesNothing(t *testing.T) {
 		if err := s.Commit(ctx, payload(second)); !errors.Is(err, store.ErrStale) {
 			t.Fatalf("second decision on the same version: %v, want ErrStale", err)
 		}
-		got, err := s.Payments.Get(ctx, acme, p.ID)
+		got, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
 		if got.Status != pay.Completed || balance(t, s, ledger.Pending) != before {
 			t.Errorf("after the stale change: %s", got)
@@ -236,11 +236,11 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 		if answers[nil] != 1 || answers[store.ErrDuplicate] != 39 {
 			t.Errorf("answers %v, want one nil and 39 ErrDuplicate", answers)
 		}
-		n, err := s.Payments.Count(ctx, acme, lists.PaymentFilter{})
+		n, err := s.Payments().Count(ctx, acme, lists.PaymentFilter{})
 		must(t, err)
-		o, err := s.Idempotency.Get(ctx, "k")
+		o, err := s.Idempotency().Get(ctx, "k")
 		must(t, err)
-		if _, err := s.Payments.Get(ctx, acme, o.Object); n != 1 || err != nil {
+		if _, err := s.Payments().Get(ctx, acme, o.Object); n != 1 || err != nil {
 			t.Errorf("%d payments with one key, the one that the key names: %v", n, err)
 		}
 	})
@@ -288,7 +288,7 @@ func TestBrokenFloorUndoesTheOtherGuards(t *testing.T) {
 		if err := s.Commit(ctx, change); !errors.Is(err, store.ErrInsufficient) {
 			t.Fatalf("floor of 1 on an empty balance: %v, want ErrInsufficient", err)
 		}
-		got, err := s.Payments.Get(ctx, acme, p.ID)
+		got, err := s.Payments().Get(ctx, acme, p.ID)
 		must(t, err)
 		if got.Version != p.Version || got.Status != pay.Processing {
 			t.Errorf("after the broken floor: %s, want it unchanged; %s must not be written", got, next)
@@ -360,9 +360,9 @@ func TestListsAreNewestFirstAndTotalsAreExact(t *testing.T) {
 			{"another rail", lists.PaymentFilter{Page: lists.Page{Limit: 1}, Rail: "sbx_card"}, 0, nil},
 			{"method", lists.PaymentFilter{Page: lists.Page{Limit: 2}, Method: "pix", Status: pay.Processing}, 6, []int{8, 7}},
 		} {
-			list, err := s.Payments.List(ctx, acme, c.filter)
+			list, err := s.Payments().List(ctx, acme, c.filter)
 			must(t, err)
-			total, err := s.Payments.Count(ctx, acme, c.filter)
+			total, err := s.Payments().Count(ctx, acme, c.filter)
 			must(t, err)
 			var got, want []string
 			for _, p := range list {
@@ -395,7 +395,7 @@ func TestDuePaymentsAreLeasedOnce(t *testing.T) {
 		seen := map[string]int{}
 		for range 4 {
 			wg.Go(func() {
-				list, err := s.Payments.Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 7)
+				list, err := s.Payments().Lease(ctx, noon.Add(time.Hour), noon.Add(2*time.Hour), 7)
 				if err != nil {
 					t.Error(err)
 				}
@@ -420,10 +420,10 @@ func TestDuePaymentsAreLeasedOnce(t *testing.T) {
 
 func TestRailKeepsItsID(t *testing.T) {
 	each(t, func(t *testing.T, s *store.Store) {
-		first, err := s.Rates.RailIDs(ctx, []string{"b", "a"})
+		first, err := s.Rates().RailIDs(ctx, []string{"b", "a"})
 		must(t, err)
 		// "a" leaves the catalog, "c" joins it and still gets a new id.
-		second, err := s.Rates.RailIDs(ctx, []string{"c", "b"})
+		second, err := s.Rates().RailIDs(ctx, []string{"c", "b"})
 		must(t, err)
 		if first["b"] != 1001 || first["a"] != 1002 || second["b"] != 1001 || second["c"] != 1003 {
 			t.Errorf("ids %v, then %v", first, second)

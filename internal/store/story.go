@@ -64,7 +64,7 @@ func (s *Store) story(ctx context.Context, b *strings.Builder, id string) error 
 		return s.storyOfWithdrawal(ctx, b, id)
 	}
 	if strings.HasPrefix(id, pay.ClaimPrefix) {
-		c, err := s.Claims.Any(ctx, id)
+		c, err := s.Claims().Any(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s *Store) story(ctx context.Context, b *strings.Builder, id string) error 
 }
 
 func (s *Store) storyOfPayment(ctx context.Context, b *strings.Builder, id string) error {
-	p, err := s.Payments.Any(ctx, id)
+	p, err := s.Payments().Any(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id st
 	if err != nil {
 		return err
 	}
-	wallet, err := s.Wallets.Get(ctx, w.Scope, w.Wallet)
+	wallet, err := s.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}

@@ -55,7 +55,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		must(t, s.Commit(ctx, payload(change)))
 		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
-		due, err := s.Deliveries.Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
+		due, err := s.Deliveries().Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
 		must(t, s.Commit(ctx, pay.Change{Deliveries: []hook.Delivery{
 			due[0].Delivery.Tried(hook.Try{Code: 500, Error: "status", Again: time.Minute}, noon.Add(2*time.Hour)),
@@ -82,7 +82,7 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		must(t, s.Commit(ctx, change))
 		out := map[string]pay.Withdrawal{}
 		for _, id := range []string{"wdr_A", "wdr_A2"} { // the second id begins like the first
-			have, err := s.Books.Balances(ctx, acme)
+			have, err := s.Books().Balances(ctx, acme)
 			must(t, err)
 			made, change, err := w.Withdraw(id, money.New(25_00, money.USD), 300, exchange.Conversion{}, have, noon)
 			must(t, err)

@@ -68,7 +68,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.Payments.Any(ctx, "TXN-A")
+		p, err := s.Payments().Any(ctx, "TXN-A")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestMigrationNotesLateMoney(t *testing.T) {
 		if open, ok := p.Strays.Attention(); !ok || open.Claim != "CLM-1" || len(p.Attempts) != 1 {
 			t.Errorf("of %s needs attention %+v", p, open)
 		}
-		if p, err := s.Payments.Any(ctx, "TXN-B"); err != nil || len(p.Strays) != 0 {
+		if p, err := s.Payments().Any(ctx, "TXN-B"); err != nil || len(p.Strays) != 0 {
 			t.Errorf("another payment has %+v, %v", p.Strays, err)
 		}
 	})

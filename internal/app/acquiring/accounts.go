@@ -59,7 +59,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 		return fresh, err
 	}
 	err = base.Again(func() error {
-		_, err := ac.Store.Accounts.Get(ctx, n.ID)
+		_, err := ac.Store.Accounts().Get(ctx, n.ID)
 		if err == nil {
 			return &problem.Error{Code: problem.ConflictState, Param: "id", Message: "the account id " + n.ID + " is or was in use: choose another id",
 				Details: problem.Details{Reason: "id_taken"}}
@@ -105,7 +105,7 @@ func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credent
 		return invalid("baseUrl", err.Error())
 	}
 	if account.Merchant != "" {
-		_, err := ac.Store.Merchants.Get(ctx, account.Merchant)
+		_, err := ac.Store.Merchants().Get(ctx, account.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return invalid("merchantId", fmt.Sprintf("merchant %s: not found", account.Merchant))
 		}
@@ -191,7 +191,7 @@ func terms(account acquirer.Account) map[string]string {
 // change decides about an account and writes the result.
 func (ac *Accounts) change(ctx context.Context, by audit.Actor, id string, act audit.Act, decide func(acquirer.Account) (acquirer.Account, map[string]string, error)) (acquirer.Account, error) {
 	done, err := base.Decide(func() (acquirer.Account, error) {
-		account, err := ac.Store.Accounts.Get(ctx, id)
+		account, err := ac.Store.Accounts().Get(ctx, id)
 		if err != nil {
 			return account, fmt.Errorf("provider account %s: %w", id, err)
 		}
@@ -282,7 +282,7 @@ const ForgetCredentialsEvery = time.Hour
 
 // ForgetCredentials deletes rotated credentials after their grace period.
 func (ac *Accounts) ForgetCredentials(ctx context.Context) error {
-	list, err := ac.Store.Accounts.List(ctx)
+	list, err := ac.Store.Accounts().List(ctx)
 	for _, account := range list {
 		if _, spent := account.Forget(ac.Now()); !spent {
 			continue
@@ -323,7 +323,7 @@ func (ac *Accounts) Enable(ctx context.Context, by audit.Actor, id string, on bo
 // Errors: store.ErrNotFound, conflict_state if it has open payments, unless force is set.
 func (ac *Accounts) Remove(ctx context.Context, by audit.Actor, id string, force bool) (acquirer.Account, error) {
 	return ac.change(ctx, by, id, audit.ProviderRemoved, func(account acquirer.Account) (acquirer.Account, map[string]string, error) {
-		open, err := ac.Store.Accounts.OpenAt(ctx, id)
+		open, err := ac.Store.Accounts().OpenAt(ctx, id)
 		if err != nil {
 			return account, nil, err
 		}
@@ -347,7 +347,7 @@ const (
 //
 // Errors: store.ErrNotFound, conflict_state for a removed account.
 func (ac *Accounts) Prove(ctx context.Context, id string) (proof Proof, problem string, err error) {
-	account, err := ac.Store.Accounts.Get(ctx, id)
+	account, err := ac.Store.Accounts().Get(ctx, id)
 	if err != nil {
 		return "", "", fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -388,7 +388,7 @@ type AccountStatus struct {
 
 // Accounts lists the provider accounts for the operator. Removed ones are listed only with all.
 func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, error) {
-	list, err := ps.Store.Accounts.List(ctx)
+	list, err := ps.Store.Accounts().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +405,7 @@ func (ps *Providers) Accounts(ctx context.Context, all bool) ([]AccountStatus, e
 //
 // Errors: store.ErrNotFound.
 func (ps *Providers) ProviderAccount(ctx context.Context, id string) (AccountStatus, error) {
-	account, err := ps.Store.Accounts.Get(ctx, id)
+	account, err := ps.Store.Accounts().Get(ctx, id)
 	if err != nil {
 		return AccountStatus{}, fmt.Errorf("provider account %s: %w", id, err)
 	}

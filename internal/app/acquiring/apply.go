@@ -31,7 +31,7 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if n.ID == "" {
 		return "", errors.New("a declared account needs an id: otherwise it would be opened again each time")
 	}
-	present, err := ac.Store.Accounts.Get(ctx, n.ID)
+	present, err := ac.Store.Accounts().Get(ctx, n.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		_, err := ac.Add(ctx, by, n)
 		return AppliedAdded, err

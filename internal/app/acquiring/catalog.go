@@ -35,7 +35,7 @@ func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
 	}
-	ids, err := db.Rates.RailIDs(ctx, keys)
+	ids, err := db.Rates().RailIDs(ctx, keys)
 	if err != nil {
 		return nil, err
 	}

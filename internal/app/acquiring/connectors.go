@@ -168,12 +168,12 @@ func (ps *Providers) Notices(ctx context.Context, account string, upstream provi
 func (ps *Providers) ReadAccounts(ctx context.Context) error {
 	ps.renewing.Lock() // a slow read must not undo a later one
 	defer ps.renewing.Unlock()
-	mark, err := ps.Store.Accounts.Mark(ctx)
+	mark, err := ps.Store.Accounts().Mark(ctx)
 	known := ps.connectors.Load()
 	if err != nil || known != nil && known.mark == mark {
 		return err
 	}
-	list, err := ps.Store.Accounts.List(ctx)
+	list, err := ps.Store.Accounts().List(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type AccountVerdict struct {
 //
 // Errors: store.ErrNotFound.
 func (ps *Providers) Explain(ctx context.Context, payment string) (Explanation, error) {
-	p, err := ps.Store.Payments.Any(ctx, payment)
+	p, err := ps.Store.Payments().Any(ctx, payment)
 	if err != nil {
 		return Explanation{}, fmt.Errorf("%s: %w", payment, err)
 	}

@@ -123,7 +123,7 @@ func (rs *Rates) currency(live bool, rail acquirer.Rail, where geo.Country) mone
 func (rs *Rates) ReadRates(ctx context.Context) error {
 	rs.renewing.Lock() // a slow read must not undo a later one
 	defer rs.renewing.Unlock()
-	quotes, err := rs.Store.Rates.List(ctx)
+	quotes, err := rs.Store.Rates().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (rs *Rates) ImportRates(ctx context.Context, by audit.Actor, file []byte, s
 // refused if one jumps, and the audit log has those that were set. by is nil for a feed.
 func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, force bool, by *audit.Actor) (changes []RateChange, err error) {
 	err = base.Again(func() error {
-		quotes, err := rs.Store.Rates.List(ctx)
+		quotes, err := rs.Store.Rates().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (rs *Rates) auditRate(by audit.Actor, before exchange.KnownRate, r exchange
 // ReadFeed reads the feed of rates when it is due. One node does this for all.
 func (rs *Rates) ReadFeed(ctx context.Context) error {
 	now := rs.Now()
-	leased, err := rs.Store.Rates.LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
+	leased, err := rs.Store.Rates().LeaseFeed(ctx, rs.FX.Feed.ID(), now, now.Add(feedRetry))
 	if err != nil || !leased {
 		return err
 	}
@@ -257,7 +257,7 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 				"currency", c.Currency, "published", c.Rate, "source", c.Source)
 		}
 	}
-	return rs.Store.Rates.SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
+	return rs.Store.Rates().SettleFeed(ctx, rs.FX.Feed.ID(), now.Add(rs.FX.Every))
 }
 
 // currencies are those whose rates are kept: the built-in ones, the catalog's, and those that the
@@ -288,7 +288,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]exchange
 	if len(stale) == 0 { // the normal case: nothing is read
 		return nil, nil
 	}
-	used, err := rs.Store.Rates.RailsUsed(ctx, scope)
+	used, err := rs.Store.Rates().RailsUsed(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 // RateHistory lists the latest readings of a currency, newest first.
 func (rs *Rates) RateHistory(ctx context.Context, c money.Currency) ([]store.PastReading, error) {
 	const latest = 100
-	return rs.Store.Rates.History(ctx, c, latest)
+	return rs.Store.Rates().History(ctx, c, latest)
 }
 
 // RateAges returns the age of the oldest rate in use, and how many readings wait for the operator.

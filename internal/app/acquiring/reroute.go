@@ -67,7 +67,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 	if c.Changed.Rules = c.InForce.Rules; o.Rules != nil {
 		c.Changed.Rules = *o.Rules
 	}
-	list, err := ru.Store.Accounts.List(ctx)
+	list, err := ru.Store.Accounts().List(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -106,7 +106,7 @@ func (ru *Rules) Replay(ctx context.Context, o PastRoutes) (done Rerouted, err e
 func (ru *Rules) eachPast(ctx context.Context, o PastRoutes, far *distance, each func(pay.Payment, acquirer.Rail), skipped func(pay.Payment)) error {
 	after, before := id.From(pay.PaymentPrefix, far.from), id.From(pay.PaymentPrefix, o.Until)
 	for {
-		page, err := ru.Store.Payments.Between(ctx, o.Live, after, before, replayPage)
+		page, err := ru.Store.Payments().Between(ctx, o.Live, after, before, replayPage)
 		if err != nil {
 			return err
 		}

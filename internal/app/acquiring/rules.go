@@ -40,7 +40,7 @@ type RulesVersion struct {
 func (ru *Rules) Read(ctx context.Context) error {
 	ru.providers.renewing.Lock() // a slow read must not undo a later one
 	defer ru.providers.renewing.Unlock()
-	mark, err := ru.Store.Rules.Mark(ctx)
+	mark, err := ru.Store.Rules().Mark(ctx)
 	known := ru.providers.ruled.Load()
 	if err != nil || known != nil && known.version == mark {
 		return err
@@ -58,7 +58,7 @@ func (ru *Rules) rulesAt(ctx context.Context, version int64) (RulesVersion, erro
 	if version == 0 {
 		return RulesVersion{Rules: routing.Rules{Order: ru.providers.Routing}}, nil
 	}
-	row, err := ru.Store.Rules.Get(ctx, version)
+	row, err := ru.Store.Rules().Get(ctx, version)
 	if err != nil {
 		return RulesVersion{}, fmt.Errorf("routing rules %d: %w", version, err)
 	}
@@ -79,7 +79,7 @@ func (ru *Rules) rulesOf(row acquirer.RoutingRules) (RulesVersion, error) {
 
 // Current returns the routing rules in force.
 func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
-	mark, err := ru.Store.Rules.Mark(ctx)
+	mark, err := ru.Store.Rules().Mark(ctx)
 	if err != nil {
 		return RulesVersion{}, err
 	}
@@ -88,7 +88,7 @@ func (ru *Rules) Current(ctx context.Context) (RulesVersion, error) {
 
 // History lists the newest versions of the rules, newest first.
 func (ru *Rules) History(ctx context.Context, limit int) ([]RulesVersion, error) {
-	rows, err := ru.Store.Rules.List(ctx, limit)
+	rows, err := ru.Store.Rules().List(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func (ru *Rules) Reset(ctx context.Context, by audit.Actor) (v RulesVersion, cha
 func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []byte, act audit.Act, details map[string]string) (v RulesVersion, changed bool, err error) {
 	err = base.Again(func() error {
 		present := acquirer.RoutingRules{}
-		mark, err := ru.Store.Rules.Mark(ctx)
+		mark, err := ru.Store.Rules().Mark(ctx)
 		if err == nil && mark > 0 {
-			present, err = ru.Store.Rules.Get(ctx, mark)
+			present, err = ru.Store.Rules().Get(ctx, mark)
 		}
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (ru *Rules) change(ctx context.Context, by audit.Actor, seen int64, doc []b
 
 // Check validates rules, including whether their rails and accounts exist.
 func (ru *Rules) Check(ctx context.Context, rules routing.Rules) error {
-	list, err := ru.Store.Accounts.List(ctx)
+	list, err := ru.Store.Accounts().List(ctx)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func (ac *Access) loginOf(ctx context.Context, by base.Principal, token string) 
 	if !ok {
 		return tenant.Login{}, badRefresh()
 	}
-	login, err := ac.Store.Keys.Login(ctx, id)
+	login, err := ac.Store.Keys().Login(ctx, id)
 	if err != nil {
 		return tenant.Login{}, base.OrRefuse(err, badRefresh())
 	}
@@ -203,13 +203,13 @@ func (ac *Access) refresh(ctx context.Context, by base.Principal, token string) 
 		return Tokens{}, err
 	}
 	now := ac.Now()
-	if key, err := ac.Store.Keys.Get(ctx, login.Key); err != nil || key.Over(now) {
+	if key, err := ac.Store.Keys().Get(ctx, login.Key); err != nil || key.Over(now) {
 		return Tokens{}, base.OrRefuse(err, badRefresh())
 	}
 	login = login.Rotate(now.Add(RefreshTTL))
 	err = ac.Store.Commit(ctx, pay.Change{Logins: []tenant.Login{login}})
 	if errors.Is(err, store.ErrStale) {
-		read, err := ac.Store.Keys.Login(ctx, login.ID)
+		read, err := ac.Store.Keys().Login(ctx, login.ID)
 		if err != nil {
 			return Tokens{}, base.OrRefuse(err, badRefresh())
 		}
@@ -237,7 +237,7 @@ func (ac *Access) stolen(ctx context.Context, by base.Principal, login string) e
 }
 
 func (ac *Access) issue(ctx context.Context, l tenant.Login, now time.Time) (Tokens, error) {
-	merchant, err := ac.Store.Merchants.Get(ctx, l.Merchant)
+	merchant, err := ac.Store.Merchants().Get(ctx, l.Merchant)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -311,7 +311,7 @@ func (ac *Access) Authenticate(ctx context.Context, from base.Principal, credent
 		if login = loginOf(c.ID); ac.revoked.has(login) {
 			return base.Principal{}, problem.New(problem.InvalidToken, "the login of this token has ended: get a new one from /auth/token")
 		}
-		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys.Get(ctx, c.Key) }); err != nil {
+		if key, err = ac.known.seen.Get(ctx, c.Key, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys().Get(ctx, c.Key) }); err != nil {
 			return base.Principal{}, base.OrRefuse(err, unknown)
 		}
 	}
@@ -340,7 +340,7 @@ func (ac *Access) Recognises(rawKey string) bool { return ac.known.seen.Has(ac.V
 // Tier reads a merchant's tier, at most a few seconds old.
 func (ac *Access) Tier(ctx context.Context, merchant string) (tenant.Tier, error) {
 	return ac.tiers.Get(ctx, merchant, func(ctx context.Context) (tenant.Tier, error) {
-		m, err := ac.Store.Merchants.Get(ctx, merchant)
+		m, err := ac.Store.Merchants().Get(ctx, merchant)
 		return m.Tier, err
 	})
 }
@@ -382,7 +382,7 @@ func (t *tokens) parse(text string, now time.Time) (claims, error) {
 // keyOf finds a raw key by its keyed hash.
 func (ac *Access) keyOf(ctx context.Context, raw string) (tenant.Key, error) {
 	hash := ac.Vault.Hash(raw)
-	key, err := ac.known.seen.Get(ctx, hash, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys.ByHash(ctx, hash) })
+	key, err := ac.known.seen.Get(ctx, hash, func(ctx context.Context) (tenant.Key, error) { return ac.Store.Keys().ByHash(ctx, hash) })
 	if err == nil && key.Over(ac.Now()) {
 		err = store.ErrNotFound
 	}

@@ -57,7 +57,7 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 		return "", key, err
 	}
 	if scope.Shop != "" {
-		shop, err := ks.Store.Merchants.Shop(ctx, scope.Shop)
+		shop, err := ks.Store.Merchants().Shop(ctx, scope.Shop)
 		if err == nil && shop.Merchant != scope.Merchant {
 			err = store.ErrNotFound
 		}
@@ -68,7 +68,7 @@ func (ks *Keys) create(ctx context.Context, by audit.Actor, n NewKey, may func(t
 	raw, key = ks.NewKey(scope, n.Kind, ks.Now())
 	key.EndsAt, key.Rights = n.Ends, n.Rights
 	if n.Kind == tenant.Secret && may(tenant.RightWithdrawals) {
-		shops, err := ks.Store.Merchants.Shops(ctx, scope.Merchant) // oldest first
+		shops, err := ks.Store.Merchants().Shops(ctx, scope.Merchant) // oldest first
 		if err != nil {
 			return "", key, err
 		}
@@ -106,18 +106,18 @@ func (ks *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, map[st
 	if _, err := ks.AnyMerchant(ctx, merchant); err != nil {
 		return nil, nil, err
 	}
-	list, err := ks.Store.Keys.List(ctx, merchant)
+	list, err := ks.Store.Keys().List(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	uses, err := ks.Store.Keys.Usages(ctx, merchant)
+	uses, err := ks.Store.Keys().Usages(ctx, merchant)
 	return list, uses, err
 }
 
 // MadeBy lists the keys of a merchant that a user made and that still work, oldest first. The audit log says who made a
 // key. They outlive the user's role: programs run with them.
 func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]tenant.Key, error) {
-	list, err := ks.Store.Keys.List(ctx, merchant)
+	list, err := ks.Store.Keys().List(ctx, merchant)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (ks *Keys) MadeBy(ctx context.Context, merchant, user string) ([]tenant.Key
 	}
 	made := map[string]bool{}
 	for some := range slices.Chunk(ids, keysAtATime) {
-		entries, err := ks.Store.Audit.Of(ctx, merchant, audit.KeyCreated, some)
+		entries, err := ks.Store.Audit().Of(ctx, merchant, audit.KeyCreated, some)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func (ks *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (tenant
 // Errors: store.ErrNotFound.
 func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (tenant.Key, error) {
 	return ks.endKey(ctx, by, func() (tenant.Key, error) {
-		key, err := ks.Store.Keys.ByHash(ctx, ks.Vault.Hash(raw))
+		key, err := ks.Store.Keys().ByHash(ctx, ks.Vault.Hash(raw))
 		if err != nil {
 			err = fmt.Errorf("key: %w", err) // the key itself is a secret
 		}
@@ -223,13 +223,13 @@ func (ks *Keys) RevokeRaw(ctx context.Context, by audit.Actor, raw string) (tena
 func (ks *Keys) key(ctx context.Context, name string) (tenant.Key, error) {
 	shown := strings.Replace(name, "...", "…", 1)
 	if !strings.Contains(shown, "…") {
-		key, err := ks.Store.Keys.Get(ctx, name)
+		key, err := ks.Store.Keys().Get(ctx, name)
 		if err != nil {
 			err = fmt.Errorf("key %s: %w", name, err)
 		}
 		return key, err
 	}
-	list, err := ks.Store.Keys.Shown(ctx, shown)
+	list, err := ks.Store.Keys().Shown(ctx, shown)
 	switch {
 	case err != nil:
 		return tenant.Key{}, err

@@ -93,7 +93,7 @@ func (u *keyUses) putBack(some map[tenant.KeyUse]time.Time) {
 }
 
 func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.Time) error {
-	known, addresses, err := ac.Store.Keys.Uses(ctx, slices.Collect(maps.Keys(some)))
+	known, addresses, err := ac.Store.Keys().Uses(ctx, slices.Collect(maps.Keys(some)))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (ac *Access) writeKeyUses(ctx context.Context, some map[tenant.KeyUse]time.
 		return nil
 	}
 	for id, list := range told {
-		key, err := ac.Store.Keys.Get(ctx, id)
+		key, err := ac.Store.Keys().Get(ctx, id)
 		if err != nil {
 			return err
 		}

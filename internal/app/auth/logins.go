@@ -66,7 +66,7 @@ func (ac *Access) ReadRevoked(ctx context.Context) error {
 	if ac.revoked.looks%wholeLook != 0 {
 		since = later(since, ac.revoked.read.Add(-revokedOverlap))
 	}
-	logins, keys, err := ac.Store.Keys.Revoked(ctx, since)
+	logins, keys, err := ac.Store.Keys().Revoked(ctx, since)
 	if err != nil {
 		return fmt.Errorf("read what was revoked: %w", err)
 	}
@@ -209,7 +209,7 @@ func (ac *Access) LogoutRefresh(ctx context.Context, by base.Principal, token st
 // Errors: store.ErrNotFound.
 func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason string) error {
 	return base.Again(func() error {
-		l, err := ac.Store.Keys.Login(ctx, login)
+		l, err := ac.Store.Keys().Login(ctx, login)
 		if err != nil {
 			return fmt.Errorf("login %s: %w", login, err)
 		}
@@ -227,7 +227,7 @@ func (ac *Access) RevokeLogin(ctx context.Context, by audit.Actor, login, reason
 func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, key, reason string) (n int, err error) {
 	object := merchant
 	if key != "" {
-		k, err := ac.Store.Keys.Get(ctx, key)
+		k, err := ac.Store.Keys().Get(ctx, key)
 		if err != nil {
 			return 0, fmt.Errorf("key %s: %w", key, err)
 		}
@@ -239,7 +239,7 @@ func (ac *Access) RevokeLogins(ctx context.Context, by audit.Actor, merchant, ke
 	for {
 		more := false
 		err := base.Again(func() error {
-			list, err := ac.Store.Keys.GoodLogins(ctx, merchant, key, ac.Now(), loginsBatch)
+			list, err := ac.Store.Keys().GoodLogins(ctx, merchant, key, ac.Now(), loginsBatch)
 			if more = len(list) > 0; err != nil || !more {
 				return err
 			}

@@ -39,7 +39,7 @@ func (sc *Secrets) MasterKeys(ctx context.Context) (keys []string, current strin
 // Errors: conflict_state if it is the current one already.
 func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 	err := base.Again(func() error {
-		list, err := sc.Store.Secrets.List(ctx)
+		list, err := sc.Store.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (sc *Secrets) RotateMasterKey(ctx context.Context, by audit.Actor) error {
 // ReencryptTexts encrypts again the texts that are under a master key other than the current one. It
 // can be interrupted at any time, and skips texts that are done.
 func (sc *Secrets) ReencryptTexts(ctx context.Context) error {
-	list, err := sc.Store.Secrets.List(ctx)
+	list, err := sc.Store.Secrets().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (sc *Secrets) Reencrypted(ctx context.Context) error {
 		if err := sc.ReencryptTexts(ctx); err != nil {
 			return err
 		}
-		list, err := sc.Store.Secrets.List(ctx)
+		list, err := sc.Store.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ type text struct {
 // eachEncrypted calls do for the encrypted texts of every row, with the function that writes them
 // again.
 func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, write func([][]byte) error) error) error {
-	list, err := sc.Store.Secrets.List(ctx)
+	list, err := sc.Store.Secrets().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 			return err
 		}
 	}
-	accounts, err := sc.Store.Accounts.List(ctx)
+	accounts, err := sc.Store.Accounts().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		}
 	}
 	if err := pages(func(after string) (string, error) {
-		list, err := sc.Store.Wallets.After(ctx, after, resealBatch)
+		list, err := sc.Store.Wallets().After(ctx, after, resealBatch)
 		for _, w := range list {
 			of := encryptedIn{{w.Secret(), &w.Encrypted}, {w.HolderSecret(), &w.Holder}}
 			if err := of.each(do, func() error {
@@ -188,7 +188,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 		return err
 	}
 	return pages(func(after string) (string, error) {
-		list, err := sc.Store.Subscriptions.After(ctx, after, resealBatch)
+		list, err := sc.Store.Subscriptions().After(ctx, after, resealBatch)
 		for _, sub := range list {
 			of := encryptedIn{{sub.ID, &sub.Secret}, {sub.ID, &sub.PreviousSecret}}
 			if err := of.each(do, func() error {
@@ -207,7 +207,7 @@ func (sc *Secrets) eachEncrypted(ctx context.Context, do func(texts []text, writ
 // megabytes.
 func (sc *Secrets) eachFile(ctx context.Context, do func([]text, func([][]byte) error) error) error {
 	return pages(func(after string) (string, error) {
-		b, err := sc.Store.Batches.After(ctx, after)
+		b, err := sc.Store.Batches().After(ctx, after)
 		if errors.Is(err, store.ErrNotFound) {
 			return "", nil
 		}

@@ -31,7 +31,7 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends 
 	token = id.Secret(tenant.TokenPrefix)
 	preview := tenant.TokenPrefix + "…" + token[len(token)-4:]
 	o, err = base.Decide(func() (tenant.Operator, error) {
-		present, err := os.Store.Operators.Get(ctx, name)
+		present, err := os.Store.Operators().Get(ctx, name)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return present, err
 		}
@@ -49,7 +49,7 @@ func (os *Operators) Add(ctx context.Context, by audit.Actor, name string, ends 
 // Errors: store.ErrNotFound, conflict_state if the operator was removed.
 func (os *Operators) Remove(ctx context.Context, by audit.Actor, name string) error {
 	return base.Again(func() error {
-		o, err := os.Store.Operators.Get(ctx, name)
+		o, err := os.Store.Operators().Get(ctx, name)
 		if err != nil {
 			return fmt.Errorf("operator %s: %w", name, err)
 		}
@@ -66,7 +66,7 @@ func (os *Operators) auditOperator(by audit.Actor, act audit.Act, o tenant.Opera
 
 // List lists the operators of the admin API. Removed ones are listed only with all.
 func (os *Operators) List(ctx context.Context, all bool) ([]tenant.Operator, error) {
-	list, err := os.Store.Operators.List(ctx)
+	list, err := os.Store.Operators().List(ctx)
 	return slices.DeleteFunc(list, func(o tenant.Operator) bool { return !o.Active() && !all }), err
 }
 
@@ -79,7 +79,7 @@ func (os *Operators) Authenticate(ctx context.Context, token string) (tenant.Ope
 	if !strings.HasPrefix(token, tenant.TokenPrefix) || len(token) > maxToken {
 		return tenant.Operator{}, bad
 	}
-	o, err := os.Store.Operators.ByHash(ctx, os.Vault.Hash(token))
+	o, err := os.Store.Operators().ByHash(ctx, os.Vault.Hash(token))
 	if err != nil {
 		return o, base.OrRefuse(err, bad)
 	}

@@ -35,14 +35,14 @@ func (o Own) List(ctx context.Context) ([]tenant.Key, map[string]store.KeyUsage,
 //
 // Errors: not_found, also for another shop's key.
 func (o Own) Get(ctx context.Context, id string, limit int) (tenant.Key, []tenant.KeyUse, error) {
-	key, err := base.Named(id, noKey(), func() (tenant.Key, error) { return o.keys.Store.Keys.Get(ctx, id) })
+	key, err := base.Named(id, noKey(), func() (tenant.Key, error) { return o.keys.Store.Keys().Get(ctx, id) })
 	if err == nil && !o.covers(key) {
 		err = noKey()
 	}
 	if err != nil {
 		return tenant.Key{}, nil, err
 	}
-	uses, err := o.keys.Store.Keys.UsesOf(ctx, key.ID, limit)
+	uses, err := o.keys.Store.Keys().UsesOf(ctx, key.ID, limit)
 	return key, uses, err
 }
 

@@ -63,7 +63,7 @@ type Secrets struct {
 // Unlock reads the root and the signing keys, and makes them on the first start.
 func (sc *Secrets) Unlock(ctx context.Context) error {
 	for range 2 { // if two nodes start at once, one makes them and both read them
-		list, err := sc.Store.Secrets.List(ctx)
+		list, err := sc.Store.Secrets().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (sc *Secrets) NewEncrypted(id string, text []byte) tenant.Encrypted {
 // ReadSecrets reads other processes' changes: a new master key, signing keys that were added or
 // deleted.
 func (sc *Secrets) ReadSecrets(ctx context.Context) error {
-	list, err := sc.Store.Secrets.List(ctx)
+	list, err := sc.Store.Secrets().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (sc *Secrets) newSigningKey(number int) tenant.Encrypted {
 // RotateSigningKey makes a new key of access tokens when the newest one is old, and deletes the
 // ones before it. If two nodes try at once, one succeeds.
 func (sc *Secrets) RotateSigningKey(ctx context.Context) error {
-	list, err := sc.Store.Secrets.List(ctx)
+	list, err := sc.Store.Secrets().List(ctx)
 	if err != nil {
 		return err
 	}

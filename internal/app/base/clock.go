@@ -51,7 +51,7 @@ func (c *Clocks) advance(scope tenant.Scope) (time.Duration, bool) {
 // ReadClocks reads the test clocks that were moved, on any node.
 func (b *Base) ReadClocks(ctx context.Context) error {
 	began := b.reads.Add(1)
-	list, err := b.Store.Clocks.List(ctx)
+	list, err := b.Store.Clocks().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (b *Base) keep(began int64, clocks map[string]time.Duration) (changed bool)
 		return false
 	}
 	b.newest = began
-	b.Store.Clocks.Respect(len(clocks) > 0)
+	b.Store.Clocks().Respect(len(clocks) > 0)
 	before := b.moved.Swap(&clocks)
 	return before == nil || !maps.Equal(*before, clocks)
 }

@@ -41,7 +41,7 @@ func (b *Base) Earlier(ctx context.Context, scope tenant.Scope, i Idempotency) (
 	if i.Key == "" {
 		return "", false, nil
 	}
-	once, err := b.Store.Idempotency.Get(ctx, i.KeyIn(scope))
+	once, err := b.Store.Idempotency().Get(ctx, i.KeyIn(scope))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return "", false, nil
@@ -89,7 +89,7 @@ func (b *Base) PurgeKeys(ctx context.Context) error {
 	before := b.Now().Add(-pay.OnceKept)
 	for last := ""; ; {
 		var err error
-		if last, err = b.Store.Idempotency.Purge(ctx, last, before, keyPage); err != nil || last == "" {
+		if last, err = b.Store.Idempotency().Purge(ctx, last, before, keyPage); err != nil || last == "" {
 			return err
 		}
 	}

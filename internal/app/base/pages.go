@@ -54,7 +54,7 @@ func (b *Base) SettledAs(ctx context.Context, list []pay.Payment) error {
 	if len(captured) == 0 {
 		return nil
 	}
-	settled, err := b.Store.Settlements.SettledAs(ctx, captured)
+	settled, err := b.Store.Settlements().SettledAs(ctx, captured)
 	if err != nil {
 		return err
 	}

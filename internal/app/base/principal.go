@@ -59,11 +59,11 @@ func OrRefuse(err, refusal error) error {
 // Tenant reads the merchant and shop of a principal.
 func (b *Base) Tenant(ctx context.Context, p Principal) (tenant.Merchant, tenant.Shop, error) {
 	t, err := b.Tenants.Get(ctx, p.Merchant+"/"+p.Shop, func(ctx context.Context) (t Tenancy, err error) {
-		if t.merchant, err = b.Store.Merchants.Get(ctx, p.Merchant); err != nil {
+		if t.merchant, err = b.Store.Merchants().Get(ctx, p.Merchant); err != nil {
 			return t, err
 		}
 		if p.Shop != "" {
-			t.shop, err = b.Store.Merchants.Shop(ctx, p.Shop)
+			t.shop, err = b.Store.Merchants().Shop(ctx, p.Shop)
 		}
 		return t, err
 	})
@@ -91,7 +91,7 @@ func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 	if !Storable(shop) {
 		return tenant.Scope{}, foreign
 	}
-	found, err := b.Store.Merchants.Shop(ctx, shop)
+	found, err := b.Store.Merchants().Shop(ctx, shop)
 	if err != nil {
 		return tenant.Scope{}, OrRefuse(err, foreign)
 	}
@@ -105,7 +105,7 @@ func (b *Base) Narrow(ctx context.Context, p Principal, merchant, shop string) (
 //
 // Errors: store.ErrNotFound.
 func (b *Base) AnyMerchant(ctx context.Context, id string) (tenant.Merchant, error) {
-	m, err := b.Store.Merchants.Get(ctx, id)
+	m, err := b.Store.Merchants().Get(ctx, id)
 	if err != nil {
 		return m, fmt.Errorf("merchant %s: %w", id, err)
 	}

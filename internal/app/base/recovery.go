@@ -71,7 +71,7 @@ func (b *Base) FoundOf(ctx context.Context, mark string, kind pay.FoundKind) (la
 	if mark == "" || !b.RecoveryState.Load().Active(b.Now()) {
 		return last, nil, false, nil
 	}
-	list, err := b.Store.Recoveries.FoundBy(ctx, mark, kind)
+	list, err := b.Store.Recoveries().FoundBy(ctx, mark, kind)
 	if err != nil || len(list) == 0 {
 		return last, nil, false, err
 	}
@@ -92,7 +92,7 @@ func tryOf(f pay.Found) string {
 
 // ReadRecovery reads the state of the recovery.
 func (b *Base) ReadRecovery(ctx context.Context) error {
-	r, err := b.Store.Recoveries.Get(ctx)
+	r, err := b.Store.Recoveries().Get(ctx)
 	if err != nil {
 		return fmt.Errorf("read the state of the recovery: %w", err)
 	}

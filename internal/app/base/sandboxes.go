@@ -29,7 +29,7 @@ func (s *Sandboxes) MayEnter(ctx context.Context, scope tenant.Scope) error {
 		return nil
 	}
 	closed, err := s.closed.Get(ctx, scope.Merchant, func(ctx context.Context) (bool, error) {
-		r, err := s.b.Store.Resets.Get(ctx, scope.Merchant)
+		r, err := s.b.Store.Resets().Get(ctx, scope.Merchant)
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}

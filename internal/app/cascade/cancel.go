@@ -43,7 +43,7 @@ func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attem
 		if err != nil || mine {
 			return next, err
 		}
-		return c.Store.Payments.Any(ctx, p.ID)
+		return c.Store.Payments().Any(ctx, p.ID)
 	}
 	err := base.Again(func() error {
 		if !p.Canceling() {
@@ -57,7 +57,7 @@ func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attem
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = c.Store.Payments.Any(ctx, p.ID); other != nil {
+			if p, other = c.Store.Payments().Any(ctx, p.ID); other != nil {
 				return other
 			}
 		}

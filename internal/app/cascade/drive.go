@@ -78,7 +78,7 @@ func (c *Cascade) finish(ctx context.Context, p pay.Payment, cause view.Cause) (
 // answer records the reply of a create call, for which its replays wait.
 func (c *Cascade) answer(ctx context.Context, p pay.Payment) (pay.Payment, error) {
 	err := base.Again(func() error {
-		read, err := c.Store.Payments.Any(ctx, p.ID)
+		read, err := c.Store.Payments().Any(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 			return nil
 		}
 		if errors.Is(err, store.ErrStale) {
-			if again, readErr := c.Store.Payments.Any(ctx, p.ID); readErr == nil {
+			if again, readErr := c.Store.Payments().Any(ctx, p.ID); readErr == nil {
 				read = again
 			} else {
 				err = readErr
@@ -246,7 +246,7 @@ func (c *Cascade) deny(ctx context.Context, p pay.Payment, order int, said pay.O
 // Repeat returns the payment of the first request with the key, after waiting for that request's
 // reply.
 func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempotency) (pay.Payment, error) {
-	once, err := c.Store.Idempotency.Get(ctx, i.KeyIn(scope))
+	once, err := c.Store.Idempotency().Get(ctx, i.KeyIn(scope))
 	if err != nil {
 		return pay.Payment{}, err
 	}
@@ -271,7 +271,7 @@ func (c *Cascade) awaitAnswer(ctx context.Context, scope tenant.Scope, id string
 	poll := time.NewTicker(replayPoll)
 	defer poll.Stop()
 	for {
-		p, err := c.Store.Payments.Get(ctx, scope, id)
+		p, err := c.Store.Payments().Get(ctx, scope, id)
 		if err == nil && p.Work.Answered != "" {
 			return p, nil
 		}

@@ -70,7 +70,7 @@ func (c *Cascade) afterwards(p pay.Payment, do func(context.Context, pay.Payment
 			case <-over.C:
 				spent += pause
 			}
-			read, err := c.Store.Payments.Any(ctx, p.ID)
+			read, err := c.Store.Payments().Any(ctx, p.ID)
 			if err != nil {
 				continue // not there yet, or not known
 			}

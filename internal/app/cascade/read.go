@@ -18,7 +18,7 @@ func (c *Cascade) Payment(ctx context.Context, scope tenant.Scope, id string) (p
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(scope, id)
 	}
-	p, err := c.Store.Payments.Get(ctx, scope, id)
+	p, err := c.Store.Payments().Get(ctx, scope, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return p, NoTransaction(scope, id)
 	}
@@ -42,7 +42,7 @@ func (c *Cascade) AnyPayment(ctx context.Context, id string) (pay.Payment, error
 	if !base.Storable(id) {
 		return pay.Payment{}, NoTransaction(tenant.Scope{}, id)
 	}
-	p, err := c.Store.Payments.Any(ctx, id)
+	p, err := c.Store.Payments().Any(ctx, id)
 	if err != nil {
 		return p, base.OrRefuse(err, NoTransaction(tenant.Scope{}, id))
 	}

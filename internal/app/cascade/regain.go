@@ -65,5 +65,5 @@ func (c *Cascade) AskAfter(ctx context.Context, p pay.Payment) (pay.Payment, err
 	if err := c.query(ctx, p, true); err != nil {
 		return p, err
 	}
-	return c.Store.Payments.Any(ctx, p.ID)
+	return c.Store.Payments().Any(ctx, p.ID)
 }

@@ -18,7 +18,7 @@ func (c *Cascade) Sweep(ctx context.Context) (int, error) { return base.Waiting(
 // HandOut hands due payments to the lanes of their accounts.
 func (c *Cascade) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := c.Now()
-	due, err := c.Store.Payments.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := c.Store.Payments().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

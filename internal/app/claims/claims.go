@@ -23,7 +23,7 @@ import (
 //
 // Errors: claim_not_found, also for another shop's claim.
 func (rf *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
-	return base.Named(id, base.Missing(problem.ClaimNotFound, "claim", scope, id), func() (pay.Claim, error) { return rf.Store.Claims.Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.ClaimNotFound, "claim", scope, id), func() (pay.Claim, error) { return rf.Store.Claims().Get(ctx, scope, id) })
 }
 
 func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no such claim") }
@@ -33,12 +33,12 @@ func noClaim() error { return problem.New(problem.ClaimNotFound, "there is no su
 // Errors: invalid_request for an unknown cursor.
 func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := rf.Store.Claims.Get(ctx, scope, f.After)
+		_, err := rf.Store.Claims().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return rf.Store.Claims.List(ctx, scope, f)
+	return rf.Store.Claims().List(ctx, scope, f)
 }
 
 // AcceptClaim accepts a claim for the merchant: the shopper gets the money.
@@ -94,7 +94,7 @@ func (rf *Claims) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, e
 		return pay.File{}, err
 	}
 	if base.Storable(evidence) {
-		f, err := rf.Store.Claims.File(ctx, scope, claim, evidence)
+		f, err := rf.Store.Claims().File(ctx, scope, claim, evidence)
 		if !errors.Is(err, store.ErrNotFound) {
 			return f, err
 		}
@@ -106,7 +106,7 @@ func (rf *Claims) EvidenceFile(ctx context.Context, scope tenant.Scope, claim, e
 //
 // Errors: claim_not_found.
 func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
-	c, err := rf.Store.Claims.Any(ctx, id)
+	c, err := rf.Store.Claims().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return c, noClaim()
 	}
@@ -116,7 +116,7 @@ func (rf *Claims) AnyClaim(ctx context.Context, id string) (pay.Claim, error) {
 // AnyClaims lists claims of all tenants, newest first, for the operator. An empty status or kind
 // selects all.
 func (rf *Claims) AnyClaims(ctx context.Context, status pay.ClaimStatus, kind pay.ClaimKind, limit int) ([]pay.Claim, error) {
-	return rf.Store.Claims.ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
+	return rf.Store.Claims().ListAny(ctx, lists.ClaimFilter{Status: status, Kind: kind, Page: lists.Page{Limit: limit}})
 }
 
 // ClaimResolution is the operator's decision on a claim.
@@ -219,11 +219,11 @@ func (rf *Claims) decideClaim(ctx context.Context, c pay.Claim, cause view.Cause
 // nothing.
 func (rf *Claims) onClaim(ctx context.Context, id string, cause view.Cause, decide func(pay.Claim, pay.Payment) (pay.Claim, pay.Change, error)) (c pay.Claim, err error) {
 	err = base.Again(func() error {
-		read, err := rf.Store.Claims.Any(ctx, id)
+		read, err := rf.Store.Claims().Any(ctx, id)
 		if err != nil {
 			return err
 		}
-		p, err := rf.Store.Payments.Any(ctx, read.Payment)
+		p, err := rf.Store.Payments().Any(ctx, read.Payment)
 		if err != nil {
 			return err
 		}
@@ -252,14 +252,14 @@ func (rf *Claims) SweepClaims(ctx context.Context) (int, error) {
 // HandOut hands due claims to the lanes of their accounts.
 func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := rf.Now()
-	due, err := rf.Store.Claims.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := rf.Store.Claims().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range due {
 		account := ""
 		if c.Calling() {
-			p, err := rf.Store.Payments.Any(ctx, c.Payment)
+			p, err := rf.Store.Payments().Any(ctx, c.Payment)
 			if err != nil {
 				rf.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
 				continue

@@ -16,12 +16,12 @@ import (
 // OldestDispute returns the earliest deadline of all open disputes in production; zero if there are
 // none.
 func (rf *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
-	return rf.Store.Claims.OldestDispute(ctx)
+	return rf.Store.Claims().OldestDispute(ctx)
 }
 
 // Contested reads the claims that news of a dispute may be about.
 func (rf *Claims) Contested(ctx context.Context, p pay.Payment) ([]pay.Claim, error) {
-	return rf.Store.Claims.Of(ctx, []string{p.ID})
+	return rf.Store.Claims().Of(ctx, []string{p.ID})
 }
 
 // ClaimIDs makes the ids that news of a dispute may need.
@@ -40,7 +40,7 @@ func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 	if !ok || !base.Storable(id) {
 		return nil
 	}
-	p, err := rf.Store.Payments.Any(ctx, id)
+	p, err := rf.Store.Payments().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !p.Attempts.TakenAt(n.Reference, n.Account) {
 		return nil
 	}
@@ -98,13 +98,13 @@ func orMoved(err error) error {
 // askDispute queries a dispute and commits the answer. No answer is committed too: it sets the time
 // of the next query.
 func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
-	p, err := rf.Store.Payments.Any(ctx, c.Payment)
+	p, err := rf.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
 		return c, err
 	}
 	answer := rf.disputeAt(ctx, p, c)
 	err = base.Again(func() error {
-		p, err := rf.Store.Payments.Any(ctx, c.Payment)
+		p, err := rf.Store.Payments().Any(ctx, c.Payment)
 		if err != nil {
 			return err
 		}

@@ -24,16 +24,16 @@ const (
 func (l *Lists) Draft(ctx context.Context, scope tenant.Scope, c pay.Claim, language tenant.Language) (string, error) {
 	f := evidence.Facts{Claim: c}
 	var err error
-	if f.Payment, err = l.Store.Payments.Get(ctx, scope, c.Payment); err != nil {
+	if f.Payment, err = l.Store.Payments().Get(ctx, scope, c.Payment); err != nil {
 		return "", base.OrRefuse(err, noClaim())
 	}
-	if f.Session, err = l.Store.Sessions.Of(ctx, c.Payment); err != nil && !base.Absent(err) {
+	if f.Session, err = l.Store.Sessions().Of(ctx, c.Payment); err != nil && !base.Absent(err) {
 		return "", err
 	}
-	if f.Claims, err = l.Store.Claims.Of(ctx, []string{c.Payment}); err != nil {
+	if f.Claims, err = l.Store.Claims().Of(ctx, []string{c.Payment}); err != nil {
 		return "", err
 	}
-	if f.Deliveries, err = l.Store.Deliveries.About(ctx, scope, c.Payment, draftDeliveries); err != nil {
+	if f.Deliveries, err = l.Store.Deliveries().About(ctx, scope, c.Payment, draftDeliveries); err != nil {
 		return "", err
 	}
 	if f.Others, err = l.undisputed(ctx, scope, f.Payment); err != nil {
@@ -47,7 +47,7 @@ func (l *Lists) undisputed(ctx context.Context, scope tenant.Scope, p pay.Paymen
 	if p.Order.Buyer.Email == "" {
 		return nil, nil
 	}
-	all, err := l.Store.Payments.List(ctx, scope, lists.PaymentFilter{Email: p.Order.Buyer.Email, Status: pay.Completed, Page: lists.Page{Limit: draftLooks}})
+	all, err := l.Store.Payments().List(ctx, scope, lists.PaymentFilter{Email: p.Order.Buyer.Email, Status: pay.Completed, Page: lists.Page{Limit: draftLooks}})
 	for _, other := range all {
 		if other.ID != p.ID && !other.Disputes.Any {
 			list = append(list, other)

@@ -27,12 +27,12 @@ func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFi
 		return nil, 0, nil
 	}
 	if err := base.Behind(f.After, func() error {
-		_, err := l.Store.Claims.Get(ctx, scope, f.After)
+		_, err := l.Store.Claims().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return l.Store.Claims.Refunds(ctx, scope, f)
+	return l.Store.Claims().Refunds(ctx, scope, f)
 }
 
 // Disputes lists a shop's disputes and inquiries of a stage, beginning after the claim whose id is after.
@@ -42,23 +42,23 @@ func (l *Lists) Refunds(ctx context.Context, scope tenant.Scope, f lists.ClaimFi
 func (l *Lists) Disputes(ctx context.Context, scope tenant.Scope, stage pay.DisputeStage, after string, limit int) ([]pay.Claim, error) {
 	var behind pay.Claim
 	if err := base.Behind(after, func() (err error) {
-		behind, err = l.Store.Claims.Get(ctx, scope, after)
+		behind, err = l.Store.Claims().Get(ctx, scope, after)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	return l.Store.Claims.Disputes(ctx, scope, stage, behind, limit)
+	return l.Store.Claims().Disputes(ctx, scope, stage, behind, limit)
 }
 
 // CountDisputes counts a shop's disputes and inquiries by stage.
 func (l *Lists) CountDisputes(ctx context.Context, scope tenant.Scope) (map[pay.DisputeStage]int64, error) {
-	return l.Store.Claims.CountDisputes(ctx, scope)
+	return l.Store.Claims().CountDisputes(ctx, scope)
 }
 
 // Movements lists what a claim moved of the merchant's balances, oldest first.
 func (l *Lists) Movements(ctx context.Context, c pay.Claim) ([]pay.Movement, error) {
 	first, after := c.Transfers()
-	transfers, err := l.Store.Books.Between(ctx, c.Scope, first, after)
+	transfers, err := l.Store.Books().Between(ctx, c.Scope, first, after)
 	var list []pay.Movement
 	for _, t := range transfers {
 		list = append(list, pay.Movements(t)...)
@@ -79,7 +79,7 @@ func (l *Lists) Openers(ctx context.Context, scope tenant.Scope, list []pay.Clai
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	entries, err := l.Store.Audit.Of(ctx, scope.Merchant, audit.RefundOpened, ids)
+	entries, err := l.Store.Audit().Of(ctx, scope.Merchant, audit.RefundOpened, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +103,11 @@ func (l *Lists) nameOf(ctx context.Context, who audit.Actor) (name string, err e
 	switch who.Kind {
 	case audit.ByUser:
 		var u people.User
-		u, err = l.Store.Users.Get(ctx, who.ID)
+		u, err = l.Store.Users().Get(ctx, who.ID)
 		name = u.Name
 	case audit.ByKey:
 		var k tenant.Key
-		k, err = l.Store.Keys.Get(ctx, who.ID)
+		k, err = l.Store.Keys().Get(ctx, who.ID)
 		name = k.Preview
 	}
 	if errors.Is(err, store.ErrNotFound) {

@@ -18,11 +18,11 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) erro
 		return acquiring.NotOurs()
 	}
 	return base.Again(func() error {
-		c, err := rf.Store.Claims.Any(ctx, id)
+		c, err := rf.Store.Claims().Any(ctx, id)
 		if err != nil {
 			return base.OrRefuse(err, acquiring.NotOurs())
 		}
-		p, err := rf.Store.Payments.Any(ctx, c.Payment)
+		p, err := rf.Store.Payments().Any(ctx, c.Payment)
 		if err != nil {
 			return err
 		}

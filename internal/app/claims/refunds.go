@@ -106,7 +106,7 @@ func (rf *Claims) refundBefore(ctx context.Context, scope tenant.Scope, i base.I
 	if err != nil || !found {
 		return r, false, err
 	}
-	claim, err := rf.Store.Claims.Get(ctx, scope, id)
+	claim, err := rf.Store.Claims().Get(ctx, scope, id)
 	return claim.Opened(), err == nil, err
 }
 
@@ -145,11 +145,11 @@ func (rf *Claims) OpenRefund(ctx context.Context, p pay.Payment, n pay.NewRefund
 			return err
 		}
 		now := rf.TimeOf(p.Scope)
-		balances, err := rf.Store.Books.Balances(ctx, p.Scope)
+		balances, err := rf.Store.Books().Balances(ctx, p.Scope)
 		if err != nil {
 			return err
 		}
-		read, err := rf.Store.Payments.Any(ctx, p.ID)
+		read, err := rf.Store.Payments().Any(ctx, p.ID)
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (rf *Claims) released(ctx context.Context, p pay.Payment) (bool, error) {
 		return false, nil
 	}
 	day := pay.ReserveOf(p)
-	found, err := rf.Store.Reserves.ByID(ctx, []string{day})
+	found, err := rf.Store.Reserves().ByID(ctx, []string{day})
 	return found[day].Closed(), err
 }
 
@@ -249,7 +249,7 @@ type refundAccount struct {
 
 // refundAt finds the account; false if it is not configured.
 func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, bool, error) {
-	p, err := rf.Store.Payments.Any(ctx, c.Payment)
+	p, err := rf.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
 		return refundAccount{}, false, err
 	}

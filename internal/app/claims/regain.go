@@ -16,7 +16,7 @@ import (
 // regainRefund answers a request for a refund that was made in the lost window.
 func (rf *Claims) regainRefund(ctx context.Context, p pay.Payment, asked pay.NewRefund, at pay.Found, n NewRefund, cause view.Cause) (pay.Refund, error) {
 	if at.Object != "" { // the operator's list brought it back: only its key is not known
-		claim, err := rf.Store.Claims.Get(ctx, p.Scope, at.Object)
+		claim, err := rf.Store.Claims().Get(ctx, p.Scope, at.Object)
 		if err != nil {
 			return pay.Refund{}, err
 		}
@@ -58,7 +58,7 @@ func (rf *Claims) openFound(ctx context.Context, p pay.Payment, n pay.NewRefund,
 // a claim for it if its payment exists. known: the claim had it already.
 func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line) (known, regained bool, err error) {
 	claim, round, _ := pay.ParseRefundReference(f.Reference)
-	if c, err := rf.Store.Claims.Any(ctx, claim); err == nil {
+	if c, err := rf.Store.Claims().Any(ctx, claim); err == nil {
 		return rf.placeKnownRefund(ctx, c, f, round)
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return false, false, err
@@ -67,7 +67,7 @@ func (rf *Claims) PlaceRefund(ctx context.Context, f pay.Found, l reconcile.Line
 	if !named || l.Reference == f.Reference {
 		return false, false, nil
 	}
-	p, err := rf.Store.Payments.Any(ctx, payment)
+	p, err := rf.Store.Payments().Any(ctx, payment)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}

@@ -71,7 +71,7 @@ func (d *dispatcher) report(l *lane) {
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after hook.Circuit
 	err := base.Again(func() error {
-		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
+		sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (w *Webhooks) heard(ctx context.Context, subscription string, success bool,
 // claim reserves the next try at an endpoint whose circuit is open. It returns false if it is too
 // early, or if another node reserved it.
 func (w *Webhooks) claim(ctx context.Context, subscription string) bool {
-	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
+	sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 	if err == nil && !sub.Circuit.Open {
 		w.subs.Forget(subscription)
 		return true // it closed meanwhile
@@ -133,7 +133,7 @@ func (w *Webhooks) disabling(sub hook.Subscription, reason string) pay.Change {
 // has a new URL, it stays enabled.
 func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string) {
 	err := base.Again(func() error {
-		sub, err := w.Store.Subscriptions.Any(ctx, subscription)
+		sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 		if err != nil || sub.URL != at {
 			return err
 		}
@@ -154,7 +154,7 @@ func (w *Webhooks) disable(ctx context.Context, subscription, at, reason string)
 // probes those whose time has come, and sends the deliveries to one that works again. It returns
 // how many deliveries it leased.
 func (w *Webhooks) unstall(ctx context.Context) (int, error) {
-	stalled, err := w.Store.Subscriptions.Stalled(ctx)
+	stalled, err := w.Store.Subscriptions().Stalled(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +169,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 			w.disable(ctx, s.ID, s.URL, hook.HopelessText)
 		case !s.Parked:
 		case s.Status != hook.Enabled:
-			if list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), dispatchBatch); err == nil {
+			if list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), dispatchBatch); err == nil {
 				err = w.abandon(ctx, s.ID, list)
 			}
 		case s.Circuit.Open:
@@ -177,7 +177,7 @@ func (w *Webhooks) unstall(ctx context.Context) (int, error) {
 		default:
 			w.subs.Forget(s.ID) // the cached circuit may still be open: deliveries leased now would be parked again
 			if room := min(w.deliver.room(s.ID), dispatchBatch); room > 0 {
-				list, err = w.Store.Deliveries.Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), room)
+				list, err = w.Store.Deliveries().Unpark(ctx, s.ID, now.Add(hook.DeliveryLease), room)
 				w.deliver.submit(list)
 			}
 		}
@@ -192,7 +192,7 @@ func (w *Webhooks) probe(ctx context.Context, sub hook.Subscription, now time.Ti
 	if now.Before(sub.Circuit.ProbeAt) || !w.claim(ctx, sub.ID) {
 		return nil, nil
 	}
-	list, err := w.Store.Deliveries.Unpark(ctx, sub.ID, now.Add(hook.DeliveryLease), 1)
+	list, err := w.Store.Deliveries().Unpark(ctx, sub.ID, now.Add(hook.DeliveryLease), 1)
 	w.deliver.probe(list)
 	return list, err
 }
@@ -204,7 +204,7 @@ func (w *Webhooks) abandon(ctx context.Context, subscription string, list []stor
 	if len(list) == 0 {
 		return nil
 	}
-	sub, err := w.Store.Subscriptions.Any(ctx, subscription)
+	sub, err := w.Store.Subscriptions().Any(ctx, subscription)
 	if err != nil {
 		return err
 	}

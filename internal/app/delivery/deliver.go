@@ -30,7 +30,7 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	now := w.Now()
-	due, err := w.Store.Deliveries.Lease(ctx, now, now.Add(hook.DeliveryLease), dispatchBatch)
+	due, err := w.Store.Deliveries().Lease(ctx, now, now.Add(hook.DeliveryLease), dispatchBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -44,12 +44,12 @@ func (w *Webhooks) Dispatch(ctx context.Context) (int, error) {
 func (w *Webhooks) parkWaiting(ctx context.Context) error {
 	parking, waiting := w.deliver.givenBack()
 	for part := range slices.Chunk(parking, dispatchBatch) {
-		if err := w.Store.Deliveries.Park(ctx, part); err != nil {
+		if err := w.Store.Deliveries().Park(ctx, part); err != nil {
 			return err // the others come due when their lease ends
 		}
 	}
 	for part := range slices.Chunk(waiting, dispatchBatch) {
-		if err := w.Store.Deliveries.Postpone(ctx, part); err != nil {
+		if err := w.Store.Deliveries().Postpone(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (w *Webhooks) ahead(ctx context.Context, d hook.Delivery, to hook.Subscript
 	if len(before) == 0 {
 		return time.Time{}, nil
 	}
-	list, err := w.Store.Deliveries.Ahead(ctx, before)
+	list, err := w.Store.Deliveries().Ahead(ctx, before)
 	for _, earlier := range list {
 		pause := aheadPause
 		if earlier.Attempts > 0 {
@@ -211,7 +211,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 		err := w.Store.Commit(ctx, change)
 		if errors.Is(err, store.ErrStale) {
 			var lost error
-			if read, lost = w.Store.Deliveries.Any(ctx, d.ID); lost != nil {
+			if read, lost = w.Store.Deliveries().Any(ctx, d.ID); lost != nil {
 				return lost
 			}
 		}
@@ -230,7 +230,7 @@ func (w *Webhooks) tried(ctx context.Context, d hook.Delivery, t outcome) {
 // disabled. If it was written since the request was made, nothing changes: it may have a new address,
 // or its owner may have enabled it again. The next try asks the endpoint as it is now.
 func (w *Webhooks) goneFrom(ctx context.Context, asked hook.Subscription) (pay.Change, error) {
-	sub, err := w.Store.Subscriptions.Any(ctx, asked.ID)
+	sub, err := w.Store.Subscriptions().Any(ctx, asked.ID)
 	if err != nil || sub.URL != asked.URL {
 		return pay.Change{}, err
 	}
@@ -250,7 +250,7 @@ func (w *Webhooks) nextDelivery(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	next := due[base.DeliveriesLoop]
-	stalled, err := w.Store.Subscriptions.Stalled(ctx)
+	stalled, err := w.Store.Subscriptions().Stalled(ctx)
 	for _, s := range stalled {
 		at := w.Now()
 		if s.Circuit.Open {

@@ -29,7 +29,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, scope tenant.Scope, subscript
 	if log, err = w.DeliveryPage(ctx, scope, subscription, f); err != nil {
 		return log, err
 	}
-	log.Total, err = w.Store.Deliveries.Count(ctx, subscription, f)
+	log.Total, err = w.Store.Deliveries().Count(ctx, subscription, f)
 	return log, err
 }
 
@@ -43,13 +43,13 @@ func (w *Webhooks) DeliveryPage(ctx context.Context, scope tenant.Scope, subscri
 	}
 	var after hook.Delivery
 	if err := base.Behind(f.After, func() error {
-		d, err := w.Store.Deliveries.Get(ctx, scope, log.Subscription.ID, storedID(f.After))
+		d, err := w.Store.Deliveries().Get(ctx, scope, log.Subscription.ID, storedID(f.After))
 		after = d.Delivery
 		return err
 	}); err != nil {
 		return log, err
 	}
-	log.Deliveries, err = w.Store.Deliveries.List(ctx, scope, subscription, f, after)
+	log.Deliveries, err = w.Store.Deliveries().List(ctx, scope, subscription, f, after)
 	return log, err
 }
 
@@ -64,7 +64,7 @@ func (r Recent) Tried() int { return r.Delivered + r.Failed }
 
 // Recent summarizes the newest deliveries to an endpoint.
 func (w *Webhooks) Recent(ctx context.Context, sub hook.Subscription) (Recent, error) {
-	list, err := w.Store.Deliveries.List(ctx, sub.Scope, sub.ID, lists.DeliveryFilter{Page: lists.Page{Limit: RecentDeliveries}}, hook.Delivery{})
+	list, err := w.Store.Deliveries().List(ctx, sub.Scope, sub.ID, lists.DeliveryFilter{Page: lists.Page{Limit: RecentDeliveries}}, hook.Delivery{})
 	return RecentOf(list), err
 }
 
@@ -99,7 +99,7 @@ func (w *Webhooks) Of(ctx context.Context, scope tenant.Scope, event string) (li
 	for _, sub := range subs {
 		ids = append(ids, sub.Delivery(event))
 	}
-	found, err := w.Store.Deliveries.Named(ctx, ids)
+	found, err := w.Store.Deliveries().Named(ctx, ids)
 	for i, sub := range subs {
 		if d, known := found[ids[i]]; known {
 			list = append(list, Sent{sub, d})
@@ -116,7 +116,7 @@ func (w *Webhooks) Delivery(ctx context.Context, scope tenant.Scope, subscriptio
 	if err != nil {
 		return sub, store.Dispatch{}, err
 	}
-	d, err := base.Named(id, problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them"), func() (store.Dispatch, error) { return w.Store.Deliveries.Get(ctx, scope, sub.ID, storedID(id)) })
+	d, err := base.Named(id, problem.New(problem.WebhookDeliveryNotFound, "there is no such delivery to this webhook: GET /webhooks/"+sub.ID+"/deliveries lists them"), func() (store.Dispatch, error) { return w.Store.Deliveries().Get(ctx, scope, sub.ID, storedID(id)) })
 	return sub, d, err
 }
 

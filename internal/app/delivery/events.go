@@ -23,7 +23,7 @@ func NewEvents(b *base.Base) *Events { return &Events{b} }
 //
 // Errors: event_not_found, also for another shop's event.
 func (ev *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
-	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events.Get(ctx, scope, id) })
+	return base.Named(id, problem.New(problem.EventNotFound, "there is no such event: check the id, and that the key is of the event's environment; GET /events lists them"), func() (pay.ToldEvent, error) { return ev.Store.Events().Get(ctx, scope, id) })
 }
 
 // List lists a shop's events, newest first, with the number that the filter selects. A checkout
@@ -35,7 +35,7 @@ func (ev *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFil
 	if err != nil || f.Limit == 0 {
 		return nil, 0, err
 	}
-	total, err := ev.Store.Events.Count(ctx, scope, f)
+	total, err := ev.Store.Events().Count(ctx, scope, f)
 	return list, total, err
 }
 
@@ -50,7 +50,7 @@ func (ev *Events) Page(ctx context.Context, scope tenant.Scope, f lists.EventFil
 // page reads a page, and returns the filter with the object's own id. Its limit is 0 if nothing can match.
 func (ev *Events) page(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (lists.EventFilter, []pay.ToldEvent, error) {
 	if strings.HasPrefix(f.Object, pay.SessionTokenPrefix) {
-		s, err := ev.Store.Sessions.ByHash(ctx, ev.Vault.Hash(f.Object))
+		s, err := ev.Store.Sessions().ByHash(ctx, ev.Vault.Hash(f.Object))
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return f, nil, err
 		}
@@ -66,7 +66,7 @@ func (ev *Events) page(ctx context.Context, scope tenant.Scope, f lists.EventFil
 	if !base.Storable(f.After) {
 		return f, nil, noEvent()
 	}
-	list, err := ev.Store.Events.List(ctx, scope, f)
+	list, err := ev.Store.Events().List(ctx, scope, f)
 	if errors.Is(err, store.ErrNotFound) {
 		err = noEvent()
 	}

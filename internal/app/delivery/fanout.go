@@ -28,7 +28,7 @@ const (
 func (w *Webhooks) FanOut(ctx context.Context) (int, error) {
 	now := w.Now()
 	until := now.Add(hook.FanOutLease)
-	list, err := w.Store.Deliveries.LeaseFanOuts(ctx, now, until, fanOutBatch)
+	list, err := w.Store.Deliveries().LeaseFanOuts(ctx, now, until, fanOutBatch)
 	shops := map[string][]hook.FanOut{}
 	for _, f := range list {
 		shops[f.Shop] = append(shops[f.Shop], f)
@@ -49,7 +49,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, unti
 			if !w.Now().Before(until) { // another node may have it now
 				return nil
 			}
-			next, err := w.Store.Deliveries.NextStep(ctx, f)
+			next, err := w.Store.Deliveries().NextStep(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (w *Webhooks) fanOutInOrder(ctx context.Context, events []hook.FanOut, unti
 // step commits one step, and rests if necessary. Shops take turns then.
 func (w *Webhooks) step(ctx context.Context, next hook.FanOut) error {
 	do := func() error { return w.Store.Commit(ctx, pay.Change{FanOuts: []hook.FanOut{next}}) }
-	if !w.Store.Deliveries.InCompany() {
+	if !w.Store.Deliveries().InCompany() {
 		return do()
 	}
 	select {

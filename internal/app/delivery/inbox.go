@@ -62,7 +62,7 @@ func (w *Webhooks) Receive(ctx context.Context, slug string, header http.Header,
 	if !strings.HasPrefix(sent, sentPrefix) || !base.Storable(sent) {
 		return unsigned(nil)
 	}
-	d, err := w.Store.Deliveries.Any(ctx, storedID(sent))
+	d, err := w.Store.Deliveries().Any(ctx, storedID(sent))
 	if errors.Is(err, store.ErrNotFound) {
 		return unsigned(nil)
 	}
@@ -122,22 +122,22 @@ func (w *Webhooks) Inbox(ctx context.Context, scope tenant.Scope, subscription s
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := base.Behind(page.After, func() error { return w.Store.Subscriptions.Received(ctx, scope, sub.ID, page.After) }); err != nil {
+	if err := base.Behind(page.After, func() error { return w.Store.Subscriptions().Received(ctx, scope, sub.ID, page.After) }); err != nil {
 		return nil, 0, err
 	}
-	return w.Store.Subscriptions.Inbox(ctx, scope, sub.ID, page)
+	return w.Store.Subscriptions().Inbox(ctx, scope, sub.ID, page)
 }
 
 // TrimInboxes deletes old inbox rows, and returns their number.
 func (w *Webhooks) TrimInboxes(ctx context.Context) (int, error) {
-	list, err := w.Store.Subscriptions.Inboxes(ctx)
+	list, err := w.Store.Subscriptions().Inboxes(ctx)
 	if err != nil {
 		return 0, err
 	}
 	deleted := 0
 	for _, sub := range list {
 		oldest := id.From(hook.InboxPrefix, w.TimeOf(sub.Scope).Add(-hook.InboxAge))
-		n, err := w.Store.Subscriptions.TrimInbox(ctx, sub.ID, oldest, trimBatch)
+		n, err := w.Store.Subscriptions().TrimInbox(ctx, sub.ID, oldest, trimBatch)
 		if err != nil {
 			return deleted, err
 		}

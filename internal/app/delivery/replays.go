@@ -49,7 +49,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		}
 		asked := n.Replay
 		asked.Scope, asked.Subscription = scope, sub.ID
-		running, err := rp.Store.Replays.Running(ctx, sub.ID)
+		running, err := rp.Store.Replays().Running(ctx, sub.ID)
 		if err == nil && running.Same(asked, rp.TimeOf(scope)) {
 			return running, rp.keepOnce(ctx, scope, n.Idempotency, running.ID)
 		}
@@ -75,7 +75,7 @@ func (rp *Replays) Begin(ctx context.Context, by base.Principal, scope tenant.Sc
 		}
 		r.ID = rp.NewID(hook.ReplayPrefix, now)
 		if types := r.Selects(sub); len(types) > 0 {
-			if r.Events, err = rp.Store.Events.Count(ctx, scope, lists.EventFilter{Types: types, Span: lists.Span{From: r.From, To: r.To}}); err != nil {
+			if r.Events, err = rp.Store.Events().Count(ctx, scope, lists.EventFilter{Types: types, Span: lists.Span{From: r.From, To: r.To}}); err != nil {
 				return r, err
 			}
 		}
@@ -126,7 +126,7 @@ func (rp *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id
 	if err != nil {
 		return hook.Replay{}, err
 	}
-	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (hook.Replay, error) { return rp.Store.Replays.Get(ctx, scope, sub.ID, id) })
+	return base.Named(id, problem.New(problem.NotFound, "there is no such replay to this webhook: send the id that POST /webhooks/{id}/replay returned"), func() (hook.Replay, error) { return rp.Store.Replays().Get(ctx, scope, sub.ID, id) })
 }
 
 // List lists the replays to one of a shop's endpoints, newest first, with their number.
@@ -138,12 +138,12 @@ func (rp *Replays) List(ctx context.Context, scope tenant.Scope, subscription st
 		return nil, 0, err
 	}
 	if err := base.Behind(page.After, func() error {
-		_, err := rp.Store.Replays.Get(ctx, scope, sub.ID, page.After)
+		_, err := rp.Store.Replays().Get(ctx, scope, sub.ID, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return rp.Store.Replays.List(ctx, scope, sub.ID, page)
+	return rp.Store.Replays().List(ctx, scope, sub.ID, page)
 }
 
 // Stop stops a replay. Deliveries that it has begun continue. A stopped replay does not
@@ -156,7 +156,7 @@ func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Sco
 		if err != nil {
 			return r, err
 		}
-		untaken, err := rp.Store.Replays.Untaken(ctx, r)
+		untaken, err := rp.Store.Replays().Untaken(ctx, r)
 		if err != nil {
 			return r, err
 		}
@@ -174,7 +174,7 @@ func (rp *Replays) Stop(ctx context.Context, by base.Principal, scope tenant.Sco
 // has not checked since the endpoint was disabled, so it does not know that its due deliveries were
 // given up (EVT-17).
 func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]hook.Replay, error) {
-	r, err := w.Store.Replays.Running(ctx, subscription)
+	r, err := w.Store.Replays().Running(ctx, subscription)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -189,7 +189,7 @@ func (w *Webhooks) stillReplaying(ctx context.Context, subscription string) ([]h
 
 // stopFor stops a running replay.
 func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReason) (hook.Replay, error) {
-	untaken, err := w.Store.Replays.Untaken(ctx, r)
+	untaken, err := w.Store.Replays().Untaken(ctx, r)
 	if err != nil {
 		return r, err
 	}
@@ -200,7 +200,7 @@ func (w *Webhooks) stopFor(ctx context.Context, r hook.Replay, why hook.StopReas
 // twice is harmless: it is written whole or not at all.
 func (rp *Replays) Step(ctx context.Context) (int, error) {
 	now := rp.Now()
-	due, err := rp.Store.Replays.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := rp.Store.Replays().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -214,7 +214,7 @@ func (rp *Replays) Step(ctx context.Context) (int, error) {
 }
 
 func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
-	sub, err := rp.Store.Subscriptions.Any(ctx, r.Subscription)
+	sub, err := rp.Store.Subscriptions().Any(ctx, r.Subscription)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 		}
 		return rp.moved(ctx, r)
 	}
-	untried, err := rp.Store.Replays.CountUntried(ctx, sub.ID)
+	untried, err := rp.Store.Replays().CountUntried(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -234,12 +234,12 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 	}
 	var list []pay.ToldEvent
 	if types := r.Selects(sub); len(types) > 0 {
-		if list, err = rp.Store.Events.After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
+		if list, err = rp.Store.Events().After(ctx, r.Scope, types, r.AfterAt, r.AfterID, r.To, hook.ReplayStep); err != nil {
 			return err
 		}
 	}
 	if len(list) == 0 {
-		untried, err := rp.Store.Replays.Untried(ctx, r)
+		untried, err := rp.Store.Replays().Untried(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (rp *Replays) step(ctx context.Context, r hook.Replay) error {
 		next = append(next, hook.Replayed{Event: e.ID, Type: e.Type, At: e.At})
 		ids = append(ids, sub.Delivery(e.ID))
 	}
-	found, err := rp.Store.Deliveries.Named(ctx, ids)
+	found, err := rp.Store.Deliveries().Named(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (w *Webhooks) Postponed() int64 {
 
 // StalledEndpoints counts the endpoints that fail or have parked deliveries.
 func (w *Webhooks) StalledEndpoints(ctx context.Context) (int, error) {
-	list, err := w.Store.Subscriptions.Stalled(ctx)
+	list, err := w.Store.Subscriptions().Stalled(ctx)
 	return len(list), err
 }
 
@@ -163,11 +163,11 @@ func (w *Webhooks) Subscribe(ctx context.Context, by base.Principal, scope tenan
 //
 // Errors: conflict_state.
 func (w *Webhooks) beside(ctx context.Context, sub hook.Subscription) (tenant.Shop, error) {
-	shop, err := w.Store.Merchants.Shop(ctx, sub.Shop)
+	shop, err := w.Store.Merchants().Shop(ctx, sub.Shop)
 	if err != nil {
 		return shop, err
 	}
-	others, total, err := w.Store.Subscriptions.List(ctx, sub.Scope, lists.Page{Limit: compared})
+	others, total, err := w.Store.Subscriptions().List(ctx, sub.Scope, lists.Page{Limit: compared})
 	if err != nil {
 		return shop, err
 	}
@@ -305,7 +305,7 @@ func (b *problems) err() error {
 //
 // Errors: webhook_not_found.
 func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscription string) (hook.Subscription, error) {
-	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (hook.Subscription, error) { return w.Store.Subscriptions.Get(ctx, scope, subscription) })
+	sub, err := base.Named(subscription, base.Missing(problem.WebhookNotFound, "webhook", scope, subscription), func() (hook.Subscription, error) { return w.Store.Subscriptions().Get(ctx, scope, subscription) })
 	return sub.At(w.TimeOf(scope)), err
 }
 
@@ -315,7 +315,7 @@ func (w *Webhooks) Subscription(ctx context.Context, scope tenant.Scope, subscri
 // Errors: invalid_request for an unknown cursor.
 func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		sub, err := w.Store.Subscriptions.Any(ctx, page.After)
+		sub, err := w.Store.Subscriptions().Any(ctx, page.After)
 		if err == nil && sub.Scope != scope {
 			err = store.ErrNotFound
 		}
@@ -323,7 +323,7 @@ func (w *Webhooks) Subscriptions(ctx context.Context, scope tenant.Scope, page l
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, total, err := w.Store.Subscriptions.List(ctx, scope, page)
+	list, total, err := w.Store.Subscriptions().List(ctx, scope, page)
 	for i := range list {
 		list[i] = list[i].At(w.TimeOf(scope))
 	}
@@ -466,7 +466,7 @@ type endpoint struct {
 // endpoint reads the endpoint of a delivery.
 func (w *Webhooks) endpoint(ctx context.Context, subscription string) (endpoint, error) {
 	return w.subs.Get(ctx, subscription, func(ctx context.Context) (e endpoint, err error) {
-		if e.sub, err = w.Store.Subscriptions.Any(ctx, subscription); err != nil {
+		if e.sub, err = w.Store.Subscriptions().Any(ctx, subscription); err != nil {
 			return e, err
 		}
 		secret, err := w.Vault.Decrypt(e.sub.ID, e.sub.Secret)

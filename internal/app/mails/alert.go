@@ -33,7 +33,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 	if ms.mailer == nil || !k.Key.Live {
 		return nil
 	}
-	merchant, err := ms.Store.Merchants.Get(ctx, k.Key.Merchant)
+	merchant, err := ms.Store.Merchants().Get(ctx, k.Key.Merchant)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (ms *Mails) AddKeyAlerts(ctx context.Context, change *pay.Change, k KeyNews
 		Shop: k.Key.Shop, Key: k.Key.Preview, Until: k.Until,
 	}
 	if k.By.Kind == audit.ByUser {
-		u, err := ms.Store.Users.Get(ctx, k.By.ID)
+		u, err := ms.Store.Users().Get(ctx, k.By.ID)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (ms *Mails) AddPauseAlerts(ctx context.Context, change *pay.Change, m tenan
 }
 
 func (ms *Mails) tellOwners(ctx context.Context, change *pay.Change, merchant tenant.Merchant, notice email.Alert) error {
-	members, err := ms.Store.Users.Members(ctx, merchant.ID)
+	members, err := ms.Store.Users().Members(ctx, merchant.ID)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (ms *Mails) alert(ctx context.Context, change *pay.Change, recipient, merch
 	}
 	now := n.News.At
 	object := email.AlertObject(n.News.What, recipient)
-	sent, err := ms.Store.Mails.Count(ctx, merchant, object, now.Add(-countedFor))
+	sent, err := ms.Store.Mails().Count(ctx, merchant, object, now.Add(-countedFor))
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (ms *Mails) MailTries() map[MailOutcome]int64 {
 
 // WaitingMails counts the e-mails that no node has sent or given up yet.
 func (ms *Mails) WaitingMails(ctx context.Context) (int64, error) {
-	return ms.Store.Mails.Waiting(ctx)
+	return ms.Store.Mails().Waiting(ctx)
 }
 
 // SendingMails is the loop that sends e-mails. On a node without a mail server, it ends from time
@@ -97,11 +97,11 @@ func (ms *Mails) TellOfWallet(ctx context.Context, change *pay.Change, w pay.Wal
 	if ms.mailer == nil || !w.Live {
 		return nil
 	}
-	merchant, err := ms.Store.Merchants.Get(ctx, w.Merchant)
+	merchant, err := ms.Store.Merchants().Get(ctx, w.Merchant)
 	if err != nil {
 		return err
 	}
-	told, err := ms.Store.Mails.Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-countedFor))
+	told, err := ms.Store.Mails().Count(ctx, w.Merchant, pay.WalletPrefix, w.CreatedAt.Add(-countedFor))
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (ms *Mails) MayInvite(ctx context.Context, merchant string) error {
 	if ms.mailer == nil {
 		return nil
 	}
-	sent, err := ms.Store.Mails.Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-countedFor))
+	sent, err := ms.Store.Mails().Count(ctx, merchant, people.LinkPrefix, ms.Now().Add(-countedFor))
 	if err == nil && sent >= InvitationsADay {
 		err = &problem.Error{Code: problem.RateLimited, Message: "enough invitations were sent for today: try again tomorrow", Details: problem.Details{Reason: "many_invitations"}}
 	}
@@ -156,7 +156,7 @@ func (ms *Mails) SendMails(ctx context.Context) (int, error) {
 	if ms.mailer == nil { // another node may send, and its e-mails are not as late
 		from = now.Add(-email.Life)
 	}
-	due, err := ms.Store.Mails.Lease(ctx, from, now.Add(email.Lease), mailBatch)
+	due, err := ms.Store.Mails().Lease(ctx, from, now.Add(email.Lease), mailBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -176,7 +176,7 @@ func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
 		return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("this service no longer sends e-mails"))
 	}
 	if m.Receipt.To != "" {
-		p, err := ms.Store.Payments.Any(ctx, m.Receipt.Payment)
+		p, err := ms.Store.Payments().Any(ctx, m.Receipt.Payment)
 		if err != nil {
 			return err
 		}

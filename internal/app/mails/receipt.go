@@ -35,7 +35,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if !base.Storable(payment) {
 		return "", missing
 	}
-	p, err := ms.Store.Payments.Get(ctx, scope, payment)
+	p, err := ms.Store.Payments().Get(ctx, scope, payment)
 	if err != nil {
 		return "", base.OrRefuse(err, missing)
 	}
@@ -50,15 +50,15 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 		to = tester
 	}
 	// Counted before anything else: a receipt that another click sends meanwhile is found below, or has the same number.
-	nth, err := ms.Store.Mails.Count(ctx, p.Merchant, p.ID, time.Time{})
+	nth, err := ms.Store.Mails().Count(ctx, p.Merchant, p.ID, time.Time{})
 	if err != nil {
 		return "", err
 	}
-	if before, err := ms.Store.Mails.Count(ctx, p.Merchant, p.ID, now.Add(-secondClick)); err != nil || before > 0 {
+	if before, err := ms.Store.Mails().Count(ctx, p.Merchant, p.ID, now.Add(-secondClick)); err != nil || before > 0 {
 		return to, err
 	}
 	for of, most := range map[string]int64{p.ID: receiptsADay, pay.PaymentPrefix: merchantReceiptsADay} {
-		sent, err := ms.Store.Mails.Count(ctx, p.Merchant, of, now.Add(-countedFor))
+		sent, err := ms.Store.Mails().Count(ctx, p.Merchant, of, now.Add(-countedFor))
 		if err != nil {
 			return "", err
 		}
@@ -66,15 +66,15 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 			return "", problem.New(problem.RateLimited, "enough receipts were sent for today: try again tomorrow")
 		}
 	}
-	shop, err := ms.Store.Merchants.Shop(ctx, p.Shop)
+	shop, err := ms.Store.Merchants().Shop(ctx, p.Shop)
 	if err != nil {
 		return "", err
 	}
-	merchant, err := ms.Store.Merchants.Get(ctx, p.Merchant)
+	merchant, err := ms.Store.Merchants().Get(ctx, p.Merchant)
 	if err != nil {
 		return "", err
 	}
-	claims, err := ms.Store.Claims.Of(ctx, []string{p.ID})
+	claims, err := ms.Store.Claims().Of(ctx, []string{p.ID})
 	if err != nil {
 		return "", err
 	}

@@ -101,7 +101,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	var routes pay.Cascade
 	opened := false // this notice opens the next attempt
 	err = base.Again(func() error {
-		read, err := l.Store.Payments.Any(ctx, id)
+		read, err := l.Store.Payments().Any(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return l.toldOfLost(ctx, notice)
 		}
@@ -175,16 +175,16 @@ func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.
 // it lists the mismatched notices of all tenants that wait for the operator.
 func (l *Notices) Notifications(ctx context.Context, payment string, limit int) ([]pay.KeptNotice, error) {
 	if payment != "" {
-		return l.Store.Notices.Of(ctx, payment)
+		return l.Store.Notices().Of(ctx, payment)
 	}
-	return l.Store.Notices.Unclosed(ctx, limit)
+	return l.Store.Notices().Unclosed(ctx, limit)
 }
 
 // Notification reads a notice.
 //
 // Errors: store.ErrNotFound.
 func (l *Notices) Notification(ctx context.Context, id string) (pay.KeptNotice, error) {
-	r, err := l.Store.Notices.Get(ctx, id)
+	r, err := l.Store.Notices().Get(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("notification %s: %w", id, err)
 	}
@@ -205,7 +205,7 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 		return l.closePayoutNotification(ctx, by, r, note)
 	}
 	err = base.Again(func() error {
-		p, err := l.Store.Payments.Any(ctx, r.Payment)
+		p, err := l.Store.Payments().Any(ctx, r.Payment)
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 
 // closePayoutNotification is CloseNotification for a notice about a withdrawal.
 func (l *Notices) closePayoutNotification(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string) error {
-	w, err := l.Store.Withdrawals.Any(ctx, r.Payment)
+	w, err := l.Store.Withdrawals().Any(ctx, r.Payment)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (l *Notices) closePayoutNotification(ctx context.Context, by audit.Actor, r
 
 // lastOpen reports whether no other mismatched notice of the payment waits for the operator.
 func (l *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) {
-	told, err := l.Store.Notices.Of(ctx, r.Payment)
+	told, err := l.Store.Notices().Of(ctx, r.Payment)
 	return pay.LastOpen(told, r), err
 }
 

@@ -105,7 +105,7 @@ func (ob *Onboarding) change(ctx context.Context, id string, decide func(tenant.
 	if err != nil {
 		return done, err
 	}
-	shops, err := ob.Store.Merchants.Shops(ctx, id)
+	shops, err := ob.Store.Merchants().Shops(ctx, id)
 	for _, s := range shops {
 		ob.Tenants.Forget(id + "/" + s.ID)
 	}

@@ -93,7 +93,7 @@ func (ob *Onboarding) earlierMerchant(ctx context.Context, n NewMerchant) (o Onb
 		return o, err
 	}
 	o.Repeated = true
-	o.Merchant, err = ob.Store.Merchants.Get(ctx, made)
+	o.Merchant, err = ob.Store.Merchants().Get(ctx, made)
 	return o, err
 }
 
@@ -124,7 +124,7 @@ func (d *Demo) Create(ctx context.Context) (ours bool, err error) {
 		return ours, err
 	}
 	if !d.unknown {
-		if count, err := d.ob.Store.Merchants.Count(ctx); err != nil || count > 0 {
+		if count, err := d.ob.Store.Merchants().Count(ctx); err != nil || count > 0 {
 			return false, err
 		}
 	}
@@ -140,7 +140,7 @@ func (d *Demo) Create(ctx context.Context) (ours bool, err error) {
 //
 // Errors: store.ErrNotFound if there is no demo merchant.
 func (d *Demo) first(ctx context.Context) (ours bool, err error) {
-	made, err := d.ob.Store.Idempotency.Get(ctx, demoMerchant)
+	made, err := d.ob.Store.Idempotency().Get(ctx, demoMerchant)
 	return err == nil && made.Object == d.Merchant.ID, err
 }
 
@@ -148,11 +148,11 @@ func (d *Demo) first(ctx context.Context) (ours bool, err error) {
 //
 // Errors: store.ErrNotFound if there is no demo merchant.
 func (ob *Onboarding) Demo(ctx context.Context) (tenant.Scope, error) {
-	made, err := ob.Store.Idempotency.Get(ctx, demoMerchant)
+	made, err := ob.Store.Idempotency().Get(ctx, demoMerchant)
 	if err != nil {
 		return tenant.Scope{}, err
 	}
-	shops, err := ob.Store.Merchants.Shops(ctx, made.Object)
+	shops, err := ob.Store.Merchants().Shops(ctx, made.Object)
 	if err != nil {
 		return tenant.Scope{}, err
 	}
@@ -218,31 +218,31 @@ func (ob *Onboarding) SetLanguage(ctx context.Context, by audit.Actor, id string
 // FindMerchants lists merchants whose name or e-mail address contains a text, newest first, before the one with
 // an id, for the operator.
 func (ob *Onboarding) FindMerchants(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
-	return ob.Store.Merchants.Find(ctx, text, before, limit)
+	return ob.Store.Merchants().Find(ctx, text, before, limit)
 }
 
 // AnyShop reads a shop of any merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
 func (ob *Onboarding) AnyShop(ctx context.Context, id string) (tenant.Shop, error) {
-	return base.Named(id, store.ErrNotFound, func() (tenant.Shop, error) { return ob.Store.Merchants.Shop(ctx, id) })
+	return base.Named(id, store.ErrNotFound, func() (tenant.Shop, error) { return ob.Store.Merchants().Shop(ctx, id) })
 }
 
 // Shops lists a merchant's shops, oldest first.
 func (ob *Onboarding) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
-	return ob.Store.Merchants.Shops(ctx, merchant)
+	return ob.Store.Merchants().Shops(ctx, merchant)
 }
 
 // Merchants lists merchants with their shops, by id, beginning after the merchant whose id is after, for the
 // operator.
 func (ob *Onboarding) Merchants(ctx context.Context, after string, limit int) ([]tenant.Merchant, map[string][]tenant.Shop, error) {
-	list, err := ob.Store.Merchants.List(ctx, after, limit)
+	list, err := ob.Store.Merchants().List(ctx, after, limit)
 	if err != nil {
 		return nil, nil, err
 	}
 	shops := map[string][]tenant.Shop{}
 	for _, m := range list {
-		if shops[m.ID], err = ob.Store.Merchants.Shops(ctx, m.ID); err != nil {
+		if shops[m.ID], err = ob.Store.Merchants().Shops(ctx, m.ID); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 //
 // Errors: invalid_request for an unknown cursor.
 func (ob *Onboarding) ShopsOf(ctx context.Context, scope tenant.Scope, page lists.Page) ([]tenant.Shop, int64, error) {
-	list, err := ob.Store.Merchants.Shops(ctx, scope.Merchant)
+	list, err := ob.Store.Merchants().Shops(ctx, scope.Merchant)
 	if err != nil {
 		return nil, 0, err
 	}

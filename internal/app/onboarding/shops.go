@@ -38,7 +38,7 @@ func (ob *Onboarding) CreateShop(ctx context.Context, merchant, name string) (On
 	if err := readable("name", name); err != nil {
 		return Onboarded{}, err
 	}
-	m, err := ob.Store.Merchants.Get(ctx, merchant)
+	m, err := ob.Store.Merchants().Get(ctx, merchant)
 	if err != nil {
 		return Onboarded{}, fmt.Errorf("merchant %s: %w", merchant, err)
 	}
@@ -62,11 +62,11 @@ func (ob *Onboarding) OpenShop(ctx context.Context, by audit.Actor, merchant, na
 		return tenant.Shop{}, err
 	}
 	return base.Decide(func() (tenant.Shop, error) {
-		m, err := ob.Store.Merchants.Get(ctx, merchant)
+		m, err := ob.Store.Merchants().Get(ctx, merchant)
 		if err != nil {
 			return tenant.Shop{}, err
 		}
-		have, err := ob.Store.Merchants.Shops(ctx, merchant)
+		have, err := ob.Store.Merchants().Shops(ctx, merchant)
 		if err != nil {
 			return tenant.Shop{}, err
 		}
@@ -116,7 +116,7 @@ func ReadLogo(body []byte) (tenant.Logo, error) {
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name string) error {
 	s, err := base.Decide(func() (tenant.Shop, error) {
-		s, err := ob.Store.Merchants.Shop(ctx, shop)
+		s, err := ob.Store.Merchants().Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
@@ -140,7 +140,7 @@ func (ob *Onboarding) Rename(ctx context.Context, by audit.Actor, shop, name str
 // Errors: store.ErrNotFound, invalid_request.
 func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, change func(tenant.Brand) tenant.Brand, logo *tenant.Logo) (tenant.Shop, error) {
 	done, err := base.Decide(func() (tenant.Shop, error) {
-		s, err := ob.Store.Merchants.Shop(ctx, shop)
+		s, err := ob.Store.Merchants().Shop(ctx, shop)
 		if err != nil {
 			return s, fmt.Errorf("shop %s: %w", shop, err)
 		}
@@ -169,5 +169,5 @@ func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, 
 //
 // Errors: not_found.
 func (ob *Onboarding) Logo(ctx context.Context, id string) (tenant.Logo, error) {
-	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (tenant.Logo, error) { return ob.Store.Merchants.Logo(ctx, id) })
+	return base.Named(id, problem.New(problem.NotFound, "there is no such picture"), func() (tenant.Logo, error) { return ob.Store.Merchants().Logo(ctx, id) })
 }

@@ -18,7 +18,7 @@ type Analytics struct{ *base.Base }
 
 // AddUp adds the facts that commits left to the totals. It returns a number above zero if more wait.
 func (an *Analytics) AddUp(ctx context.Context) (int, error) {
-	more, err := an.Store.Rollups.AddUp(ctx)
+	more, err := an.Store.Rollups().AddUp(ctx)
 	if more {
 		return 1, err
 	}
@@ -87,7 +87,7 @@ func (an *Analytics) Analyse(ctx context.Context, scope tenant.Scope, from, to t
 	// Totals have the payments that ended. Those that are still open are in the counters of lists, or in
 	// flight.
 	first, _, _, _ := span(from, to)
-	counts, err := an.Store.Payments.Kinds(ctx, scope, first, a.To)
+	counts, err := an.Store.Payments().Kinds(ctx, scope, first, a.To)
 	if err != nil {
 		return a, err
 	}
@@ -133,7 +133,7 @@ func (an *Analytics) totals(ctx context.Context, shop string, live bool, from, t
 	for i := range a.Days {
 		a.Days[i].At = begin.AddDate(0, 0, i)
 	}
-	days, err := an.Store.Rollups.Days(ctx, shop, live, first, end)
+	days, err := an.Store.Rollups().Days(ctx, shop, live, first, end)
 	if err != nil {
 		return a, parts, err
 	}
@@ -149,7 +149,7 @@ func (an *Analytics) totals(ctx context.Context, shop string, live bool, from, t
 		if err != nil {
 			return
 		}
-		list, failed := an.Store.Rollups.Values(ctx, shop, live, d, first, begin, end)
+		list, failed := an.Store.Rollups().Values(ctx, shop, live, d, first, begin, end)
 		for _, t := range list {
 			each(t.Value, t.Before, t.Outcome, t.Total)
 		}
@@ -178,7 +178,7 @@ func (an *Analytics) totals(ctx context.Context, shop string, live bool, from, t
 }
 
 func (an *Analytics) partial(ctx context.Context) (bool, error) {
-	end, err := an.Store.Rollups.BackfillEnd(ctx)
+	end, err := an.Store.Rollups().BackfillEnd(ctx)
 	return end != "", err
 }
 

@@ -81,7 +81,7 @@ func (in *Payments) wantCanceled(ctx context.Context, read pay.Payment, by audit
 		}
 		if errors.Is(err, store.ErrStale) {
 			var other error
-			if p, other = in.Store.Payments.Any(ctx, read.ID); other != nil {
+			if p, other = in.Store.Payments().Any(ctx, read.ID); other != nil {
 				return other
 			}
 		}

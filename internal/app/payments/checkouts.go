@@ -35,7 +35,7 @@ func (an *Analytics) Funnel(ctx context.Context, scope tenant.Scope, from, to ti
 	for _, step := range analytics.Steps() {
 		f.Steps = append(f.Steps, FunnelStep{Step: step})
 	}
-	list, err := an.Store.Rollups.Values(ctx, scope.Shop, scope.Live, analytics.ByStep, first, begin, end)
+	list, err := an.Store.Rollups().Values(ctx, scope.Shop, scope.Live, analytics.ByStep, first, begin, end)
 	if err != nil {
 		return f, err
 	}
@@ -85,7 +85,7 @@ func (an *Analytics) Waits(ctx context.Context, scope tenant.Scope, from, to tim
 		return w, err
 	}
 	w.From, w.To = begin, end
-	list, err := an.Store.Rollups.Values(ctx, scope.Shop, scope.Live, analytics.ByWait, first, begin, end)
+	list, err := an.Store.Rollups().Values(ctx, scope.Shop, scope.Live, analytics.ByWait, first, begin, end)
 	if err != nil {
 		return w, err
 	}

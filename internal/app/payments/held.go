@@ -18,7 +18,7 @@ func (ss *Sessions) holder(ctx context.Context, id string) (p pay.Payment, held 
 		if id == "" {
 			break
 		}
-		if p, err = ss.Store.Payments.Any(ctx, id); err != nil {
+		if p, err = ss.Store.Payments().Any(ctx, id); err != nil {
 			return p, false, err
 		}
 		if p.Holds() {

@@ -25,7 +25,7 @@ const lifeEvents = 200
 // Life reads what happened to a payment that was read in the scope: each part is found by its id, which is
 // made from the payment's.
 func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment) (l Life, err error) {
-	if l.Claims, err = in.Store.Claims.Of(ctx, []string{p.ID}); err != nil {
+	if l.Claims, err = in.Store.Claims().Of(ctx, []string{p.ID}); err != nil {
 		return l, err
 	}
 	objects := []string{p.ID}
@@ -33,15 +33,15 @@ func (in *Payments) Life(ctx context.Context, scope tenant.Scope, p pay.Payment)
 		objects = append(objects, c.ID)
 	}
 	for _, object := range objects {
-		events, err := in.Store.Events.List(ctx, scope, lists.EventFilter{Object: object, Page: lists.Page{Limit: lifeEvents}})
+		events, err := in.Store.Events().List(ctx, scope, lists.EventFilter{Object: object, Page: lists.Page{Limit: lifeEvents}})
 		if err != nil {
 			return l, err
 		}
-		deliveries, err := in.Store.Deliveries.About(ctx, scope, object, lifeEvents)
+		deliveries, err := in.Store.Deliveries().About(ctx, scope, object, lifeEvents)
 		if err != nil {
 			return l, err
 		}
-		transfers, err := in.Store.Books.About(ctx, scope, object)
+		transfers, err := in.Store.Books().About(ctx, scope, object)
 		if err != nil {
 			return l, err
 		}

@@ -26,13 +26,13 @@ type Link struct {
 // Errors: invalid_request for a cursor that is no link of the shop.
 func (ss *Sessions) Links(ctx context.Context, scope tenant.Scope, page lists.Page) ([]Link, error) {
 	err := base.Behind(page.After, func() error {
-		_, err := ss.Store.Sessions.Get(ctx, scope, page.After)
+		_, err := ss.Store.Sessions().Get(ctx, scope, page.After)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := ss.Store.Sessions.Links(ctx, scope, page.After, page.Limit)
+	sessions, err := ss.Store.Sessions().Links(ctx, scope, page.After, page.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (ss *Sessions) Links(ctx context.Context, scope tenant.Scope, page lists.Pa
 	}
 	payments := map[string]pay.Payment{}
 	if len(chosen) > 0 {
-		list, err := ss.Store.Payments.ByID(ctx, chosen)
+		list, err := ss.Store.Payments().ByID(ctx, chosen)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (ss *Sessions) Link(ctx context.Context, scope tenant.Scope, id string) (Li
 	if !base.Storable(id) {
 		return Link{}, pay.NoSession()
 	}
-	s, err := ss.Store.Sessions.Get(ctx, scope, id)
+	s, err := ss.Store.Sessions().Get(ctx, scope, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || err == nil && !s.Link:
 		return Link{}, pay.NoSession()

@@ -51,7 +51,7 @@ func (ss *Sessions) Changeable(ctx context.Context, p pay.Payment) (bool, error)
 	if _, held, err := ss.holder(ctx, p.Order.After); err != nil || held {
 		return false, err
 	}
-	_, err := ss.Store.Sessions.Of(ctx, p.ID)
+	_, err := ss.Store.Sessions().Of(ctx, p.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -72,7 +72,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 		}
 		err = ss.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrStale) { // a notification came meanwhile
-			if read, readErr := ss.Store.Payments.Any(ctx, p.ID); readErr != nil {
+			if read, readErr := ss.Store.Payments().Any(ctx, p.ID); readErr != nil {
 				return readErr
 			} else if p = read; p.CheckChange() != nil { // it has ended: return it
 				return nil

@@ -26,19 +26,19 @@ func (in *Payments) List(ctx context.Context, scope tenant.Scope, f lists.Paymen
 		defer done()
 	}
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments.Get(ctx, scope, f.After)
+		_, err := in.Store.Payments().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	list, err := in.Store.Payments.List(ctx, scope, f)
+	list, err := in.Store.Payments().List(ctx, scope, f)
 	if err != nil {
 		return nil, 0, err
 	}
 	if err := in.SettledAs(ctx, list); err != nil {
 		return nil, 0, err
 	}
-	total, err := in.Store.Payments.Count(ctx, scope, f)
+	total, err := in.Store.Payments().Count(ctx, scope, f)
 	return list, total, err
 }
 
@@ -51,13 +51,13 @@ const ExportPage = 500
 // Errors: invalid_request for an unknown cursor.
 func (in *Payments) ListFrom(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := in.Store.Payments.Get(ctx, scope, f.After)
+		_, err := in.Store.Payments().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	f.Limit, f.Offset = ExportPage, 0
-	list, err := in.Store.Payments.List(ctx, scope, f)
+	list, err := in.Store.Payments().List(ctx, scope, f)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // Errors: store.ErrNotFound; conflict_state if the payment's end is known, or if the provider says
 // otherwise (details.reason).
 func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resolution) (p pay.Payment, said pay.OutcomeKind, err error) {
-	p, err = in.Store.Payments.Any(ctx, r.ID)
+	p, err = in.Store.Payments().Any(ctx, r.ID)
 	if err != nil {
 		return p, "", err
 	}
@@ -50,7 +50,7 @@ func (in *Payments) Resolve(ctx context.Context, by audit.Actor, r base.Resoluti
 		return p, o.Kind, base.CallOnItsWay(p.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Payment, error) {
-		read, err := in.Store.Payments.Any(ctx, r.ID)
+		read, err := in.Store.Payments().Any(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
@@ -78,5 +78,5 @@ func known(from pay.Status, w pay.Word) error {
 
 // Unsure lists payments with an unknown outcome, oldest first, for the operator.
 func (in *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
-	return in.Store.Payments.Unsure(ctx, limit)
+	return in.Store.Payments().Unsure(ctx, limit)
 }

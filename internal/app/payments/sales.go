@@ -27,7 +27,7 @@ type Sales struct {
 func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
 	now := in.TimeOf(scope).UTC()
 	day := now.Truncate(24 * time.Hour)
-	days, err := in.Store.Payments.Days(ctx, scope, day.AddDate(0, 0, -6), day.AddDate(0, 0, 1))
+	days, err := in.Store.Payments().Days(ctx, scope, day.AddDate(0, 0, -6), day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
@@ -37,7 +37,7 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 			s.Today = s.Today.counting(c.Status, c.N)
 		}
 	}
-	totals, err := in.Store.Rollups.Days(ctx, scope.Shop, scope.Live, day, day.AddDate(0, 0, 1))
+	totals, err := in.Store.Rollups().Days(ctx, scope.Shop, scope.Live, day, day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
@@ -55,18 +55,18 @@ func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err
 		{&s.Waiting, lists.PaymentFilter{Status: pay.Processing}},
 		{&s.All, lists.PaymentFilter{}},
 	} {
-		if *part.into, err = in.Store.Payments.Count(ctx, scope, part.of); err != nil {
+		if *part.into, err = in.Store.Payments().Count(ctx, scope, part.of); err != nil {
 			return s, err
 		}
 	}
 	s.Open += s.Waiting
 	if s.Waiting > 0 {
-		s.Waiting, err = in.Store.Payments.Count(ctx, scope, lists.PaymentFilter{Status: pay.Processing, Span: lists.Span{To: now.Add(-LongWait)}})
+		s.Waiting, err = in.Store.Payments().Count(ctx, scope, lists.PaymentFilter{Status: pay.Processing, Span: lists.Span{To: now.Add(-LongWait)}})
 	}
 	return s, err
 }
 
 // Few lists the newest payments that a filter selects. Unlike List it counts nothing.
 func (in *Payments) Few(ctx context.Context, scope tenant.Scope, f lists.PaymentFilter) ([]pay.Payment, error) {
-	return in.Store.Payments.List(ctx, scope, f)
+	return in.Store.Payments().List(ctx, scope, f)
 }

@@ -161,7 +161,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 	if !base.Storable(id) {
 		return "", problem.New(problem.TransactionNotFound, "there is no such payment")
 	}
-	p, err := ss.Store.Payments.Any(ctx, id)
+	p, err := ss.Store.Payments().Any(ctx, id)
 	if err != nil {
 		return "", base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no such payment"))
 	}
@@ -172,7 +172,7 @@ func (ss *Sessions) RetryPayment(ctx context.Context, id string) (token string, 
 		return "", err
 	}
 	asked, country := p.Price.Requested(), p.Way.Country
-	switch before, err := ss.Store.Sessions.Of(ctx, p.ID); {
+	switch before, err := ss.Store.Sessions().Of(ctx, p.ID); {
 	case err == nil:
 		asked, country = before.Asked, before.Country
 	case !errors.Is(err, store.ErrNotFound):
@@ -209,7 +209,7 @@ func (ss *Sessions) Follow(ctx context.Context, s pay.Session, token string) (pa
 		if s.Payment == "" {
 			return s, token, nil
 		}
-		p, err := ss.Store.Payments.Any(ctx, s.Payment)
+		p, err := ss.Store.Payments().Any(ctx, s.Payment)
 		if err != nil || !p.End.WayChanged() {
 			return s, token, err
 		}
@@ -234,7 +234,7 @@ func (ss *Sessions) EndedSession(ctx context.Context, token string) (s pay.Sessi
 	if !strings.HasPrefix(token, pay.SessionTokenPrefix) {
 		return s, shop, false, nil
 	}
-	s, err = ss.Store.Sessions.ByHash(ctx, ss.Vault.Hash(token))
+	s, err = ss.Store.Sessions().ByHash(ctx, ss.Vault.Hash(token))
 	if errors.Is(err, store.ErrNotFound) {
 		return s, shop, false, nil
 	}
@@ -266,7 +266,7 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope tenant.Scope, i ba
 	if err != nil || !found {
 		return s, false, err
 	}
-	if s, err = ss.Store.Sessions.Get(ctx, scope, object); err != nil { // it was deleted after its retention
+	if s, err = ss.Store.Sessions().Get(ctx, scope, object); err != nil { // it was deleted after its retention
 		return s, false, base.OrRefuse(err, pay.NoSession())
 	}
 	return s, true, nil
@@ -278,10 +278,10 @@ func (ss *Sessions) earlierSession(ctx context.Context, scope tenant.Scope, i ba
 func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, err error) {
 	switch {
 	case strings.HasPrefix(token, pay.SessionTokenPrefix):
-		s, err = ss.Store.Sessions.ByHash(ctx, ss.Vault.Hash(token))
+		s, err = ss.Store.Sessions().ByHash(ctx, ss.Vault.Hash(token))
 	case strings.HasPrefix(token, pay.PaymentPrefix) && base.Storable(token):
 		var p pay.Payment
-		if p, err = ss.Store.Payments.Any(ctx, token); err == nil {
+		if p, err = ss.Store.Payments().Any(ctx, token); err == nil {
 			var hosted bool
 			if s, hosted = pay.SessionOf(p); !hosted {
 				err = store.ErrNotFound
@@ -433,7 +433,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 		if err := ss.paidFor(ctx, s.After); err != nil {
 			return pay.Order{}, err
 		}
-		before, err := ss.Store.Payments.Any(ctx, s.After)
+		before, err := ss.Store.Payments().Any(ctx, s.After)
 		if err != nil {
 			return pay.Order{}, err
 		}
@@ -457,7 +457,7 @@ func (ss *Sessions) sessionOrder(ctx context.Context, s pay.Session, c Choice, n
 // how many it leased. Ending one twice is harmless.
 func (ss *Sessions) ExpireSessions(ctx context.Context) (int, error) {
 	now := ss.Now()
-	due, err := ss.Store.Sessions.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := ss.Store.Sessions().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -481,7 +481,7 @@ const (
 
 // PurgeSessions deletes sessions after their retention. Their payments stay.
 func (ss *Sessions) PurgeSessions(ctx context.Context) (int, error) {
-	return ss.Store.Sessions.Purge(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
+	return ss.Store.Sessions().Purge(ctx, id.From(pay.SessionPrefix, ss.Now().Add(-sessionRetention)), purgeBatch)
 }
 
 // chosenMark is the mark of the payment that a session's customer makes. It is derived from the

@@ -37,7 +37,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 	if !base.Storable(id) {
 		return Shown{}, unknown
 	}
-	p, err := ss.Store.Payments.Any(ctx, id)
+	p, err := ss.Store.Payments().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return Shown{}, unknown
 	}
@@ -62,5 +62,5 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 
 // Versions returns the payments' versions: a page that watches a payment sees that it has changed.
 func (ss *Sessions) Versions(ctx context.Context, payments []string) (map[string]int64, error) {
-	return ss.Store.Payments.Versions(ctx, payments)
+	return ss.Store.Payments().Versions(ctx, payments)
 }

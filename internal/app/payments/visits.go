@@ -36,6 +36,6 @@ func (ss *Sessions) ReadSession(ctx context.Context, token, ip string) (pay.Sess
 	if err != nil || s.Payment == "" {
 		return s, nil, err
 	}
-	p, err := ss.Store.Payments.Any(ctx, s.Payment)
+	p, err := ss.Store.Payments().Any(ctx, s.Payment)
 	return s, &p, err
 }

@@ -17,12 +17,12 @@ import (
 // in one commit with the settlements that it pays, so nothing is paid out twice.
 func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
 	now := po.TimeOf(s.Scope)
-	list, err := po.Store.Settlements.Unpaid(ctx, s.Scope)
+	list, err := po.Store.Settlements().Unpaid(ctx, s.Scope)
 	if err != nil {
 		return err
 	}
 	if s.Payout != "" {
-		w, err := po.Store.Withdrawals.Any(ctx, s.Payout)
+		w, err := po.Store.Withdrawals().Any(ctx, s.Payout)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 		return err
 	}
 	owed, of := pay.Owed(list)
-	merchant, err := po.Store.Merchants.Get(ctx, s.Merchant)
+	merchant, err := po.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 	case !control.PayoutDay(now):
 		return po.Commit(ctx, s.Unpaid(pay.WaitsDay, now), view.Cause{})
 	}
-	shops, err := po.Store.Merchants.Shops(ctx, s.Merchant)
+	shops, err := po.Store.Merchants().Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}

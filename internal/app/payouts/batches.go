@@ -62,7 +62,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 	stale := 0
 	for after := ""; ; {
 		from := after
-		waiting, err := bf.Store.Batches.Batchable(ctx, account, after, pay.MostLines)
+		waiting, err := bf.Store.Batches().Batchable(ctx, account, after, pay.MostLines)
 		if err != nil || len(waiting) == 0 {
 			return made, err
 		}
@@ -71,7 +71,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			wallet, err := bf.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+			wallet, err := bf.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 			if err != nil {
 				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 			}
@@ -120,7 +120,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 // makeBatch writes one batch. If two are made at once, each gets its own number.
 func (bf *Batches) makeBatch(ctx context.Context, by audit.Actor, to payout.Filer, b pay.Batch, lines []payout.FileLine, of []pay.Withdrawal) (pay.Batch, error) {
 	for range 10 {
-		last, err := bf.Store.Batches.Last(ctx, b.Account)
+		last, err := bf.Store.Batches().Last(ctx, b.Account)
 		if err != nil {
 			return b, err
 		}
@@ -162,18 +162,18 @@ func checksum(file []byte) string {
 
 // List lists batches of payouts without their files, of one account or of all, newest first.
 func (bf *Batches) List(ctx context.Context, account string, limit int) ([]pay.Batch, error) {
-	return bf.Store.Batches.List(ctx, account, limit)
+	return bf.Store.Batches().List(ctx, account, limit)
 }
 
 // Get reads a batch of payouts, with its withdrawals in the order of its lines.
 //
 // Errors: store.ErrNotFound.
 func (bf *Batches) Get(ctx context.Context, id string) (pay.Batch, []pay.Withdrawal, error) {
-	b, err := bf.Store.Batches.Get(ctx, id)
+	b, err := bf.Store.Batches().Get(ctx, id)
 	if err != nil {
 		return b, nil, fmt.Errorf("batch %s: %w", id, err)
 	}
-	of, err := bf.Store.Batches.Batched(ctx, id)
+	of, err := bf.Store.Batches().Batched(ctx, id)
 	return b, of, err
 }
 
@@ -197,7 +197,7 @@ func (bf *Batches) Dissolve(ctx context.Context, by audit.Actor, id string) (pay
 
 // stopped reports whether the operator has stopped a withdrawal's payouts.
 func (bf *Batches) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	list, err := bf.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
+	list, err := bf.Store.Withdrawals().Controls(ctx, w.Merchant, w.Live)
 	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
 }
 
@@ -214,7 +214,7 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		wallet, err := bf.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+		wallet, err := bf.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 		}
@@ -329,7 +329,7 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 		done.strange(answer, "it is about a whole file, but does not name it")
 		return nil
 	}
-	b, err := bf.Store.Batches.Get(ctx, pay.BatchPrefix+answer.Batch)
+	b, err := bf.Store.Batches().Get(ctx, pay.BatchPrefix+answer.Batch)
 	if errors.Is(err, store.ErrNotFound) || err == nil && b.Account != account {
 		done.strange(answer, "the account has no batch "+answer.Batch)
 		return nil
@@ -337,7 +337,7 @@ func (bf *Batches) answerBatch(ctx context.Context, account string, answer payou
 	if err != nil {
 		return err
 	}
-	of, err := bf.Store.Batches.Batched(ctx, b.ID)
+	of, err := bf.Store.Batches().Batched(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 		return nil
 	}
 	return base.Again(func() error {
-		w, err := bf.Store.Withdrawals.At(ctx, account, answer.LineReference)
+		w, err := bf.Store.Withdrawals().At(ctx, account, answer.LineReference)
 		if errors.Is(err, store.ErrNotFound) {
 			done.strange(answer, answer.LineReference+" is not one of our lines")
 			return nil
@@ -369,7 +369,7 @@ func (bf *Batches) answerLine(ctx context.Context, account string, answer payout
 		if err != nil {
 			return err
 		}
-		b, err := bf.Store.Batches.Get(ctx, w.Payout.Batch)
+		b, err := bf.Store.Batches().Get(ctx, w.Payout.Batch)
 		if err != nil {
 			return fmt.Errorf("batch of withdrawal %s: %w", w.ID, err)
 		}

@@ -21,7 +21,7 @@ import (
 // Errors: invalid_request; store.ErrNotFound for an unknown merchant.
 func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant string, live bool, change func(*pay.PayoutLimits)) (set pay.PayoutControl, err error) {
 	if merchant != "" {
-		if _, err := po.Store.Merchants.Get(ctx, merchant); err != nil {
+		if _, err := po.Store.Merchants().Get(ctx, merchant); err != nil {
 			return set, fmt.Errorf("merchant %s: %w", merchant, err)
 		}
 	}
@@ -52,7 +52,7 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 // Control reads one control; a new one if there is none.
 func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay.PayoutControl, error) {
 	id := pay.PayoutControlID(merchant, live)
-	list, err := po.Store.Withdrawals.Controls(ctx, merchant, live)
+	list, err := po.Store.Withdrawals().Controls(ctx, merchant, live)
 	for _, c := range list {
 		if c.ID == id {
 			return c, err
@@ -63,13 +63,13 @@ func (po *Payouts) Control(ctx context.Context, merchant string, live bool) (pay
 
 // PayoutControls lists the limits for withdrawals, for the operator.
 func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, error) {
-	return po.Store.Withdrawals.AllControls(ctx)
+	return po.Store.Withdrawals().AllControls(ctx)
 }
 
 // allowed says whether a withdrawal may be sent now, or why not and when to look again. counted are
 // the controls to be written when it is sent.
 func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
-	list, err := po.Store.Withdrawals.Controls(ctx, w.Merchant, w.Live)
+	list, err := po.Store.Withdrawals().Controls(ctx, w.Merchant, w.Live)
 	for _, c := range list {
 		at := now
 		if c.Merchant == "" { // a merchant's test clock does not apply to the control of all merchants
@@ -90,7 +90,7 @@ func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time)
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
-		w, err := po.Store.Withdrawals.Any(ctx, id)
+		w, err := po.Store.Withdrawals().Any(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 
 // WaitingWithdrawals lists withdrawals that are due and not sent, with the reason, oldest first.
 func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals.Waiting(ctx, limit)
+	return po.Store.Withdrawals().Waiting(ctx, limit)
 }
 
 // errHeld says that the limits hold a withdrawal.
@@ -169,7 +169,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 			return po.lacksFloat(ctx, w, now)
 		}
 		// Another payout was counted at the same time, or the withdrawal has moved on.
-		read, readErr := po.Store.Withdrawals.Get(ctx, w.Scope, w.ID)
+		read, readErr := po.Store.Withdrawals().Get(ctx, w.Scope, w.ID)
 		if readErr != nil {
 			return readErr
 		}

@@ -34,11 +34,11 @@ type PayoutVerdict struct {
 //
 // Errors: store.ErrNotFound.
 func (po *Payouts) ExplainPayout(ctx context.Context, id string) (PayoutExplanation, error) {
-	w, err := po.Store.Withdrawals.Any(ctx, id)
+	w, err := po.Store.Withdrawals().Any(ctx, id)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("%s: %w", id, err)
 	}
-	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return PayoutExplanation{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}

@@ -60,7 +60,7 @@ func (fl *Floats) free(ctx context.Context, due int) (floats, error) {
 	if due == 0 {
 		return nil, nil
 	}
-	list, err := fl.Store.Books.Floats(ctx)
+	list, err := fl.Store.Books().Floats(ctx)
 	have := make(floats, len(list))
 	for _, f := range list {
 		have[floatKey{f.Account, f.Live, f.Currency}] = f.Free
@@ -100,7 +100,7 @@ func (f FloatStatus) Units(minor int64) float64 {
 
 // List lists the floats, and compares each with the provider's balance, if it can be queried.
 func (fl *Floats) List(ctx context.Context) ([]FloatStatus, error) {
-	list, err := fl.Store.Books.Floats(ctx)
+	list, err := fl.Store.Books().Floats(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 		return err
 	}
 	taken := &problem.Error{Code: problem.ConflictState, Param: "reference", Message: fmt.Sprintf("an entry with the reference %q is booked already", reference)}
-	known, err := fl.Store.Books.HasTransfer(ctx, t.ID)
+	known, err := fl.Store.Books().HasTransfer(ctx, t.ID)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (fl *Floats) Enter(ctx context.Context, by audit.Actor, account string, amo
 	if errors.Is(err, store.ErrInsufficient) {
 		return problem.Field(problem.BalanceInsufficient, "amount", "that is more than is free there: --force books it anyway, and nothing is paid out until the float is positive again")
 	}
-	if known, readErr := fl.Store.Books.HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
+	if known, readErr := fl.Store.Books().HasTransfer(ctx, t.ID); err != nil && known && readErr == nil {
 		return taken // two entries at the same time
 	}
 	return err

@@ -68,7 +68,7 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 // Errors: store.ErrNotFound.
 func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotice) (pay.Withdrawal, pay.PayoutNotice, error) {
 	if n.Reference == "" {
-		w, err := po.Store.Withdrawals.At(ctx, account, n.ProviderRef)
+		w, err := po.Store.Withdrawals().At(ctx, account, n.ProviderRef)
 		if err == nil {
 			n.Reference = w.Reference()
 		}
@@ -78,6 +78,6 @@ func (po *Payouts) toldOf(ctx context.Context, account string, n pay.PayoutNotic
 	if !ok || !base.Storable(id) {
 		return pay.Withdrawal{}, n, store.ErrNotFound
 	}
-	w, err := po.Store.Withdrawals.Any(ctx, id)
+	w, err := po.Store.Withdrawals().Any(ctx, id)
 	return w, n, err
 }

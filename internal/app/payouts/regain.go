@@ -45,7 +45,7 @@ func (po *Payouts) regainNewPayout(ctx context.Context, made pay.Withdrawal, cha
 // exists. known: the withdrawal had it already.
 func (po *Payouts) Place(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, round, _ := pay.ParsePayoutReference(f.Reference)
-	w, err := po.Store.Withdrawals.Any(ctx, object)
+	w, err := po.Store.Withdrawals().Any(ctx, object)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, false, nil
 	}

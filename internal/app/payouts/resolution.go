@@ -19,7 +19,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
 	}
-	w, err = po.Store.Withdrawals.Any(ctx, r.ID)
+	w, err = po.Store.Withdrawals().Any(ctx, r.ID)
 	if err != nil {
 		return w, "", err
 	}
@@ -46,7 +46,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		return w, o.Kind, base.CallOnItsWay(w.Status, string(r.Word))
 	}
 	ruled, err := base.Decide(func() (pay.Withdrawal, error) {
-		read, err := po.Store.Withdrawals.Any(ctx, r.ID)
+		read, err := po.Store.Withdrawals().Any(ctx, r.ID)
 		if err != nil {
 			return read, err
 		}
@@ -77,7 +77,7 @@ func (po *Payouts) filed(ctx context.Context, w pay.Withdrawal, word pay.Word) e
 	if w.Payout.Batch == "" || !w.Open() {
 		return nil
 	}
-	b, err := po.Store.Batches.Get(ctx, w.Payout.Batch)
+	b, err := po.Store.Batches().Get(ctx, w.Payout.Batch)
 	if err != nil || b.Status == pay.BatchExported {
 		return err
 	}
@@ -93,7 +93,7 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 	if w.Status != pay.WithdrawalProcessing || !known {
 		return unknown
 	}
-	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		po.Log.WarnContext(ctx, "a withdrawal cannot be queried", "withdrawal", w.ID, "error", err)
 		return unknown
@@ -118,11 +118,11 @@ type ToPay struct {
 //
 // Errors: store.ErrNotFound.
 func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id string) (ToPay, error) {
-	w, err := po.Store.Withdrawals.Any(ctx, id)
+	w, err := po.Store.Withdrawals().Any(ctx, id)
 	if err != nil {
 		return ToPay{}, err
 	}
-	wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+	wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 	if err != nil {
 		return ToPay{}, fmt.Errorf("wallet %s: %w", w.Wallet, err)
 	}
@@ -139,5 +139,5 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 // Unpaid lists withdrawals that were sent and whose end is not known, oldest first, for the
 // operator.
 func (po *Payouts) Unpaid(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return po.Store.Withdrawals.Sent(ctx, limit)
+	return po.Store.Withdrawals().Sent(ctx, limit)
 }

@@ -27,7 +27,7 @@ func (po *Payouts) PayOut(ctx context.Context) (int, error) { return base.Waitin
 // HandOut hands due withdrawals to the lanes of their payout accounts.
 func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Withdrawals.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := po.Store.Withdrawals().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 		return 0, err
 	}
 	for _, w := range due {
-		wallet, err := po.Store.Wallets.Get(ctx, w.Scope, w.Wallet)
+		wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
@@ -182,7 +182,7 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 		}
 		err := po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) {
-			read, readErr := po.Store.Withdrawals.Get(ctx, w.Scope, w.ID)
+			read, readErr := po.Store.Withdrawals().Get(ctx, w.Scope, w.ID)
 			if readErr != nil {
 				return readErr
 			}

@@ -54,7 +54,7 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope
 	}
 	var added pay.Wallet
 	err := base.Again(func() error {
-		taken, err := d.Store.Wallets.For(ctx, scope, fingerprint)
+		taken, err := d.Store.Wallets().For(ctx, scope, fingerprint)
 		if err == nil {
 			return &problem.Error{Code: problem.ConflictState, Param: "destination", Message: "the wallet " + taken.ID + " has this destination",
 				Details: problem.Details{Reason: "duplicate_destination", From: string(taken.Status), Action: "create"}}
@@ -82,7 +82,7 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope
 				wallet.Known = append(wallet.Known, string(f))
 			}
 		}
-		shops, err := d.Store.Merchants.Shops(ctx, scope.Merchant)
+		shops, err := d.Store.Merchants().Shops(ctx, scope.Merchant)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope
 
 // defaultWallet reads a shop's default wallet, nil if there is none.
 func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.Wallet, error) {
-	w, err := d.Store.Wallets.Default(ctx, scope)
+	w, err := d.Store.Wallets().Default(ctx, scope)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (d *Wallets) defaultWallet(ctx context.Context, scope tenant.Scope) (*pay.W
 //
 // Errors: wallet_not_found, also for another shop's wallet.
 func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Wallet, error) {
-	return base.Named(id, base.Missing(problem.WalletNotFound, "wallet", scope, id), func() (pay.Wallet, error) { return d.Store.Wallets.Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.WalletNotFound, "wallet", scope, id), func() (pay.Wallet, error) { return d.Store.Wallets().Get(ctx, scope, id) })
 }
 
 // List lists a shop's wallets, newest first, with their number.
@@ -126,12 +126,12 @@ func (d *Wallets) Get(ctx context.Context, scope tenant.Scope, id string) (pay.W
 // Errors: invalid_request for an unknown cursor.
 func (d *Wallets) List(ctx context.Context, scope tenant.Scope, status pay.WalletStatus, page lists.Page) ([]pay.Wallet, int64, error) {
 	if err := base.Behind(page.After, func() error {
-		_, err := d.Store.Wallets.Get(ctx, scope, page.After)
+		_, err := d.Store.Wallets().Get(ctx, scope, page.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return d.Store.Wallets.List(ctx, scope, status, page)
+	return d.Store.Wallets().List(ctx, scope, status, page)
 }
 
 // Delete disables a wallet. Withdrawals that were not sent yet fail when they come due. The
@@ -157,7 +157,7 @@ func (d *Wallets) Delete(ctx context.Context, by base.Principal, scope tenant.Sc
 // is harmless.
 func (d *Wallets) Activate(ctx context.Context) (int, error) {
 	now := d.Now()
-	due, err := d.Store.Wallets.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := d.Store.Wallets().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -57,7 +57,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 			return err
 		}
 		if replayed = found; found {
-			made, err := po.Store.Withdrawals.Get(ctx, scope, object)
+			made, err := po.Store.Withdrawals().Get(ctx, scope, object)
 			w = made.Created()
 			return err
 		}
@@ -130,7 +130,7 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	balances, err := po.Store.Books.Balances(ctx, scope)
+	balances, err := po.Store.Books().Balances(ctx, scope)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
@@ -186,7 +186,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 	if !scope.Live {
 		return nil
 	}
-	levels, err := po.Store.Verifications.Levels(ctx, scope)
+	levels, err := po.Store.Verifications().Levels(ctx, scope)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (po *Payouts) requireKYC(ctx context.Context, scope tenant.Scope, need tena
 //
 // Errors: withdrawal_not_found, also for another shop's withdrawal.
 func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
-	return base.Named(id, base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals.Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.WithdrawalNotFound, "withdrawal", scope, id), func() (pay.Withdrawal, error) { return po.Store.Withdrawals().Get(ctx, scope, id) })
 }
 
 // Withdrawals lists a shop's withdrawals, newest first, with the number that the filter selects.
@@ -209,12 +209,12 @@ func (po *Payouts) Withdrawal(ctx context.Context, scope tenant.Scope, id string
 // Errors: invalid_request for an unknown cursor.
 func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	if err := base.Behind(f.After, func() error {
-		_, err := po.Store.Withdrawals.Get(ctx, scope, f.After)
+		_, err := po.Store.Withdrawals().Get(ctx, scope, f.After)
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return po.Store.Withdrawals.List(ctx, scope, f)
+	return po.Store.Withdrawals().List(ctx, scope, f)
 }
 
 // CancelWithdrawal returns the money of a withdrawal that was not sent yet.
@@ -238,7 +238,7 @@ func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scop
 // Movements lists what a withdrawal moved of the merchant's balances, oldest first.
 func (po *Payouts) Movements(ctx context.Context, w pay.Withdrawal) ([]pay.Movement, error) {
 	first, after := w.Transfers()
-	transfers, err := po.Store.Books.Between(ctx, w.Scope, first, after)
+	transfers, err := po.Store.Books().Between(ctx, w.Scope, first, after)
 	var list []pay.Movement
 	for _, t := range transfers {
 		list = append(list, pay.Movements(t)...)

@@ -107,7 +107,7 @@ func (co *Company) Enter(ctx context.Context, from From, encrypted, state, code 
 	}
 	subject := co.Vault.Hash("oidc subject " + person.Issuer + "\n" + person.Subject) // no address has a line break
 	e, err = base.Decide(func() (Entered, error) {
-		u, err := co.Store.Users.BySubject(ctx, subject)
+		u, err := co.Store.Users().BySubject(ctx, subject)
 		if base.Absent(err) {
 			e, joined, err := co.first(ctx, from, person, subject, q.Next, language)
 			if joined { // the page of the invitation is gone
@@ -145,7 +145,7 @@ func (co *Company) first(ctx context.Context, from From, person identity.Person,
 		co.people.refused(ctx, from, people.User{}, "company")
 		return e, false, problem.New(problem.Forbidden, "your company's sign-in does not say that your e-mail address is verified: ask whoever runs it, or sign in with your password")
 	}
-	u, err := co.Store.Users.ByEmail(ctx, email)
+	u, err := co.Store.Users().ByEmail(ctx, email)
 	if base.Absent(err) {
 		e, err = co.invited(ctx, from, person, email, subject, next, language)
 		return e, err == nil, err

@@ -164,7 +164,7 @@ func (fa *Factors) AddTOTP(ctx context.Context, from From, s people.SignIn, n Ne
 		return nil, err
 	}
 	err = base.Again(func() error {
-		u, err := fa.Store.Users.Get(ctx, s.User)
+		u, err := fa.Store.Users().Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (pl *People) newRecovery(user string) (codes, hashes []string) {
 // Errors: conflict_state if the user has no second factor.
 func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (codes []string, err error) {
 	err = base.Again(func() error {
-		u, err := fa.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users().Get(ctx, user)
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (fa *Factors) NewRecovery(ctx context.Context, from From, user string) (cod
 // DropTOTP removes a user's app for codes.
 func (fa *Factors) DropTOTP(ctx context.Context, from From, user string) error {
 	return base.Again(func() error {
-		u, err := fa.Store.Users.Get(ctx, user)
+		u, err := fa.Store.Users().Get(ctx, user)
 		if err != nil || u.TOTP.Secret == "" {
 			return err
 		}

@@ -101,7 +101,7 @@ func (ls *Links) join(ctx context.Context, by audit.Actor, change *pay.Change, u
 	scope := tenant.Scope{Merchant: l.Merchant, Live: true}
 	details := map[string]string{"invitation": l.ID, "invitedBy": l.By}
 	if l.Merchant != "" {
-		m, err := ls.Store.Memberships.Get(ctx, u.ID, l.Merchant)
+		m, err := ls.Store.Memberships().Get(ctx, u.ID, l.Merchant)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

@@ -141,7 +141,7 @@ func tooMuch() error {
 
 // unlessMember returns an error if the invited one has a role there.
 func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) error {
-	u, err := ls.Store.Users.ByEmail(ctx, email)
+	u, err := ls.Store.Users().ByEmail(ctx, email)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 		}
 		return nil
 	}
-	m, err := ls.Store.Memberships.Get(ctx, u.ID, n.Merchant)
+	m, err := ls.Store.Memberships().Get(ctx, u.ID, n.Merchant)
 	if err == nil && m.Role != "" {
 		return problem.Conflict("is_member", "this person is in the team already: change the role in the list")
 	}
@@ -165,7 +165,7 @@ func (ls *Links) unlessMember(ctx context.Context, email string, n Invitee) erro
 //
 // Errors: forbidden for one to a role with rights that the giver lacks.
 func (ls *Links) withdrawEarlier(ctx context.Context, change *pay.Change, l people.Link, giver people.Role) error {
-	earlier, err := ls.Store.Links.Invitations(ctx, l.Merchant, ls.Now())
+	earlier, err := ls.Store.Links().Invitations(ctx, l.Merchant, ls.Now())
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func linkDetails(l people.Link) map[string]string {
 // Errors: store.ErrNotFound, forbidden for a role with rights that the giver lacks.
 func (ls *Links) Withdraw(ctx context.Context, by audit.Actor, giver people.Role, merchant, id string) error {
 	return base.Again(func() error {
-		list, err := ls.Store.Links.Invitations(ctx, merchant, ls.Now())
+		list, err := ls.Store.Links().Invitations(ctx, merchant, ls.Now())
 		if err != nil {
 			return err
 		}
@@ -244,7 +244,7 @@ func (ls *Links) linkTo(ctx context.Context, by audit.Actor, u people.User, kind
 			return err
 		}
 		change := pay.Change{Links: []people.Link{l}, Audit: entries}
-		earlier, err := ls.Store.Links.Of(ctx, u.ID)
+		earlier, err := ls.Store.Links().Of(ctx, u.ID)
 		if err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func (ls *Links) Forgot(ctx context.Context, from From, email string) error {
 
 // sendReset sends a link to choose a password to an address, if it is a user's.
 func (ls *Links) sendReset(ctx context.Context, from From, address string) error {
-	u, err := ls.Store.Users.ByEmail(ctx, address)
+	u, err := ls.Store.Users().ByEmail(ctx, address)
 	if err != nil {
 		return base.OrRefuse(err, nil)
 	}
@@ -318,7 +318,7 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	if len(token) > maxToken {
 		return people.Link{}, people.User{}, people.NoLink()
 	}
-	l, err := ls.Store.Links.ByHash(ctx, ls.Vault.Hash(token))
+	l, err := ls.Store.Links().ByHash(ctx, ls.Vault.Hash(token))
 	if err != nil {
 		return l, people.User{}, base.OrRefuse(err, people.NoLink())
 	}
@@ -330,9 +330,9 @@ func (ls *Links) Link(ctx context.Context, token string) (people.Link, people.Us
 	}
 	var u people.User
 	if l.User != "" {
-		u, err = ls.Store.Users.Get(ctx, l.User)
+		u, err = ls.Store.Users().Get(ctx, l.User)
 	} else {
-		u, err = ls.Store.Users.ByEmail(ctx, l.Email)
+		u, err = ls.Store.Users().ByEmail(ctx, l.Email)
 		if errors.Is(err, store.ErrNotFound) {
 			return l, people.User{}, nil
 		}
@@ -352,14 +352,14 @@ func (ls *Links) stillGiven(ctx context.Context, l people.Link) error {
 	if l.Kind != people.Invitation || !strings.HasPrefix(l.By, people.UserPrefix) {
 		return nil
 	}
-	by, err := ls.Store.Users.Get(ctx, l.By)
+	by, err := ls.Store.Users().Get(ctx, l.By)
 	if err != nil || !by.Active() {
 		return base.OrRefuse(err, people.NoLink())
 	}
 	if by.Operator {
 		return nil
 	}
-	m, err := ls.Store.Memberships.Get(ctx, by.ID, l.Merchant)
+	m, err := ls.Store.Memberships().Get(ctx, by.ID, l.Merchant)
 	if err != nil || !m.Role.MayGive(l.Role) {
 		return base.OrRefuse(err, people.NoLink())
 	}

@@ -31,12 +31,12 @@ func (pl *People) tell(ctx context.Context, change *pay.Change, u people.User, n
 
 // tellByOthers is tell for what somebody else does to a user: a colleague, who is named, or whoever runs the service.
 func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit.Actor, user string, n people.News) error {
-	u, err := pl.Store.Users.Get(ctx, user)
+	u, err := pl.Store.Users().Get(ctx, user)
 	if err != nil {
 		return err
 	}
 	if by.Kind == audit.ByUser {
-		other, err := pl.Store.Users.Get(ctx, by.ID)
+		other, err := pl.Store.Users().Get(ctx, by.ID)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (pl *People) tellByOthers(ctx context.Context, change *pay.Change, by audit
 // remembered sign-ins. A sign-in that waits for the second factor counts too: somebody has the password. The very first
 // sign-in is not news.
 func (pl *People) tellOfSignIn(ctx context.Context, change *pay.Change, from From, u people.User, s people.SignIn) error {
-	earlier, err := pl.Store.SignIns.Remembered(ctx, u.ID, rememberedSignIns)
+	earlier, err := pl.Store.SignIns().Remembered(ctx, u.ID, rememberedSignIns)
 	if err != nil {
 		return err
 	}

@@ -237,7 +237,7 @@ func (pk *Passkeys) SignIn(ctx context.Context, from From, encrypted, answer str
 		if !strings.HasPrefix(handle, people.UserPrefix) || !utf8.ValidString(handle) || strings.ContainsRune(handle, 0) {
 			return Entered{}, badPasskey()
 		}
-		if u, err = pk.Store.Users.Get(ctx, handle); err != nil || !u.Active() {
+		if u, err = pk.Store.Users().Get(ctx, handle); err != nil || !u.Active() {
 			return Entered{}, base.OrRefuse(err, badPasskey())
 		}
 		next, err := pk.use(u, session, made, parsed)
@@ -376,7 +376,7 @@ func (pk *Passkeys) Add(ctx context.Context, from From, s people.SignIn, n NewPa
 		return nil, err
 	}
 	err = base.Again(func() error {
-		u, err := pk.Store.Users.Get(ctx, s.User)
+		u, err := pk.Store.Users().Get(ctx, s.User)
 		if err != nil {
 			return err
 		}
@@ -434,7 +434,7 @@ func (pk *Passkeys) added(u people.User, c *webauthn.Credential, name string, ma
 // Drop removes a passkey of a user. If it is gone already, nothing changes.
 func (pk *Passkeys) Drop(ctx context.Context, from From, user, id string) error {
 	return base.Again(func() error {
-		u, err := pk.Store.Users.Get(ctx, user)
+		u, err := pk.Store.Users().Get(ctx, user)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 //
 // Errors: invalid_token for the old password, invalid_request for the new one.
 func (pl *People) SetPassword(ctx context.Context, from From, signIn people.SignIn, old, password string) error {
-	u, err := pl.Store.Users.Get(ctx, signIn.User)
+	u, err := pl.Store.Users().Get(ctx, signIn.User)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (pl *People) SetPassword(ctx context.Context, from From, signIn people.Sign
 		return err
 	}
 	return base.Again(func() error {
-		present, err := pl.Store.Users.Get(ctx, u.ID)
+		present, err := pl.Store.Users().Get(ctx, u.ID)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (pl *People) still(u people.User, hash string) error {
 //
 // Errors: invalid_token, which names the field old.
 func (pl *People) firstFactor(ctx context.Context, from From, user, password string) (func(people.User) error, error) {
-	u, err := pl.Store.Users.Get(ctx, user)
+	u, err := pl.Store.Users().Get(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (pl *People) Introduce(ctx context.Context, user, name string, language ten
 		return err
 	}
 	return base.Again(func() error {
-		u, err := pl.Store.Users.Get(ctx, user)
+		u, err := pl.Store.Users().Get(ctx, user)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func (pl *People) Enter(ctx context.Context, from From, email, password string) 
 	var u people.User
 	address, err := people.ParseEmail(email)
 	if err == nil {
-		if u, err = pl.Store.Users.ByEmail(ctx, address); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if u, err = pl.Store.Users().ByEmail(ctx, address); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return Entered{}, err
 		}
 	}
@@ -97,7 +97,7 @@ func (pl *People) Enter(ctx context.Context, from From, email, password string) 
 	}
 	hash := u.Password
 	return base.Decide(func() (Entered, error) {
-		u, err := pl.Store.Users.Get(ctx, u.ID)
+		u, err := pl.Store.Users().Get(ctx, u.ID)
 		if err != nil || u.Password != hash || u.Locked(pl.Now()) { // others may have guessed while this one waited
 			return Entered{}, base.OrRefuse(err, badPair())
 		}
@@ -117,7 +117,7 @@ func (pl *People) failed(ctx context.Context, from From, u people.User, what str
 	}
 	return base.Again(func() error {
 		now := pl.Now()
-		present, err := pl.Store.Users.Get(ctx, u.ID)
+		present, err := pl.Store.Users().Get(ctx, u.ID)
 		if err != nil || present.Locked(now) {
 			return err
 		}
@@ -170,7 +170,7 @@ const mostMerchants = 50
 // ofMerchants returns entries about a user for the audit log of each merchant, or of the operator if the user
 // belongs to none. more are pairs of names and values for the details.
 func (pl *People) ofMerchants(ctx context.Context, by audit.Actor, user string, act audit.Act, object string, more ...string) ([]audit.Entry, error) {
-	list, err := pl.Store.Memberships.Of(ctx, user)
+	list, err := pl.Store.Memberships().Of(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (pl *People) Known(ctx context.Context, token string) (people.SignIn, peopl
 	if token == "" || len(token) > maxToken {
 		return people.SignIn{}, people.User{}, ErrSignedOut
 	}
-	s, err := pl.Store.SignIns.ByHash(ctx, pl.Vault.Hash(token))
+	s, err := pl.Store.SignIns().ByHash(ctx, pl.Vault.Hash(token))
 	if err != nil {
 		return s, people.User{}, base.OrRefuse(err, ErrSignedOut)
 	}
@@ -236,7 +236,7 @@ func (pl *People) Known(ctx context.Context, token string) (people.SignIn, peopl
 	if !s.Good(now) {
 		return people.SignIn{}, people.User{}, ErrSignedOut
 	}
-	u, err := pl.Store.Users.Get(ctx, s.User)
+	u, err := pl.Store.Users().Get(ctx, s.User)
 	if err != nil {
 		return s, u, base.OrRefuse(err, ErrSignedOut)
 	}
@@ -297,12 +297,12 @@ func (pl *People) ended(ctx context.Context, by audit.Actor, list []people.SignI
 //
 // Errors: store.ErrNotFound.
 func (pl *People) User(ctx context.Context, id string) (people.User, error) {
-	return pl.Store.Users.Get(ctx, id)
+	return pl.Store.Users().Get(ctx, id)
 }
 
 // SignIns lists where a user is signed in, newest first.
 func (pl *People) SignIns(ctx context.Context, user string) ([]people.SignIn, error) {
-	return pl.Store.SignIns.Of(ctx, user, pl.Now())
+	return pl.Store.SignIns().Of(ctx, user, pl.Now())
 }
 
 // EndSignIns ends sign-ins of a user: the one with an id, or with "" all but the one in except.
@@ -347,7 +347,7 @@ func (pl *People) SignOut(ctx context.Context, by audit.Actor, email string) err
 	if err != nil {
 		return err
 	}
-	u, err := pl.Store.Users.ByEmail(ctx, address)
+	u, err := pl.Store.Users().ByEmail(ctx, address)
 	if err != nil {
 		return fmt.Errorf("user %s: %w", address, err)
 	}
@@ -366,10 +366,10 @@ const (
 // Purge deletes sign-ins and links from long ago. again is not zero if more are left.
 func (pl *People) Purge(ctx context.Context) (again int, err error) {
 	before := pl.Now().Add(-keptFor)
-	signIns, err := pl.Store.SignIns.Purge(ctx, id.From(people.SignInPrefix, before), purged)
+	signIns, err := pl.Store.SignIns().Purge(ctx, id.From(people.SignInPrefix, before), purged)
 	if err != nil {
 		return 0, err
 	}
-	links, err := pl.Store.Links.Purge(ctx, id.From(people.LinkPrefix, before), purged)
+	links, err := pl.Store.Links().Purge(ctx, id.From(people.LinkPrefix, before), purged)
 	return signIns + links, err
 }

@@ -25,11 +25,11 @@ func NewTeam(p *People) *Team { return &Team{p.Base, p} }
 
 // List lists the users of a merchant, oldest first, and the invitations that wait.
 func (tm *Team) List(ctx context.Context, merchant string) ([]store.Member, []people.Link, error) {
-	list, err := tm.Store.Users.Members(ctx, merchant)
+	list, err := tm.Store.Users().Members(ctx, merchant)
 	if err != nil {
 		return nil, nil, err
 	}
-	invited, err := tm.Store.Links.Invitations(ctx, merchant, tm.Now())
+	invited, err := tm.Store.Links().Invitations(ctx, merchant, tm.Now())
 	return list, invited, err
 }
 
@@ -37,7 +37,7 @@ func (tm *Team) List(ctx context.Context, merchant string) ([]store.Member, []pe
 func (tm *Team) Named(ctx context.Context, ids []string) (map[string]people.User, error) {
 	named := map[string]people.User{}
 	for _, id := range ids {
-		u, err := tm.Store.Users.Get(ctx, id)
+		u, err := tm.Store.Users().Get(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -53,19 +53,19 @@ func (tm *Team) Named(ctx context.Context, ids []string) (map[string]people.User
 //
 // Errors: store.ErrNotFound.
 func (tm *Team) Was(ctx context.Context, merchant, user string) (people.User, error) {
-	if _, err := tm.Store.Memberships.Get(ctx, user, merchant); err != nil {
+	if _, err := tm.Store.Memberships().Get(ctx, user, merchant); err != nil {
 		return people.User{}, err
 	}
-	return tm.Store.Users.Get(ctx, user)
+	return tm.Store.Users().Get(ctx, user)
 }
 
 // Operators lists the users of the operator's console, and the invitations that wait.
 func (tm *Team) Operators(ctx context.Context) ([]people.User, []people.Link, error) {
-	list, err := tm.Store.Users.Operators(ctx)
+	list, err := tm.Store.Users().Operators(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	invited, err := tm.Store.Links.Invitations(ctx, "", tm.Now())
+	invited, err := tm.Store.Links().Invitations(ctx, "", tm.Now())
 	return list, invited, err
 }
 
@@ -81,7 +81,7 @@ func (tm *Team) SetRole(ctx context.Context, by audit.Actor, giver people.Role, 
 		}
 	}
 	err := base.Again(func() error {
-		m, err := tm.Store.Memberships.Get(ctx, user, merchant)
+		m, err := tm.Store.Memberships().Get(ctx, user, merchant)
 		if err != nil || m.Role == "" {
 			return base.OrRefuse(err, fmt.Errorf("user %s: %w", user, store.ErrNotFound))
 		}
@@ -136,7 +136,7 @@ func (tm *Team) addRoleChange(ctx context.Context, change *pay.Change, by audit.
 //
 // Errors: conflict_state.
 func (tm *Team) leavesOwner(ctx context.Context, merchant string) error {
-	owners, err := tm.Store.Memberships.Owners(ctx, merchant)
+	owners, err := tm.Store.Memberships().Owners(ctx, merchant)
 	if err == nil && owners < 2 {
 		err = problem.Conflict("last_owner", "a merchant needs an owner: make somebody else an owner first")
 	}
@@ -145,7 +145,7 @@ func (tm *Team) leavesOwner(ctx context.Context, merchant string) error {
 
 // Tenancies lists the merchants at which a user has a role, by name.
 func (pl *People) Tenancies(ctx context.Context, user string) ([]store.Tenancy, error) {
-	return pl.Store.Memberships.Tenancies(ctx, user)
+	return pl.Store.Memberships().Tenancies(ctx, user)
 }
 
 // Place is a shop's pages in an environment, as a user may see them.
@@ -163,14 +163,14 @@ type Place struct {
 //
 // Errors: store.ErrNotFound, also if the user has no role there: nobody learns which shops exist.
 func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, shop string, live bool) (p Place, err error) {
-	if p.Shop, err = pl.Store.Merchants.Shop(ctx, shop); err != nil {
+	if p.Shop, err = pl.Store.Merchants().Shop(ctx, shop); err != nil {
 		return p, err
 	}
 	if p.Others, err = pl.Tenancies(ctx, u.ID); err != nil {
 		return p, err
 	}
 	p.Scope = tenant.Scope{Merchant: p.Shop.Merchant, Shop: shop, Live: live}
-	m, err := pl.Store.Memberships.Get(ctx, u.ID, p.Shop.Merchant)
+	m, err := pl.Store.Memberships().Get(ctx, u.ID, p.Shop.Merchant)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return p, err
 	}
@@ -185,7 +185,7 @@ func (pl *People) Enters(ctx context.Context, u people.User, s people.SignIn, sh
 	if p.Merchant, err = pl.AnyMerchant(ctx, p.Shop.Merchant); err != nil {
 		return p, err
 	}
-	p.Shops, err = pl.Store.Merchants.Shops(ctx, p.Shop.Merchant)
+	p.Shops, err = pl.Store.Merchants().Shops(ctx, p.Shop.Merchant)
 	return p, err
 }
 
@@ -232,7 +232,7 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 			return err
 		}
 		// Read before the roles: accepting an invitation meanwhile writes the user, so this write is stale.
-		present, err := tm.Store.Users.Get(ctx, u.ID)
+		present, err := tm.Store.Users().Get(ctx, u.ID)
 		if err != nil || !present.Active() {
 			return err
 		}
@@ -244,7 +244,7 @@ func (tm *Team) Remove(ctx context.Context, by audit.Actor, email string) error 
 		if err != nil {
 			return err
 		}
-		list, err := tm.Store.Memberships.Of(ctx, u.ID)
+		list, err := tm.Store.Memberships().Of(ctx, u.ID)
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (tm *Team) operating(ctx context.Context, by audit.Actor) ([]people.User, e
 	if by.Kind != audit.ByUser {
 		return nil, nil
 	}
-	u, err := tm.Store.Users.Get(ctx, by.ID)
+	u, err := tm.Store.Users().Get(ctx, by.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (tm *Team) Unlock(ctx context.Context, by audit.Actor, email string) error 
 		return err
 	}
 	return base.Again(func() error {
-		present, err := tm.Store.Users.Get(ctx, u.ID)
+		present, err := tm.Store.Users().Get(ctx, u.ID)
 		if err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (pl *People) byEmail(ctx context.Context, email string) (people.User, error
 	if err != nil {
 		return people.User{}, err
 	}
-	u, err := pl.Store.Users.ByEmail(ctx, address)
+	u, err := pl.Store.Users().ByEmail(ctx, address)
 	if err != nil {
 		err = fmt.Errorf("user %s: %w", address, err)
 	}
@@ -329,7 +329,7 @@ func (tm *Team) Find(ctx context.Context, email string) (people.User, error) {
 
 // Ever lists the merchants in whose teams a user is, or was.
 func (tm *Team) Ever(ctx context.Context, user string) (merchants []string, err error) {
-	list, err := tm.Store.Memberships.Ever(ctx, user)
+	list, err := tm.Store.Memberships().Ever(ctx, user)
 	for _, m := range list {
 		merchants = append(merchants, m.Merchant)
 	}

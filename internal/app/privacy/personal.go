@@ -21,7 +21,7 @@ const (
 // returns their number. It can be interrupted at any time. A day after it is done it looks again:
 // nodes of the previous version may have written meanwhile.
 func (pv *Privacy) EncryptPersonal(ctx context.Context) (int, error) {
-	list, err := pv.Store.Secrets.List(ctx)
+	list, err := pv.Store.Secrets().List(ctx)
 	if err != nil {
 		return 0, err
 	}

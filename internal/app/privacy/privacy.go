@@ -108,7 +108,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 	}
 	merchant := who.Merchant
 	if who.Payment != "" {
-		p, err := pv.Store.Payments.Any(ctx, who.Payment)
+		p, err := pv.Store.Payments().Any(ctx, who.Payment)
 		if err != nil {
 			return nil, nil, fmt.Errorf("payment %s: %w", who.Payment, err)
 		}
@@ -121,7 +121,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 		return nil, nil, err
 	}
 	var open []pay.Session
-	unread, err := pv.Store.Sessions.Each(ctx, merchant, func(s pay.Session) {
+	unread, err := pv.Store.Sessions().Each(ctx, merchant, func(s pay.Session) {
 		if s.Payment == "" {
 			open = append(open, s)
 		}
@@ -130,7 +130,7 @@ func (pv *Privacy) shopperOf(ctx context.Context, who Shopper) (payments []strin
 		return nil, nil, err
 	}
 	if who.Payment == "" {
-		some, err := pv.Store.Payments.Each(ctx, merchant, func(p pay.Payment) {
+		some, err := pv.Store.Payments().Each(ctx, merchant, func(p pay.Payment) {
 			if p.Times.Erased.IsZero() && who.fits(p.Order.Buyer.Email, p.Order.Buyer.Document, p.Order.Buyer.Phone) && !slices.Contains(payments, p.ID) {
 				payments = append(payments, p.ID)
 			}
@@ -191,18 +191,18 @@ func (pv *Privacy) ExportShopper(ctx context.Context, by audit.Actor, who Shoppe
 // shopperPayment reads a payment with the data that belongs to it. If some of it cannot be read,
 // the rest is returned with an error.
 func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPayment, err error) {
-	if p.Payment, err = pv.Store.Payments.Any(ctx, id); err != nil {
+	if p.Payment, err = pv.Store.Payments().Any(ctx, id); err != nil {
 		return p, err
 	}
 	var failures []error
-	p.Claims, err = pv.Store.Claims.Of(ctx, []string{id})
+	p.Claims, err = pv.Store.Claims().Of(ctx, []string{id})
 	failures = append(failures, err)
 	for _, c := range p.Claims {
 		for _, e := range c.Evidence {
 			if e.File == nil {
 				continue
 			}
-			f, err := pv.Store.Claims.File(ctx, c.Scope, c.ID, e.ID)
+			f, err := pv.Store.Claims().File(ctx, c.Scope, c.ID, e.ID)
 			switch {
 			case err == nil:
 				p.Files = append(p.Files, f)
@@ -211,7 +211,7 @@ func (pv *Privacy) shopperPayment(ctx context.Context, id string) (p ShopperPaym
 			}
 		}
 	}
-	p.Receipts, err = pv.Store.Notices.Of(ctx, id)
+	p.Receipts, err = pv.Store.Notices().Of(ctx, id)
 	return p, errors.Join(append(failures, err)...)
 }
 
@@ -276,7 +276,7 @@ func (pv *Privacy) eraseSession(ctx context.Context, by audit.Actor, s pay.Sessi
 			return "", err
 		}
 	}
-	read, err := pv.Store.Sessions.Get(ctx, s.Scope, s.ID)
+	read, err := pv.Store.Sessions().Get(ctx, s.Scope, s.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -290,7 +290,7 @@ func (pv *Privacy) eraseSession(ctx context.Context, by audit.Actor, s pay.Sessi
 // Errors: conflict_state if something about it has not ended, errNothingLeft.
 func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string, dry bool) error {
 	return base.Again(func() error {
-		p, err := pv.Store.Payments.Any(ctx, id)
+		p, err := pv.Store.Payments().Any(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -321,7 +321,7 @@ func (pv *Privacy) erasePayment(ctx context.Context, by *audit.Actor, id string,
 //
 // Errors: conflict_state if something has not ended.
 func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Change) (found bool, err error) {
-	receipts, err := pv.Store.Notices.Of(ctx, payment)
+	receipts, err := pv.Store.Notices().Of(ctx, payment)
 	if err != nil {
 		return false, err
 	}
@@ -332,7 +332,7 @@ func (pv *Privacy) eraseTold(ctx context.Context, payment string, change *pay.Ch
 		found = found || len(n.Body) > 0
 		change.Erasure.Notes = append(change.Erasure.Notes, n.ID)
 	}
-	claims, err := pv.Store.Claims.Of(ctx, []string{payment})
+	claims, err := pv.Store.Claims().Of(ctx, []string{payment})
 	if err != nil {
 		return false, err
 	}
@@ -363,7 +363,7 @@ func (pv *Privacy) eraseClaim(ctx context.Context, c pay.Claim, change *pay.Chan
 // eraseEvents removes personal data from the events of an object, and from the endpoints' answers
 // to them.
 func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.Change) error {
-	events, err := pv.Store.Events.Of(ctx, object)
+	events, err := pv.Store.Events().Of(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -380,7 +380,7 @@ func (pv *Privacy) eraseEvents(ctx context.Context, object string, change *pay.C
 			change.Erasure.Events = append(change.Erasure.Events, e)
 		}
 	}
-	deliveries, err := pv.Store.Deliveries.Of(ctx, object)
+	deliveries, err := pv.Store.Deliveries().Of(ctx, object)
 	if err != nil {
 		return err
 	}

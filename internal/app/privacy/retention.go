@@ -46,13 +46,13 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 		do   func(before time.Time) (n int, more bool, err error)
 	}{
 		{"notifications", keep.Notifications, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Notices.Forget(ctx, before, forgetBatch))
+			return batch(pv.Store.Notices().Forget(ctx, before, forgetBatch))
 		}},
 		{"addresses of the audit log", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Audit.ForgetAddresses(ctx, id.From(audit.AuditPrefix, before), forgetBatch))
+			return batch(pv.Store.Audit().ForgetAddresses(ctx, id.From(audit.AuditPrefix, before), forgetBatch))
 		}},
 		{"uses of keys", keep.Addresses, func(before time.Time) (int, bool, error) {
-			return batch(pv.Store.Keys.ForgetUses(ctx, before, forgetBatch))
+			return batch(pv.Store.Keys().ForgetUses(ctx, before, forgetBatch))
 		}},
 		{retainShoppers, keep.Shoppers, func(before time.Time) (int, bool, error) { return pv.forgetShoppers(ctx, before) }},
 		{retainEvidence, keep.Evidence, func(before time.Time) (int, bool, error) { return pv.forgetEvidence(ctx, before) }},
@@ -75,7 +75,7 @@ func (pv *Privacy) Forget(ctx context.Context) (again int, err error) {
 // round continues a round over data of a kind: it erases a page of ids after the last one. It
 // returns how many rows were erased, and whether there may be more.
 func (pv *Privacy) round(ctx context.Context, kind string, page func(after string) ([]string, error), erase func(id string) error) (n int, more bool, err error) {
-	at, err := pv.Store.Recoveries.Retained(ctx, kind)
+	at, err := pv.Store.Recoveries().Retained(ctx, kind)
 	if err != nil {
 		return 0, false, err
 	}
@@ -108,16 +108,16 @@ func (pv *Privacy) round(ctx context.Context, kind string, page func(after strin
 
 func (pv *Privacy) forgetShoppers(ctx context.Context, before time.Time) (int, bool, error) {
 	return pv.round(ctx, retainShoppers, func(after string) ([]string, error) {
-		return pv.Store.Payments.Old(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
+		return pv.Store.Payments().Old(ctx, after, id.From(pay.PaymentPrefix, before), forgetBatch)
 	}, func(id string) error { return pv.erasePayment(ctx, nil, id, false) })
 }
 
 func (pv *Privacy) forgetEvidence(ctx context.Context, before time.Time) (int, bool, error) {
 	return pv.round(ctx, retainEvidence, func(after string) ([]string, error) {
-		return pv.Store.Claims.Old(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
+		return pv.Store.Claims().Old(ctx, after, id.From(pay.ClaimPrefix, before), forgetBatch)
 	}, func(id string) error {
 		return base.Again(func() error {
-			c, err := pv.Store.Claims.Any(ctx, id)
+			c, err := pv.Store.Claims().Any(ctx, id)
 			if err != nil {
 				return err
 			}

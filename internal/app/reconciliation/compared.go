@@ -47,11 +47,11 @@ func (rc *Reconciliation) salesOf(ctx context.Context, lines []reconcile.Line) (
 
 // sales reads payments with their claims.
 func (rc *Reconciliation) sales(ctx context.Context, payments, claims []string) (reconcile.Sales, error) {
-	on, err := rc.Store.Claims.PaymentsOf(ctx, unique(claims))
+	on, err := rc.Store.Claims().PaymentsOf(ctx, unique(claims))
 	if err != nil {
 		return nil, err
 	}
-	list, err := rc.Store.Payments.ByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
+	list, err := rc.Store.Payments().ByID(ctx, unique(slices.AppendSeq(payments, maps.Values(on))))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (rc *Reconciliation) sales(ctx context.Context, payments, claims []string) 
 		sales[p.ID] = &reconcile.Sale{Payment: p}
 		ids = append(ids, p.ID)
 	}
-	all, err := rc.Store.Claims.Of(ctx, ids)
+	all, err := rc.Store.Claims().Of(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +124,11 @@ func (c *payoutsCompared) lines(ctx context.Context, list []reconcile.Line) erro
 		of, by := l.PayoutNames()
 		ids, references = append(ids, of...), append(references, by...)
 	}
-	found, err := c.a.Store.Withdrawals.ByID(ctx, unique(ids))
+	found, err := c.a.Store.Withdrawals().ByID(ctx, unique(ids))
 	if err != nil {
 		return err
 	}
-	at, err := c.a.Store.Withdrawals.AtEach(ctx, c.account.ID, unique(references))
+	at, err := c.a.Store.Withdrawals().AtEach(ctx, c.account.ID, unique(references))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 				at[id] = b.At
 			}
 		}
-		list, err := c.a.Store.Withdrawals.ByID(ctx, slices.Sorted(maps.Keys(at)))
+		list, err := c.a.Store.Withdrawals().ByID(ctx, slices.Sorted(maps.Keys(at)))
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (rc *Reconciliation) eachBooking(ctx context.Context, account acquirer.Acco
 		for _, kind := range kinds {
 			start := from
 			for after, more := "", true; more; {
-				page, err := rc.Store.Books.Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
+				page, err := rc.Store.Books().Bookings(ctx, merchant, account.Live, kind, start, to, after, reconcileChunk)
 				if err != nil {
 					return err
 				}
@@ -201,7 +201,7 @@ func (rc *Reconciliation) eachBooking(ctx context.Context, account acquirer.Acco
 		return read(account.Merchant)
 	}
 	for after := ""; ; {
-		merchants, err := rc.Store.Books.Booked(ctx, account.Live, after, reconcileChunk)
+		merchants, err := rc.Store.Books().Booked(ctx, account.Live, after, reconcileChunk)
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Com
 	if c.By == (audit.Actor{}) {
 		c.By = rc.Self()
 	}
-	account, err := rc.Store.Accounts.Get(ctx, c.Account)
+	account, err := rc.Store.Accounts().Get(ctx, c.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", c.Account, err)
 	}
@@ -147,7 +147,7 @@ func (rc *Reconciliation) Reconcile(ctx context.Context, c Comparison) (done Com
 //
 // Errors: store.ErrNotFound.
 func (rc *Reconciliation) ReportFormat(ctx context.Context, id string) (reconcile.Format, error) {
-	account, err := rc.Store.Accounts.Get(ctx, id)
+	account, err := rc.Store.Accounts().Get(ctx, id)
 	if err != nil {
 		return reconcile.Format{}, fmt.Errorf("provider account %s: %w", id, err)
 	}
@@ -220,7 +220,7 @@ func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account 
 		found[merchant] = comparison.Drift{Findings: d.Count, USD: d.USD}
 	}
 	return base.Again(func() error {
-		open, err := rc.Store.Reconciliations.OpenDrifts(ctx, account.ID)
+		open, err := rc.Store.Reconciliations().OpenDrifts(ctx, account.ID)
 		if err != nil {
 			return err
 		}
@@ -235,5 +235,5 @@ func (rc *Reconciliation) conclude(ctx context.Context, by audit.Actor, account 
 
 // Reconciliations lists the newest comparisons with providers' reports, of one account or of all.
 func (rc *Reconciliation) Reconciliations(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
-	return rc.Store.Reconciliations.List(ctx, account, limit)
+	return rc.Store.Reconciliations().List(ctx, account, limit)
 }

@@ -64,7 +64,7 @@ const (
 // MarkCopy records in a copy of the database that it is one, with everything that was committed
 // before a time. A service that uses it is closed until what it lacks is found.
 func (rs *Recovery) MarkCopy(ctx context.Context, at time.Time) error {
-	r, err := rs.Store.Recoveries.Get(ctx)
+	r, err := rs.Store.Recoveries().Get(ctx)
 	if err != nil || r.State == pay.RecoveryClosed { // a copy of a database that is itself closed
 		return err
 	}
@@ -86,7 +86,7 @@ func (rs *Recovery) BeginRecovery(ctx context.Context, from, to time.Time) (pay.
 // Restored records that a copy is the database from now on: commits between the copy and now are
 // lost. marked is false if the database is not a marked copy.
 func (rs *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, err error) {
-	read, err := rs.Store.Recoveries.Get(ctx)
+	read, err := rs.Store.Recoveries().Get(ctx)
 	if err != nil || read.State != pay.RecoveryClosed {
 		return read, false, err
 	}
@@ -99,7 +99,7 @@ func (rs *Recovery) Restored(ctx context.Context) (r pay.Recovery, marked bool, 
 // recover decides about the recovery, and writes the decision with its actor.
 func (rs *Recovery) recover(ctx context.Context, act audit.Act, note string, decide func(pay.Recovery) (pay.Recovery, pay.Change, error)) (pay.Recovery, error) {
 	next, err := base.Decide(func() (pay.Recovery, error) {
-		read, err := rs.Store.Recoveries.Get(ctx)
+		read, err := rs.Store.Recoveries().Get(ctx)
 		if err != nil {
 			return read, err
 		}
@@ -128,7 +128,7 @@ type RecoveryStatus struct {
 
 // Recovery returns the progress of a recovery; its State is empty if there was none.
 func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) {
-	if s.Recovery, err = rs.Store.Recoveries.Get(ctx); err != nil {
+	if s.Recovery, err = rs.Store.Recoveries().Get(ctx); err != nil {
 		return s, err
 	}
 	s.Guarded = s.State == pay.RecoveryGuarded && s.Active(rs.Now())
@@ -141,13 +141,13 @@ func (rs *Recovery) Recovery(ctx context.Context) (s RecoveryStatus, err error) 
 			s.Uncovered = append(s.Uncovered, account)
 		}
 	}
-	s.Open, err = rs.Store.Recoveries.ListFound(ctx, false, mostFound)
+	s.Open, err = rs.Store.Recoveries().ListFound(ctx, false, mostFound)
 	return s, err
 }
 
 // recoveryAccounts are the accounts that may have moved money in the window.
 func (rs *Recovery) recoveryAccounts(ctx context.Context) (ids []string, err error) {
-	list, err := rs.Store.Accounts.List(ctx)
+	list, err := rs.Store.Accounts().List(ctx)
 	for _, account := range list {
 		if account.Live && account.Status != acquirer.AccountRemoved {
 			ids = append(ids, account.ID)
@@ -161,7 +161,7 @@ func (rs *Recovery) CoverAccount(ctx context.Context, account, how string) error
 	if how == "" {
 		return errors.New("say how you know the account's activity in the window")
 	}
-	if _, err := rs.Store.Accounts.Get(ctx, account); err != nil {
+	if _, err := rs.Store.Accounts().Get(ctx, account); err != nil {
 		return fmt.Errorf("provider account %s: %w", account, err)
 	}
 	_, err := rs.recover(ctx, audit.RecoveryCovered, account+": "+how, func(r pay.Recovery) (pay.Recovery, pay.Change, error) {
@@ -173,7 +173,7 @@ func (rs *Recovery) CoverAccount(ctx context.Context, account, how string) error
 // CloseFound records what the operator did about a found entry.
 func (rs *Recovery) CloseFound(ctx context.Context, id, note string) error {
 	return base.Again(func() error {
-		f, err := rs.Store.Recoveries.FoundAt(ctx, id)
+		f, err := rs.Store.Recoveries().FoundAt(ctx, id)
 		if err != nil {
 			return fmt.Errorf("found %s: %w", id, err)
 		}
@@ -196,7 +196,7 @@ func (rs *Recovery) EndRecovery(ctx context.Context, waiting bool, note string) 
 		if err != nil {
 			return r, pay.Change{}, err
 		}
-		open, err := rs.Store.Recoveries.ListFound(ctx, false, mostFound)
+		open, err := rs.Store.Recoveries().ListFound(ctx, false, mostFound)
 		if err != nil {
 			return r, pay.Change{}, err
 		}

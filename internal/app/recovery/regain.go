@@ -42,7 +42,7 @@ func (rs *Recovery) ReadListing(ctx context.Context, l Listing) (done Listed, er
 	if !rs.Shut() {
 		return done, errors.New("no recovery is under way: cascada recover begin")
 	}
-	account, err := rs.Store.Accounts.Get(ctx, l.Account)
+	account, err := rs.Store.Accounts().Get(ctx, l.Account)
 	if err != nil {
 		return done, fmt.Errorf("provider account %s: %w", l.Account, err)
 	}
@@ -85,7 +85,7 @@ func (rs *Recovery) listed(ctx context.Context, account acquirer.Account, line r
 		done.Foreign++
 		return nil
 	}
-	switch before, err := rs.Store.Recoveries.FoundAt(ctx, f.ID()); {
+	switch before, err := rs.Store.Recoveries().FoundAt(ctx, f.ID()); {
 	case err == nil && !before.Open():
 		done.Known++
 		return nil
@@ -155,7 +155,7 @@ func (rs *Recovery) place(ctx context.Context, f pay.Found, l reconcile.Line) (k
 func (rs *Recovery) placeCharge(ctx context.Context, f pay.Found) (known, regained bool, err error) {
 	object, order, _ := pay.ParseReference(f.Reference)
 	err = base.Again(func() error {
-		p, err := rs.Store.Payments.Any(ctx, object)
+		p, err := rs.Store.Payments().Any(ctx, object)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

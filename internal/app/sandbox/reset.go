@@ -20,7 +20,7 @@ const ResetsEvery = time.Second
 
 // ResetOf reads the reset of a merchant's sandbox: the one that runs, or the last one. Version is 0 if there was none.
 func (sb *Sandbox) ResetOf(ctx context.Context, merchant string) (tenant.Reset, error) {
-	r, err := sb.Store.Resets.Get(ctx, merchant)
+	r, err := sb.Store.Resets().Get(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return tenant.Reset{Merchant: merchant}, nil
 	}
@@ -60,7 +60,7 @@ func (sb *Sandbox) Reset(ctx context.Context, by audit.Actor, scope tenant.Scope
 // pass belongs to one node, and another node continues if that one does not. A sandbox that fails delays no
 // other.
 func (sb *Sandbox) EmptySandboxes(ctx context.Context) error {
-	list, err := sb.Store.Resets.Running(ctx)
+	list, err := sb.Store.Resets().Running(ctx)
 	if err != nil {
 		return fmt.Errorf("read which sandboxes are emptied: %w", err)
 	}
@@ -82,7 +82,7 @@ const boundAtOnce = 100
 // release takes withdrawals out of the operator's floats and batches.
 func (sb *Sandbox) release(ctx context.Context, merchant string) error {
 	for {
-		list, err := sb.Store.Withdrawals.Bound(ctx, merchant, boundAtOnce)
+		list, err := sb.Store.Withdrawals().Bound(ctx, merchant, boundAtOnce)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -100,14 +100,14 @@ func (sb *Sandbox) releaseOne(ctx context.Context, w pay.Withdrawal) error {
 	if w.Payout.Batch == "" {
 		return sb.Store.Commit(ctx, w.Drop(nil, sb.TimeOf(w.Scope)))
 	}
-	b, err := sb.Store.Batches.Get(ctx, w.Payout.Batch)
+	b, err := sb.Store.Batches().Get(ctx, w.Payout.Batch)
 	if err != nil {
 		return err
 	}
 	if !b.MayDissolve() {
 		return sb.Store.Commit(ctx, w.Drop(&b, sb.TimeOf(w.Scope)))
 	}
-	of, err := sb.Store.Batches.Batched(ctx, b.ID)
+	of, err := sb.Store.Batches().Batched(ctx, b.ID)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 	if clock.Advance > 0 {
 		change.Clocks = []tenant.Clock{clock.Back()}
 	}
-	controls, err := sb.Store.Withdrawals.Controls(ctx, r.Merchant, false)
+	controls, err := sb.Store.Withdrawals().Controls(ctx, r.Merchant, false)
 	if err != nil {
 		return err
 	}
@@ -138,12 +138,12 @@ func (sb *Sandbox) settle(ctx context.Context, r tenant.Reset, change *pay.Chang
 			change.Controls = append(change.Controls, c.Forget())
 		}
 	}
-	shops, err := sb.Store.Merchants.Shops(ctx, r.Merchant)
+	shops, err := sb.Store.Merchants().Shops(ctx, r.Merchant)
 	if err != nil {
 		return err
 	}
 	for _, shop := range shops {
-		list, _, err := sb.Store.Subscriptions.List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, lists.Page{Limit: mostEndpoints})
+		list, _, err := sb.Store.Subscriptions().List(ctx, tenant.Scope{Merchant: r.Merchant, Shop: shop.ID}, lists.Page{Limit: mostEndpoints})
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func (sb *Sandbox) SandboxSettings(ctx context.Context, by base.Principal) (tena
 	if err := sandboxOnly(by.Scope); err != nil {
 		return tenant.Merchant{}, err
 	}
-	return sb.Store.Merchants.Get(ctx, by.Merchant)
+	return sb.Store.Merchants().Get(ctx, by.Merchant)
 }
 
 // SetSandbox makes a merchant's sandbox strict, or lenient again.
@@ -31,7 +31,7 @@ func (sb *Sandbox) SetSandbox(ctx context.Context, by base.Principal, strict boo
 		return tenant.Merchant{}, err
 	}
 	set, err := base.Decide(func() (tenant.Merchant, error) {
-		m, err := sb.Store.Merchants.Get(ctx, by.Merchant)
+		m, err := sb.Store.Merchants().Get(ctx, by.Merchant)
 		if err != nil || m.Strict == strict {
 			return m, err
 		}

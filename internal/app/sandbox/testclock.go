@@ -23,7 +23,7 @@ func (sb *Sandbox) Clock(ctx context.Context, scope tenant.Scope) (tenant.Clock,
 }
 
 func (sb *Sandbox) clock(ctx context.Context, merchant string) (tenant.Clock, error) {
-	c, err := sb.Store.Clocks.Get(ctx, merchant)
+	c, err := sb.Store.Clocks().Get(ctx, merchant)
 	if errors.Is(err, store.ErrNotFound) {
 		return tenant.Clock{Merchant: merchant}, nil
 	}

@@ -56,7 +56,7 @@ type Balance struct {
 // Balance reads a merchant's balance in an environment.
 func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)
-	if acc.Balances, err = e.Store.Books.Balances(ctx, scope); err != nil {
+	if acc.Balances, err = e.Store.Books().Balances(ctx, scope); err != nil {
 		return acc, err
 	}
 	if acc.Period, err = e.period(ctx, scope, acc.Balances, acc.Now); err != nil {
@@ -68,10 +68,10 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 	if acc.Releases, err = e.releases(ctx, scope, acc.Balances[ledger.Reserve], pay.ReleasesShown); err != nil {
 		return acc, err
 	}
-	if acc.Mismatched, err = e.Store.Notices.Mismatched(ctx, scope); err != nil {
+	if acc.Mismatched, err = e.Store.Notices().Mismatched(ctx, scope); err != nil {
 		return acc, err
 	}
-	acc.Drift, err = e.Store.Reconciliations.Drift(ctx, scope)
+	acc.Drift, err = e.Store.Reconciliations().Drift(ctx, scope)
 	return acc, err
 }
 
@@ -79,7 +79,7 @@ func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Bala
 // settlements had collected before that time.
 func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledger.Balances, now time.Time) (ledger.Balances, error) {
 	period := maps.Clone(have)
-	old, err := e.Store.Settlements.SettledBefore(ctx, scope, now.Add(-FeePeriod))
+	old, err := e.Store.Settlements().SettledBefore(ctx, scope, now.Add(-FeePeriod))
 	if errors.Is(err, store.ErrNotFound) {
 		return period, nil
 	}
@@ -93,7 +93,7 @@ func (e *Settlements) period(ctx context.Context, scope tenant.Scope, have ledge
 // reserve itself in USD cents. The reserve may be more than the sum of the days while payments of today are
 // not settled.
 func (e *Settlements) ReserveCalendar(ctx context.Context, scope tenant.Scope) ([]pay.Reserve, int64, error) {
-	balances, err := e.Store.Books.Balances(ctx, scope)
+	balances, err := e.Store.Books().Balances(ctx, scope)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -113,14 +113,14 @@ func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve 
 	var list []pay.Reserve
 	var unsettled map[time.Time]int64
 	err := e.betweenSettlements(ctx, scope, func(open pay.Settlement) (err error) {
-		if list, err = e.Store.Reserves.Next(ctx, scope, read); err != nil {
+		if list, err = e.Store.Reserves().Next(ctx, scope, read); err != nil {
 			return err
 		}
 		since := time.Time{}
 		if open.Number > 1 {
 			since = open.PeriodStart.Add(-time.Minute)
 		}
-		unsettled, err = e.Store.Reserves.Unsettled(ctx, scope, since, len(list) < read)
+		unsettled, err = e.Store.Reserves().Unsettled(ctx, scope, since, len(list) < read)
 		return err
 	})
 	if err != nil {
@@ -142,7 +142,7 @@ func (e *Settlements) releases(ctx context.Context, scope tenant.Scope, reserve 
 // meanwhile. Otherwise the amounts that it collected would be read twice, or not at all.
 func (e *Settlements) betweenSettlements(ctx context.Context, scope tenant.Scope, read func(open pay.Settlement) error) error {
 	look := func() (pay.Settlement, error) {
-		open, err := e.Store.Settlements.Open(ctx, scope)
+		open, err := e.Store.Settlements().Open(ctx, scope)
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
@@ -174,10 +174,10 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page li
 			return nil, 0, err
 		}
 		defer done()
-		list, total, err = e.Store.Books.ShopMovements(ctx, scope, page, math.MaxInt32)
+		list, total, err = e.Store.Books().ShopMovements(ctx, scope, page, math.MaxInt32)
 		return list, total, base.OrNotBehind(err)
 	}
-	list, total, err = e.Store.Books.Movements(ctx, scope, page)
+	list, total, err = e.Store.Books().Movements(ctx, scope, page)
 	return list, total, base.OrNotBehind(err)
 }
 
@@ -188,7 +188,7 @@ func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f l
 	if err != nil {
 		return store.FoundMovements{}, err
 	}
-	return e.Store.Books.Find(ctx, scope, f, siblings)
+	return e.Store.Books().Find(ctx, scope, f, siblings)
 }
 
 // EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
@@ -202,7 +202,7 @@ func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f li
 	var balances ledger.Balances
 	f.Limit = reportPage
 	for {
-		found, err := e.Store.Books.Find(ctx, scope, f, siblings)
+		found, err := e.Store.Books().Find(ctx, scope, f, siblings)
 		if err != nil {
 			return err
 		}
@@ -233,10 +233,10 @@ func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) (
 		return nil, err
 	}
 	if siblings {
-		list, _, err := e.Store.Books.ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
+		list, _, err := e.Store.Books().ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
 		return list, err
 	}
-	list, _, err := e.Store.Books.Movements(ctx, scope, lists.Page{Limit: MovementsShown})
+	list, _, err := e.Store.Books().Movements(ctx, scope, lists.Page{Limit: MovementsShown})
 	return list, err
 }
 
@@ -245,11 +245,11 @@ func (e *Settlements) siblings(ctx context.Context, scope tenant.Scope) (bool, e
 	if scope.Shop == "" {
 		return false, nil
 	}
-	shops, err := e.Store.Merchants.Shops(ctx, scope.Merchant)
+	shops, err := e.Store.Merchants().Shops(ctx, scope.Merchant)
 	return len(shops) > 1, err
 }
 
 // Balances reads a merchant's balances in an environment.
 func (e *Settlements) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
-	return e.Store.Books.Balances(ctx, scope)
+	return e.Store.Books().Balances(ctx, scope)
 }

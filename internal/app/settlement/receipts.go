@@ -28,7 +28,7 @@ const (
 // which in production the operator confirms.
 func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Settlements.LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
+	due, err := e.Store.Settlements().LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 	if err != nil {
 		return err
 	}
-	shops, err := e.Store.Merchants.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Merchants().Shops(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,11 @@ func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
 }
 
 func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte, error) {
-	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := e.Store.Settlements.Lines(ctx, s.ID, 0, receiptLines)
+	lines, err := e.Store.Settlements().Lines(ctx, s.ID, 0, receiptLines)
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +83,20 @@ func (e *Settlements) drawReceipt(ctx context.Context, s pay.Settlement) ([]byte
 func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter) ([]pay.Settlement, int64, error) {
 	below := int64(0)
 	if err := base.Behind(f.After, func() error {
-		s, err := e.Store.Settlements.Get(ctx, scope, f.After)
+		s, err := e.Store.Settlements().Get(ctx, scope, f.After)
 		below = s.Number
 		return err
 	}); err != nil {
 		return nil, 0, err
 	}
-	return e.Store.Settlements.List(ctx, scope, f, below)
+	return e.Store.Settlements().List(ctx, scope, f, below)
 }
 
 // Get reads one settlement of the merchant.
 //
 // Errors: settlement_not_found, also for another merchant's settlement.
 func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
-	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements.Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
 }
 
 func noSettlement() error {
@@ -129,14 +129,14 @@ func (e *Settlements) SettlementLines(ctx context.Context, scope tenant.Scope, s
 		return nil, 0, err
 	}
 	if !siblings {
-		list, err := e.Store.Settlements.Lines(ctx, s.ID, after+int64(page.Offset), page.Limit)
+		list, err := e.Store.Settlements().Lines(ctx, s.ID, after+int64(page.Offset), page.Limit)
 		return list, s.Lines, err
 	}
-	total, err := e.Store.Settlements.CountShopLines(ctx, s.ID, scope.Shop)
+	total, err := e.Store.Settlements().CountShopLines(ctx, s.ID, scope.Shop)
 	if err != nil {
 		return nil, 0, err
 	}
-	list, err := e.Store.Settlements.ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
+	list, err := e.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, page.Limit, page.Offset)
 	return list, total, err
 }
 
@@ -148,9 +148,9 @@ func (e *Settlements) EachLine(ctx context.Context, scope tenant.Scope, s pay.Se
 	}
 	read := func(after int64) ([]pay.SettlementLine, error) {
 		if siblings {
-			return e.Store.Settlements.ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
+			return e.Store.Settlements().ShopLines(ctx, s.ID, scope.Shop, after, reportPage, 0)
 		}
-		return e.Store.Settlements.Lines(ctx, s.ID, after, reportPage)
+		return e.Store.Settlements().Lines(ctx, s.ID, after, reportPage)
 	}
 	for after := int64(0); after < s.Lines; {
 		page, err := read(after)
@@ -199,13 +199,13 @@ func (e *Settlements) ReceiptOf(ctx context.Context, s pay.Settlement) ([]byte, 
 	if s.PDFAt.IsZero() {
 		return e.drawReceipt(ctx, s)
 	}
-	d, err := e.Store.Settlements.Document(ctx, s.Scope, s.ID)
+	d, err := e.Store.Settlements().Document(ctx, s.Scope, s.ID)
 	return d.Body, err
 }
 
 // Language is the language of a merchant's reports.
 func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Language, error) {
-	m, err := e.Store.Merchants.Get(ctx, merchant)
+	m, err := e.Store.Merchants().Get(ctx, merchant)
 	return m.Language, err
 }
 
@@ -233,7 +233,7 @@ func (e *Settlements) PaySettlement(ctx context.Context, id string) (pay.Settlem
 
 func (e *Settlements) paySettlement(ctx context.Context, id string, by audit.Actor) (paid pay.Settlement, err error) {
 	err = base.Again(func() error {
-		s, err := e.Store.Settlements.Any(ctx, id)
+		s, err := e.Store.Settlements().Any(ctx, id)
 		if err != nil {
 			return orNoSettlement(err)
 		}
@@ -254,15 +254,15 @@ func (e *Settlements) pay(ctx context.Context, s pay.Settlement, by audit.Actor)
 
 // AnySettlements lists settlements of all merchants, newest first, for the operator.
 func (e *Settlements) AnySettlements(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
-	return e.Store.Settlements.All(ctx, merchant, status, limit)
+	return e.Store.Settlements().All(ctx, merchant, status, limit)
 }
 
 // AnySettlement reads a settlement of any merchant, with its first lines, for the operator.
 func (e *Settlements) AnySettlement(ctx context.Context, id string, limit int) (pay.Settlement, []pay.SettlementLine, error) {
-	s, err := e.Store.Settlements.Any(ctx, id)
+	s, err := e.Store.Settlements().Any(ctx, id)
 	if err != nil {
 		return s, nil, orNoSettlement(err)
 	}
-	lines, err := e.Store.Settlements.Lines(ctx, id, 0, limit)
+	lines, err := e.Store.Settlements().Lines(ctx, id, 0, limit)
 	return s, lines, err
 }

@@ -33,7 +33,7 @@ const (
 // OpenSettlements opens the first settlement of merchants who have earned something. Each later one
 // is opened when the one before is closed.
 func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
-	list, err := e.Store.Settlements.Unopened(ctx, openBatch)
+	list, err := e.Store.Settlements().Unopened(ctx, openBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -54,7 +54,7 @@ func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 // one twice is harmless.
 func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Settlements.Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
+	due, err := e.Store.Settlements().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -69,12 +69,12 @@ func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 // closeSettlement looks at an open settlement, and collects transfers that are old enough, in as
 // many Changes as necessary. If another node has it, this node stops.
 func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) error {
-	merchant, err := e.Store.Merchants.Get(ctx, s.Merchant)
+	merchant, err := e.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
 	now := e.TimeOf(s.Scope)
-	first, err := e.Store.Settlements.FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
+	first, err := e.Store.Settlements().FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (e *Settlements) claimNext(ctx context.Context, s pay.Settlement) (next pay
 			return err
 		}
 		// A day's reserve was released at the same time, or another node closes the settlement.
-		read, readErr := e.Store.Settlements.Any(ctx, s.ID)
+		read, readErr := e.Store.Settlements().Any(ctx, s.ID)
 		if readErr != nil {
 			return readErr
 		}
@@ -143,11 +143,11 @@ func (e *Settlements) gathered(ctx context.Context, s pay.Settlement, lines []pa
 	if s.Lines == 0 {
 		return s, s.Rest(lines, held, now), nil
 	}
-	shops, err := e.Store.Merchants.Shops(ctx, s.Merchant)
+	shops, err := e.Store.Merchants().Shops(ctx, s.Merchant)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
-	have, err := e.Store.Books.Balances(ctx, s.Scope)
+	have, err := e.Store.Books().Balances(ctx, s.Scope)
 	if err != nil {
 		return s, pay.Change{}, err
 	}
@@ -165,7 +165,7 @@ func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Un
 			at.At = e.lookFrom(s)
 		}
 		room := collectLimit - len(list)
-		more, err := e.Store.Settlements.Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		more, err := e.Store.Settlements().Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
 		if err != nil {
 			return nil, at, err
 		}
@@ -193,13 +193,13 @@ func (e *Settlements) reservesOf(ctx context.Context, scope tenant.Scope, lines 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return e.Store.Reserves.ByID(ctx, ids)
+	return e.Store.Reserves().ByID(ctx, ids)
 }
 
 // ReleaseReserves releases the reserves of days that are due.
 func (e *Settlements) ReleaseReserves(ctx context.Context) (int, error) {
 	now := e.Now()
-	due, err := e.Store.Reserves.Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
+	due, err := e.Store.Reserves().Lease(ctx, now, now.Add(pay.SettleLease), settleBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -221,11 +221,11 @@ func (e *Settlements) release(ctx context.Context, v pay.Reserve) error {
 		}
 		v = next
 	}
-	given, err := e.Store.Reserves.GivenBack(ctx, v)
+	given, err := e.Store.Reserves().GivenBack(ctx, v)
 	if err != nil {
 		return err
 	}
-	have, err := e.Store.Books.Balances(ctx, v.Scope)
+	have, err := e.Store.Books().Balances(ctx, v.Scope)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type NewVerification struct {
 func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVerification) (v tenant.Verification, made bool, err error) {
 	scope := tenant.Scope{Merchant: by.Merchant, Live: by.Live}
 	err = base.Again(func() error {
-		open, err := po.Store.Verifications.Open(ctx, scope)
+		open, err := po.Store.Verifications().Open(ctx, scope)
 		now := po.TimeOf(scope)
 		if err == nil && (open.Status != tenant.KYCRequiresInput || now.Before(open.ExpiresAt)) {
 			v, made = open, false
@@ -68,14 +68,14 @@ func (po *Verifications) Start(ctx context.Context, by base.Principal, n NewVeri
 //
 // Errors: not_found, also for another merchant's verification.
 func (po *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
-	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (tenant.Verification, error) { return po.Store.Verifications.Get(ctx, scope, id) })
+	return base.Named(id, base.Missing(problem.NotFound, "verification", scope, id), func() (tenant.Verification, error) { return po.Store.Verifications().Get(ctx, scope, id) })
 }
 
 // Any reads a verification of any merchant, for the operator.
 //
 // Errors: store.ErrNotFound.
 func (po *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
-	return po.Store.Verifications.Any(ctx, id)
+	return po.Store.Verifications().Any(ctx, id)
 }
 
 // Simulate moves a sandbox verification at the merchant's request.
@@ -109,7 +109,7 @@ func (po *Verifications) Page(ctx context.Context, id, token string) (tenant.Ver
 	if !base.Storable(id) || !hmac.Equal([]byte(token), []byte(po.pageToken(id))) {
 		return tenant.Verification{}, missing
 	}
-	v, err := po.Store.Verifications.Any(ctx, id)
+	v, err := po.Store.Verifications().Any(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return v, missing
 	}
@@ -137,7 +137,7 @@ func (po *Verifications) HandIn(ctx context.Context, id, token string) (tenant.V
 // Errors: store.ErrNotFound, conflict_state.
 func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, to tenant.VerificationStatus, code, message string) error {
 	return base.Again(func() error {
-		v, err := po.Store.Verifications.Any(ctx, id)
+		v, err := po.Store.Verifications().Any(ctx, id)
 		if err != nil {
 			return fmt.Errorf("verification %s: %w", id, err)
 		}
@@ -147,7 +147,7 @@ func (po *Verifications) Decide(ctx context.Context, by audit.Actor, id string, 
 
 // List lists the newest verifications of all merchants for the operator.
 func (po *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
-	return po.Store.Verifications.List(ctx, status, merchant, limit)
+	return po.Store.Verifications().List(ctx, status, merchant, limit)
 }
 
 func (po *Verifications) move(ctx context.Context, by audit.Actor, v tenant.Verification, to tenant.VerificationStatus, code, message string) error {
@@ -165,7 +165,7 @@ func (po *Verifications) move(ctx context.Context, by audit.Actor, v tenant.Veri
 // many it leased. Doing one twice is harmless.
 func (po *Verifications) ExpireVerifications(ctx context.Context) (int, error) {
 	now := po.Now()
-	due, err := po.Store.Verifications.Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
+	due, err := po.Store.Verifications().Lease(ctx, now, now.Add(pay.SweepLease), base.SweepBatch)
 	if err != nil {
 		return 0, err
 	}

@@ -270,7 +270,7 @@ func TestMerchantIsMadeOnce(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		op := harness.OperatorUser(t, s.NewShop(t))
 		count := func() int64 {
-			n, err := s.App.Store.Merchants.Count(ctx)
+			n, err := s.App.Store.Merchants().Count(ctx)
 			harness.Must(t, err)
 			return n
 		}

@@ -32,7 +32,7 @@ func TestDemoMerchantIsMadeOnce(t *testing.T) {
 				t.Errorf("another node heard %t, %v", made, err)
 			}
 		}
-		if n, err := s.App.Store.Merchants.Count(ctx); n != 1 || err != nil {
+		if n, err := s.App.Store.Merchants().Count(ctx); n != 1 || err != nil {
 			t.Errorf("%d merchants, %v", n, err)
 		}
 	})

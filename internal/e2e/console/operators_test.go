@@ -33,7 +33,7 @@ func TestOperatorsDoNotRemoveEachOtherAll(t *testing.T) {
 			clicks.Wait()
 			left, removed := 0, 0
 			for i, op := range list {
-				u, err := s.App.Store.Users.Get(ctx, op.User.ID)
+				u, err := s.App.Store.Users().Get(ctx, op.User.ID)
 				harness.Must(t, err)
 				if u.Active() {
 					left++
@@ -74,7 +74,7 @@ func TestLastOwnerIsNotRemovedInPart(t *testing.T) {
 		}
 		second.Staff(t, people.Owner)
 		op.Do(t, consolePath+"operators/remove", "user", u.User.ID)
-		if now, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || now.Active() {
+		if now, err := s.App.Store.Users().Get(ctx, u.User.ID); err != nil || now.Active() {
 			t.Errorf("the user is not removed (%v)", err)
 		}
 	})

@@ -273,7 +273,7 @@ func TestInvitationsOfADayAreBounded(t *testing.T) {
 		invite := func(u harness.Staff, n int) harness.Answer {
 			return u.Ask(t, http.MethodPost, "/team/invite", url.Values{"email": {fmt.Sprintf("guest%d@example.com", n%3)}, "role": {"support"}})
 		}
-		before, err := s.App.Store.Mails.Count(ctx, o.Merchant.ID, people.LinkPrefix, s.Clock.Now().Add(-time.Hour))
+		before, err := s.App.Store.Mails().Count(ctx, o.Merchant.ID, people.LinkPrefix, s.Clock.Now().Add(-time.Hour))
 		harness.Must(t, err)
 		n := int(before)
 		for ; n < mails.InvitationsADay; n++ {

@@ -103,7 +103,7 @@ func TestFunnelCountsCheckouts(t *testing.T) {
 		if file := u.Ask(t, http.MethodGet, "/analytics/checkouts.csv", nil); !strings.Contains(file.Body, "Seen by the shopper,3,0") {
 			t.Errorf("the file of the checkouts is %d %s", file.Status, file.Body)
 		}
-		harness.Must(t, s.App.Store.Rollups.Recount(t.Context())) // nothing wakes the job that counts
+		harness.Must(t, s.App.Store.Rollups().Recount(t.Context())) // nothing wakes the job that counts
 		for _, path := range []string{"days.csv", "parts.csv?by=method", "checkouts.csv", "waits.csv"} {
 			if name := u.Ask(t, http.MethodGet, "/analytics/"+path, nil).Header.Get("Content-Disposition"); !strings.Contains(name, "-unfinished.csv") {
 				t.Errorf("while payments are counted, the file's name is %s", name)

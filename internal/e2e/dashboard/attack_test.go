@@ -46,7 +46,7 @@ func TestStolenCookieAddsNoFactor(t *testing.T) {
 	code, err := totp.GenerateCode(secret, s.Clock.Now())
 	harness.Must(t, err)
 	again(t, "a new app", u.Ask(t, http.MethodPost, "/dashboard/profile/app", url.Values{"secret": {secret}, "code": {code}}))
-	if got, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || got.TOTP.Secret != "" {
+	if got, err := s.App.Store.Users().Get(ctx, u.User.ID); err != nil || got.TOTP.Secret != "" {
 		t.Errorf("the thief has a second factor (%v)", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestStolenCookieAddsNoFirstFactor(t *testing.T) {
 		if a := app(harness.StaffPassword); a.Status == http.StatusOK {
 			t.Error("after ten wrong passwords the right one is accepted")
 		}
-		if got, err := s.App.Store.Users.Get(ctx, u.User.ID); err != nil || got.HasFactor() {
+		if got, err := s.App.Store.Users().Get(ctx, u.User.ID); err != nil || got.HasFactor() {
 			t.Errorf("the thief has a second factor (%v)", err)
 		}
 		s.Clock.Advance(people.LockFor)
@@ -94,7 +94,7 @@ func TestOldSignInIsAskedAgain(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	u, nobody := o.Staff(t, people.Owner), o.Staff(t, people.Owner)
-	present, err := s.App.Store.Users.Get(ctx, nobody.User.ID)
+	present, err := s.App.Store.Users().Get(ctx, nobody.User.ID)
 	harness.Must(t, err)
 	harness.Must(t, s.App.Store.Commit(ctx, pay.Change{Users: []people.User{present.SetPassword("")}})) // as who signs in at the company
 	nobody.Page(t, "/dashboard/profile/app")

@@ -379,9 +379,9 @@ func TestInvitedByCompany(t *testing.T) {
 		if page := ana.Page(t, "/dashboard/profile"); !strings.Contains(page, "Ana Torres") || !strings.Contains(page, "ana@acme.example") {
 			t.Error("the profile has another name or address")
 		}
-		u, err := s.App.Store.Users.ByEmail(ctx, "ana@acme.example")
+		u, err := s.App.Store.Users().ByEmail(ctx, "ana@acme.example")
 		harness.Must(t, err)
-		m, err := s.App.Store.Memberships.Get(ctx, u.ID, owner.Merchant.ID)
+		m, err := s.App.Store.Memberships().Get(ctx, u.ID, owner.Merchant.ID)
 		if err != nil || m.Role != people.Finance || u.Password != "" || u.Subject == "" || strings.Contains(u.Subject, "sub-1") {
 			t.Errorf("the user is %+v with the role %q (%v)", u, m.Role, err)
 		}

@@ -112,7 +112,7 @@ func TestOperatorRemovesAnother(t *testing.T) {
 		}
 		withApp(t, other)
 		op.Do(t, path+"/unlock", "user", other.User.ID)
-		if u, err := s.App.Store.Users.Get(ctx, other.User.ID); err != nil || u.HasFactor() {
+		if u, err := s.App.Store.Users().Get(ctx, other.User.ID); err != nil || u.HasFactor() {
 			t.Errorf("after unlock the user has a second factor (%v)", err)
 		}
 		op.Do(t, path+"/sign-out", "user", other.User.ID)

@@ -132,7 +132,7 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 			})
 		}
 		clicks.Wait()
-		if n, err := s.App.Store.Mails.Count(ctx, o.Merchant.ID, id, time.Time{}); err != nil || n != 1 {
+		if n, err := s.App.Store.Mails().Count(ctx, o.Merchant.ID, id, time.Time{}); err != nil || n != 1 {
 			t.Errorf("four clicks make %d receipts (%v)", n, err)
 		}
 		harness.Eventually(t, "the receipt and the invitation were refused once", func() bool { return s.App.Mails.MailTries()[mails.MailRetried] == 2 })
@@ -144,7 +144,7 @@ func TestReceiptOfAnErasedShopperIsNotSent(t *testing.T) {
 		harness.Eventually(t, "no e-mail waits", func() bool {
 			_, err := s.App.Mails.SendMails(ctx)
 			harness.Must(t, err)
-			n, err := s.App.Store.Mails.Waiting(ctx)
+			n, err := s.App.Store.Mails().Waiting(ctx)
 			harness.Must(t, err)
 			return n == 0
 		})
@@ -175,7 +175,7 @@ func TestReceiptSaysWhatCameBack(t *testing.T) {
 			harness.Eventually(t, "the receipt is sent", func() bool {
 				_, err := s.App.Mails.SendMails(ctx)
 				harness.Must(t, err)
-				n, err := s.App.Store.Mails.Waiting(ctx)
+				n, err := s.App.Store.Mails().Waiting(ctx)
 				harness.Must(t, err)
 				for _, m := range in.Taken() {
 					if strings.Contains(m.Text, payment) {
@@ -242,7 +242,7 @@ func TestClicksAtTwoNodesSendOneReceipt(t *testing.T) {
 		scope, payment = p.Scope, p.ID
 		for n := range int64(2) {
 			click(first, scope, payment)
-			if got, err := first.Store.Mails.Count(ctx, scope.Merchant, payment, time.Time{}); err != nil || got != n+1 {
+			if got, err := first.Store.Mails().Count(ctx, scope.Merchant, payment, time.Time{}); err != nil || got != n+1 {
 				t.Fatalf("after click %d at two nodes there are %d receipts (%v)", n+1, got, err)
 			}
 			clock.Advance(2 * time.Minute)

@@ -200,7 +200,7 @@ func quiet(t *testing.T, o harness.Client) (others map[string][]string) {
 	query, closeDB := o.Open(t)
 	defer closeDB()
 	harness.Eventually(t, "deliveries are sent, and facts added up", func() bool {
-		_, err := o.App.Store.Rollups.AddUp(t.Context()) // the clock stands still, and so does the loop
+		_, err := o.App.Store.Rollups().AddUp(t.Context()) // the clock stands still, and so does the loop
 		harness.Must(t, err)
 		return query("SELECT (SELECT count(*) FROM facts) + (SELECT count(*) FROM deliveries WHERE status = 'pending')")[0] == "0"
 	})

@@ -162,7 +162,7 @@ func (d *Drill) Pass(t *testing.T, by time.Duration) {
 	d.PassOnce(t, by)
 	Eventually(t, "no sweep has a payment", func() bool {
 		for _, id := range d.IDs {
-			p, err := d.App.Store.Payments.Any(ctx, id)
+			p, err := d.App.Store.Payments().Any(ctx, id)
 			Must(t, err)
 			if p.Work.DueAt.Equal(d.Clock.Now().Add(pay.SweepLease).Truncate(time.Microsecond)) {
 				return false

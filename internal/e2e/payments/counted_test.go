@@ -24,7 +24,7 @@ func addUp(t *testing.T, s *harness.Instance) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = s.App.Store.Rollups.AddUp(ctx)
+		more, err = s.App.Store.Rollups().AddUp(ctx)
 		harness.Must(t, err)
 	}
 }
@@ -35,7 +35,7 @@ func totals(t *testing.T, o harness.Client, dimensions ...analytics.Dimension) m
 	now := o.Clock.Now()
 	all := map[string]analytics.Total{}
 	for _, d := range dimensions {
-		list, err := o.App.Store.Rollups.Values(ctx, o.Shop.ID, false, d, now.AddDate(0, 0, -90), now.AddDate(0, 0, -90), now.AddDate(0, 0, 90))
+		list, err := o.App.Store.Rollups().Values(ctx, o.Shop.ID, false, d, now.AddDate(0, 0, -90), now.AddDate(0, 0, -90), now.AddDate(0, 0, 90))
 		harness.Must(t, err)
 		for _, v := range list {
 			key := fmt.Sprint(d, " ", v.Value, " ", v.Outcome)
@@ -48,7 +48,7 @@ func totals(t *testing.T, o harness.Client, dimensions ...analytics.Dimension) m
 // byHand counts the payments that the API lists.
 func byHand(t *testing.T, o harness.Client) map[string]analytics.Total {
 	t.Helper()
-	list, err := o.App.Store.Payments.List(ctx, harness.SandboxScope(o), lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
+	list, err := o.App.Store.Payments().List(ctx, harness.SandboxScope(o), lists.PaymentFilter{Page: lists.Page{Limit: 10_000}})
 	harness.Must(t, err)
 	all := map[string]analytics.Total{}
 	for _, p := range list {
@@ -130,7 +130,7 @@ func TestTotalsSayWhatTheRowsSay(t *testing.T) {
 			analytics.ByTries, analytics.ByWait, analytics.ByAccount,
 		}
 		before := totals(t, o, every...)
-		harness.Must(t, s.App.Store.Rollups.Recount(ctx))
+		harness.Must(t, s.App.Store.Rollups().Recount(ctx))
 		addUp(t, s)
 		same(t, "counted again", totals(t, o, every...), before)
 	})
@@ -171,7 +171,7 @@ func TestFunnelIsOfTheDayThatOpenedTheCheckout(t *testing.T) {
 			got := map[string]analytics.Total{}
 			for day := range 2 {
 				from := noon.Truncate(24*time.Hour).AddDate(0, 0, day)
-				list, err := o.App.Store.Rollups.Values(ctx, o.Shop.ID, false, analytics.ByStep, from, from, from.AddDate(0, 0, 1))
+				list, err := o.App.Store.Rollups().Values(ctx, o.Shop.ID, false, analytics.ByStep, from, from, from.AddDate(0, 0, 1))
 				harness.Must(t, err)
 				for _, v := range list {
 					got[fmt.Sprint("day ", day, " ", v.Value)] = v.Total
@@ -181,7 +181,7 @@ func TestFunnelIsOfTheDayThatOpenedTheCheckout(t *testing.T) {
 		}
 		want := map[string]analytics.Total{"day 0 opened": {N: 1}, "day 0 visited": {N: 1}, "day 0 chosen": {N: 1}, "day 0 paid": {N: 1, Amount: 2550}}
 		same(t, "a checkout over midnight", steps(), want)
-		harness.Must(t, o.App.Store.Rollups.Recount(ctx))
+		harness.Must(t, o.App.Store.Rollups().Recount(ctx))
 		addUp(t, s)
 		same(t, "a checkout over midnight, counted again", steps(), want)
 	})
@@ -198,7 +198,7 @@ func TestUnfinishedCountIsTold(t *testing.T) {
 		to := a.Now()
 		for _, unfinished := range []bool{false, true} {
 			if unfinished {
-				harness.Must(t, a.Store.Rollups.Recount(ctx))
+				harness.Must(t, a.Store.Rollups().Recount(ctx))
 			}
 			analysis, err := a.Analytics.Analyse(ctx, scope, to.AddDate(0, 0, -7), to, analytics.ByMethod)
 			harness.Must(t, err)

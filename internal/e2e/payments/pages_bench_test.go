@@ -67,12 +67,12 @@ func measurePages(b *testing.B, service *daemon.Service, database string, n int)
 	o, err := a.Onboarding.CreateMerchant(ctx, a.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted})
 	orEnd(b, err)
 	ids := load(b, database, o, now, n)
-	orEnd(b, a.Store.Rollups.Recount(ctx)) // the rows were not written by commits
+	orEnd(b, a.Store.Rollups().Recount(ctx)) // the rows were not written by commits
 	counting := time.Now()
 	for end := "?"; end != ""; {
-		_, err := a.Store.Rollups.AddUp(ctx)
+		_, err := a.Store.Rollups().AddUp(ctx)
 		orEnd(b, err)
-		end, err = a.Store.Rollups.BackfillEnd(ctx)
+		end, err = a.Store.Rollups().BackfillEnd(ctx)
 		orEnd(b, err)
 	}
 	b.Logf("analytics of %d payments were counted in %s", n, time.Since(counting).Round(time.Second))

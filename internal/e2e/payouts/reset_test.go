@@ -133,7 +133,7 @@ func TestResetLeavesTheBatch(t *testing.T) {
 		shared := made("23", mine, other)
 		empty(t, mine)
 		for id, want := range map[string]string{sent.ID: "exported 1 1835.00 MXN", shared.ID: "dissolved 2 734.00 MXN"} {
-			b, err := s.App.Store.Batches.Get(ctx, id)
+			b, err := s.App.Store.Batches().Get(ctx, id)
 			harness.Must(t, err)
 			if got := fmt.Sprintf("%s %d %s", b.Status, b.Lines, b.Total); got != want {
 				t.Errorf("batch %d is %s, want %s", b.Number, got, want)
@@ -280,7 +280,7 @@ func TestOperatorsWorkWhileASandboxIsEmptied(t *testing.T) {
 				t.Errorf("to %s before the first pass is refused", name)
 			}
 		}
-		b, err := s.App.Payouts.Store.Withdrawals.Any(ctx, theirs)
+		b, err := s.App.Payouts.Store.Withdrawals().Any(ctx, theirs)
 		harness.Must(t, err)
 		if batched, _, err := s.App.Batches.Get(ctx, b.Payout.Batch); err != nil || batched.Lines != 1 {
 			t.Errorf("the batch of the other merchant's withdrawal is %+v (%v), want its line alone", batched, err)

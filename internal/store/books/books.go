@@ -80,7 +80,7 @@ func ScanBalances(r engine.Row) (Purse, ledger.Balances, error) {
 var selectBalances = engine.Statement(`SELECT ` + BalanceColumns + ` FROM balances AS b WHERE b.merchant = $1 AND b.live = $2`)
 
 // Balances reads the merchant's balances, in USD cents; all zero before the first transfer.
-func (s *Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
+func (s Books) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	b, err := base.One(ctx, s.b, selectBalances, func(r engine.Row) (ledger.Balances, error) {
 		_, b, err := ScanBalances(r)
 		return b, err
@@ -104,7 +104,7 @@ func postings(t *ledger.Transfer) string {
 }
 
 // Floats reads all floats, by account and currency.
-func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
+func (s Books) Floats(ctx context.Context) ([]pay.Float, error) {
 	return base.Many(ctx, s.b, selectFloats, func(r engine.Row) (pay.Float, error) {
 		of, balances, err := ScanBalances(r)
 		f, _ := pay.NewFloat(of.Merchant, of.Live, balances)
@@ -113,7 +113,7 @@ func (s *Books) Floats(ctx context.Context) ([]pay.Float, error) {
 }
 
 // HasTransfer reports whether a transfer is booked.
-func (s *Books) HasTransfer(ctx context.Context, id string) (bool, error) {
+func (s Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
 	return len(found) > 0, err
 }
@@ -124,7 +124,7 @@ SELECT ` + TransfersTable.List + ` FROM transfers
 WHERE id > 'tr_' || substr($1, 5) || '-' AND id < 'tr_' || substr($1, 5) || '.' AND merchant = $2 AND live = $3 ORDER BY at, id`)
 
 // About reads the transfers of one payment or claim of the scope's merchant, oldest first.
-func (s *Books) About(ctx context.Context, scope tenant.Scope, object string) ([]ledger.Transfer, error) {
+func (s Books) About(ctx context.Context, scope tenant.Scope, object string) ([]ledger.Transfer, error) {
 	return base.Many(ctx, s.b, transfersAbout, TransfersTable.Scan(s.b.Personal), object, scope.Merchant, scope.Live)
 }
 
@@ -138,8 +138,11 @@ var (
 // Books are balances and transfers.
 type Books struct{ b *base.Base }
 
+// Books is the noun of a database.
+func (o OfBooks) Books() Books { return Books(o) }
+
 // Booked lists merchants with books in an environment, by id, after one.
-func (s *Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
+func (s Books) Booked(ctx context.Context, live bool, after string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectBooked, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, live, after, limit)
 }
 
@@ -153,7 +156,7 @@ type Booking struct {
 
 // Bookings lists a merchant's transfers of a kind in the half-open span [from, to), by time. At from itself
 // it starts after a given transfer.
-func (s *Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
+func (s Books) Bookings(ctx context.Context, merchant string, live bool, kind ledger.Kind, from, to time.Time, after string, limit int) ([]Booking, error) {
 	return base.Many(ctx, s.b, selectBookings, func(r engine.Row) (b Booking, err error) {
 		var at int64
 		err = r.Scan(&b.ID, &b.Payment, &b.Claim, &at)

@@ -93,12 +93,12 @@ WHERE merchant = $1 AND live = $2 AND closed_at = 0`)
 )
 
 // List lists the newest comparisons with providers' reports, of one account or of all.
-func (s *Reconciliations) List(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
+func (s Reconciliations) List(ctx context.Context, account string, limit int) ([]comparison.Result, error) {
 	return base.Many(ctx, s.b, selectReconciliations, ReconciliationsTable.Scan(s.b.Personal), account, limit)
 }
 
 // OpenDrifts lists an account's drifts that no later comparison replaced.
-func (s *Reconciliations) OpenDrifts(ctx context.Context, account string) ([]comparison.Drift, error) {
+func (s Reconciliations) OpenDrifts(ctx context.Context, account string) ([]comparison.Drift, error) {
 	return base.Many(ctx, s.b, selectOpenDrifts, DriftsTable.Scan(s.b.Personal), account)
 }
 
@@ -110,7 +110,7 @@ type Drifted struct {
 }
 
 // Drift reads a merchant's open drifts.
-func (s *Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted, error) {
+func (s Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted, error) {
 	return base.One(ctx, s.b, selectDrift, func(r engine.Row) (d Drifted, err error) {
 		var since int64
 		err = r.Scan(&d.Count, &d.USD, &since)
@@ -121,3 +121,6 @@ func (s *Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifte
 
 // Reconciliations are comparisons with providers' reports.
 type Reconciliations struct{ b *base.Base }
+
+// Reconciliations is the noun of a database.
+func (o OfBooks) Reconciliations() Reconciliations { return Reconciliations(o) }

@@ -43,7 +43,7 @@ var countMovements = engine.Statement(`SELECT movements FROM balances WHERE merc
 // the rows above the page, also with a cursor: running balances are computed backwards from the newest.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s *Books) Movements(ctx context.Context, scope tenant.Scope, page lists.Page) ([]pay.Movement, int64, error) {
+func (s Books) Movements(ctx context.Context, scope tenant.Scope, page lists.Page) ([]pay.Movement, int64, error) {
 	total := int64(0)
 	err := s.b.Query(ctx, countMovements, []any{scope.Merchant, scope.Live}, func(r engine.Row) error { return r.Scan(&total) })
 	if err != nil || page.After == "" && total <= int64(page.Offset) {
@@ -101,7 +101,7 @@ func movements(ctx context.Context, b *base.Base, scope tenant.Scope, page lists
 // withdrawals of the merchant's other shops. It searches the newest depth transfers and counts its matches.
 //
 // Errors: ErrNotFound if the page's cursor names no movement.
-func (s *Books) ShopMovements(ctx context.Context, scope tenant.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
+func (s Books) ShopMovements(ctx context.Context, scope tenant.Scope, page lists.Page, depth int) (list []pay.Movement, total int64, err error) {
 	others := map[string]bool{}
 	err = s.b.Query(ctx, selectOthersWithdrawals, []any{scope.Merchant, scope.Live, scope.Shop}, func(r engine.Row) error {
 		var id string

@@ -6,26 +6,8 @@ package books
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfBooks are the nouns of the package. A Store embeds them.
-type OfBooks struct {
-	Books           *Books
-	Settlements     *Settlements
-	Reserves        *Reserves
-	Wallets         *Wallets
-	Withdrawals     *Withdrawals
-	Batches         *Batches
-	Reconciliations *Reconciliations
-}
+// OfBooks are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+type OfBooks struct{ b *base.Base }
 
 // NewBooks returns the nouns of a database.
-func NewBooks(b *base.Base) OfBooks {
-	return OfBooks{
-		Books:           &Books{b},
-		Settlements:     &Settlements{b},
-		Reserves:        &Reserves{b},
-		Wallets:         &Wallets{b},
-		Withdrawals:     &Withdrawals{b},
-		Batches:         &Batches{b},
-		Reconciliations: &Reconciliations{b},
-	}
-}
+func NewBooks(b *base.Base) OfBooks { return OfBooks{b} }

@@ -40,7 +40,7 @@ var ReservesTable = table.Describe(table.Table[pay.Reserve]{
 var ReserveDuty = base.NewDuty("reserve releases", "reserves", "d.due_at > 0", ReservesTable.List)
 
 // Lease leases days whose reserve is due for release.
-func (s *Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
+func (s Reserves) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Reserve, error) {
 	return base.Leased(ctx, s.b, ReserveDuty, ReservesTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -51,7 +51,7 @@ SELECT ` + ReservesTable.List + ` FROM reserves WHERE merchant = $1 AND live = $
 )
 
 // ByID reads the reserves of days by id. Days without a row are missing.
-func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
+func (s Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reserve, error) {
 	wanted := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(ids))
 	for _, id := range ids {
 		wanted.Text(id).Next()
@@ -65,7 +65,7 @@ func (s *Reserves) ByID(ctx context.Context, ids []string) (map[string]pay.Reser
 }
 
 // Next lists the merchant's days with a held reserve, next release first.
-func (s *Reserves) Next(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Reserve, error) {
+func (s Reserves) Next(ctx context.Context, scope tenant.Scope, limit int) ([]pay.Reserve, error) {
 	return base.Many(ctx, s.b, listReserves, ReservesTable.Scan(s.b.Personal), scope.Merchant, scope.Live, limit)
 }
 
@@ -99,7 +99,7 @@ WHERE t.merchant = $1 AND t.live = $2 AND t.kind IN (` + LaterKinds + `) AND t.p
 // Unsettled returns what transfers from since on, which no settlement has collected, add to the reserve:
 // USD cents by day, negative where refunds gave back settled money. Without captures it looks only at what
 // came after them.
-func (s *Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
+func (s Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time.Time, captures bool) (map[time.Time]int64, error) {
 	days := map[time.Time]int64{}
 	queries := []string{unsettledReserve}
 	if captures {
@@ -120,10 +120,13 @@ func (s *Reserves) Unsettled(ctx context.Context, scope tenant.Scope, since time
 }
 
 // GivenBack returns what uncollected transfers gave back of a day's reserve, in USD cents.
-func (s *Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
+func (s Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 	sum, err := base.One(ctx, s.b, givenBack, base.ScanInt, v.Merchant, v.Live, table.Micros(v.Day), table.Micros(v.Day.Add(24*time.Hour)))
 	return -sum, err
 }
 
 // Reserves are held and released by day.
 type Reserves struct{ b *base.Base }
+
+// Reserves is the noun of a database.
+func (o OfBooks) Reserves() Reserves { return Reserves(o) }

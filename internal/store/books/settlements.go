@@ -146,7 +146,7 @@ type Unopened struct {
 }
 
 // Unopened lists books without an open settlement.
-func (s *Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
+func (s Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error) {
 	return base.Many(ctx, s.b, selectUnopened, func(r engine.Row) (u Unopened, err error) {
 		var made, emptied int64
 		err = r.Scan(&u.Merchant, &u.Live, &made, &emptied)
@@ -171,7 +171,7 @@ var firstUnsettled = engine.Statement(func() string {
 
 // FirstUnsettled returns the time of the merchant's oldest uncollected transfer from since on; zero for
 // none.
-func (s *Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, since time.Time) (time.Time, error) {
+func (s Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, since time.Time) (time.Time, error) {
 	var at int64
 	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
 		return r.Scan(&at)
@@ -195,7 +195,7 @@ ORDER BY t.at LIMIT $6`)
 
 // Unsettled reads uncollected transfers of the cursor's kind from its time on, whose payment was captured
 // by matured, oldest first.
-func (s *Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
+func (s Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {
 		text = selectUnsettledCaptures
@@ -256,7 +256,7 @@ WHERE ($1 = '' OR merchant = $1) AND ($2 = '' OR status = $2) ORDER BY created_a
 )
 
 // Get reads a merchant's settlement. ErrNotFound also for another merchant's or the other environment's.
-func (s *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
+func (s Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	batch, err := s.Any(ctx, id)
 	if err == nil && (batch.Merchant != scope.Merchant || batch.Live != scope.Live) {
 		return pay.Settlement{}, base.ErrNotFound
@@ -265,18 +265,18 @@ func (s *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (p
 }
 
 // Any reads a settlement of any tenant, for the loops and the operator.
-func (s *Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
+func (s Settlements) Any(ctx context.Context, id string) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectSettlement, SettlementsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads a merchant's open settlement. ErrNotFound until the merchant has earned something.
-func (s *Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlement, error) {
+func (s Settlements) Open(ctx context.Context, scope tenant.Scope) (pay.Settlement, error) {
 	return base.One(ctx, s.b, selectOpen, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // List lists a merchant's settlements, newest first, and counts the filter's matches. The page has numbers
 // less than below, or all if below is 0. There is about one settlement a day.
-func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
+func (s Settlements) List(ctx context.Context, scope tenant.Scope, f lists.SettlementFilter, below int64) ([]pay.Settlement, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Merchant, scope.Live, string(f.Status), from, to}
 	total, err := base.One(ctx, s.b, countSettlements, base.ScanInt, args...)
@@ -288,14 +288,14 @@ func (s *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.Sett
 }
 
 // All lists settlements of every tenant, newest first, for the operator.
-func (s *Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
+func (s Settlements) All(ctx context.Context, merchant string, status pay.SettlementStatus, limit int) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, allSettlements, SettlementsTable.Scan(s.b.Personal), merchant, string(status), limit)
 }
 
 // SettledBefore reads the newest settlement whose lines are all from at or before.
 //
 // Errors: ErrNotFound.
-func (s *Settlements) SettledBefore(ctx context.Context, scope tenant.Scope, at time.Time) (pay.Settlement, error) {
+func (s Settlements) SettledBefore(ctx context.Context, scope tenant.Scope, at time.Time) (pay.Settlement, error) {
 	return base.One(ctx, s.b, settledBefore, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(at))
 }
 
@@ -317,12 +317,12 @@ WHERE l.settlement = $1 AND l.number > 0` + ofShop)
 )
 
 // ShopLines is Lines for a shop with siblings, without the siblings' lines. It skips offset lines.
-func (s *Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
+func (s Settlements) ShopLines(ctx context.Context, settlement, shop string, after int64, limit, offset int) ([]pay.SettlementLine, error) {
 	return base.Many(ctx, s.b, selectShopLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, shop, after, limit, offset)
 }
 
 // CountShopLines counts the lines that ShopLines lists.
-func (s *Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
+func (s Settlements) CountShopLines(ctx context.Context, settlement, shop string) (int64, error) {
 	return base.One(ctx, s.b, countShopLines, base.ScanInt, settlement, shop)
 }
 
@@ -330,7 +330,7 @@ func withOrder(l *pay.SettlementLine, order string) { l.OrderID = order }
 
 // Lines reads the listed lines of a settlement after a number. The caller has checked the settlement's
 // scope.
-func (s *Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
+func (s Settlements) Lines(ctx context.Context, settlement string, after int64, limit int) ([]pay.SettlementLine, error) {
 	return base.Many(ctx, s.b, selectLines, table.ScanAnd(s.b.Personal, LinesTable, withOrder), settlement, after, limit)
 }
 
@@ -339,7 +339,7 @@ SELECT l.payment, s.status FROM {rows: id TEXT} AS r JOIN settlement_lines AS l 
 
 // SettledAs returns the settlements that collected the captures of payments, by payment. Payments without a
 // settlement are missing.
-func (s *Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
+func (s Settlements) SettledAs(ctx context.Context, payments []string) (map[string]pay.SettlementStatus, error) {
 	ids := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(payments))
 	for _, id := range payments {
 		ids.Text(pay.CaptureID(id)).Next()
@@ -363,12 +363,12 @@ var (
 )
 
 // Lease leases open settlements that are due.
-func (s *Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+func (s Settlements) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return base.Leased(ctx, s.b, SettlementDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // LeaseReceipts leases settlements that are no longer open and wait for a step.
-func (s *Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
+func (s Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, limit int) ([]pay.Settlement, error) {
 	return base.Leased(ctx, s.b, ReceiptDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -377,16 +377,19 @@ var selectUnpaid = engine.Statement(`
 SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
 
 // Unpaid reads a merchant's closed, unpaid settlements with automatic payout, newest first.
-func (s *Settlements) Unpaid(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
+func (s Settlements) Unpaid(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
 	return base.Many(ctx, s.b, selectUnpaid, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)
 
 // Document reads a merchant's document.
-func (s *Settlements) Document(ctx context.Context, scope tenant.Scope, id string) (pay.Document, error) {
+func (s Settlements) Document(ctx context.Context, scope tenant.Scope, id string) (pay.Document, error) {
 	return base.One(ctx, s.b, selectDocument, DocumentsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Settlements have lines and documents.
 type Settlements struct{ b *base.Base }
+
+// Settlements is the noun of a database.
+func (o OfBooks) Settlements() Settlements { return Settlements(o) }

@@ -104,17 +104,17 @@ var (
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.
-func (s *Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
+func (s Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // At reads the withdrawal with a payout account's own reference, of any tenant. Errors: ErrNotFound.
-func (s *Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
+func (s Withdrawals) At(ctx context.Context, account, ref string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawalAt, WithdrawalsTable.Scan(s.b.Personal), account, ref)
 }
 
 // List lists a shop's withdrawals, newest first, and counts the filter's matches.
-func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
+func (s Withdrawals) List(ctx context.Context, scope tenant.Scope, f lists.WithdrawalFilter) ([]pay.Withdrawal, int64, error) {
 	from, to := base.Bounds(f.Span)
 	args := []any{scope.Shop, scope.Live, string(f.Status), f.Wallet, from, to}
 	total, err := base.One(ctx, s.b, countWithdrawals, base.ScanInt, args...)
@@ -126,7 +126,7 @@ func (s *Withdrawals) List(ctx context.Context, scope tenant.Scope, f lists.With
 }
 
 // Lease leases withdrawals to send or to query.
-func (s *Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Withdrawal, error) {
 	return base.Leased(ctx, s.b, WithdrawalDuty, WithdrawalsTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -136,18 +136,21 @@ var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", 
 // Withdrawals are payouts to merchants, with their controls.
 type Withdrawals struct{ b *base.Base }
 
+// Withdrawals is the noun of a database.
+func (o OfBooks) Withdrawals() Withdrawals { return Withdrawals(o) }
+
 // Any reads a withdrawal of any tenant, for the operator; never for a merchant's request.
-func (s *Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
+func (s Withdrawals) Any(ctx context.Context, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectAnyWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id)
 }
 
 // Sent reads withdrawals of all tenants that a payout provider has, or may have, oldest first.
-func (s *Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
 // Waiting lists pending withdrawals that wait for something, of all tenants, oldest first.
-func (s *Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWaitingWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
@@ -159,17 +162,17 @@ SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' A
 )
 
 // Bound lists withdrawals of a merchant's sandbox that hold a part of a float or are in a batch.
-func (s *Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
+func (s Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectBound, WithdrawalsTable.Scan(s.b.Personal), merchant, limit)
 }
 
 // ByID reads withdrawals of any tenant, for the operator. Unknown ids are missing.
-func (s *Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
+func (s Withdrawals) ByID(ctx context.Context, ids []string) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWithdrawalsByID, WithdrawalsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
 }
 
 // AtEach reads the withdrawals with a payout account's own references.
-func (s *Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
+func (s Withdrawals) AtEach(ctx context.Context, account string, references []string) ([]pay.Withdrawal, error) {
 	r := engine.NewRows(s.b.DB.Dialect(), atColumns, len(references))
 	for _, ref := range references {
 		r.Text(account, ref).Next()

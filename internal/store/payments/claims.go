@@ -108,12 +108,12 @@ var (
 )
 
 // Get reads a shop's claim. ErrNotFound also for another shop's.
-func (s *Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
+func (s Claims) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectClaim, ClaimsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Any reads a claim of any tenant, for the operator and our own loops; never for a merchant's request.
-func (s *Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
+func (s Claims) Any(ctx context.Context, id string) (pay.Claim, error) {
 	return base.One(ctx, s.b, selectAnyClaim, ClaimsTable.Scan(s.b.Personal), id)
 }
 
@@ -129,7 +129,7 @@ WHERE ($1 = '' OR status = $1) AND ($2 = '' OR kind = $2) AND ($3 = '' OR paymen
 )
 
 // List lists a shop's claims, newest first, and counts the filter's matches.
-func (s *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
+func (s Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilter) ([]pay.Claim, int64, error) {
 	where := []any{scope.Shop, scope.Live, string(f.Status), string(f.Kind), f.Payment}
 	total, err := base.One(ctx, s.b, countClaims, base.ScanInt, where...)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFilt
 }
 
 // ListAny lists claims of all tenants, newest first, for the operator.
-func (s *Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
+func (s Claims) ListAny(ctx context.Context, f lists.ClaimFilter) ([]pay.Claim, error) {
 	return base.Many(ctx, s.b, listAnyClaims, ClaimsTable.Scan(s.b.Personal), string(f.Status), string(f.Kind), f.Payment, f.Limit, f.Offset)
 }
 
@@ -149,7 +149,7 @@ var oldestDispute = engine.Statement(`SELECT coalesce(min(CAST({json doc dueBy} 
 WHERE due_at > 0 AND kind = 'chargeback' AND live`)
 
 // OldestDispute returns the earliest evidence deadline of all open disputes in production; zero for none.
-func (s *Claims) OldestDispute(ctx context.Context) (time.Time, error) {
+func (s Claims) OldestDispute(ctx context.Context) (time.Time, error) {
 	at, err := base.One(ctx, s.b, oldestDispute, base.ScanInt)
 	return table.FromMicros(at), err
 }
@@ -159,7 +159,7 @@ var ClaimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", ClaimsTable.Lis
 
 // Lease leases due claims; nobody else gets them before until. A lease does not raise the version: a
 // concurrent decision is not stale.
-func (s *Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
+func (s Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	return base.Leased(ctx, s.b, ClaimDuty, ClaimsTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -167,20 +167,23 @@ var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files
 WHERE id = $1 AND claim = $2 AND shop = $3 AND live = $4`)
 
 // File reads the content of a file of evidence for a shop's claim. ErrNotFound also for another shop's.
-func (s *Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
+func (s Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence string) (pay.File, error) {
 	return base.One(ctx, s.b, selectFile, FilesTable.Scan(s.b.Personal), evidence, claim, scope.Shop, scope.Live)
 }
 
 // Claims are refunds and disputes, with their evidence.
 type Claims struct{ b *base.Base }
 
+// Claims is the noun of a database.
+func (o OfPayments) Claims() Claims { return Claims{o.b} }
+
 // Of reads all claims on payments of any tenant, for the operator, and on a payment that was read in its scope.
-func (s *Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
+func (s Claims) Of(ctx context.Context, payments []string) ([]pay.Claim, error) {
 	return base.Many(ctx, s.b, selectClaimsOf, ClaimsTable.Scan(s.b.Personal), s.b.IDs(payments)...)
 }
 
 // PaymentsOf maps claims to their payments; unknown claims are missing.
-func (s *Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
+func (s Claims) PaymentsOf(ctx context.Context, claims []string) (map[string]string, error) {
 	found := map[string]string{}
 	err := s.b.Query(ctx, selectClaimPayments, s.b.IDs(claims), func(r engine.Row) error {
 		var claim, payment string
@@ -196,7 +199,7 @@ var selectClaimsOf = engine.Statement(`SELECT ` + ClaimsTable.ListOf("c") + ` FR
 var selectClaimPayments = engine.Statement(`SELECT c.id, c.payment FROM {rows: id TEXT} AS r JOIN claims AS c ON c.id = r.id`)
 
 // Old lists the claims of all merchants with ids between two, by id.
-func (s *Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+func (s Claims) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectOldClaims, base.ScanID, after, below, limit)
 }
 

@@ -52,17 +52,17 @@ func listedNotice(b *base.Base) func(engine.Row) (pay.KeptNotice, error) {
 }
 
 // Get reads a notice. Errors: ErrNotFound.
-func (s *Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
+func (s Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
 	return base.One(ctx, s.b, selectNotice, NoticesTable.Scan(s.b.Personal), id)
 }
 
 // Of reads a payment's notices in order of arrival.
-func (s *Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
+func (s Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
 	return base.Many(ctx, s.b, selectNoticesOf, listedNotice(s.b), payment)
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
-func (s *Notices) Unclosed(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
+func (s Notices) Unclosed(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
 	return base.Many(ctx, s.b, selectUnclosed, listedNotice(s.b), limit)
 }
 
@@ -85,7 +85,7 @@ type Mismatched struct {
 }
 
 // Mismatched reads the merchant's mismatched confirmations that wait for the operator.
-func (s *Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
+func (s Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched, error) {
 	return base.One(ctx, s.b, SelectMisfits, func(r engine.Row) (m Mismatched, err error) {
 		var since int64
 		err = r.Scan(&m.Count, &since, &m.USD)
@@ -97,9 +97,12 @@ func (s *Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatche
 // Notices are providers' notices.
 type Notices struct{ b *base.Base }
 
+// Notices is the noun of a database.
+func (o OfPayments) Notices() Notices { return Notices{o.b} }
+
 // Forget empties the bodies of at most limit notifications that came before a time, and returns their
 // number.
-func (s *Notices) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s Notices) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
 	return base.Forget(ctx, s.b, oldNotices, table.Micros(before), limit)
 }
 

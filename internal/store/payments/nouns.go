@@ -6,24 +6,11 @@ package payments
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfPayments are the nouns of the package. A Store embeds them.
+// OfPayments are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
 type OfPayments struct {
-	Payments    *Payments
-	Claims      *Claims
-	Sessions    *Sessions
-	Notices     *Notices
-	Idempotency *Idempotency
-	Rollups     *Rollups
+	b       *base.Base
+	rollups *Rollups // one for the database, since it has a state
 }
 
 // NewPayments returns the nouns of a database.
-func NewPayments(b *base.Base) OfPayments {
-	return OfPayments{
-		Payments:    &Payments{b},
-		Claims:      &Claims{b},
-		Sessions:    &Sessions{b},
-		Notices:     &Notices{b},
-		Idempotency: &Idempotency{b},
-		Rollups:     &Rollups{b: b},
-	}
-}
+func NewPayments(b *base.Base) OfPayments { return OfPayments{b, &Rollups{b: b}} }

@@ -41,7 +41,7 @@ var (
 // last key that it looked at, "" at the end. Keys for once-in-a-lifetime work have no hash and are kept for
 // good. It reads keys in their own order: an index by time would cost each payment more than this costs in
 // a day.
-func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
+func (s Idempotency) Purge(ctx context.Context, after string, before time.Time, limit int) (last string, err error) {
 	last, err = base.One(ctx, s.b, pageOnce, func(r engine.Row) (id string, err error) { return id, r.Scan(&id) }, after, limit)
 	if err != nil || last == "" {
 		return "", err
@@ -50,9 +50,12 @@ func (s *Idempotency) Purge(ctx context.Context, after string, before time.Time,
 }
 
 // Get reads a used key.
-func (s *Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
+func (s Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
 	return base.One(ctx, s.b, selectOnce, OnceTable.Scan(s.b.Personal), key)
 }
 
 // Idempotency is the once-keys.
 type Idempotency struct{ b *base.Base }
+
+// Idempotency is the noun of a database.
+func (o OfPayments) Idempotency() Idempotency { return Idempotency{o.b} }

@@ -198,7 +198,7 @@ UNION ALL
 SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1 AND shop = $2 AND live = $3`)
 
 // Get reads a shop's payment. ErrNotFound also for another shop's.
-func (s *Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
+func (s Payments) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectPayment, PaymentsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
@@ -209,7 +209,7 @@ SELECT ` + PaymentsTable.List + ` FROM processing WHERE id = $1`)
 
 // Any reads a payment of any tenant, for providers' notices and our own loops; never for a merchant's
 // request.
-func (s *Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
+func (s Payments) Any(ctx context.Context, id string) (pay.Payment, error) {
 	return base.One(ctx, s.b, selectAnyPayment, PaymentsTable.Scan(s.b.Personal), id)
 }
 
@@ -219,7 +219,7 @@ var (
 )
 
 // Versions returns the versions of payments of any tenant. Unknown ids are missing.
-func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
+func (s Payments) Versions(ctx context.Context, ids []string) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
 	// Reads processing first: a payment that leaves it meanwhile is then found in payments.
 	for _, text := range []string{selectProcessingVersions, selectVersions} {
@@ -240,7 +240,7 @@ func (s *Payments) Versions(ctx context.Context, ids []string) (map[string]int64
 // Lease leases due payments, at most limit of each kind: pending, processing, and unpaid ones that are
 // queried again after their end. Nobody else gets them before until. A lease does not raise the version: a
 // concurrent decision is not stale.
-func (s *Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
+func (s Payments) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Payment, error) {
 	var list []pay.Payment
 	for _, duty := range []base.Duty{ProcessingDuty, PendingDuty, EndedDuty} {
 		due, err := base.Leased(ctx, s.b, duty, PaymentsTable.Scan(s.b.Personal), now, until, limit)
@@ -264,7 +264,7 @@ ORDER BY id LIMIT $4`)
 
 // Between reads the next payments of all merchants, after an id and before another, by id and so by time.
 // It is for the operator.
-func (s *Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
+func (s Payments) Between(ctx context.Context, live bool, after, before string, limit int) ([]pay.Payment, error) {
 	return base.Many(ctx, s.b, selectBetween, PaymentsTable.Scan(s.b.Personal), after, before, live, limit)
 }
 
@@ -287,8 +287,11 @@ var (
 // Payments are all payments, in flight or not.
 type Payments struct{ b *base.Base }
 
+// Payments is the noun of a database.
+func (o OfPayments) Payments() Payments { return Payments{o.b} }
+
 // Unsure reads payments with an unknown outcome, of all tenants, oldest first.
-func (s *Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
+func (s Payments) Unsure(ctx context.Context, limit int) ([]pay.Payment, error) {
 	return base.Many(ctx, s.b, selectUnsure, PaymentsTable.Scan(s.b.Personal), limit)
 }
 
@@ -302,7 +305,7 @@ SELECT ` + PaymentsTable.List + ` FROM (
 ORDER BY unsure_at LIMIT $1`)
 
 // ByID reads payments of any tenant, for the operator. Unknown ids are missing.
-func (s *Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
+func (s Payments) ByID(ctx context.Context, ids []string) (list []pay.Payment, err error) {
 	for _, text := range paymentsByID {
 		found, err := base.Many(ctx, s.b, text, PaymentsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
 		if err != nil {
@@ -324,7 +327,7 @@ FROM {rows: id TEXT} AS r JOIN `+table+` AS p ON p.id = r.id`))
 
 // Each calls each with all of a merchant's payments, in both environments. An unreadable row does not stop
 // it: unread has the ids of such rows.
-func (s *Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
+func (s Payments) Each(ctx context.Context, merchant string, each func(pay.Payment)) (unread []string, err error) {
 	for _, text := range selectSomePayments { // processing first, so that a payment that leaves it meanwhile is not missed
 		some, err := eachOf(ctx, s.b, text, merchant, PaymentsTable.Scan(s.b.Personal), func(p *pay.Payment) string { return p.ID }, each)
 		if unread = append(unread, some...); err != nil {
@@ -371,7 +374,7 @@ func eachOf[T any](ctx context.Context, b *base.Base, text, merchant string, sca
 }
 
 // Old lists the payments of all merchants with ids between two, by id, without erased ones.
-func (s *Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
+func (s Payments) Old(ctx context.Context, after, below string, limit int) ([]string, error) {
 	return base.Many(ctx, s.b, selectOldPayments, base.ScanID, after, below, limit)
 }
 

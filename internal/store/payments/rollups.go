@@ -24,6 +24,9 @@ type Rollups struct {
 	unreadable sync.Map // ids of rows of facts that the log has
 }
 
+// Rollups is the noun of a database.
+func (o OfPayments) Rollups() *Rollups { return o.rollups }
+
 // RollupKey is the key of rollups.
 const RollupKey = "shop, live, dimension, day, value, outcome"
 

@@ -79,28 +79,28 @@ WHERE shop = $1 AND live = $2 AND substr(doc, 1, 13) = '{"link":true,' AND id < 
 const lastSession = pay.SessionPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // Links reads a shop's payment links, newest first. after is the id before the page, or "".
-func (s *Sessions) Links(ctx context.Context, scope tenant.Scope, after string, limit int) ([]pay.Session, error) {
+func (s Sessions) Links(ctx context.Context, scope tenant.Scope, after string, limit int) ([]pay.Session, error) {
 	return base.Many(ctx, s.b, SelectLinks, SessionsTable.Scan(s.b.Personal), scope.Shop, scope.Live, cmp.Or(after, lastSession), limit)
 }
 
 // ByHash reads a session by the keyed hash of its token. The token is the credential; the row says whose
 // session it is.
-func (s *Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
+func (s Sessions) ByHash(ctx context.Context, hash string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSessionByHash, SessionsTable.Scan(s.b.Personal), hash)
 }
 
 // Of reads the session in which a payment was chosen.
-func (s *Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
+func (s Sessions) Of(ctx context.Context, payment string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSessionOf, SessionsTable.Scan(s.b.Personal), payment)
 }
 
 // Get reads a shop's session. ErrNotFound also for another shop's.
-func (s *Sessions) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Session, error) {
+func (s Sessions) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Session, error) {
 	return base.One(ctx, s.b, selectSession, SessionsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
 }
 
 // Lease leases expired checkouts.
-func (s *Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
+func (s Sessions) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Session, error) {
 	return base.Leased(ctx, s.b, SessionDuty, SessionsTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -111,7 +111,7 @@ RETURNING id`)
 
 // Purge deletes at most limit sessions with ids below the smallest id of a moment, and returns their
 // number.
-func (s *Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
+func (s Sessions) Purge(ctx context.Context, below string, limit int) (int, error) {
 	n := 0
 	err := s.b.DB.Lease(ctx, s.b.Text(purgeSessions), []any{below, limit}, func(r engine.Row) error {
 		n++
@@ -127,8 +127,11 @@ var SessionDuty = base.NewDuty("checkouts", "sessions", "d.due_at > 0", Sessions
 // Sessions are checkout sessions.
 type Sessions struct{ b *base.Base }
 
+// Sessions is the noun of a database.
+func (o OfPayments) Sessions() Sessions { return Sessions{o.b} }
+
 // Each is Payments.Each for checkout sessions.
-func (s *Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
+func (s Sessions) Each(ctx context.Context, merchant string, each func(pay.Session)) (unread []string, err error) {
 	return eachOf(ctx, s.b, selectSomeSessions, merchant, SessionsTable.Scan(s.b.Personal), func(v *pay.Session) string { return v.ID }, each)
 }
 

@@ -4,15 +4,8 @@ package people
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfPeople are the nouns of the package. A Store embeds them.
-type OfPeople struct {
-	Users       *Users
-	Memberships *Memberships
-	SignIns     *SignIns
-	Links       *Links
-}
+// OfPeople are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+type OfPeople struct{ b *base.Base }
 
 // NewPeople returns the nouns of a database.
-func NewPeople(b *base.Base) OfPeople {
-	return OfPeople{Users: &Users{b}, Memberships: &Memberships{b}, SignIns: &SignIns{b}, Links: &Links{b}}
-}
+func NewPeople(b *base.Base) OfPeople { return OfPeople{b} }

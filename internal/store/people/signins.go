@@ -45,22 +45,22 @@ RETURNING id`)
 )
 
 // ByHash reads the sign-in of a cookie's token, by the token's keyed hash.
-func (s *SignIns) ByHash(ctx context.Context, hash string) (people.SignIn, error) {
+func (s SignIns) ByHash(ctx context.Context, hash string) (people.SignIn, error) {
 	return base.One(ctx, s.b, selectSignInByHash, SignInsTable.Scan(s.b.Personal), hash)
 }
 
 // Of lists the valid sign-ins of a user, newest first.
-func (s *SignIns) Of(ctx context.Context, user string, now time.Time) ([]people.SignIn, error) {
+func (s SignIns) Of(ctx context.Context, user string, now time.Time) ([]people.SignIn, error) {
 	return base.Many(ctx, s.b, listSignIns, SignInsTable.Scan(s.b.Personal), user, table.Micros(now), table.Micros(now.Add(-people.SignInIdle)))
 }
 
 // Remembered lists the last sign-ins of a user that were completed, also ended ones, newest first.
-func (s *SignIns) Remembered(ctx context.Context, user string, limit int) ([]people.SignIn, error) {
+func (s SignIns) Remembered(ctx context.Context, user string, limit int) ([]people.SignIn, error) {
 	return base.Many(ctx, s.b, rememberedSignIns, SignInsTable.Scan(s.b.Personal), user, limit)
 }
 
 // Purge deletes at most limit sign-ins with ids below the smallest id of a moment, and returns their number.
-func (s *SignIns) Purge(ctx context.Context, below string, limit int) (int, error) {
+func (s SignIns) Purge(ctx context.Context, below string, limit int) (int, error) {
 	return purge(ctx, s.b, purgeSignIns, below, limit)
 }
 
@@ -75,6 +75,9 @@ func purge(ctx context.Context, b *base.Base, text, below string, limit int) (n 
 
 // SignIns are the browsers in which users are signed in.
 type SignIns struct{ b *base.Base }
+
+// SignIns is the noun of a database.
+func (o OfPeople) SignIns() SignIns { return SignIns(o) }
 
 // LinksTable is the table links.
 var LinksTable = table.Describe(table.Table[people.Link]{
@@ -110,25 +113,28 @@ RETURNING id`)
 )
 
 // ByHash reads the link of a token, by the token's keyed hash.
-func (s *Links) ByHash(ctx context.Context, hash string) (people.Link, error) {
+func (s Links) ByHash(ctx context.Context, hash string) (people.Link, error) {
 	return base.One(ctx, s.b, selectLinkByHash, LinksTable.Scan(s.b.Personal), hash)
 }
 
 // Invitations lists the invitations to a merchant that can be accepted, oldest first; "" is the operator's
 // console.
-func (s *Links) Invitations(ctx context.Context, merchant string, now time.Time) ([]people.Link, error) {
+func (s Links) Invitations(ctx context.Context, merchant string, now time.Time) ([]people.Link, error) {
 	return base.Many(ctx, s.b, listInvitations, LinksTable.Scan(s.b.Personal), merchant, table.Micros(now))
 }
 
 // Of lists the links of a user that were not used.
-func (s *Links) Of(ctx context.Context, user string) ([]people.Link, error) {
+func (s Links) Of(ctx context.Context, user string) ([]people.Link, error) {
 	return base.Many(ctx, s.b, listLinksOf, LinksTable.Scan(s.b.Personal), user)
 }
 
 // Purge is SignIns.Purge for links.
-func (s *Links) Purge(ctx context.Context, below string, limit int) (int, error) {
+func (s Links) Purge(ctx context.Context, below string, limit int) (int, error) {
 	return purge(ctx, s.b, purgeLinks, below, limit)
 }
 
 // Links are one-time links.
 type Links struct{ b *base.Base }
+
+// Links is the noun of a database.
+func (o OfPeople) Links() Links { return Links(o) }

@@ -110,22 +110,22 @@ WHERE m.merchant = $1 AND m.role <> '' AND u.removed_at = 0 ORDER BY m.id`)
 )
 
 // Get reads a user.
-func (s *Users) Get(ctx context.Context, id string) (people.User, error) {
+func (s Users) Get(ctx context.Context, id string) (people.User, error) {
 	return base.One(ctx, s.b, selectUser, UsersTable.Scan(s.b.Personal), id)
 }
 
 // ByEmail reads the user with an e-mail address, in lower case.
-func (s *Users) ByEmail(ctx context.Context, email string) (people.User, error) {
+func (s Users) ByEmail(ctx context.Context, email string) (people.User, error) {
 	return base.One(ctx, s.b, selectUserByEmail, UsersTable.Scan(s.b.Personal), email)
 }
 
 // BySubject reads the user of a subject at the identity provider, by its keyed hash.
-func (s *Users) BySubject(ctx context.Context, hash string) (people.User, error) {
+func (s Users) BySubject(ctx context.Context, hash string) (people.User, error) {
 	return base.One(ctx, s.b, selectUserBySubject, UsersTable.Scan(s.b.Personal), hash)
 }
 
 // Operators lists the users of the operator's console, oldest first.
-func (s *Users) Operators(ctx context.Context) ([]people.User, error) {
+func (s Users) Operators(ctx context.Context) ([]people.User, error) {
 	return base.Many(ctx, s.b, listOperatorUsers, UsersTable.Scan(s.b.Personal))
 }
 
@@ -138,7 +138,7 @@ type Member struct {
 }
 
 // Members lists the users of a merchant, oldest first.
-func (s *Users) Members(ctx context.Context, merchant string) ([]Member, error) {
+func (s Users) Members(ctx context.Context, merchant string) ([]Member, error) {
 	scan := UsersTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, listMembers, func(r engine.Row) (m Member, err error) {
 		var since, seen int64
@@ -150,6 +150,9 @@ func (s *Users) Members(ctx context.Context, merchant string) ([]Member, error) 
 
 // Users are the people who sign in to the dashboard.
 type Users struct{ b *base.Base }
+
+// Users is the noun of a database.
+func (o OfPeople) Users() Users { return Users(o) }
 
 // MembershipsTable is the table memberships. Of two new memberships of one user at one merchant, one loses.
 var MembershipsTable = table.Describe(table.Table[people.Membership]{
@@ -182,17 +185,17 @@ WHERE m.user_id = $1 AND m.role <> '' ORDER BY t.name, t.id LIMIT 200`)
 )
 
 // Get reads the membership of a user at a merchant, also a former one.
-func (s *Memberships) Get(ctx context.Context, user, merchant string) (people.Membership, error) {
+func (s Memberships) Get(ctx context.Context, user, merchant string) (people.Membership, error) {
 	return base.One(ctx, s.b, selectMembership, MembershipsTable.Scan(s.b.Personal), people.MembershipID(user, merchant))
 }
 
 // Of lists the memberships of a user, oldest first, without former ones.
-func (s *Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
+func (s Memberships) Of(ctx context.Context, user string) ([]people.Membership, error) {
 	return base.Many(ctx, s.b, listMemberships, MembershipsTable.Scan(s.b.Personal), user)
 }
 
 // Ever is Of, with the merchants from which the user was removed.
-func (s *Memberships) Ever(ctx context.Context, user string) ([]people.Membership, error) {
+func (s Memberships) Ever(ctx context.Context, user string) ([]people.Membership, error) {
 	return base.Many(ctx, s.b, everMemberships, MembershipsTable.Scan(s.b.Personal), user)
 }
 
@@ -204,7 +207,7 @@ type Tenancy struct {
 }
 
 // Tenancies lists the merchants of a user by name, at most 200.
-func (s *Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, error) {
+func (s Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, error) {
 	return base.Many(ctx, s.b, listTenancies, func(r engine.Row) (t Tenancy, err error) {
 		err = r.Scan(&t.Role, &t.Merchant.ID, &t.Merchant.Name, &t.Shop.ID, &t.Shop.Name)
 		t.Shop.Merchant = t.Merchant.ID
@@ -213,9 +216,12 @@ func (s *Memberships) Tenancies(ctx context.Context, user string) ([]Tenancy, er
 }
 
 // Owners counts the owners of a merchant.
-func (s *Memberships) Owners(ctx context.Context, merchant string) (int64, error) {
+func (s Memberships) Owners(ctx context.Context, merchant string) (int64, error) {
 	return base.One(ctx, s.b, countOwners, base.ScanInt, merchant)
 }
 
 // Memberships are the roles of users at merchants.
 type Memberships struct{ b *base.Base }
+
+// Memberships is the noun of a database.
+func (o OfPeople) Memberships() Memberships { return Memberships(o) }

@@ -64,18 +64,18 @@ SELECT (SELECT count(*) FROM processing WHERE replace(doc, $1, '') <> doc)
 )
 
 // List reads all provider accounts, including removed ones.
-func (s *Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
+func (s Accounts) List(ctx context.Context) ([]acquirer.Account, error) {
 	return base.Many(ctx, s.b, selectAccounts, AccountsTable.Scan(s.b.Personal))
 }
 
 // Get reads a provider account. ErrNotFound if it never existed.
-func (s *Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
+func (s Accounts) Get(ctx context.Context, id string) (acquirer.Account, error) {
 	return base.One(ctx, s.b, selectAccount, AccountsTable.Scan(s.b.Personal), id)
 }
 
 // Mark moves with every change of an account: rows are never deleted, and each change raises a version by
 // one.
-func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
+func (s Accounts) Mark(ctx context.Context) (mark int64, err error) {
 	return base.One(ctx, s.b, selectAccountsMark, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
@@ -84,7 +84,7 @@ func (s *Accounts) Mark(ctx context.Context) (mark int64, err error) {
 
 // OpenAt counts the undecided payments, refunds and withdrawals at a provider account. It scans all open
 // ones: it is for the operator.
-func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
+func (s Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 	n, err := base.One(ctx, s.b, selectOpenAt, func(r engine.Row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err
@@ -94,3 +94,6 @@ func (s *Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 
 // Accounts are provider accounts.
 type Accounts struct{ b *base.Base }
+
+// Accounts is the noun of a database.
+func (o OfTenants) Accounts() Accounts { return Accounts(o) }

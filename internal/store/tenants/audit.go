@@ -116,7 +116,7 @@ WHERE ` + strings.Join(where, " AND ") + ` ORDER BY e.id DESC LIMIT $5`)
 }()
 
 // Latest lists the newest entries that match a filter, newest first. It is for the operator.
-func (s *Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
+func (s Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.Entry, error) {
 	by := ""
 	switch {
 	case f.Object != "":
@@ -131,12 +131,12 @@ func (s *Audit) Latest(ctx context.Context, f audit.Filter, limit int) ([]audit.
 
 // List lists entries after the entry after, oldest first; of all merchants if merchant is empty. It is for
 // the operator.
-func (s *Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
+func (s Audit) List(ctx context.Context, merchant, after string, limit int) ([]audit.Entry, error) {
 	return base.Many(ctx, s.b, selectAudit, s.scan(), merchant, after, limit)
 }
 
 // scan reads an entry with its address and its note.
-func (s *Audit) scan() func(engine.Row) (audit.Entry, error) {
+func (s Audit) scan() func(engine.Row) (audit.Entry, error) {
 	scan := AuditTable.Scan(s.b.Personal)
 	return func(r engine.Row) (audit.Entry, error) {
 		var address, note string
@@ -189,7 +189,7 @@ const lastAudit = audit.AuditPrefix + "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"
 
 // Newest lists entries of a merchant, newest first, without the operators' notes. In the sandbox these are also those
 // of production about both environments: users, shops and the merchant itself.
-func (s *Audit) Newest(ctx context.Context, merchant string, live bool, f audit.MerchantFilter) ([]audit.Entry, error) {
+func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.MerchantFilter) ([]audit.Entry, error) {
 	from, below := "", lastAudit
 	if !f.From.IsZero() {
 		from = id.From(audit.AuditPrefix, f.From)
@@ -212,9 +212,12 @@ func (s *Audit) Newest(ctx context.Context, merchant string, live bool, f audit.
 // Audit is the audit log.
 type Audit struct{ b *base.Base }
 
+// Audit is the noun of a database.
+func (o OfTenants) Audit() Audit { return Audit(o) }
+
 // ForgetAddresses deletes at most limit addresses of audit entries with ids below one, and returns their
 // number.
-func (s *Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
+func (s Audit) ForgetAddresses(ctx context.Context, below string, limit int) (int, error) {
 	return base.Forget(ctx, s.b, oldAddresses, below, limit)
 }
 
@@ -227,6 +230,6 @@ var SelectAuditOf = engine.Statement(`
 SELECT ` + AuditTable.ListOf("e") + ` FROM {rows: id TEXT} AS r JOIN audit AS e ON e.object = r.id WHERE e.merchant || '' = $2 AND e.act || '' = $3 ORDER BY e.id`) // only by the index of objects
 
 // Of lists the entries of an act about objects of a merchant, oldest first, without addresses and notes.
-func (s *Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
+func (s Audit) Of(ctx context.Context, merchant string, act audit.Act, objects []string) ([]audit.Entry, error) {
 	return base.Many(ctx, s.b, SelectAuditOf, AuditTable.Scan(s.b.Personal), append(s.b.IDs(objects), merchant, string(act))...)
 }

@@ -31,17 +31,20 @@ var (
 )
 
 // Get reads a merchant's test clock. ErrNotFound if it was never moved.
-func (s *Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
+func (s Clocks) Get(ctx context.Context, merchant string) (tenant.Clock, error) {
 	return base.One(ctx, s.b, selectClock, ClocksTable.Scan(s.b.Personal), merchant)
 }
 
 // List reads the moved test clocks.
-func (s *Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
+func (s Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 	return base.Many(ctx, s.b, selectClocks, ClocksTable.Scan(s.b.Personal))
 }
 
 // Respect sets whether leases look at test clocks. They need not if none was moved.
-func (s *Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
+func (s Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
 
 // Clocks are test clocks.
 type Clocks struct{ b *base.Base }
+
+// Clocks is the noun of a database.
+func (o OfTenants) Clocks() Clocks { return Clocks(o) }

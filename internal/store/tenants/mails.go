@@ -201,19 +201,22 @@ func readAlert(p table.Personal, encrypted string, m *email.Message) error {
 }
 
 // Lease leases due e-mails; nobody else gets them before until.
-func (s *Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]email.Message, error) {
+func (s Mails) Lease(ctx context.Context, now, until time.Time, limit int) ([]email.Message, error) {
 	return base.Leased(ctx, s.b, MailDuty, MailsTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // Count counts a merchant's e-mails since a time about objects whose ids begin with of: one object, or all of a kind.
-func (s *Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
+func (s Mails) Count(ctx context.Context, merchant, of string, since time.Time) (int64, error) {
 	return base.One(ctx, s.b, countMails, base.ScanInt, merchant, table.Micros(since), of)
 }
 
 // Waiting counts the e-mails that are not finished.
-func (s *Mails) Waiting(ctx context.Context) (int64, error) {
+func (s Mails) Waiting(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, waitingMails, base.ScanInt)
 }
 
 // Mails are e-mails to merchants and users.
 type Mails struct{ b *base.Base }
+
+// Mails is the noun of a database.
+func (o OfTenants) Mails() Mails { return Mails(o) }

@@ -122,14 +122,14 @@ var (
 )
 
 // Get reads a merchant by id.
-func (s *Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error) {
+func (s Merchants) Get(ctx context.Context, id string) (tenant.Merchant, error) {
 	return base.One(ctx, s.b, selectMerchant, MerchantsTable.Scan(s.b.Personal), id)
 }
 
 var listMerchants = engine.Statement(`SELECT ` + MerchantsTable.ListOf("m") + ` FROM merchants AS m WHERE m.id > $1 ORDER BY m.id LIMIT $2`)
 
 // List lists merchants by id, after one.
-func (s *Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
+func (s Merchants) List(ctx context.Context, after string, limit int) ([]tenant.Merchant, error) {
 	return base.Many(ctx, s.b, listMerchants, MerchantsTable.Scan(s.b.Personal), after, limit)
 }
 
@@ -138,7 +138,7 @@ WHERE m.id < $1 AND ($2 = '' OR lower(m.name) LIKE $2 ESCAPE '!' OR lower(m.emai
 
 // Find lists merchants whose name or e-mail address contains a text, newest first, before the one with an id; ""
 // is the beginning. It is for the operator: it reads all merchants, of which there are few.
-func (s *Merchants) Find(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
+func (s Merchants) Find(ctx context.Context, text, before string, limit int) ([]tenant.Merchant, error) {
 	if before == "" {
 		before = "~"
 	}
@@ -151,7 +151,7 @@ func (s *Merchants) Find(ctx context.Context, text, before string, limit int) ([
 var countMerchants = engine.Statement(`SELECT count(*) FROM merchants`)
 
 // Count counts all merchants.
-func (s *Merchants) Count(ctx context.Context) (int64, error) {
+func (s Merchants) Count(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, countMerchants, base.ScanInt)
 }
 
@@ -163,17 +163,17 @@ var (
 var selectLogo = engine.Statement(`SELECT ` + LogosTable.List + ` FROM logos WHERE id = $1`)
 
 // Logo reads a shop's logo.
-func (s *Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
+func (s Merchants) Logo(ctx context.Context, id string) (tenant.Logo, error) {
 	return base.One(ctx, s.b, selectLogo, LogosTable.Scan(s.b.Personal), id)
 }
 
 // Shop reads a shop by id.
-func (s *Merchants) Shop(ctx context.Context, id string) (tenant.Shop, error) {
+func (s Merchants) Shop(ctx context.Context, id string) (tenant.Shop, error) {
 	return base.One(ctx, s.b, selectShop, ShopsTable.Scan(s.b.Personal), id)
 }
 
 // Shops lists a merchant's shops, oldest first.
-func (s *Merchants) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
+func (s Merchants) Shops(ctx context.Context, merchant string) ([]tenant.Shop, error) {
 	return base.Many(ctx, s.b, selectShops, ShopsTable.Scan(s.b.Personal), merchant)
 }
 
@@ -185,22 +185,22 @@ var (
 )
 
 // ByHash reads a key by its keyed hash.
-func (s *Keys) ByHash(ctx context.Context, hash string) (tenant.Key, error) {
+func (s Keys) ByHash(ctx context.Context, hash string) (tenant.Key, error) {
 	return base.One(ctx, s.b, selectKeyByHash, KeysTable.Scan(s.b.Personal), hash)
 }
 
 // Get reads a key by id.
-func (s *Keys) Get(ctx context.Context, id string) (tenant.Key, error) {
+func (s Keys) Get(ctx context.Context, id string) (tenant.Key, error) {
 	return base.One(ctx, s.b, selectKey, KeysTable.Scan(s.b.Personal), id)
 }
 
 // List lists a merchant's keys, oldest first.
-func (s *Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) {
+func (s Keys) List(ctx context.Context, merchant string) ([]tenant.Key, error) {
 	return base.Many(ctx, s.b, selectKeys, KeysTable.Scan(s.b.Personal), merchant)
 }
 
 // Shown lists the keys with a preview, including revoked ones: ten at most.
-func (s *Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
+func (s Keys) Shown(ctx context.Context, preview string) ([]tenant.Key, error) {
 	return base.Many(ctx, s.b, selectKeysShown, KeysTable.Scan(s.b.Personal), preview)
 }
 
@@ -212,19 +212,19 @@ var (
 )
 
 // Login reads a refresh token's login.
-func (s *Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
+func (s Keys) Login(ctx context.Context, id string) (tenant.Login, error) {
 	return base.One(ctx, s.b, selectLogin, LoginsTable.Scan(s.b.Personal), id)
 }
 
 // GoodLogins reads at most limit of a merchant's logins that can be refreshed after now; only one key's if
 // key is set.
-func (s *Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
+func (s Keys) GoodLogins(ctx context.Context, merchant, key string, now time.Time, limit int) ([]tenant.Login, error) {
 	return base.Many(ctx, s.b, selectGoodLogins, LoginsTable.Scan(s.b.Personal), merchant, table.Micros(now), key, limit)
 }
 
 // Revoked returns the logins, and the keys by id and hash, that were revoked after since, by the revoking
 // node's clock.
-func (s *Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
+func (s Keys) Revoked(ctx context.Context, since time.Time) (logins, keys []string, err error) {
 	logins, err = base.Many(ctx, s.b, selectRevokedLogins, func(r engine.Row) (id string, err error) {
 		err = r.Scan(&id)
 		return id, err
@@ -252,7 +252,7 @@ WHERE TRUE ON CONFLICT DO NOTHING`)
 )
 
 // RailIDs returns each rail's paymentMethodId, and assigns one where it is missing (CAT-3).
-func (s *Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
+func (s Rates) RailIDs(ctx context.Context, rails []string) (map[string]int64, error) {
 	for range 10 {
 		ids, err := railIDs(ctx, s.b)
 		if err != nil {
@@ -288,3 +288,6 @@ func railIDs(ctx context.Context, b *base.Base) (map[string]int64, error) {
 
 // Merchants are merchants with their shops and logos.
 type Merchants struct{ b *base.Base }
+
+// Merchants is the noun of a database.
+func (o OfTenants) Merchants() Merchants { return Merchants(o) }

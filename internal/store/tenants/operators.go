@@ -38,19 +38,22 @@ var (
 )
 
 // List lists all operators by name, including removed ones.
-func (s *Operators) List(ctx context.Context) ([]tenant.Operator, error) {
+func (s Operators) List(ctx context.Context) ([]tenant.Operator, error) {
 	return base.Many(ctx, s.b, listOperators, OperatorsTable.Scan(s.b.Personal))
 }
 
 // Get reads an operator by name. ErrNotFound if it never existed.
-func (s *Operators) Get(ctx context.Context, name string) (tenant.Operator, error) {
+func (s Operators) Get(ctx context.Context, name string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperator, OperatorsTable.Scan(s.b.Personal), name)
 }
 
 // ByHash finds the operator of a token, by its keyed hash.
-func (s *Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, error) {
+func (s Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, error) {
 	return base.One(ctx, s.b, selectOperatorByHash, OperatorsTable.Scan(s.b.Personal), hash)
 }
 
 // Operators are the people and programs that operate the service.
 type Operators struct{ b *base.Base }
+
+// Operators is the noun of a database.
+func (o OfTenants) Operators() Operators { return Operators(o) }

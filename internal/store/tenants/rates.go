@@ -60,7 +60,7 @@ var selectRates = engine.Statement(`
 SELECT ` + RatesTable.List + ` FROM rates ORDER BY id`)
 
 // List reads the known rate of each currency.
-func (s *Rates) List(ctx context.Context) ([]exchange.KnownRate, error) {
+func (s Rates) List(ctx context.Context) ([]exchange.KnownRate, error) {
 	scan := RatesTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRates, func(r engine.Row) (exchange.KnownRate, error) {
 		q, err := scan(r)
@@ -81,7 +81,7 @@ type PastReading struct {
 }
 
 // History lists a currency's readings, newest first.
-func (s *Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
+func (s Rates) History(ctx context.Context, c money.Currency, limit int) ([]PastReading, error) {
 	scan := RateHistoryTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectRateHistory, func(r engine.Row) (PastReading, error) {
 		q, err := scan(r)
@@ -98,7 +98,7 @@ type RailUse struct{ Rail, Country string }
 
 // RailsUsed lists the rails on which a merchant has accepted payments, from the counters: it scans no
 // payments.
-func (s *Rates) RailsUsed(ctx context.Context, scope tenant.Scope) ([]RailUse, error) {
+func (s Rates) RailsUsed(ctx context.Context, scope tenant.Scope) ([]RailUse, error) {
 	return base.Many(ctx, s.b, selectRailsUsed, func(r engine.Row) (u RailUse, err error) {
 		err = r.Scan(&u.Rail, &u.Country)
 		return u, err
@@ -115,7 +115,7 @@ RETURNING id`)
 
 // LeaseFeed reports whether the rate feed is due and leased to this node until a time. A feed that was
 // never read is due.
-func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
+func (s Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time) (leased bool, err error) {
 	err = s.b.DB.Lease(ctx, s.b.Text(leaseFeed), []any{feed, table.Micros(now), table.Micros(until)}, func(engine.Row) error {
 		leased = true
 		return nil
@@ -127,7 +127,7 @@ func (s *Rates) LeaseFeed(ctx context.Context, feed string, now, until time.Time
 }
 
 // SettleFeed sets when the feed is due again.
-func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
+func (s Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error {
 	if err := s.b.DB.Lease(ctx, s.b.Text(settleFeed), []any{feed, table.Micros(due)}, nil); err != nil {
 		return fmt.Errorf("settle the feed of rates: %w", err)
 	}
@@ -136,3 +136,6 @@ func (s *Rates) SettleFeed(ctx context.Context, feed string, due time.Time) erro
 
 // Rates are exchange rates, their feeds, and the ids of rails.
 type Rates struct{ b *base.Base }
+
+// Rates is the noun of a database.
+func (o OfTenants) Rates() Rates { return Rates(o) }

@@ -71,7 +71,7 @@ var (
 )
 
 // Get reads the state of a restore; the zero value if there never was one.
-func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
+func (s Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 	v, err := base.One(ctx, s.b, selectRecovery, RecoveriesTable.Scan(s.b.Personal))
 	if errors.Is(err, base.ErrNotFound) {
 		err = nil
@@ -80,17 +80,17 @@ func (s *Recoveries) Get(ctx context.Context) (pay.Recovery, error) {
 }
 
 // FoundAt reads what was found at an account under our reference. Errors: ErrNotFound.
-func (s *Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
+func (s Recoveries) FoundAt(ctx context.Context, id string) (pay.Found, error) {
 	return base.One(ctx, s.b, selectFound, FoundTable.Scan(s.b.Personal), id)
 }
 
 // FoundBy lists what was found for a request, by the mark of its ids.
-func (s *Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
+func (s Recoveries) FoundBy(ctx context.Context, mark string, kind pay.FoundKind) ([]pay.Found, error) {
 	return base.Many(ctx, s.b, selectFoundMark, FoundTable.Scan(s.b.Personal), mark, string(kind))
 }
 
 // ListFound lists open findings, or all.
-func (s *Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
+func (s Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.Found, error) {
 	return base.Many(ctx, s.b, listFound, FoundTable.Scan(s.b.Personal), all, limit)
 }
 
@@ -113,7 +113,7 @@ var RetentionTable = table.Describe(table.Table[pay.Retained]{
 var selectRetained = engine.Statement(`SELECT ` + RetentionTable.List + ` FROM retention WHERE id = $1`)
 
 // Retained reads how far data of a kind was searched; the zero value if never.
-func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
+func (s Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, error) {
 	v, err := base.One(ctx, s.b, selectRetained, RetentionTable.Scan(s.b.Personal), kind)
 	if errors.Is(err, base.ErrNotFound) {
 		return pay.Retained{Kind: kind}, nil
@@ -121,8 +121,8 @@ func (s *Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, e
 	return v, err
 }
 
-// The nouns. Their methods are next to the tables that they read.
-type (
-	// Recoveries are the state of a restore, and how far old data was searched.
-	Recoveries struct{ b *base.Base }
-)
+// Recoveries are the state of a restore, and how far old data was searched.
+type Recoveries struct{ b *base.Base }
+
+// Recoveries is the noun of a database.
+func (o OfTenants) Recoveries() Recoveries { return Recoveries(o) }

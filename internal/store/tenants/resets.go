@@ -60,14 +60,17 @@ var (
 )
 
 // Get reads a merchant's reset: the one that runs, or the last one. ErrNotFound if there was none.
-func (s *Resets) Get(ctx context.Context, merchant string) (tenant.Reset, error) {
+func (s Resets) Get(ctx context.Context, merchant string) (tenant.Reset, error) {
 	return base.One(ctx, s.b, selectReset, ResetsTable.Scan(s.b.Personal), resetID(merchant))
 }
 
 // Running lists the resets that run, oldest first.
-func (s *Resets) Running(ctx context.Context) ([]tenant.Reset, error) {
+func (s Resets) Running(ctx context.Context) ([]tenant.Reset, error) {
 	return base.Many(ctx, s.b, selectRunning, ResetsTable.Scan(s.b.Personal))
 }
 
 // Resets are resets of sandboxes.
 type Resets struct{ b *base.Base }
+
+// Resets is the noun of a database.
+func (o OfTenants) Resets() Resets { return Resets(o) }

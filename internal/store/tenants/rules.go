@@ -39,19 +39,22 @@ var (
 )
 
 // Mark is the newest version of the routing rules, 0 for none.
-func (s *Rules) Mark(ctx context.Context) (int64, error) {
+func (s Rules) Mark(ctx context.Context) (int64, error) {
 	return base.One(ctx, s.b, selectRulesMark, base.ScanInt)
 }
 
 // Get reads a version of the routing rules. Errors: ErrNotFound.
-func (s *Rules) Get(ctx context.Context, version int64) (acquirer.RoutingRules, error) {
+func (s Rules) Get(ctx context.Context, version int64) (acquirer.RoutingRules, error) {
 	return base.One(ctx, s.b, selectRules, RulesTable.Scan(s.b.Personal), version)
 }
 
 // List reads the newest versions, newest first.
-func (s *Rules) List(ctx context.Context, limit int) ([]acquirer.RoutingRules, error) {
+func (s Rules) List(ctx context.Context, limit int) ([]acquirer.RoutingRules, error) {
 	return base.Many(ctx, s.b, selectRulesList, RulesTable.Scan(s.b.Personal), limit)
 }
 
 // Rules are the versions of the routing rules.
 type Rules struct{ b *base.Base }
+
+// Rules is the noun of a database.
+func (o OfTenants) Rules() Rules { return Rules(o) }

@@ -62,12 +62,12 @@ SELECT u.key_id, max(u.last_at), count(*) FROM key_uses AS u WHERE u.key_id IN (
 )
 
 // List lists the service's secrets, oldest first, without dropped ones.
-func (s *Secrets) List(ctx context.Context) ([]tenant.Encrypted, error) {
+func (s Secrets) List(ctx context.Context) ([]tenant.Encrypted, error) {
 	return base.Many(ctx, s.b, SelectSecrets, SecretsTable.Scan(s.b.Personal))
 }
 
 // Uses reads the recorded uses of keys, by id, and counts the addresses from which each key was used.
-func (s *Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
+func (s Keys) Uses(ctx context.Context, uses []tenant.KeyUse) (known map[string]tenant.KeyUse, addresses map[string]int64, err error) {
 	known, addresses = map[string]tenant.KeyUse{}, map[string]int64{}
 	ids, keys := engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses)), engine.NewRows(s.b.DB.Dialect(), engine.ParseColumns("id TEXT"), len(uses))
 	for _, u := range uses {
@@ -101,7 +101,7 @@ type KeyUsage struct {
 }
 
 // Usages returns the usage of a merchant's keys, by id. Unused keys are missing.
-func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
+func (s Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage, error) {
 	uses := map[string]KeyUsage{}
 	err := s.b.Query(ctx, selectUsages, []any{merchant}, func(r engine.Row) error {
 		var key string
@@ -114,23 +114,27 @@ func (s *Keys) Usages(ctx context.Context, merchant string) (map[string]KeyUsage
 }
 
 // UsesOf reads the uses of a key, the last one first. A key has at most a thousand.
-func (s *Keys) UsesOf(ctx context.Context, key string, limit int) ([]tenant.KeyUse, error) {
+func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]tenant.KeyUse, error) {
 	if limit == 0 {
 		return nil, nil
 	}
 	return base.Many(ctx, s.b, selectUsesOf, KeyUsesTable.Scan(s.b.Personal), key, limit)
 }
 
-type (
-	// Keys are API keys, their logins and uses.
-	Keys struct{ b *base.Base }
+// Keys are API keys, their logins and uses.
+type Keys struct{ b *base.Base }
 
-	// Secrets are the service's own secrets.
-	Secrets struct{ b *base.Base }
-)
+// Keys is the noun of a database.
+func (o OfTenants) Keys() Keys { return Keys(o) }
+
+// Secrets are the service's own secrets.
+type Secrets struct{ b *base.Base }
+
+// Secrets is the noun of a database.
+func (o OfTenants) Secrets() Secrets { return Secrets(o) }
 
 // ForgetUses deletes at most limit uses of keys last used before a time, and returns their number.
-func (s *Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
+func (s Keys) ForgetUses(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := s.b.DB.Lease(ctx, s.b.Text(keepUsed), []any{table.Micros(before)}, nil); err != nil {
 		return 0, fmt.Errorf("forget: %w", err)
 	}

@@ -64,22 +64,22 @@ ORDER BY id DESC LIMIT $3`)
 )
 
 // Get reads a merchant's verification, whichever shop started it.
-func (s *Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
+func (s Verifications) Get(ctx context.Context, scope tenant.Scope, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectVerification, VerificationsTable.Scan(s.b.Personal), id, scope.Merchant, scope.Live)
 }
 
 // Any reads a verification of any tenant, for the operator and for the holder of its page's token.
-func (s *Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
+func (s Verifications) Any(ctx context.Context, id string) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectAnyVerification, VerificationsTable.Scan(s.b.Personal), id)
 }
 
 // Open reads a merchant's unfinished verification.
-func (s *Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
+func (s Verifications) Open(ctx context.Context, scope tenant.Scope) (tenant.Verification, error) {
 	return base.One(ctx, s.b, selectOpenVerification, VerificationsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
 // Levels reads the levels at which a merchant is verified.
-func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
+func (s Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenant.KYCLevel, error) {
 	return base.Many(ctx, s.b, selectLevels, func(r engine.Row) (l tenant.KYCLevel, err error) {
 		err = r.Scan(&l)
 		return l, err
@@ -88,12 +88,12 @@ func (s *Verifications) Levels(ctx context.Context, scope tenant.Scope) ([]tenan
 
 // List lists the newest verifications of all tenants, for the operator. An empty status or merchant selects
 // all.
-func (s *Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
+func (s Verifications) List(ctx context.Context, status tenant.VerificationStatus, merchant string, limit int) ([]tenant.Verification, error) {
 	return base.Many(ctx, s.b, listVerifications, VerificationsTable.Scan(s.b.Personal), string(status), merchant, limit)
 }
 
 // Lease leases verifications that were not finished in time.
-func (s *Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
+func (s Verifications) Lease(ctx context.Context, now, until time.Time, limit int) ([]tenant.Verification, error) {
 	return base.Leased(ctx, s.b, VerificationDuty, VerificationsTable.Scan(s.b.Personal), now, until, limit)
 }
 
@@ -102,3 +102,6 @@ var VerificationDuty = base.NewDuty("verifications", "verifications", "d.due_at 
 
 // Verifications are how merchants prove who they are.
 type Verifications struct{ b *base.Base }
+
+// Verifications is the noun of a database.
+func (o OfTenants) Verifications() Verifications { return Verifications(o) }

@@ -88,17 +88,17 @@ WHERE id = $1 AND subscription = $2 AND merchant = $3 AND shop = $4 AND live = $
 )
 
 // Any reads a delivery of any tenant, for the dispatcher.
-func (s *Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) {
+func (s Deliveries) Any(ctx context.Context, id string) (hook.Delivery, error) {
 	return base.One(ctx, s.b, selectAnyDelivery, DeliveriesTable.Scan(s.b.Personal), id)
 }
 
 // Get reads a delivery of a shop's subscription with its payload. ErrNotFound also for another shop's.
-func (s *Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
+func (s Deliveries) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (Dispatch, error) {
 	return base.One(ctx, s.b, selectDelivery, scanDispatch(s.b), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Lease leases due deliveries; nobody else gets them before until.
-func (s *Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
+func (s Deliveries) Lease(ctx context.Context, now, until time.Time, limit int) ([]Dispatch, error) {
 	return base.Leased(ctx, s.b, DeliveryDuty, scanDispatch(s.b), now, until, limit)
 }
 
@@ -126,7 +126,7 @@ type Parking struct {
 
 // Park makes deliveries wait for their endpoint: they do not come due. Like a lease, it raises no version;
 // a delivery that moved meanwhile stays as it is.
-func (s *Deliveries) Park(ctx context.Context, list []Parking) error {
+func (s Deliveries) Park(ctx context.Context, list []Parking) error {
 	rows := engine.NewRows(s.b.DB.Dialect(), parkRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(p.Version).Next()
@@ -144,7 +144,7 @@ type Postponement struct {
 }
 
 // Postpone releases deliveries until a time, if their leases are unchanged.
-func (s *Deliveries) Postpone(ctx context.Context, list []Postponement) error {
+func (s Deliveries) Postpone(ctx context.Context, list []Postponement) error {
 	rows := engine.NewRows(s.b.DB.Dialect(), postponeRows, len(list))
 	for _, p := range list {
 		rows.Text(p.ID).Number(table.Micros(p.Leased), table.Micros(p.Until)).Next()
@@ -161,7 +161,7 @@ WHERE id IN ($1, $2, $3, $4, $5, $6) AND status IN ('pending', 'failed') AND att
 
 // Ahead reads, of at most hook.MostBefore deliveries, those with no try yet or with a second try ahead.
 // Parked deliveries are left out.
-func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
+func (s Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, error) {
 	args := make([]any, hook.MostBefore)
 	for i := range args {
 		args[i] = ""
@@ -173,7 +173,7 @@ func (s *Deliveries) Ahead(ctx context.Context, ids []string) ([]hook.Delivery, 
 }
 
 // Unpark leases parked deliveries of one endpoint, earliest due first; nobody else gets them before until.
-func (s *Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
+func (s Deliveries) Unpark(ctx context.Context, subscription string, until time.Time, limit int) ([]Dispatch, error) {
 	var list []Dispatch
 	scan := scanDispatch(s.b)
 	err := s.b.DB.Lease(ctx, s.b.Text(unparkDeliveries), []any{subscription, limit, table.Micros(until)}, func(r engine.Row) error {
@@ -221,7 +221,7 @@ func newestOfKinds(kinds []string, also string) string {
 
 // List lists past and future deliveries to a shop's endpoint, newest first: those older than after, or all
 // if that is the zero value.
-func (s *Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
+func (s Deliveries) List(ctx context.Context, scope tenant.Scope, subscription string, f lists.DeliveryFilter, after hook.Delivery) ([]hook.Delivery, error) {
 	from, to := base.Bounds(f.Span)
 	at := int64(base.Beyond)
 	if !after.CreatedAt.IsZero() {
@@ -268,7 +268,7 @@ WHERE subscription = $1 AND status IN ('pending', 'delivered', 'failed', 'dead_l
 
 // Count counts the filter's matches, ignoring Limit and Offset. Without a time span it sums counters, and
 // counts pending deliveries.
-func (s *Deliveries) Count(ctx context.Context, subscription string, f lists.DeliveryFilter) (int64, error) {
+func (s Deliveries) Count(ctx context.Context, subscription string, f lists.DeliveryFilter) (int64, error) {
 	status, kind := string(f.Status), string(f.Type)
 	if !f.From.IsZero() || !f.To.IsZero() {
 		from, to := base.Bounds(f.Span)
@@ -292,6 +292,9 @@ var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pendi
 // Deliveries are deliveries of events, and the fan-outs that make them.
 type Deliveries struct{ b *base.Base }
 
+// Deliveries is the noun of a database.
+func (o OfWebhooks) Deliveries() Deliveries { return Deliveries(o) }
+
 // A delivery is named after its event, and an event after its object.
 var (
 	deliveriesOf = engine.Statement(`
@@ -302,12 +305,12 @@ WHERE {named id wd_ $1} AND shop = $2 AND live = $3 ORDER BY id LIMIT $4`)
 )
 
 // Of reads the deliveries of an object's events.
-func (s *Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
+func (s Deliveries) Of(ctx context.Context, object string) ([]hook.Delivery, error) {
 	return base.Many(ctx, s.b, deliveriesOf, DeliveriesTable.Scan(s.b.Personal), object)
 }
 
 // About reads the deliveries of a shop's events about one of its objects, such as a payment.
-func (s *Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]hook.Delivery, error) {
+func (s Deliveries) About(ctx context.Context, scope tenant.Scope, object string, limit int) ([]hook.Delivery, error) {
 	return base.Many(ctx, s.b, deliveriesAbout, DeliveriesTable.Scan(s.b.Personal), object, scope.Shop, scope.Live, limit)
 }
 

@@ -99,12 +99,12 @@ func typesText(types []hook.EventType) string {
 }
 
 // Get reads a shop's event. ErrNotFound also for another shop's.
-func (s *Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
+func (s Events) Get(ctx context.Context, scope tenant.Scope, id string) (pay.ToldEvent, error) {
 	return base.One(ctx, s.b, selectEvent, scanEvent(s.b), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // List lists a shop's events, newest first. ErrNotFound if no event has the id After.
-func (s *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
+func (s Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilter) ([]pay.ToldEvent, error) {
 	from, to := base.Bounds(f.Span)
 	at, id := int64(base.Beyond), ""
 	if f.After != "" {
@@ -124,7 +124,7 @@ func (s *Events) List(ctx context.Context, scope tenant.Scope, f lists.EventFilt
 }
 
 // Count counts the filter's matches, ignoring After, Limit and Offset.
-func (s *Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (int64, error) {
+func (s Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFilter) (int64, error) {
 	from, to := base.Bounds(f.Span)
 	if f.Object != "" {
 		return base.One(ctx, s.b, countOfObject, base.ScanInt, scope.Shop, scope.Live, f.Object, typesText(f.Types), from, to)
@@ -134,7 +134,7 @@ func (s *Events) Count(ctx context.Context, scope tenant.Scope, f lists.EventFil
 
 // After reads a shop's events of some types, oldest first, after a given event and time and before to,
 // without payloads.
-func (s *Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
+func (s Events) After(ctx context.Context, scope tenant.Scope, types []hook.EventType, at time.Time, id string, to time.Time, limit int) ([]pay.ToldEvent, error) {
 	return base.Many(ctx, s.b, eventsAfter, func(r engine.Row) (e pay.ToldEvent, err error) {
 		var at int64
 		var none string
@@ -155,8 +155,11 @@ func payload(p table.Personal, e *pay.Event) string {
 // Events are the merchants' events.
 type Events struct{ b *base.Base }
 
+// Events is the noun of a database.
+func (o OfWebhooks) Events() Events { return Events(o) }
+
 // Of reads an object's events: ids and payloads. A payload that cannot be decrypted is nil.
-func (s *Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
+func (s Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
 		var text string
 		if err := r.Scan(&e.ID, &text); err != nil {

@@ -64,17 +64,17 @@ func scanFanOut(b *base.Base) func(engine.Row) (hook.FanOut, error) {
 
 // LeaseFanOuts leases events whose deliveries must be made, in write order; nobody else gets them before
 // until.
-func (s *Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
+func (s Deliveries) LeaseFanOuts(ctx context.Context, now, until time.Time, limit int) ([]hook.FanOut, error) {
 	list, err := base.Leased(ctx, s.b, FanOutDuty, scanFanOut(s.b), now, until, limit)
 	slices.SortFunc(list, func(a, b hook.FanOut) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Event, b.Event)) })
 	return list, err
 }
 
 // InCompany reports whether several merchants were writing a moment ago, as seen by this process.
-func (s *Deliveries) InCompany() bool { return s.b.InCompany.Load() }
+func (s Deliveries) InCompany() bool { return s.b.InCompany.Load() }
 
 // NextStep returns a fan-out's next step, for a commit.
-func (s *Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
+func (s Deliveries) NextStep(ctx context.Context, f hook.FanOut) (hook.FanOut, error) {
 	if len(f.Payload) == 0 {
 		return f.Step(nil, true), nil
 	}

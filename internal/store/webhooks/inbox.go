@@ -46,7 +46,7 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 )
 
 // Inbox lists the deliveries in a shop's managed inbox, newest first, and counts them.
-func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
+func (s Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Received, int64, error) {
 	total, err := base.One(ctx, s.b, countInbox, base.ScanInt, subscription, scope.Shop, scope.Live, hook.InboxKept)
 	if err != nil {
 		return nil, 0, err
@@ -64,7 +64,7 @@ func (s *Subscriptions) Inbox(ctx context.Context, scope tenant.Scope, subscript
 }
 
 // Received returns ErrNotFound if a shop's managed inbox does not have the delivery.
-func (s *Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
+func (s Subscriptions) Received(ctx context.Context, scope tenant.Scope, subscription, id string) error {
 	_, err := base.One(ctx, s.b, selectReceived, base.ScanID, id, subscription, scope.Shop, scope.Live)
 	return err
 }
@@ -88,13 +88,13 @@ RETURNING id`)
 )
 
 // Inboxes reads the subscriptions with a non-empty inbox.
-func (s *Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
+func (s Subscriptions) Inboxes(ctx context.Context) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectInboxes, SubscriptionsTable.Scan(s.b.Personal))
 }
 
 // TrimInbox deletes at most limit of an inbox's deliveries: those older than the id oldest, or beyond the
 // inbox's size. It returns how many it deleted.
-func (s *Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
+func (s Subscriptions) TrimInbox(ctx context.Context, subscription, oldest string, limit int) (n int, err error) {
 	err = s.b.DB.Lease(ctx, s.b.Text(trimInbox), []any{subscription, oldest, hook.InboxKept, limit}, func(engine.Row) error {
 		n++
 		return nil

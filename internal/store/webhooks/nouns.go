@@ -6,20 +6,8 @@ package webhooks
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfWebhooks are the nouns of the package. A Store embeds them.
-type OfWebhooks struct {
-	Events        *Events
-	Subscriptions *Subscriptions
-	Deliveries    *Deliveries
-	Replays       *Replays
-}
+// OfWebhooks are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+type OfWebhooks struct{ b *base.Base }
 
 // NewWebhooks returns the nouns of a database.
-func NewWebhooks(b *base.Base) OfWebhooks {
-	return OfWebhooks{
-		Events:        &Events{b},
-		Subscriptions: &Subscriptions{b},
-		Deliveries:    &Deliveries{b},
-		Replays:       &Replays{b},
-	}
-}
+func NewWebhooks(b *base.Base) OfWebhooks { return OfWebhooks{b} }

@@ -90,7 +90,7 @@ WHERE d.subscription = $1 AND d.status IN (` + statuses + `) AND d.type IN (` + 
 }
 
 // List lists the replays to a shop's endpoint, newest first, and counts them.
-func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
+func (s Replays) List(ctx context.Context, scope tenant.Scope, subscription string, page lists.Page) ([]hook.Replay, int64, error) {
 	of := []any{subscription, scope.Merchant, scope.Shop, scope.Live}
 	total, err := base.One(ctx, s.b, countReplays, base.ScanInt, of...)
 	if err != nil {
@@ -102,12 +102,12 @@ func (s *Replays) List(ctx context.Context, scope tenant.Scope, subscription str
 
 // Untaken is the time of the oldest event that a replay has processed and its endpoint has not accepted;
 // zero if it has accepted all.
-func (s *Replays) Untaken(ctx context.Context, r hook.Replay) (time.Time, error) {
+func (s Replays) Untaken(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntaken, r)
 }
 
 // Untried is Untaken for events that were not sent to the endpoint yet.
-func (s *Replays) Untried(ctx context.Context, r hook.Replay) (time.Time, error) {
+func (s Replays) Untried(ctx context.Context, r hook.Replay) (time.Time, error) {
 	return oldest(ctx, s.b, selectUntried, r)
 }
 
@@ -117,27 +117,27 @@ func oldest(ctx context.Context, b *base.Base, text string, r hook.Replay) (time
 }
 
 // Get reads a replay to a shop's endpoint. ErrNotFound also for another shop's.
-func (s *Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
+func (s Replays) Get(ctx context.Context, scope tenant.Scope, subscription, id string) (hook.Replay, error) {
 	return base.One(ctx, s.b, selectReplay, ReplaysTable.Scan(s.b.Personal), id, subscription, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Running reads the replay in progress to an endpoint. Errors: ErrNotFound.
-func (s *Replays) Running(ctx context.Context, subscription string) (hook.Replay, error) {
+func (s Replays) Running(ctx context.Context, subscription string) (hook.Replay, error) {
 	return base.One(ctx, s.b, selectRunningReplay, ReplaysTable.Scan(s.b.Personal), subscription)
 }
 
 // Lease leases replays whose next step is due.
-func (s *Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]hook.Replay, error) {
+func (s Replays) Lease(ctx context.Context, now, until time.Time, limit int) ([]hook.Replay, error) {
 	return base.Leased(ctx, s.b, ReplayDuty, ReplaysTable.Scan(s.b.Personal), now, until, limit)
 }
 
 // CountUntried counts the deliveries to an endpoint that were not tried yet, or were requested again.
-func (s *Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
+func (s Replays) CountUntried(ctx context.Context, subscription string) (int64, error) {
 	return base.One(ctx, s.b, countUntried, base.ScanInt, subscription)
 }
 
 // Named reads deliveries by id. Unknown ids are missing.
-func (s *Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.Delivery, error) {
+func (s Deliveries) Named(ctx context.Context, ids []string) (map[string]hook.Delivery, error) {
 	found := make(map[string]hook.Delivery, len(ids))
 	rows := engine.NewRows(s.b.DB.Dialect(), deliveryNames, len(ids))
 	for _, id := range ids {
@@ -163,3 +163,6 @@ var (
 
 // Replays are replays of events to an endpoint.
 type Replays struct{ b *base.Base }
+
+// Replays is the noun of a database.
+func (o OfWebhooks) Replays() Replays { return Replays(o) }

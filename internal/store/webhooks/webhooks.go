@@ -86,17 +86,17 @@ ORDER BY id DESC LIMIT $4 OFFSET $5`)
 func lastTried(v *hook.Subscription, at int64) { v.LastDelivery = table.FromMicros(at) }
 
 // Get reads a shop's subscription. ErrNotFound also for another shop's or a deleted one.
-func (s *Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
+func (s Subscriptions) Get(ctx context.Context, scope tenant.Scope, id string) (hook.Subscription, error) {
 	return base.One(ctx, s.b, selectSubscription, table.ScanAnd(s.b.Personal, SubscriptionsTable, lastTried), id, scope.Merchant, scope.Shop, scope.Live)
 }
 
 // Any reads a subscription of any tenant, for the dispatcher.
-func (s *Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, error) {
+func (s Subscriptions) Any(ctx context.Context, id string) (hook.Subscription, error) {
 	return base.One(ctx, s.b, selectAnySubscription, SubscriptionsTable.Scan(s.b.Personal), id)
 }
 
 // List lists a shop's subscriptions, newest first, and counts them.
-func (s *Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
+func (s Subscriptions) List(ctx context.Context, scope tenant.Scope, page lists.Page) ([]hook.Subscription, int64, error) {
 	total, err := base.One(ctx, s.b, countSubscriptions, base.ScanInt, scope.Shop, scope.Live)
 	if err != nil {
 		return nil, 0, err
@@ -125,7 +125,7 @@ type Stalled struct {
 }
 
 // Stalled reads the stalled subscriptions of all tenants.
-func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
+func (s Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 	scan := SubscriptionsTable.Scan(s.b.Personal)
 	return base.Many(ctx, s.b, selectStalled, func(r engine.Row) (l Stalled, err error) {
 		l.Subscription, err = scan(table.With(r, &l.Parked))
@@ -136,9 +136,12 @@ func (s *Subscriptions) Stalled(ctx context.Context) ([]Stalled, error) {
 var selectSubscriptionsAfter = engine.Statement(`SELECT ` + SubscriptionsTable.List + ` FROM subscriptions WHERE id > $1 ORDER BY id LIMIT $2`)
 
 // After reads subscriptions of all tenants by id, from one on, also deleted ones.
-func (s *Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
+func (s Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.Subscription, error) {
 	return base.Many(ctx, s.b, selectSubscriptionsAfter, SubscriptionsTable.Scan(s.b.Personal), id, limit)
 }
 
 // Subscriptions are webhook endpoints and inboxes.
 type Subscriptions struct{ b *base.Base }
+
+// Subscriptions is the noun of a database.
+func (o OfWebhooks) Subscriptions() Subscriptions { return Subscriptions(o) }
