@@ -22,6 +22,8 @@ func TestFlightProvesNothingEarly(t *testing.T) {
 		{"it does not exist", 1, Missing, Unknown, Missing, PayoutMissing, PayoutUnknown, PayoutMissing},
 		{"the call was refused", 1, Declined, Declined, Declined, PayoutRejected, PayoutRejected, PayoutRejected},
 		{"one of two was refused", 2, Declined, Unknown, Declined, PayoutRejected, PayoutUnknown, PayoutRejected},
+		{"the account could not pay", 1, Declined, Declined, Declined, PayoutUnavailable, PayoutUnavailable, PayoutUnavailable},
+		{"at one of two the account could not pay", 2, Declined, Unknown, Declined, PayoutUnavailable, PayoutUnknown, PayoutUnavailable},
 	} {
 		f := Flight{Until: end.UnixMicro(), Calls: c.calls}
 		for at, want := range map[time.Time]OutcomeKind{end.Add(-1000): c.early, end: c.late} {
