@@ -1,7 +1,7 @@
 // Package pay is the core of Cascada: everything that moves money. It has the payment and its life
 // cycle, the cascade's decisions, claims, settlements, withdrawals, and the Change, which is
-// everything that one decision writes. The packages below it have the nouns that move no money, such
-// as tenant, acquirer and hook; analytics, evidence and lists build on it.
+// everything that one decision writes. It builds on packages of nouns that move no money, such
+// as tenant, acquirer and hook. The packages analytics, evidence and lists build on it.
 //
 // The package is pure: values go in, values come out. It imports no context, database, HTTP, log or
 // random source and never reads a clock (a test in internal/arch checks this). A use case in

@@ -128,14 +128,14 @@ type Script struct {
 	Strict bool   // as in production: a card goes through its issuer's page
 }
 
-// Times says when a payment reached each status, and when else something happened to it; zero if it
+// Times says when a payment reached each status, and when other things happened to it; zero if they
 // did not.
 type Times struct {
 	Created     time.Time
 	Updated     time.Time
 	Expires     time.Time // the shopper's deadline
 	Unsure      time.Time // when it became unknown whether the shopper paid; zero if it is known
-	CancelAsked time.Time // when the shop asked to cancel it; zero also if that was refused
+	CancelAsked time.Time // when the shop asked to cancel it; zero if it did not, or was refused
 	Completed   time.Time
 	Failed      time.Time
 	Expired     time.Time

@@ -212,7 +212,7 @@ func sound(t *testing.T, s *store.Store) {
 	}
 }
 
-// Each rule of claims finds the error that it is for.
+// Each invariant of claims finds the error that it is for.
 func TestCheckFindsBrokenClaims(t *testing.T) {
 	step := []pay.ClaimStep{{Status: pay.ClaimPending}}
 	of := func(p pay.Payment, kind pay.ClaimKind, status pay.ClaimStatus) pay.Claim {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lockOrder is the order in which every transaction locks tables: each one's place is in its description. A new kind
+// lockOrder is the order in which every transaction locks tables. The place of a table is in its description. A new kind
 // gets a line here. No line moves: while a new version is started node by node, both versions write, and they must
 // lock in the same order.
 const lockOrder = `

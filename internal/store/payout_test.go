@@ -128,7 +128,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 	})
 }
 
-// Each rule about withdrawals finds the error that it is for.
+// Each invariant of withdrawals finds the error that it is for.
 func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, database string) {
 		s, err := store.Open(ctx, database, store.Options{})

@@ -208,7 +208,7 @@ func TestCheckRacesWithCommitsAndFindsNothing(t *testing.T) {
 	})
 }
 
-// A check holds no snapshot for long: it ends one between two parts of a table and between two rules,
+// A check holds no snapshot for long: it ends one between two parts of a table and between two invariants,
 // so that VACUUM can remove rows that were deleted meanwhile.
 func TestCheckReleasesItsSnapshots(t *testing.T) {
 	database := dbtest.Postgres(t)

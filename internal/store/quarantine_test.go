@@ -132,7 +132,7 @@ func TestUnreadableRowDelaysNoOther(t *testing.T) {
 				if err != nil || len(list) != 1 || list[0].Work != w.duty.Name || list[0].ID != "BAD" || list[0].Reason == "" || !list[0].Since.Equal(now) {
 					t.Errorf("set aside are %v, %v", list, err)
 				}
-				found, _ := s.Check(ctx) // a rule may fail on such a row; this finding comes first
+				found, _ := s.Check(ctx) // an invariant may fail on such a row; this finding comes first
 				if !slices.ContainsFunc(found, func(b check.Broken) bool {
 					return b.ID == w.duty.Name+" BAD" && b.Rule == "a row of due work can be read"
 				}) {

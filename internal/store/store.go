@@ -267,7 +267,7 @@ func (s *core) Seal(ctx context.Context, now time.Time) (more bool, err error) {
 	return s.sealer.Seal(ctx, now)
 }
 
-// Check proves the invariants of a live database and returns what is broken, at most a hundred per rule. It
+// Check proves the invariants of a live database and returns what is broken, at most a hundred per invariant. It
 // only reads. On an error it returns what it has found so far.
 func (s *core) Check(ctx context.Context) ([]check.Broken, error) {
 	return check.Live(ctx, s.b, s.sealer.Key)

@@ -29,11 +29,11 @@ type write struct {
 	s     *core
 	c     *committer
 	mine  bool       // the committer's row is as the committer left it
-	batch []*waiting // those of Changes
+	batch []*waiting // who waits for Changes, in the same order
 	funds map[books.Purse]ledger.Balances
 	shut  map[string]struct{} // reserves that changes draw on and whose release has begun
 
-	kept []*waiting // those of Kept
+	kept []*waiting // who waits for Kept, in the same order
 	lost map[*waiting]error
 	sent []webhooks.Dispatch
 	wide []*hook.FanOut // events whose deliveries are made later
@@ -98,7 +98,7 @@ func (w *write) guards() []engine.Step {
 	return w.lockFloors(steps)
 }
 
-// keep has a change written: it lost no guard.
+// keep adds a change that lost no guard to those that are written.
 func (w *write) keep(c *waiting) { w.kept, w.Kept = append(w.kept, c), append(w.Kept, &c.change) }
 
 // decide drops the changes that lost a guard, and returns the writes of the others.

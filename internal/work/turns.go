@@ -20,9 +20,9 @@ func (l Latch) Lock() { l <- struct{}{} }
 // Unlock releases the latch.
 func (l Latch) Unlock() { <-l }
 
-// Turns makes those who work under the same key in this process wait for each other, as a Latch does. They get their turns
-// in the order in which they came. It holds an entry only for keys in use. Its zero value is ready, and lets one at a time
-// work under a key. It is safe for concurrent use.
+// Turns limits how many goroutines of this process work under the same key at a time. The others wait, on a channel as
+// for a Latch, and get their turns in the order in which they came. It holds an entry only for keys in use. Its zero
+// value is ready, and lets one at a time work under a key. It is safe for concurrent use.
 type Turns struct {
 	Each int64 // the most at a time under one key; 0 means one
 	All  int64 // the most at a time under all keys together; 0 means any number
@@ -32,13 +32,14 @@ type Turns struct {
 	all *semaphore.Weighted // nil before the first turn, and without a limit
 }
 
-// turn is the places under one key.
+// turn has the places of one key.
 type turn struct {
 	*semaphore.Weighted
 	holders int // those who have a place or wait for one
 }
 
-// Lock waits for a turn under the key, and then for one under all keys, until the context ends. The caller must call done.
+// Lock waits for a place under the key, and then for one of those of all keys, until the context ends. The caller must call
+// done.
 //
 // Errors: the context's.
 func (t *Turns) Lock(ctx context.Context, key string) (done func(), err error) {
@@ -64,7 +65,7 @@ func (t *Turns) Lock(ctx context.Context, key string) (done func(), err error) {
 	}, nil
 }
 
-// wait waits for a place. One that is free is given whatever the context.
+// wait waits for a place. It gets a free one even if the context has ended.
 func wait(ctx context.Context, places *semaphore.Weighted) error {
 	if places.TryAcquire(1) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-// lock gets the turn of a key, which the test holds to be free.
+// lock gets the turn of a key, and fails the test if it has to wait.
 func lock(t *testing.T, turns *work.Turns, key string) (done func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -29,7 +29,7 @@ func TestTurnsComeInTheOrderOfArrival(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns work.Turns
 		release := lock(t, &turns, "a")
-		var order []int // its owner is who has the turn
+		var order []int // only the holder of the turn writes it
 		var all sync.WaitGroup
 		for i := range 20 {
 			all.Go(func() {
@@ -124,7 +124,7 @@ func TestTurnsHaveLimitsForAKeyAndForAll(t *testing.T) {
 	})
 }
 
-// Without a clock of the test's own: for the race detector.
+// It runs in real time, for the race detector.
 func TestTurnsAreHeldByOneAtATime(t *testing.T) {
 	var turns work.Turns
 	counts := map[string]*int{"a": new(int), "b": new(int), "c": new(int)}

@@ -1,5 +1,5 @@
-// Package work runs loops over due rows, and lets those who work under one key take turns. It knows nothing about
-// their contents: a loop is a function that processes due work and returns how much.
+// Package work runs loops over due rows, and makes goroutines that work under the same key take turns. It knows nothing
+// about the work: a loop is a function that processes due work and returns how much.
 package work
 
 import (

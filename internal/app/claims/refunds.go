@@ -28,7 +28,7 @@ type Claims struct {
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
 	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
-	opening   work.Turns       // refunds of one payment are opened one at a time: without it they would lose races by version
+	opening   work.Turns       // by payment: refunds are opened one at a time, since many at once would lose races by version
 }
 
 // NewClaims returns the refunds and disputes of payments that went through the cascade.

@@ -66,8 +66,7 @@ func (d *dispatcher) report(l *lane) {
 	}
 }
 
-// heard writes how an endpoint answered, most recently at a time, and returns its failures in a
-// row.
+// heard writes the latest answers of an endpoint into its row, see courier.
 func (w *Webhooks) heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int {
 	var before, after hook.Circuit
 	err := base.Again(func() error {

@@ -42,7 +42,7 @@ const (
 	crowdShare = 256
 )
 
-// crowd limits the requests to endpoints that are under way, for the sandbox and for production (true).
+// crowd limits the requests to endpoints that are under way: one for the sandbox (false), one for production (true).
 type crowd map[bool]*work.Turns
 
 func newCrowd() crowd {
@@ -58,7 +58,7 @@ func (c crowd) enter(ctx context.Context, scope tenant.Scope) (leave func(), err
 
 // dispatcher sends deliveries in a lane for each endpoint, so that a slow endpoint delays no other.
 // In a lane the events of one object are sent one after the other (docs/decisions/order.md). Its
-// courier tries deliveries, and writes what comes of them.
+// courier tries deliveries, and writes the outcomes.
 type dispatcher struct {
 	*base.Base
 	courier  courier
@@ -75,13 +75,14 @@ type dispatcher struct {
 	closed  bool
 }
 
-// courier is what a dispatcher needs to send deliveries. It is called without the dispatcher's mu.
+// courier is what a dispatcher needs to send deliveries. The dispatcher calls it without holding mu.
 type courier interface {
 	// send tries one delivery. has reports whether this node has a delivery to the same endpoint in hand.
 	send(ctx context.Context, it item, has func(id string) bool) (outcome, fate)
 	// tried writes the outcome of a try.
 	tried(ctx context.Context, d hook.Delivery, t outcome)
-	// heard writes how an endpoint answered, most recently at a time, and returns its failures in a row.
+	// heard writes the latest answers of an endpoint: whether one was a success, how many failures followed, and when the
+	// last one came. It returns how many failures in a row the endpoint has now.
 	heard(ctx context.Context, subscription string, success bool, failures int, at time.Time) int
 }
 

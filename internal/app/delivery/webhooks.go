@@ -48,9 +48,9 @@ type Webhooks struct {
 	WebhooksConfig
 	subs      *base.Cache[endpoint]
 	deliver   *dispatcher
-	crowd     crowd      // of requests, of the dispatcher's and others
-	shops     work.Turns // changes of which endpoints a shop has
-	endpoints work.Turns // changes of one endpoint
+	crowd     crowd      // requests under way, the dispatcher's and others
+	shops     work.Turns // by shop: changes of which endpoints it has
+	endpoints work.Turns // by endpoint: changes of it
 	// steps is held during a fan-out's step and the pause after it, while other merchants write.
 	steps work.Latch
 }

@@ -1,5 +1,5 @@
-// Package mails sends e-mails to merchants, to users of the dashboard, and receipts to shoppers. Each e-mail is a row, and is tried until a server
-// accepts it.
+// Package mails sends e-mails to merchants, to users of the dashboard, and receipts to shoppers. Each e-mail is a row, and
+// is tried until a server accepts it.
 package mails
 
 import (

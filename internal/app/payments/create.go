@@ -27,7 +27,7 @@ import (
 type Payments struct {
 	*base.Base
 	offer
-	lists work.Turns // long lists of one merchant
+	lists work.Turns // by merchant: long lists
 }
 
 // offer is the input from which a payment is made.

@@ -22,7 +22,7 @@ import (
 type Settlements struct {
 	*base.Base
 	payouts   *payouts.Payouts
-	movements work.Turns // of merchants with several shops
+	movements work.Turns // by merchant: lists of movements, if it has several shops
 }
 
 // NewSettlements returns the Settlements of a service.

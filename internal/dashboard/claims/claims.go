@@ -21,8 +21,10 @@ var files embed.FS
 
 type claims struct {
 	*frame.Site
-	room    *frame.Room
-	answers work.Turns // one answer of a merchant is read at a time: slow ones do not take the places of all others, whose deadlines run
+	room *frame.Room
+	// answers are read one at a time for each merchant, and mostAnswers at a time in all. So slow answers of one merchant
+	// do not take the places of others, whose deadlines run.
+	answers work.Turns
 }
 
 // Register adds the pages to a site.

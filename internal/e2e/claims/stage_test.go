@@ -19,7 +19,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// stage is what the nodes of a test share that plays their provider: a database, a clock that only the test moves, a log.
+// stage is what the nodes of a test share: a database, a clock that only the test moves, a log. The test plays their
+// provider.
 type stage struct {
 	database string
 	clock    *harness.Clock
@@ -39,7 +40,7 @@ func (s stage) node(t *testing.T, p provider.Provider) *app.App {
 	return harness.Node(t, s.database, s.clock, p, s.log)
 }
 
-// sweep lets time pass, and a node query about payments, again and again.
+// sweep lets a time pass and makes a node query about payments, as many times as it is told.
 func (s stage) sweep(t *testing.T, a *app.App, times int, every time.Duration) {
 	t.Helper()
 	for range times {
@@ -59,7 +60,7 @@ func (s stage) sweepClaims(t *testing.T, a *app.App, times int, every time.Durat
 	}
 }
 
-// takeOver ends the leases of other nodes' calls, and lets a node query about their payments.
+// takeOver ends the leases of other nodes' calls, and makes a node query about their payments.
 func (s stage) takeOver(t *testing.T, a *app.App) {
 	t.Helper()
 	s.clock.Advance(10 * time.Second)

@@ -146,8 +146,8 @@ func (d *Drill) Pay(t *testing.T, n, atATime int) {
 	all.Wait()
 }
 
-// PassOnce moves the clock forward and runs the sweep once. It is for a provider that answers nothing: its payments wait for it
-// until their lease ends.
+// PassOnce moves the clock forward and runs the sweep once. It is for a provider that fails: a sweep may have a
+// payment until its lease ends, and Pass would wait in vain.
 func (d *Drill) PassOnce(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.Clock.Advance(by)
@@ -155,8 +155,8 @@ func (d *Drill) PassOnce(t *testing.T, by time.Duration) {
 	Must(t, err)
 }
 
-// Pass is PassOnce, and then waits until no sweep has a payment of the drill: the service sweeps too. Without the wait, a test
-// may see a payment as it was before, or have it queried once more when the lease ends.
+// Pass is PassOnce, and then waits until no sweep has a payment of the drill: the service sweeps too. Without the wait, a
+// test may see a payment as it was before, or a payment may be queried once more when the lease ends.
 func (d *Drill) Pass(t *testing.T, by time.Duration) {
 	t.Helper()
 	d.PassOnce(t, by)

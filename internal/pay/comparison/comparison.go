@@ -13,8 +13,8 @@ import (
 // Prefix begins the id of a comparison with a provider's report.
 const Prefix = "rec_"
 
-// Result is the result of comparing a provider account's report with our books. It is kept
-// for good.
+// Result is the result of comparing a provider account's report with our books. It is kept for
+// good.
 type Result struct {
 	ID      string // rec_…, ordered by time
 	Account string

@@ -31,13 +31,14 @@ const Life = 48 * time.Hour
 // e-mail and its commit may take.
 const Lease = 3 * time.Minute
 
-// pauses are those between tries; the last one repeats.
+// pauses are the pauses between tries; the last one repeats.
 var pauses = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 4 * time.Hour}
 
-// Message is an e-mail to a merchant about a new wallet, to a user with a one-time link or an alert, or to a shopper with a receipt. It is written in
-// one change with what it is about, and sent at least once; a second copy does no harm.
+// Message is an e-mail to a merchant about a new wallet, to a user with a one-time link or an alert, or to a shopper with a
+// receipt. It has one of the four contents. It is written in one change with what it is about, and sent at least once; a
+// second copy does no harm.
 type Message struct {
-	ID string // mail_…, with the suffix of the wallet's id
+	ID string // mail_…; about a wallet or a link: with the suffix of its id
 	tenant.Scope
 	Version   int64
 	Object    string // id of the wallet, the link or the payment; of an alert its AlertObject
@@ -154,8 +155,8 @@ const (
 	MerchantResumed people.What = "resumed"
 )
 
-// Alert is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person who
-// caused it could choose freely.
+// Alert is the content of an e-mail about an account, a key or a merchant. It has no secret, and no text that the person
+// who caused it could choose freely.
 type Alert struct {
 	To       string
 	Language tenant.Language

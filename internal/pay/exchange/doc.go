@@ -1,3 +1,3 @@
-// Package exchange has the exchange rates that payments are converted with, and decides which readings of a source replace
-// them. internal/fx reads the sources.
+// Package exchange has the exchange rates with which payments and withdrawals are converted, and decides whether a new
+// reading replaces a rate. internal/fx reads the sources.
 package exchange

@@ -1,5 +1,5 @@
-// Package lists says what a list selects, and which page of it. The store reads lists by these values; nothing is decided by
-// them.
+// Package lists says what a list selects, and which page of it is read. It also has the counts that the store returns. It
+// decides nothing.
 package lists
 
 import (

@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// Serve starts a server at a loopback address that only this process uses. The tests of many packages run at once, and some
-// clients call a server again after its test: at a shared address they would meet the next test's server at the same port.
-// A system that has no loopback address but 127.0.0.1 uses that. The caller closes the server.
+// Serve starts a server at a loopback address that only this process uses. The tests of many packages run at the same time,
+// and some clients call a server again after its test has ended. At a shared address such a call could reach the server of
+// another test that has the same port by then. If the system has no loopback address but 127.0.0.1, the server is there. The
+// caller closes it.
 func Serve(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	process := os.Getpid()

@@ -56,7 +56,7 @@ func (b *Base) Query(ctx context.Context, text string, args []any, each func(eng
 	return b.DB.Query(ctx, b.Text(text), args, each)
 }
 
-// Text returns a query's text for the engine. It must be made with Statement.
+// Text returns a query's text for the engine. The query must be made with Statement.
 func (b *Base) Text(query string) string { return b.Texts.Of(query) }
 
 // One reads a single row, or fails with ErrNotFound.

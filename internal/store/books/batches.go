@@ -90,5 +90,5 @@ func (s Batches) Batched(ctx context.Context, batch string) ([]pay.Withdrawal, e
 // Batches are payout files for banks.
 type Batches struct{ b *base.Base }
 
-// Batches is the noun of a database.
+// Batches returns the database's Batches.
 func (o OfBooks) Batches() Batches { return Batches(o) }

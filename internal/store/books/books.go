@@ -138,7 +138,7 @@ var (
 // Books are balances and transfers.
 type Books struct{ b *base.Base }
 
-// Books is the noun of a database.
+// Books returns the database's Books.
 func (o OfBooks) Books() Books { return Books(o) }
 
 // Booked lists merchants with books in an environment, by id, after one.

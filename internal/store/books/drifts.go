@@ -122,5 +122,5 @@ func (s Reconciliations) Drift(ctx context.Context, scope tenant.Scope) (Drifted
 // Reconciliations are comparisons with providers' reports.
 type Reconciliations struct{ b *base.Base }
 
-// Reconciliations is the noun of a database.
+// Reconciliations returns the database's Reconciliations.
 func (o OfBooks) Reconciliations() Reconciliations { return Reconciliations(o) }

@@ -6,7 +6,7 @@ package books
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfBooks are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+// OfBooks has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfBooks struct{ b *base.Base }
 
 // NewBooks returns the nouns of a database.

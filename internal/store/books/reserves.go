@@ -128,5 +128,5 @@ func (s Reserves) GivenBack(ctx context.Context, v pay.Reserve) (int64, error) {
 // Reserves are held and released by day.
 type Reserves struct{ b *base.Base }
 
-// Reserves is the noun of a database.
+// Reserves returns the database's Reserves.
 func (o OfBooks) Reserves() Reserves { return Reserves(o) }

@@ -391,5 +391,5 @@ func (s Settlements) Document(ctx context.Context, scope tenant.Scope, id string
 // Settlements have lines and documents.
 type Settlements struct{ b *base.Base }
 
-// Settlements is the noun of a database.
+// Settlements returns the database's Settlements.
 func (o OfBooks) Settlements() Settlements { return Settlements(o) }

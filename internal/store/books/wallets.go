@@ -113,5 +113,5 @@ var WalletDuty = base.NewDuty("wallets", "wallets", "d.due_at > 0", WalletsTable
 // Wallets are where merchants' withdrawals are paid to.
 type Wallets struct{ b *base.Base }
 
-// Wallets is the noun of a database.
+// Wallets returns the database's Wallets.
 func (o OfBooks) Wallets() Wallets { return Wallets(o) }

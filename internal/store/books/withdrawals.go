@@ -136,7 +136,7 @@ var WithdrawalDuty = base.NewDuty("withdrawals", "withdrawals", "d.due_at > 0", 
 // Withdrawals are payouts to merchants, with their controls.
 type Withdrawals struct{ b *base.Base }
 
-// Withdrawals is the noun of a database.
+// Withdrawals returns the database's Withdrawals.
 func (o OfBooks) Withdrawals() Withdrawals { return Withdrawals(o) }
 
 // Any reads a withdrawal of any tenant, for the operator; never for a merchant's request.

@@ -57,7 +57,7 @@ const (
 	PostgreSQL
 )
 
-// Texts are statements' texts for an engine. They belong to the process and are only read.
+// Texts has the text of every statement for an engine. The whole process shares it, and only reads it.
 type Texts map[string]string
 
 // Of returns a statement's text. It panics if the text was not made with Statement: the test that prepares all

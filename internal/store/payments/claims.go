@@ -174,7 +174,7 @@ func (s Claims) File(ctx context.Context, scope tenant.Scope, claim, evidence st
 // Claims are refunds and disputes, with their evidence.
 type Claims struct{ b *base.Base }
 
-// Claims is the noun of a database.
+// Claims returns the database's Claims.
 func (o OfPayments) Claims() Claims { return Claims{o.b} }
 
 // Of reads all claims on payments of any tenant, for the operator, and on a payment that was read in its scope.

@@ -97,7 +97,7 @@ func (s Notices) Mismatched(ctx context.Context, scope tenant.Scope) (Mismatched
 // Notices are providers' notices.
 type Notices struct{ b *base.Base }
 
-// Notices is the noun of a database.
+// Notices returns the database's Notices.
 func (o OfPayments) Notices() Notices { return Notices{o.b} }
 
 // Forget empties the bodies of at most limit notifications that came before a time, and returns their

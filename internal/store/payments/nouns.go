@@ -6,7 +6,7 @@ package payments
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfPayments are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+// OfPayments has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfPayments struct {
 	b       *base.Base
 	rollups *Rollups // one for the database, since it has a state

@@ -57,5 +57,5 @@ func (s Idempotency) Get(ctx context.Context, key string) (pay.Once, error) {
 // Idempotency is the once-keys.
 type Idempotency struct{ b *base.Base }
 
-// Idempotency is the noun of a database.
+// Idempotency returns the database's Idempotency.
 func (o OfPayments) Idempotency() Idempotency { return Idempotency{o.b} }

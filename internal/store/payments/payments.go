@@ -287,7 +287,7 @@ var (
 // Payments are all payments, in flight or not.
 type Payments struct{ b *base.Base }
 
-// Payments is the noun of a database.
+// Payments returns the database's Payments.
 func (o OfPayments) Payments() Payments { return Payments{o.b} }
 
 // Unsure reads payments with an unknown outcome, of all tenants, oldest first.

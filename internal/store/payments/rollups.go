@@ -24,7 +24,7 @@ type Rollups struct {
 	unreadable sync.Map // ids of rows of facts that the log has
 }
 
-// Rollups is the noun of a database.
+// Rollups returns the database's Rollups.
 func (o OfPayments) Rollups() *Rollups { return o.rollups }
 
 // RollupKey is the key of rollups.

@@ -127,7 +127,7 @@ var SessionDuty = base.NewDuty("checkouts", "sessions", "d.due_at > 0", Sessions
 // Sessions are checkout sessions.
 type Sessions struct{ b *base.Base }
 
-// Sessions is the noun of a database.
+// Sessions returns the database's Sessions.
 func (o OfPayments) Sessions() Sessions { return Sessions{o.b} }
 
 // Each is Payments.Each for checkout sessions.

@@ -4,7 +4,7 @@ package people
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfPeople are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+// OfPeople has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfPeople struct{ b *base.Base }
 
 // NewPeople returns the nouns of a database.

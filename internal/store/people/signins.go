@@ -76,7 +76,7 @@ func purge(ctx context.Context, b *base.Base, text, below string, limit int) (n 
 // SignIns are the browsers in which users are signed in.
 type SignIns struct{ b *base.Base }
 
-// SignIns is the noun of a database.
+// SignIns returns the database's SignIns.
 func (o OfPeople) SignIns() SignIns { return SignIns(o) }
 
 // LinksTable is the table links.
@@ -136,5 +136,5 @@ func (s Links) Purge(ctx context.Context, below string, limit int) (int, error) 
 // Links are one-time links.
 type Links struct{ b *base.Base }
 
-// Links is the noun of a database.
+// Links returns the database's Links.
 func (o OfPeople) Links() Links { return Links(o) }

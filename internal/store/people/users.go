@@ -151,7 +151,7 @@ func (s Users) Members(ctx context.Context, merchant string) ([]Member, error) {
 // Users are the people who sign in to the dashboard.
 type Users struct{ b *base.Base }
 
-// Users is the noun of a database.
+// Users returns the database's Users.
 func (o OfPeople) Users() Users { return Users(o) }
 
 // MembershipsTable is the table memberships. Of two new memberships of one user at one merchant, one loses.
@@ -223,5 +223,5 @@ func (s Memberships) Owners(ctx context.Context, merchant string) (int64, error)
 // Memberships are the roles of users at merchants.
 type Memberships struct{ b *base.Base }
 
-// Memberships is the noun of a database.
+// Memberships returns the database's Memberships.
 func (o OfPeople) Memberships() Memberships { return Memberships(o) }

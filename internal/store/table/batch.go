@@ -26,13 +26,13 @@ type Kind interface {
 	Inserts(b *Batch, steps []engine.Step) []engine.Step
 }
 
-// ByAnotherKind is the Lock of a table that Commit writes together with another one, see Write.
+// ByAnotherKind is the Lock of a table that is written by a Kind of more than one table, see Write.
 const ByAnotherKind = -1
 
 var kinds []Kind // in lock order
 
-// Write has Commit write a kind. Describe calls it; others call it for a kind that is more than one table. It panics if
-// another kind has the same place in the lock order: the program does not start.
+// Write makes Commit write a kind. Describe calls it for a table. Call it for a kind that is more than one table. It panics
+// if another kind has the same place in the lock order: the program does not start.
 func Write(k Kind) Kind {
 	at, taken := slices.BinarySearchFunc(kinds, k.LockOrder(), func(other Kind, order int) int { return cmp.Compare(other.LockOrder(), order) })
 	if taken {
@@ -42,7 +42,7 @@ func Write(k Kind) Kind {
 	return k
 }
 
-// Kinds are what Commit writes, in every transaction's lock order. Call it when all tables are described.
+// Kinds returns what Commit writes, in every transaction's lock order. Call it when all tables are described.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // Batch is the changes that one transaction writes, as their tables see them.

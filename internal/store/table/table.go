@@ -1,7 +1,8 @@
 // Package table describes rows: a table's name, its columns with the variables that hold their values, and
 // the statements that follow from these. It also encrypts the columns that may name persons.
 //
-// It knows no noun and has no database: other packages describe the tables and run the statements.
+// It knows no noun and has no database: other packages describe the tables and run the statements. It keeps a list of the
+// described tables, and says which of their statements a commit needs.
 package table
 
 import (
@@ -65,8 +66,9 @@ const (
 // GuardsNew reports whether a new row can lose, like a row that replaces another.
 func (m Meeting) GuardsNew() bool { return m >= Stale }
 
-// Describe makes and registers a table's statements, and has Commit write its rows. Call it once per table, when the
-// program starts. It panics if the table has no place in the lock order or that of another: the program does not start.
+// Describe makes and registers a table's statements, and makes Commit write its rows. Call it once per table, when the
+// program starts. It panics if the table has no place in the lock order, or the place of another table: the program does not
+// start.
 func Describe[T any](t Table[T]) *Table[T] {
 	t.Fields(&Fields{columns: &t.Columns}, new(T))
 	var values, sets, read, spec []string

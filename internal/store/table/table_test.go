@@ -26,8 +26,8 @@ var things = table.Describe(table.Table[thing]{
 	},
 })
 
-// A table without a place in the lock order, or with that of another one, does not even start. Nor does one that no change has
-// rows of.
+// The program does not start with a table that has no place in the lock order, the place of another table, or rows that no
+// change has.
 func TestEveryTableHasAPlaceInTheLockOrder(t *testing.T) {
 	of := func(*pay.Change) []thing { return nil }
 	for name, wrong := range map[string]table.Table[thing]{

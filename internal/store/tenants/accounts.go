@@ -95,5 +95,5 @@ func (s Accounts) OpenAt(ctx context.Context, account string) (int, error) {
 // Accounts are provider accounts.
 type Accounts struct{ b *base.Base }
 
-// Accounts is the noun of a database.
+// Accounts returns the database's Accounts.
 func (o OfTenants) Accounts() Accounts { return Accounts(o) }

@@ -212,7 +212,7 @@ func (s Audit) Newest(ctx context.Context, merchant string, live bool, f audit.M
 // Audit is the audit log.
 type Audit struct{ b *base.Base }
 
-// Audit is the noun of a database.
+// Audit returns the database's Audit.
 func (o OfTenants) Audit() Audit { return Audit(o) }
 
 // ForgetAddresses deletes at most limit addresses of audit entries with ids below one, and returns their

@@ -46,5 +46,5 @@ func (s Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
 // Clocks are test clocks.
 type Clocks struct{ b *base.Base }
 
-// Clocks is the noun of a database.
+// Clocks returns the database's Clocks.
 func (o OfTenants) Clocks() Clocks { return Clocks(o) }

@@ -218,5 +218,5 @@ func (s Mails) Waiting(ctx context.Context) (int64, error) {
 // Mails are e-mails to merchants and users.
 type Mails struct{ b *base.Base }
 
-// Mails is the noun of a database.
+// Mails returns the database's Mails.
 func (o OfTenants) Mails() Mails { return Mails(o) }

@@ -289,5 +289,5 @@ func railIDs(ctx context.Context, b *base.Base) (map[string]int64, error) {
 // Merchants are merchants with their shops and logos.
 type Merchants struct{ b *base.Base }
 
-// Merchants is the noun of a database.
+// Merchants returns the database's Merchants.
 func (o OfTenants) Merchants() Merchants { return Merchants(o) }

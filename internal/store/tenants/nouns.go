@@ -6,7 +6,7 @@ package tenants
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfTenants are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+// OfTenants has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfTenants struct{ b *base.Base }
 
 // NewTenants returns the nouns of a database.

@@ -55,5 +55,5 @@ func (s Operators) ByHash(ctx context.Context, hash string) (tenant.Operator, er
 // Operators are the people and programs that operate the service.
 type Operators struct{ b *base.Base }
 
-// Operators is the noun of a database.
+// Operators returns the database's Operators.
 func (o OfTenants) Operators() Operators { return Operators(o) }

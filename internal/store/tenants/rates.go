@@ -137,5 +137,5 @@ func (s Rates) SettleFeed(ctx context.Context, feed string, due time.Time) error
 // Rates are exchange rates, their feeds, and the ids of rails.
 type Rates struct{ b *base.Base }
 
-// Rates is the noun of a database.
+// Rates returns the database's Rates.
 func (o OfTenants) Rates() Rates { return Rates(o) }

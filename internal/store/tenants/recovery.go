@@ -124,5 +124,5 @@ func (s Recoveries) Retained(ctx context.Context, kind string) (pay.Retained, er
 // Recoveries are the state of a restore, and how far old data was searched.
 type Recoveries struct{ b *base.Base }
 
-// Recoveries is the noun of a database.
+// Recoveries returns the database's Recoveries.
 func (o OfTenants) Recoveries() Recoveries { return Recoveries(o) }

@@ -72,5 +72,5 @@ func (s Resets) Running(ctx context.Context) ([]tenant.Reset, error) {
 // Resets are resets of sandboxes.
 type Resets struct{ b *base.Base }
 
-// Resets is the noun of a database.
+// Resets returns the database's Resets.
 func (o OfTenants) Resets() Resets { return Resets(o) }

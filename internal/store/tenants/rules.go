@@ -56,5 +56,5 @@ func (s Rules) List(ctx context.Context, limit int) ([]acquirer.RoutingRules, er
 // Rules are the versions of the routing rules.
 type Rules struct{ b *base.Base }
 
-// Rules is the noun of a database.
+// Rules returns the database's Rules.
 func (o OfTenants) Rules() Rules { return Rules(o) }

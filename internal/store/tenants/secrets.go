@@ -124,13 +124,13 @@ func (s Keys) UsesOf(ctx context.Context, key string, limit int) ([]tenant.KeyUs
 // Keys are API keys, their logins and uses.
 type Keys struct{ b *base.Base }
 
-// Keys is the noun of a database.
+// Keys returns the database's Keys.
 func (o OfTenants) Keys() Keys { return Keys(o) }
 
 // Secrets are the service's own secrets.
 type Secrets struct{ b *base.Base }
 
-// Secrets is the noun of a database.
+// Secrets returns the database's Secrets.
 func (o OfTenants) Secrets() Secrets { return Secrets(o) }
 
 // ForgetUses deletes at most limit uses of keys last used before a time, and returns their number.

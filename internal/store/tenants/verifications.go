@@ -103,5 +103,5 @@ var VerificationDuty = base.NewDuty("verifications", "verifications", "d.due_at 
 // Verifications are how merchants prove who they are.
 type Verifications struct{ b *base.Base }
 
-// Verifications is the noun of a database.
+// Verifications returns the database's Verifications.
 func (o OfTenants) Verifications() Verifications { return Verifications(o) }

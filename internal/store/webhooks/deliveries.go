@@ -292,7 +292,7 @@ var DeliveryDuty = base.NewDuty("deliveries", "deliveries", "d.status IN ('pendi
 // Deliveries are deliveries of events, and the fan-outs that make them.
 type Deliveries struct{ b *base.Base }
 
-// Deliveries is the noun of a database.
+// Deliveries returns the database's Deliveries.
 func (o OfWebhooks) Deliveries() Deliveries { return Deliveries(o) }
 
 // A delivery is named after its event, and an event after its object.

@@ -155,7 +155,7 @@ func payload(p table.Personal, e *pay.Event) string {
 // Events are the merchants' events.
 type Events struct{ b *base.Base }
 
-// Events is the noun of a database.
+// Events returns the database's Events.
 func (o OfWebhooks) Events() Events { return Events(o) }
 
 // Of reads an object's events: ids and payloads. A payload that cannot be decrypted is nil.

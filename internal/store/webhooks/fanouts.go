@@ -15,8 +15,8 @@ import (
 	"github.com/cascadapay/cascada/internal/store/table"
 )
 
-// FanOutsTable is the table fanouts. A commit of events adds its rows, once it knows how wide they are; a change has steps,
-// and the last one deletes its row.
+// FanOutsTable is the table fanouts. The commit that writes a wide event also adds its row. Later changes have the steps,
+// and the last step deletes the row.
 var FanOutsTable = table.Describe(table.Table[hook.FanOut]{
 	Name:    "fanouts",
 	Lock:    70,

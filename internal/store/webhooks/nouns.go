@@ -6,7 +6,7 @@ package webhooks
 
 import "github.com/cascadapay/cascada/internal/store/base"
 
-// OfWebhooks are the nouns of the package: each one's file has the method that returns it. A Store embeds them.
+// OfWebhooks has the nouns of the package. The file of each noun has the method that returns it. A Store embeds this type.
 type OfWebhooks struct{ b *base.Base }
 
 // NewWebhooks returns the nouns of a database.

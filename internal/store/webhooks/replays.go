@@ -164,5 +164,5 @@ var (
 // Replays are replays of events to an endpoint.
 type Replays struct{ b *base.Base }
 
-// Replays is the noun of a database.
+// Replays returns the database's Replays.
 func (o OfWebhooks) Replays() Replays { return Replays(o) }

@@ -143,5 +143,5 @@ func (s Subscriptions) After(ctx context.Context, id string, limit int) ([]hook.
 // Subscriptions are webhook endpoints and inboxes.
 type Subscriptions struct{ b *base.Base }
 
-// Subscriptions is the noun of a database.
+// Subscriptions returns the database's Subscriptions.
 func (o OfWebhooks) Subscriptions() Subscriptions { return Subscriptions(o) }
