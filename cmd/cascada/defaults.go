@@ -29,13 +29,13 @@ func words() map[string]string {
 	}
 	for name, n := range map[string]int{
 		"sandbox_limit": limits.Sandbox, "logins_limit": limits.Logins, "open_limit": limits.Open, "refused_limit": limits.Refused,
-		"fx_max_jump": int(fx.Terms.MaxJumpBps / 100),
+		"fx_max_jump": int(fx.Limits.MaxJumpBps / 100),
 	} {
 		all[name] = strconv.Itoa(n)
 	}
 	for name, d := range map[string]time.Duration{
 		"wallet_cool_down": pay.WalletCoolDown, "poll_limit": limits.Poll,
-		"fx_stale_after": fx.Terms.StaleAfter, "fx_max_age": fx.Terms.MaxAge, "fx_every": fx.Every,
+		"fx_stale_after": fx.Limits.StaleAfter, "fx_max_age": fx.Limits.MaxAge, "fx_every": fx.Every,
 	} {
 		all[name] = short(d)
 	}

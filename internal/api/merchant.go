@@ -92,7 +92,7 @@ func (a *API) balance(ctx context.Context, call Call, _ *struct{}) (*balanceOut,
 	if err != nil {
 		return nil, err
 	}
-	warnings = append(warnings, view.NewStaleRates(stale, a.app.Config.FX.Terms)...)
+	warnings = append(warnings, view.NewStaleRates(stale, a.app.Config.FX.Limits)...)
 	return &balanceOut{view.Balance{
 		MerchantID: merchant.ID, Currency: "USD", Balance: view.NewBuckets(account.Balances), LedgerWarnings: warnings,
 		Tier: merchant.Tier, TrustScore: merchant.TrustScore, RollingReservePct: view.Percent(terms.ReserveBps),

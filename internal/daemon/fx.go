@@ -23,15 +23,15 @@ func (f FX) open() (acquiring.FX, error) {
 	if f.Every != 0 {
 		o.Every = f.Every
 	}
-	set := exchange.Terms{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
+	set := exchange.Limits{StaleAfter: f.StaleAfter, MaxAge: f.MaxAge, MaxJumpBps: int64(f.MaxJump) * 100}
 	if set.StaleAfter != 0 {
-		o.Terms.StaleAfter = set.StaleAfter
+		o.Limits.StaleAfter = set.StaleAfter
 	}
 	if set.MaxAge != 0 {
-		o.Terms.MaxAge = set.MaxAge
+		o.Limits.MaxAge = set.MaxAge
 	}
 	if set.MaxJumpBps != 0 {
-		o.Terms.MaxJumpBps = set.MaxJumpBps
+		o.Limits.MaxJumpBps = set.MaxJumpBps
 	}
 	if err := o.Check(); err != nil || f.URL == "" {
 		return o, err

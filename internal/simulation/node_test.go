@@ -74,7 +74,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			},
 		},
 		InboxURL: "https://pay.example/inbox",
-		FX:       acquiring.FX{Every: time.Hour, Terms: acquiring.DefaultFX().Terms}, WalletCoolDown: time.Second,
+		FX:       acquiring.FX{Every: time.Hour, Limits: acquiring.DefaultFX().Limits}, WalletCoolDown: time.Second,
 		Sender: webhook.NewSender(webhook.Config{Now: n.now, Transport: receivers{n}}),
 		Jitter: func() float64 { return 0.5 }, Shared: w.shared, WideFrom: 1 + int(w.seed%2), // in every second world, events are wide
 		Commits: func(ctx context.Context, change *pay.Change, commit func() error) error {
@@ -103,7 +103,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			return n.through(ctx, t, run)
 		},
 	}
-	config.FX.Terms.StaleAfter, config.FX.Terms.MaxAge = century, century
+	config.FX.Limits.StaleAfter, config.FX.Limits.MaxAge = century, century
 	if n.app, err = app.Open(context.Background(), "", config); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}

@@ -26,14 +26,14 @@ import (
 
 // FX configures the source of exchange rates and how long they are trusted.
 type FX struct {
-	Feed  *fx.Feed       // a JSON endpoint; nil for none
-	Every time.Duration  // between two reads of the feed
-	Terms exchange.Terms // zero: those of DefaultFX
+	Feed   *fx.Feed        // a JSON endpoint; nil for none
+	Every  time.Duration   // between two reads of the feed
+	Limits exchange.Limits // zero: those of DefaultFX
 }
 
 // DefaultFX has the documented defaults.
 func DefaultFX() FX {
-	return FX{Every: time.Hour, Terms: exchange.Terms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
+	return FX{Every: time.Hour, Limits: exchange.Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 20_00}}
 }
 
 // Rates has the exchange rates. It is safe for use by many goroutines.
@@ -71,7 +71,7 @@ func (rs *Rates) Reading(live bool, c money.Currency) (exchange.Reading, error) 
 	}
 	q := table.Quote(c)
 	switch {
-	case q.Expired(rs.FX.Terms, rs.Now()):
+	case q.Expired(rs.FX.Limits, rs.Now()):
 		return exchange.Reading{}, noRate(c, "stale_rate")
 	case !q.Rate.IsZero():
 		return q.Reading, nil
@@ -184,7 +184,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, fo
 		var jumps []string
 		for _, r := range readings {
 			q := table.Quote(r.Currency)
-			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, rs.FX.Terms, force, rs.Now())
+			next, verdict, err := q.Take(r, table.BuiltIn(r.Currency).Rate, rs.FX.Limits, force, rs.Now())
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ func (rs *Rates) applyRates(ctx context.Context, readings []exchange.Reading, fo
 			changes = append(changes, RateChange{r, q.Rate, verdict})
 		}
 		if by != nil && len(jumps) > 0 {
-			return &JumpError{jumps, rs.FX.Terms.MaxJumpBps / 100}
+			return &JumpError{jumps, rs.FX.Limits.MaxJumpBps / 100}
 		}
 		if len(change.Rates) == 0 {
 			return nil
@@ -281,7 +281,7 @@ func (rs *Rates) StaleRates(ctx context.Context, scope tenant.Scope) ([]exchange
 	stale := map[money.Currency]exchange.KnownRate{}
 	now := rs.Now()
 	rs.table.Load().Quotes(func(q exchange.KnownRate) {
-		if q.Stale(rs.FX.Terms, now) {
+		if q.Stale(rs.FX.Limits, now) {
 			stale[q.Currency] = q
 		}
 	})
@@ -335,9 +335,9 @@ func (rs *Rates) RateList(ctx context.Context) ([]RateStatus, error) {
 			s.State = "none"
 		case q.Rate.IsZero():
 			s.State = "built-in"
-		case q.Expired(rs.FX.Terms, now):
+		case q.Expired(rs.FX.Limits, now):
 			s.State = "expired"
-		case q.Stale(rs.FX.Terms, now):
+		case q.Stale(rs.FX.Limits, now):
 			s.State = "stale"
 		}
 		list = append(list, s)
@@ -382,13 +382,13 @@ var errNoTerms = errors.New("exchange rates: --fx-stale-after, --fx-max-age and 
 // Check sets the defaults and refuses contradictory values.
 func (f *FX) Check() error {
 	defaults := DefaultFX()
-	if f.Terms == (exchange.Terms{}) {
-		f.Terms = defaults.Terms
+	if f.Limits == (exchange.Limits{}) {
+		f.Limits = defaults.Limits
 	}
 	if f.Every == 0 {
 		f.Every = defaults.Every
 	}
-	t := f.Terms
+	t := f.Limits
 	if t.StaleAfter <= 0 || t.MaxAge < t.StaleAfter || t.MaxJumpBps <= 0 || f.Every < time.Second {
 		return errNoTerms
 	}

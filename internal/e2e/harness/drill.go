@@ -112,7 +112,7 @@ func DrilledBy(t *testing.T, s *Instance) *Drill {
 	d := &Drill{Instance: s, Live: Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), Lines: map[string]*Line{}}
 	for i, id := range []string{"acme-1", "acme-2"} {
 		l := &Line{Upstream: providertest.NewUpstream(t, "key-1")}
-		server := providertest.Serve(t, l)
+		server := providertest.StartServer(t, l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
 		s.OpenAccount(t, id, l.Upstream, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = server.URL, i+1 })

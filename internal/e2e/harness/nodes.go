@@ -60,7 +60,7 @@ func TwoNodes(t *testing.T, now func(c *Clock) time.Time) *Nodes {
 	n.Live = Client{Onboarded: made, Instance: n.A, Credential: made.Sandbox.Secret}.Production()
 	for i, id := range []string{"acme-1", "acme-2"} {
 		l := &Line{Upstream: providertest.NewUpstream(t, "key-1")}
-		server := providertest.Serve(t, l)
+		server := providertest.StartServer(t, l)
 		t.Cleanup(server.Close)
 		l.Next("paid")
 		n.A.OpenAccount(t, id, l.Upstream, func(account *acquiring.NewAccount) { account.BaseURL, account.Priority = server.URL, i+1 })

@@ -72,7 +72,7 @@ func (d Received) Text(path string) string {
 func (s *Instance) Receive(t *testing.T) *Receiver {
 	t.Helper()
 	c := &Receiver{Instance: s, answer: Respond(http.StatusNoContent)}
-	c.Server = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.Server = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the service gave up

@@ -64,7 +64,7 @@ func TestThreeProvidersOfWhichTwoFail(t *testing.T) {
 			u := providertest.NewUpstream(t, "key-1")
 			u.Next("paid")
 			f.Handler = u
-			line := providertest.Serve(t, f)
+			line := providertest.StartServer(t, f)
 			t.Cleanup(line.Close)
 			upstreams[id] = u
 			s.OpenAccount(t, id, u, func(a *acquiring.NewAccount) { a.BaseURL, a.Priority = line.URL, i+1 })

@@ -26,7 +26,7 @@ func publish(t *testing.T, answer http.HandlerFunc) *publisher {
 	t.Helper()
 	p := &publisher{}
 	p.answer.Store(&answer)
-	p.Server = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p.Server = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.asked.Add(1)
 		(*p.answer.Load())(w, r)
 	}))

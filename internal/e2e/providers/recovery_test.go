@@ -30,7 +30,7 @@ type forgetful struct {
 
 func newForgetful(t *testing.T, upstream *providertest.Upstream) *forgetful {
 	f := &forgetful{calls: map[string]int{}}
-	f.Server = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f.Server = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		answer := httptest.NewRecorder()

@@ -201,7 +201,7 @@ func TestVoucherIsMadeElsewhereOnceTheFirstIsProvedMissing(t *testing.T) {
 		banks := banks(t, s, 2)
 		var broken atomic.Bool
 		broken.Store(true)
-		line := providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		line := providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if broken.Load() {
 				panic(http.ErrAbortHandler) // the charge never reaches the upstream
 			}

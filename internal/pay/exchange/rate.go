@@ -54,20 +54,20 @@ const (
 	Known   Verdict = "known" // no newer than the rate in use: nothing was written
 )
 
-// Terms are the limits for accepting rates.
-type Terms struct {
+// Limits are the limits for accepting rates.
+type Limits struct {
 	StaleAfter time.Duration // older rates cause a warning
 	MaxAge     time.Duration // older rates are not used for new charges
 	MaxJumpBps int64         // a larger step, in 1/10,000 of the rate in use, waits for the operator
 }
 
 // Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use
-// by more than the terms allow, it is held, and the rate in use stays. If none is in use, it is
+// by more than the limits allow, it is held, and the rate in use stays. If none is in use, it is
 // compared with builtIn; zero means no comparison. With force, an operator's command, it is always
 // applied.
 //
 // Errors: invalid_request for US dollars, and for a time in the future.
-func (q KnownRate) Take(r Reading, builtIn money.Rate, terms Terms, force bool, now time.Time) (KnownRate, Verdict, error) {
+func (q KnownRate) Take(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
 		return q, "", problem.Field(problem.InvalidRequest, "currency", "USD has no rate to set: it is always 1")
@@ -84,7 +84,7 @@ func (q KnownRate) Take(r Reading, builtIn money.Rate, terms Terms, force bool, 
 	case force:
 	case !q.Rate.IsZero() && (r.At.Before(q.At) || r.At.Equal(q.At) && r.Rate == q.Rate):
 		return q, Known, nil
-	case !present.IsZero() && r.Rate.Differs(present, terms.MaxJumpBps):
+	case !present.IsZero() && r.Rate.Differs(present, limits.MaxJumpBps):
 		if r.Rate == q.Held.Rate && r.Source == q.Held.Source {
 			return q, Held, nil // the same reading is held already
 		}
@@ -101,11 +101,11 @@ func (q KnownRate) Take(r Reading, builtIn money.Rate, terms Terms, force bool, 
 }
 
 // Stale reports whether the rate is old enough for a warning.
-func (q KnownRate) Stale(terms Terms, now time.Time) bool {
-	return !q.Rate.IsZero() && now.Sub(q.At) > terms.StaleAfter
+func (q KnownRate) Stale(limits Limits, now time.Time) bool {
+	return !q.Rate.IsZero() && now.Sub(q.At) > limits.StaleAfter
 }
 
 // Expired reports whether the rate is too old for new charges.
-func (q KnownRate) Expired(terms Terms, now time.Time) bool {
-	return !q.Rate.IsZero() && now.Sub(q.At) > terms.MaxAge
+func (q KnownRate) Expired(limits Limits, now time.Time) bool {
+	return !q.Rate.IsZero() && now.Sub(q.At) > limits.MaxAge
 }

@@ -19,7 +19,7 @@ func rateOf(t *testing.T, text string) money.Rate {
 	return r
 }
 
-var rateTerms = exchange.Terms{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 2000}
+var rateLimits = exchange.Limits{StaleAfter: 24 * time.Hour, MaxAge: 7 * 24 * time.Hour, MaxJumpBps: 2000}
 
 func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -48,7 +48,7 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		{"5.2", "operator", time.Hour, true, exchange.Applied, "5.2", "", 9}, // the operator may go back
 	} {
 		r := exchange.Reading{Currency: money.BRL, Rate: rateOf(t, c.rate), Source: c.source, At: now.Add(-c.age)}
-		next, verdict, err := q.Take(r, rateOf(t, "5.4"), rateTerms, c.force, now)
+		next, verdict, err := q.Take(r, rateOf(t, "5.4"), rateLimits, c.force, now)
 		if verdict != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%d: %s is %q (%v), want %q", i, c.rate, verdict, err, c.want)
 		}
@@ -63,12 +63,12 @@ func TestNewerReadingReplacesTheRateUnlessItJumps(t *testing.T) {
 		}
 		q = next
 	}
-	if _, _, err := q.Take(exchange.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateTerms, true, now); err == nil {
+	if _, _, err := q.Take(exchange.Reading{Currency: money.USD, Rate: rateOf(t, "2"), At: now}, money.Rate{}, rateLimits, true, now); err == nil {
 		t.Error("a rate of 2 for the US dollar was accepted")
 	} else if shown := new(problem.Error); !errors.As(err, &shown) || shown.Code != problem.InvalidRequest {
 		t.Errorf("USD: %v", err)
 	}
-	if _, verdict, err := (exchange.KnownRate{}).Take(exchange.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateTerms, false, now); verdict != exchange.Applied || err != nil {
+	if _, verdict, err := (exchange.KnownRate{}).Take(exchange.Reading{Currency: "EUR", Rate: rateOf(t, "0.9"), At: now}, money.Rate{}, rateLimits, false, now); verdict != exchange.Applied || err != nil {
 		t.Errorf("a currency without a built-in rate has nothing to jump from: %q, %v", verdict, err)
 	}
 }
@@ -84,11 +84,11 @@ func TestRateAges(t *testing.T) {
 		-time.Hour:            {false, false},
 	} {
 		q := exchange.KnownRate{Reading: exchange.Reading{Currency: money.BRL, Rate: rateOf(t, "5.4"), At: now.Add(-age)}}
-		if got := [2]bool{q.Stale(rateTerms, now), q.Expired(rateTerms, now)}; got != want {
+		if got := [2]bool{q.Stale(rateLimits, now), q.Expired(rateLimits, now)}; got != want {
 			t.Errorf("at %s: stale, expired are %v, want %v", age, got, want)
 		}
 	}
-	if (exchange.KnownRate{}).Stale(rateTerms, now) || (exchange.KnownRate{}).Expired(rateTerms, now) {
+	if (exchange.KnownRate{}).Stale(rateLimits, now) || (exchange.KnownRate{}).Expired(rateLimits, now) {
 		t.Error("a currency without a rate has no age")
 	}
 }

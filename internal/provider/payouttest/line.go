@@ -76,13 +76,13 @@ type Line struct {
 func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{now: providertest.Noon, hold: make(chan struct{})}
-	l.elsewhere = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	l.elsewhere = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.strayed++
 		_, _ = io.WriteString(w, `{}`)
 	}))
-	l.Server = providertest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, upstream) }))
+	l.Server = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.serve(w, r, upstream) }))
 	t.Cleanup(func() {
 		close(l.hold)
 		l.Close()

@@ -131,7 +131,7 @@ func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{}
 	hold := make(chan struct{})
-	l.Server = Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l.Server = StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		l.calls++
 		fault := l.fault

@@ -195,7 +195,7 @@ func NewUpstream(t testing.TB, keys ...string) *Upstream {
 	for _, key := range keys {
 		u.keys[key] = true
 	}
-	u.Server = Serve(t, u)
+	u.Server = StartServer(t, u)
 	t.Cleanup(u.Close)
 	return u
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Serve starts a server at a loopback address that only this process uses. The tests of many packages run at the same time,
+// StartServer starts a server at a loopback address that only this process uses. The tests of many packages run at the same time,
 // and some clients call a server again after its test has ended. At a shared address such a call could reach the server of
 // another test that has the same port by then. If the system has no loopback address but 127.0.0.1, the server is there. The
 // caller closes it.
-func Serve(t testing.TB, h http.Handler) *httptest.Server {
+func StartServer(t testing.TB, h http.Handler) *httptest.Server {
 	t.Helper()
 	process := os.Getpid()
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 64+process>>16&63, process>>8&255, process&255))

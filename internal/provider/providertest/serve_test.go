@@ -15,7 +15,7 @@ func TestServersOfProcessesHaveTheirOwnAddresses(t *testing.T) {
 		t.Skip("the system has one loopback address:", err)
 	}
 	_ = other.Close()
-	server := Serve(t, http.NotFoundHandler())
+	server := StartServer(t, http.NotFoundHandler())
 	defer server.Close()
 	at, shared := server.Listener.Addr().(*net.TCPAddr).IP, net.IPv4(127, 0, 0, 1)
 	if !at.IsLoopback() || at.Equal(shared) {

@@ -20,7 +20,7 @@ var (
 	// ProcessingTable is the table processing.
 	ProcessingTable = table.Describe(paymentsIn("processing", func(p *pay.Payment) bool { return p.Status != pay.Processing }))
 
-	_ = table.Write(bothTables{})
+	_ = table.Register(bothTables{})
 )
 
 func paymentsIn(name string, over func(*pay.Payment) bool) table.Table[pay.Payment] {
@@ -62,7 +62,10 @@ type bothTables struct{}
 
 func (bothTables) String() string { return "processing, payments" }
 
-func (bothTables) LockOrder() int { return 30 }
+// lockBoth is the place of the two tables in the lock order.
+const lockBoth = 30
+
+func (bothTables) LockOrder() int { return lockBoth }
 
 func (bothTables) Guarded(c *pay.Change, ids []string) []string {
 	return PaymentsTable.Guarded(c, ids)

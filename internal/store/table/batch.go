@@ -26,14 +26,14 @@ type Kind interface {
 	Inserts(b *Batch, steps []engine.Step) []engine.Step
 }
 
-// ByAnotherKind is the Lock of a table that is written by a Kind of more than one table, see Write.
+// ByAnotherKind is the Lock of a table that is written by a Kind of more than one table, see Register.
 const ByAnotherKind = -1
 
 var kinds []Kind // in lock order
 
-// Write makes Commit write a kind. Describe calls it for a table. Call it for a kind that is more than one table. It panics
+// Register makes Commit write a kind. Describe calls it for a table. Call it for a kind that is more than one table. It panics
 // if another kind has the same place in the lock order: the program does not start.
-func Write(k Kind) Kind {
+func Register(k Kind) Kind {
 	at, taken := slices.BinarySearchFunc(kinds, k.LockOrder(), func(other Kind, order int) int { return cmp.Compare(other.LockOrder(), order) })
 	if taken {
 		panic(fmt.Sprintf("store: %s and %s have the same place in the lock order, %d", kinds[at], k, k.LockOrder()))

@@ -112,7 +112,7 @@ func Describe[T any](t Table[T]) *Table[T] {
 	}
 	switch {
 	case t.Lock > 0 && t.Of != nil:
-		Write(&t)
+		Register(&t)
 	case t.Lock != ByAnotherKind:
 		panic("store: the description of " + t.Name + " does not say where Commit locks it, or where a change has its rows")
 	}
