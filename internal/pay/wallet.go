@@ -160,7 +160,7 @@ func (w Wallet) Mail(merchant tenant.Merchant, preview, user string) (email.Mess
 		return email.Message{}, false
 	}
 	m := email.New(email.Prefix+strings.TrimPrefix(w.ID, WalletPrefix), w.Scope, w.ID, w.CreatedAt)
-	m.About = email.Wallet{
+	m.Wallet = email.Wallet{
 		To: to, Language: merchant.Language, Merchant: merchant.Name, Wallet: w.ID, Network: w.Network, Currency: w.Currency,
 		Destination: w.Masked, Shop: w.Shop, Key: preview, User: user, AddedAt: w.CreatedAt, ActiveAt: w.ActiveAt,
 	}

@@ -17,14 +17,14 @@ func TestOnlyProductionWalletsCauseMail(t *testing.T) {
 	w := pay.Wallet{ID: "wal_abc", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1", Live: true}, Network: "spei", Currency: "MXN", Masked: "032****9719"}
 	w, _ = w.Open(24*time.Hour, nil, nil, written)
 	m, tell := w.Mail(merchant, "sk_live_…1234", "")
-	if !tell || m.ID != "mail_abc" || m.Scope != w.Scope || m.Object != w.ID || m.Status != email.Waiting || m.DueAt != written || m.About != (email.Wallet{
+	if !tell || m.ID != "mail_abc" || m.Scope != w.Scope || m.Object != w.ID || m.Status != email.Waiting || m.DueAt != written || m.Wallet != (email.Wallet{
 		To: "ops@acme.example", Language: tenant.Spanish, Merchant: "Acme", Wallet: "wal_abc", Network: "spei", Currency: "MXN",
 		Destination: "032****9719", Shop: "shp_1", Key: "sk_live_…1234", AddedAt: written, ActiveAt: written.Add(24 * time.Hour),
 	}) {
 		t.Errorf("told %t: %+v", tell, m)
 	}
-	if m, _ := w.Mail(merchant, "", "ana@acme.example"); m.About.User != "ana@acme.example" || m.About.Key != "" {
-		t.Errorf("a user's wallet tells of %+v", m.About)
+	if m, _ := w.Mail(merchant, "", "ana@acme.example"); m.Wallet.User != "ana@acme.example" || m.Wallet.Key != "" {
+		t.Errorf("a user's wallet tells of %+v", m.Wallet)
 	}
 	sandbox, silent := w, merchant
 	sandbox.Live, silent.Email = false, " "

@@ -184,7 +184,7 @@ func (ms *Mails) sendMail(ctx context.Context, m email.Message) error {
 			return ms.notedMail(ctx, m.Refused(ms.Now()), MailFailed, errors.New("the shopper's data was erased"))
 		}
 	}
-	text := ms.letters.NewWallet(m.About)
+	text := ms.letters.NewWallet(m.Wallet)
 	switch {
 	case m.Link.To != "":
 		text = ms.letters.Link(m.Link)

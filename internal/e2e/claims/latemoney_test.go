@@ -97,7 +97,7 @@ func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {
 			close(goOn)
 			all.Wait()
 		}
-		s.sweepClaims(t, a, 50, 6*time.Hour)
+		s.sweep(t, a.Claims.SweepClaims, 50, 6*time.Hour)
 		got, err := a.Claims.Get(ctx, late.Scope, late.ID)
 		harness.Must(t, err)
 		if got.Status.Pays() {

@@ -63,7 +63,7 @@ func TestOperatorEndsNothingThatBecamePendingMeanwhile(t *testing.T) {
 	mu.Lock()
 	paid = true
 	mu.Unlock()
-	s.sweep(t, second, 200, 6*time.Hour)
+	s.sweep(t, second.Cascade.Sweep, 200, 6*time.Hour)
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if got.Status != pay.Completed && len(got.Strays) == 0 {
@@ -143,7 +143,7 @@ func TestRefundOfWhichAnotherAmountWasToldIsNotToldAgain(t *testing.T) {
 	s.clock.Advance(time.Second)
 	speaks.Tells = pay.Notice{ID: "n1", Refund: c.Reference(), Outcome: pay.Outcome{Kind: pay.Approved, Local: money.New(2550, c.Local.Currency)}, Body: []byte("x")}
 	harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
-	s.sweepClaims(t, a, 20, 2*time.Hour)
+	s.sweep(t, a.Claims.SweepClaims, 20, 2*time.Hour)
 	got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
 	told, err := a.Notices.Notifications(ctx, r.Payment, 10)

@@ -30,7 +30,7 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	r := refunded(t, a)
 	s.clock.Advance(time.Minute)
 	_, err := harness.DecideClaim(a, r.ID, pay.Approve, "I think I saw it")
-	s.sweepClaims(t, a, 100, 6*time.Hour)
+	s.sweep(t, a.Claims.SweepClaims, 100, 6*time.Hour)
 	got, readErr := a.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, readErr)
 	var refused *problem.Error
@@ -70,7 +70,7 @@ func TestFailureToldAfterTheOperatorsApprovalIsKept(t *testing.T) {
 		for _, n := range b.Provider.Send(sandbox.Notification{ID: "ntf_other", Reference: c.Reference(), Status: "refund_failed", Reason: "account_closed"}) {
 			harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", n))
 		}
-		s.sweepClaims(t, a, 50, 6*time.Hour)
+		s.sweep(t, a.Claims.SweepClaims, 50, 6*time.Hour)
 		got, err := a.Claims.Get(ctx, r.Scope, r.ID)
 		harness.Must(t, err)
 		told, err := a.Notices.Notifications(ctx, r.Payment, 10)

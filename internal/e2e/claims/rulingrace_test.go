@@ -44,7 +44,7 @@ func TestOperatorRejectsNoRefundThatIsToldAgain(t *testing.T) {
 	if _, err := harness.DecideClaim(first, r.ID, pay.Reject, "the shopper has kept the goods"); err == nil {
 		t.Error("the operator can reject a refund that is being called again")
 	}
-	s.sweepClaims(t, second, 50, 3*time.Hour)
+	s.sweep(t, second.Claims.SweepClaims, 50, 3*time.Hour)
 	got, err := second.Claims.Get(ctx, r.Scope, r.ID)
 	harness.Must(t, err)
 	list, err := second.Notices.Notifications(ctx, r.Payment, 10)
@@ -118,7 +118,7 @@ func TestOperatorEndsNoPaymentThatIsCalledAgain(t *testing.T) {
 	close(wake)
 	answered()
 	all.Wait()
-	s.sweep(t, second, 50, 6*time.Hour)
+	s.sweep(t, second.Cascade.Sweep, 50, 6*time.Hour)
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	mu.Lock()
@@ -208,7 +208,7 @@ func TestOperatorEndsNoPaymentWhoseFirstCallIsOnItsWay(t *testing.T) {
 	}
 	close(arrives)
 	answered()
-	s.sweep(t, second, 50, 6*time.Hour)
+	s.sweep(t, second.Cascade.Sweep, 50, 6*time.Hour)
 	got, err := second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	if len(charged) > 0 && got.Status != pay.Completed && len(got.Strays) == 0 {

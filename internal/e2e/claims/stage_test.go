@@ -40,22 +40,12 @@ func (s stage) node(t *testing.T, p provider.Provider) *app.App {
 	return harness.Node(t, s.database, s.clock, p, s.log)
 }
 
-// sweep lets a time pass and makes a node query about payments, as many times as it is told.
-func (s stage) sweep(t *testing.T, a *app.App, times int, every time.Duration) {
+// sweep lets a time pass and sweeps once, as many times as it is told.
+func (s stage) sweep(t *testing.T, once func(context.Context) (int, error), times int, every time.Duration) {
 	t.Helper()
 	for range times {
 		s.clock.Advance(every)
-		_, err := a.Cascade.Sweep(ctx)
-		harness.Must(t, err)
-	}
-}
-
-// sweepClaims is sweep for claims.
-func (s stage) sweepClaims(t *testing.T, a *app.App, times int, every time.Duration) {
-	t.Helper()
-	for range times {
-		s.clock.Advance(every)
-		_, err := a.Claims.SweepClaims(ctx)
+		_, err := once(ctx)
 		harness.Must(t, err)
 	}
 }
@@ -85,13 +75,16 @@ func underway(t *testing.T, a *app.App, rail string, reached <-chan struct{}) (w
 	return who, request.Wait
 }
 
-// only returns a merchant's newest payment.
+// only returns a merchant's payment, and fails the test unless it has exactly one.
 func only(t *testing.T, a *app.App, who base.Principal) pay.Payment {
 	t.Helper()
 	scope, err := a.Narrow(ctx, who, "", "")
 	harness.Must(t, err)
 	list, _, err := a.Payments.List(ctx, scope, lists.PaymentFilter{Page: lists.Page{Limit: 10}})
 	harness.Must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("the merchant has %d payments, want one", len(list))
+	}
 	return list[0]
 }
 

@@ -68,7 +68,7 @@ func TestRefusalOfTheOtherCallEndsNoPendingPayment(t *testing.T) {
 	paid = true // the shopper pays; the notification is lost
 	before := questions
 	mu.Unlock()
-	s.sweep(t, second, 200, 6*time.Hour)
+	s.sweep(t, second.Cascade.Sweep, 200, 6*time.Hour)
 	got, err = second.Cascade.Payment(ctx, made.Scope, made.ID)
 	harness.Must(t, err)
 	told, err := second.Notices.Notifications(ctx, made.ID, 10)

@@ -47,7 +47,7 @@ type Message struct {
 	DueAt     time.Time // next try; while leased, the end of the lease; zero once it has ended
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	About     Wallet // of a wallet; empty once it has ended
+	Wallet    Wallet // of a wallet; empty once it has ended
 	Link      Link   // of a link; empty once it has ended
 	Receipt   Receipt
 	Alert     Alert
@@ -60,7 +60,7 @@ func New(id string, s tenant.Scope, object string, now time.Time) Message {
 
 // To is the address that the e-mail goes to.
 func (m Message) To() string {
-	return cmp.Or(m.Link.To, m.Receipt.To, m.Alert.To, m.About.To)
+	return cmp.Or(m.Link.To, m.Receipt.To, m.Alert.To, m.Wallet.To)
 }
 
 // Sent records that a server accepted the e-mail.
@@ -86,7 +86,7 @@ func (m Message) Retry(now time.Time) Message {
 func (m Message) over(s Status, now time.Time) Message {
 	m.Version++
 	m.Tries++
-	m.Status, m.DueAt, m.UpdatedAt, m.About, m.Link = s, time.Time{}, now, Wallet{}, Link{}
+	m.Status, m.DueAt, m.UpdatedAt, m.Wallet, m.Link = s, time.Time{}, now, Wallet{}, Link{}
 	m.Receipt, m.Alert = Receipt{}, Alert{}
 	return m
 }

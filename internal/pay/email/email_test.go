@@ -12,7 +12,7 @@ var written = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
 // An e-mail is tried for two days, with growing pauses. Once it has ended, it has no address.
 func TestMailIsTriedForTwoDays(t *testing.T) {
-	fresh := email.Message{ID: "mail_1", Version: 1, Status: email.Waiting, DueAt: written, CreatedAt: written, About: email.Wallet{To: "ops@acme.example"}}
+	fresh := email.Message{ID: "mail_1", Version: 1, Status: email.Waiting, DueAt: written, CreatedAt: written, Wallet: email.Wallet{To: "ops@acme.example"}}
 	m, at := fresh, written
 	var pauses []time.Duration
 	for m.Status == email.Waiting {
@@ -43,7 +43,7 @@ func TestMailIsTriedForTwoDays(t *testing.T) {
 		of   email.Message
 		want email.Status
 	}{"given up": {m, email.Failed}, "sent": {sent, email.Sent}, "refused": {refused, email.Failed}, "late": {late, email.Failed}} {
-		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.About != (email.Wallet{}) || c.of.Version != int64(c.of.Tries)+1 {
+		if c.of.Status != c.want || !c.of.DueAt.IsZero() || c.of.Wallet != (email.Wallet{}) || c.of.Version != int64(c.of.Tries)+1 {
 			t.Errorf("%s: %+v, want it %s, without a time and a text", name, c.of, c.want)
 		}
 	}

@@ -161,7 +161,7 @@ func (f *Frame[C]) Once(key, request string, do func() (int, any)) (int, any) {
 	return status, reply
 }
 
-// StartServer answers a call under the lock: with JSON, or with plain text if the reply is a
+// Serve answers a call under the lock: with JSON, or with plain text if the reply is a
 // string.
 func (f *Frame[C]) Serve(w http.ResponseWriter, r *http.Request, answer func(body []byte) (status int, reply any)) {
 	body, err := io.ReadAll(r.Body)

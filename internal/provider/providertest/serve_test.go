@@ -21,7 +21,7 @@ func TestServersOfProcessesHaveTheirOwnAddresses(t *testing.T) {
 	if !at.IsLoopback() || at.Equal(shared) {
 		t.Errorf("the server of process %d is at %s", os.Getpid(), at)
 	}
-	reply, err := http.Get(server.URL) //nolint:noctx // a test's own server
+	reply, err := http.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,10 +107,10 @@ type linkDoc struct {
 // writeMail is an e-mail's content as stored; {} once it is removed. A link is encrypted, because whoever has it is
 // let in, and so are a receipt and an alert, which name people.
 func writeMail(p table.Personal, m *email.Message) string {
-	if m.About == (email.Wallet{}) && m.Link == (email.Link{}) && m.Receipt == (email.Receipt{}) && m.Alert == (email.Alert{}) {
+	if m.Wallet == (email.Wallet{}) && m.Link == (email.Link{}) && m.Receipt == (email.Receipt{}) && m.Alert == (email.Alert{}) {
 		return "{}"
 	}
-	n := m.About
+	n := m.Wallet
 	d := noticeDoc{
 		To: n.To, Language: n.Language, Merchant: n.Merchant, Wallet: n.Wallet, Network: n.Network, Currency: n.Currency, Destination: n.Destination,
 		Key: n.Key, Shop: n.Shop, User: n.User, AddedAt: table.Micros(n.AddedAt), ActiveAt: table.Micros(n.ActiveAt),
@@ -138,7 +138,7 @@ func readMail(p table.Personal, text string, m *email.Message) error {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		return err
 	}
-	m.About = email.Wallet{
+	m.Wallet = email.Wallet{
 		To: d.To, Language: d.Language, Merchant: d.Merchant, Wallet: d.Wallet, Network: d.Network, Currency: d.Currency,
 		Destination: d.Destination, Key: d.Key, Shop: d.Shop, User: d.User, AddedAt: table.FromMicros(d.AddedAt), ActiveAt: table.FromMicros(d.ActiveAt),
 	}
