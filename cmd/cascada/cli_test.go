@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -260,7 +261,8 @@ func TestStoryFollowsTheKindOfID(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		u := newUser(t).with("CASCADA_DATABASE=" + database)
 		s := u.serve(t)
-		key := u.merchant(t, database).Keys.Sandbox.Secret
+		owner := u.merchant(t, database)
+		key, merchant := owner.Keys.Sandbox.Secret, owner.Merchant.ID
 		post := func(want int, path, body string) map[string]any {
 			t.Helper()
 			status, reply := s.call("POST", path, key, body, nil)
@@ -300,6 +302,21 @@ func TestStoryFollowsTheKindOfID(t *testing.T) {
 		refund := text(post(http.StatusOK, "/payments/"+payment+"/refund", `{"amount":5}`), "refundId")
 		if told := u.does(t, "story", refund); !strings.HasPrefix(told, refund+" is in the story of its payment, "+payment+"\n\n"+payment+" ") || !strings.Contains(told, "user_dispute "+refund) {
 			t.Errorf("the story of a refund:\n%s", told)
+		}
+		_, balance := s.call("GET", "/me/balance", key, "", nil)
+		available := fmt.Sprintf("%.2f", balance["balance"].(map[string]any)["available"])
+		told = u.does(t, "story", merchant, "--environment", "sandbox", "--since", "1h")
+		for _, want := range []string{merchant + ", sandbox", "captures: 1\n", "receivable                -100.00", "withdrawal tr_", "refund_freeze tr_", " " + payment + " " + refund} {
+			if !strings.Contains(told, want) {
+				t.Errorf("the merchant's story does not contain %q:\n%s", want, told)
+			}
+		}
+		first, last := regexp.MustCompile(`(?m)^at the start( +0\.00){7}$`), regexp.MustCompile(`(?m)^at the end +\S+ +`+regexp.QuoteMeta(available)+" ")
+		if !first.MatchString(told) || !last.MatchString(told) {
+			t.Errorf("the merchant's story does not go from nothing to the balance, %s available:\n%s", available, told)
+		}
+		if told := u.does(t, "story", merchant, "--environment", "sandbox", "--each", "--until", "1h"); !strings.HasSuffix(told, "nothing moved\n") {
+			t.Errorf("the story until an hour ago:\n%s", told)
 		}
 		s.stop()
 		u.check(t, database)

@@ -48,7 +48,7 @@ type commands struct {
 	Seal       books.Seal             `cmd:"" help:"Print the seals of the ledger and the audit log."`
 	Privacy    people.Privacy         `cmd:"" help:"Export or erase the personal data of a shopper."`
 	Audit      books.Audit            `cmd:"" help:"Read the audit log."`
-	Story      books.Story            `cmd:"" help:"Print the whole history of a payment or withdrawal: attempts, transfers, claims, events, deliveries."`
+	Story      books.Story            `cmd:"" help:"Print the whole history of a payment or withdrawal (attempts, transfers, claims, events, deliveries), or what moved the money of a merchant."`
 	Explain    providers.Explain      `cmd:"" help:"Explain why a payment or withdrawal went to its provider accounts."`
 	Bench      benchCmd               `cmd:"" help:"Measure the throughput and latency of a running server over HTTP."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`

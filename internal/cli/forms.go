@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -41,6 +43,23 @@ func Instant(flag, text string, zone *time.Location) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s %q: want a day such as 2026-11-30, or a time such as 2026-11-30T15:04:05Z", flag, text)
+}
+
+// When parses a moment: a duration before now, a day or a time.
+func When(text string, now time.Time) (time.Time, error) {
+	days, isDays := strings.CutSuffix(text, "d")
+	if n, err := strconv.Atoi(days); err == nil && isDays && n > 0 {
+		return now.AddDate(0, 0, -n), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time: want 24h, 7d, 2026-11-21 or 2026-11-21T15:00:00Z, for example", text)
 }
 
 // Content reads a file, or the standard input for "-".

@@ -53,6 +53,11 @@ type Balance struct {
 	Now        time.Time     // in the merchant's clock
 }
 
+// Story describes for people what moved a merchant's money in a period; see [store.Store.MerchantStory].
+func (e *Settlements) Story(ctx context.Context, scope tenant.Scope, period lists.Span, each bool) (string, error) {
+	return e.Store.MerchantStory(ctx, scope, period, each)
+}
+
 // Balance reads a merchant's balance in an environment.
 func (e *Settlements) Balance(ctx context.Context, scope tenant.Scope) (acc Balance, err error) {
 	acc.Now = e.TimeOf(scope)

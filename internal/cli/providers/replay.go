@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/cli"
@@ -41,11 +38,11 @@ func (c *routeReplayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli
 	}
 	defer a.Close()
 	o := acquiring.PastRoutes{Live: c.Environment == tenant.Production, Rail: c.Rail, Examples: c.Examples, Until: a.Now()}
-	if o.Since, err = when(c.Since, a.Now()); err != nil {
+	if o.Since, err = cli.When(c.Since, a.Now()); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
 	if c.Until != "" {
-		if o.Until, err = when(c.Until, a.Now()); err != nil {
+		if o.Until, err = cli.When(c.Until, a.Now()); err != nil {
 			return fmt.Errorf("--until: %w", err)
 		}
 	}
@@ -90,21 +87,4 @@ func otherwise(file map[string]rulefile.Account) (map[string]func(acquirer.Accou
 		}
 	}
 	return changes, errors.Join(wrong...)
-}
-
-// when parses a moment: a duration before now, a day or a time.
-func when(text string, now time.Time) (time.Time, error) {
-	days, isDays := strings.CutSuffix(text, "d")
-	if n, err := strconv.Atoi(days); err == nil && isDays && n > 0 {
-		return now.AddDate(0, 0, -n), nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return now.Add(-d), nil
-	}
-	for _, form := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(form, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is not a time: want 24h, 7d, 2026-11-21 or 2026-11-21T15:00:00Z, for example", text)
 }

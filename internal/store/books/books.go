@@ -112,6 +112,38 @@ func (s Books) Floats(ctx context.Context) ([]pay.Float, error) {
 	})
 }
 
+// A merchant's transfers from a time on, with the balances: both are of one moment.
+var selectSince = engine.Statement(`
+SELECT t.id, t.kind, t.payment, t.claim, t.at, t.amount_local, t.currency_local, t.postings, ` + BalanceColumns + `
+FROM transfers AS t JOIN balances AS b ON b.merchant = $1 AND b.live = $2
+WHERE t.merchant = $1 AND t.live = $2 AND t.at >= $3 ORDER BY t.at, t.id`)
+
+// Since passes each of the merchant's transfers from a time on to each, oldest first, and returns the balances of the moment at
+// which they were read, in USD cents.
+func (s Books) Since(ctx context.Context, scope tenant.Scope, from time.Time, each func(ledger.Transfer)) (now ledger.Balances, err error) {
+	err = s.b.Query(ctx, selectSince, []any{scope.Merchant, scope.Live, table.Micros(from)}, func(r engine.Row) error {
+		t := ledger.Transfer{Merchant: scope.Merchant, Live: scope.Live}
+		var at int64
+		var text string
+		var err error
+		_, now, err = ScanBalances(rowFunc(func(dest ...any) error {
+			return r.Scan(append([]any{&t.ID, &t.Kind, &t.Payment, &t.Claim, &at, &t.Local.Minor, &t.Local.Currency, &text}, dest...)...)
+		}))
+		if err != nil {
+			return err
+		}
+		t.At = table.FromMicros(at)
+		if t.Postings, err = parsePostings(text); err == nil {
+			each(t)
+		}
+		return err
+	})
+	if err != nil || now != nil {
+		return now, err
+	}
+	return s.Balances(ctx, scope) // nothing moved since
+}
+
 // HasTransfer reports whether a transfer is booked.
 func (s Books) HasTransfer(ctx context.Context, id string) (bool, error) {
 	found, err := base.Many(ctx, s.b, selectTransfer, base.ScanID, id)
