@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/delivery"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -130,7 +129,7 @@ func (a *API) event(ctx context.Context, call Call, in *getIn) (*eventOut, error
 func (a *API) replaySpan(ctx context.Context, call Call, in *replaySpanIn) (*replaySpanOut, error) {
 	n := delivery.NewReplay{Replay: in.asked}
 	if in.IdempotencyKey != "" {
-		n.Idempotency = base.Idempotency{Route: "POST /webhooks/" + in.ID + "/replay", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+		n.Idempotency = onceFor("POST /webhooks/"+in.ID+"/replay", in.IdempotencyKey, in.RawBody, "")
 	}
 	r, err := a.app.Replays.Begin(ctx, call.Principal, call.Scope, in.ID, n)
 	if err != nil {

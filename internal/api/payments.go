@@ -316,9 +316,17 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 	if in.IdempotencyKey == "" {
 		return base.Idempotency{}
 	}
+	i := onceFor(route, in.IdempotencyKey, raw, in.Simulate+in.Strict)
+	i.Headers = func(hash string) []string { return in.differ(hash, raw) }
+	return i
+}
+
+// onceFor is the key of a request with a body and the values of headers that change the outcome. The hashes of keys were
+// once made of numbers as they are written: a repeat of the same bytes still finds such a key.
+func onceFor(route, key string, body []byte, headers string) base.Idempotency {
 	return base.Idempotency{
-		Route: route, Key: in.IdempotencyKey, Hash: bodyHash(raw, in.Simulate+in.Strict),
-		Headers: func(hash string) []string { return in.differ(hash, raw) },
+		Route: route, Key: key, Hash: bodyHash(wire.ByValue, body, headers),
+		Was: func() string { return bodyHash(wire.AsWritten, body, headers) },
 	}
 }
 
@@ -326,7 +334,7 @@ func (in CreateHeader) idempotency(route string, raw []byte) base.Idempotency {
 func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 	for _, simulate := range append(sandbox.HeaderActions(), "") {
 		for _, strict := range []string{"", "true", "false"} {
-			if bodyHash(raw, string(simulate)+strict) != hash {
+			if !onceFor("", "", raw, string(simulate)+strict).Made(hash) {
 				continue
 			}
 			if string(simulate) != in.Simulate {
@@ -342,8 +350,8 @@ func (in CreateHeader) differ(hash string, raw []byte) (headers []string) {
 }
 
 // bodyHash is the SHA-256 of the canonical body. It includes headers that change the outcome.
-func bodyHash(body []byte, simulate string) string {
-	sum := sha256.Sum256(slices.Concat(wire.Canonical(body), []byte{'\n'}, []byte(simulate)))
+func bodyHash(form wire.Form, body []byte, headers string) string {
+	sum := sha256.Sum256(slices.Concat(form.Canonical(body), []byte{'\n'}, []byte(headers)))
 	return hex.EncodeToString(sum[:])
 }
 

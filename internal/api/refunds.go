@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/view"
@@ -73,7 +72,7 @@ func (a *API) refund(ctx context.Context, call Call, in *refundIn) (*refundOut, 
 			body = []byte("{}") // means the same
 		}
 		// The route includes the payment: a key stands for one refund of one payment, under any alias.
-		n.Idempotency = base.Idempotency{Route: "POST /payments/" + in.ID + "/refund", Key: in.IdempotencyKey, Hash: bodyHash(body, "")}
+		n.Idempotency = onceFor("POST /payments/"+in.ID+"/refund", in.IdempotencyKey, body, "")
 	}
 	r, replayed, err := a.app.Claims.Refund(ctx, call.Scope, n)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -102,7 +101,7 @@ func (a *API) withdrawalRoutes() {
 func (a *API) withdraw(ctx context.Context, call Call, in *withdrawIn) (*withdrawOut, error) {
 	n := payouts.NewWithdrawal{Wallet: in.Body.WalletID, Amount: in.amount, RequestID: call.RequestID}
 	if in.IdempotencyKey != "" {
-		n.Idempotency = base.Idempotency{Route: "POST /withdrawals", Key: in.IdempotencyKey, Hash: bodyHash(in.RawBody, "")}
+		n.Idempotency = onceFor("POST /withdrawals", in.IdempotencyKey, in.RawBody, "")
 	}
 	w, replayed, err := a.app.Payouts.Withdraw(ctx, call.Principal, call.Scope, n)
 	if err != nil {

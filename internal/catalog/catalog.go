@@ -37,7 +37,9 @@ func Rails() []acquirer.Rail {
 	var rails []acquirer.Rail
 	for _, m := range markets {
 		for _, r := range m.rows {
-			rails = append(rails, r.rail(m.country))
+			rail := r.rail(m.country)
+			rail.Least = rail.Fee.LeastWorth()
+			rails = append(rails, rail)
 		}
 	}
 	return rails

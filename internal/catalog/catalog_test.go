@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/geo"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // allRails is both sets, for the rules that hold in either environment.
@@ -241,6 +242,26 @@ func TestSandboxHasItsFiveMethods(t *testing.T) {
 		}
 		if r.Key != r.ID {
 			t.Errorf("the sandbox rail %s has the key %s, want its id", r.ID, r.Key)
+		}
+	}
+}
+
+// A payment of a rail's smallest worth leaves the merchant something, whatever its tier (PAY-36).
+func TestSmallestPaymentOfARailLeavesSomething(t *testing.T) {
+	for _, r := range Rails() {
+		for _, tier := range tenant.Tiers() {
+			fees, _ := tenant.TermsOf(tier).Charge(money.New(r.Least, money.USD), r.Fee)
+			if r.Least <= 0 || fees.Total() >= r.Least {
+				t.Errorf("%s takes %d cents, of which fees take %d from a %s merchant", r.Key, r.Least, fees.Total(), tier)
+			}
+		}
+		if r.Least > 3 && r.Least > r.Fee.Flat+r.Fee.Share(money.New(r.Least, money.USD))+2 {
+			t.Errorf("%s could take less than %d cents", r.Key, r.Least)
+		}
+	}
+	for _, r := range Sandbox() {
+		if r.Least != 0 {
+			t.Errorf("%s of the sandbox takes %d cents and more", r.Key, r.Least)
 		}
 	}
 }

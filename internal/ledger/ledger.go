@@ -45,6 +45,7 @@ const (
 	Chargebacks    Account = "chargebacks"     // paid back to shoppers by disputes
 	PaidOut        Account = "paid_out"        // arrived at the merchant's wallets
 	WithdrawalFees Account = "withdrawal_fees" // the price of withdrawals
+	Rounding       Account = "rounding"        // what providers owe beyond what merchants are credited with: less than a cent a payment
 )
 
 // Accounts of a float: the operator's money at a payout account, in one
@@ -78,7 +79,7 @@ func Accounts() []Account {
 	return []Account{
 		Pending, Available, Frozen, Reserve, Suspense,
 		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
-		InTransit, PaidOut, WithdrawalFees,
+		InTransit, PaidOut, WithdrawalFees, Rounding,
 		Float, FloatCommitted, FloatPaid, FloatFunding,
 	}
 }
@@ -87,8 +88,8 @@ func Accounts() []Account {
 // in one environment, in minor units. An absent account is zero.
 type Balances map[Account]int64
 
-// GrossVolume is all that shoppers ever paid, before refunds.
-func (b Balances) GrossVolume() int64 { return -b[Receivable] }
+// GrossVolume is the worth of all that shoppers ever paid, before refunds, as merchants are credited with it.
+func (b Balances) GrossVolume() int64 { return -b[Receivable] - b[Rounding] }
 
 // Net is what the merchant owns, wherever it is held.
 func (b Balances) Net() int64 {
@@ -142,6 +143,7 @@ type Transfer struct {
 	Claim    string       // the claim it belongs to, or ""
 	Local    money.Amount // memo: the amount that the shopper sees
 	At       time.Time
+	Settles  time.Time // of a capture: when its payment's terms make it available; zero if it is older than this field, and for others
 	Postings []Posting
 }
 
@@ -192,6 +194,9 @@ func (t Transfer) Amount(a Account) int64 {
 	}
 	return 0
 }
+
+// Gross is the worth, in USD cents, of what t received from a provider, as the merchant is credited with it.
+func (t Transfer) Gross() int64 { return -t.Amount(Receivable) - t.Amount(Rounding) }
 
 // Post returns the lines that are not empty.
 func Post(lines ...Posting) []Posting {

@@ -1,19 +1,33 @@
 package money
 
 // How the service rounds what it converts. Each rule is here once, with its reason. Whoever
-// converts an amount calls it.
+// converts an amount calls it. The operator owes nobody what no shopper paid: what a merchant is credited with and what
+// is paid out round down, what a shopper is asked for rounds up. So however an amount is split, its parts bring
+// a merchant no more than the whole.
 
-// converted is for amounts that are charged, paid out or expected: the nearest, and a tie to the
+// expected is for amounts that nobody is credited with: the nearest, and a tie to the
 // even neighbor, so that many ties do not add up to a drift for either side.
-const converted = HalfEven
+const expected = HalfEven
 
-// ToLocal is an amount in USD in another currency: what a shopper pays, what a withdrawal brings,
-// what a fee should be. It fails and panics as Convert does.
-func (r Rate) ToLocal(usd Amount, to Currency) (Amount, error) { return r.Convert(usd, to, converted) }
+// Price is what a shopper pays for an amount in USD: rounded up, so that it is worth the USD. It fails and
+// panics as Convert does.
+func (r Rate) Price(usd Amount, to Currency) (Amount, error) { return r.Convert(usd, to, Up) }
 
-// ToUSD is the value of an amount in USD: what a payment is worth. It fails and panics as Convert
+// Payout is what arrives for an amount in USD that is paid out: rounded down. It fails and panics as Convert
 // does.
-func (r Rate) ToUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, converted) }
+func (r Rate) Payout(usd Amount, to Currency) (Amount, error) { return r.Convert(usd, to, Down) }
+
+// ToLocal is an amount in USD in another currency, for comparisons: what a provider's fee should be. It fails and
+// panics as Convert does.
+func (r Rate) ToLocal(usd Amount, to Currency) (Amount, error) { return r.Convert(usd, to, expected) }
+
+// ToUSD is the value of an amount in USD as a merchant is credited with it: rounded down. It fails and panics as
+// Convert does.
+func (r Rate) ToUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, Down) }
+
+// OwedInUSD is the value in USD of an amount that a provider owes: the nearest, since the sum of many such values
+// is compared with what the provider pays. It fails and panics as Convert does.
+func (r Rate) OwedInUSD(local Amount) (Amount, error) { return r.ConvertBack(local, USD, expected) }
 
 // DifferenceInUSD is the value of what two sides disagree about: rounded up, so that no difference
 // is worth nothing. It fails and panics as Convert does.
@@ -29,6 +43,6 @@ func (r Rate) Around(low, high Amount, to Currency) (least, most Amount, err err
 	return least, most, err
 }
 
-// WholeUnits is a converted amount where nobody takes cents: 187482.75 COP is 187483 COP. It
-// panics when the result overflows.
-func (a Amount) WholeUnits() Amount { return a.Whole(converted) }
+// WholeUnits is what a shopper pays where nobody takes cents, rounded up as every Price: 187482.25 COP is
+// 187483 COP. It panics when the result overflows.
+func (a Amount) WholeUnits() Amount { return a.Whole(Up) }

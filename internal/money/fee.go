@@ -49,6 +49,24 @@ func (f Fee) String() string {
 	return percent + "+" + flat
 }
 
+// Share is the part of a fee that is a share of the amount, in USD cents: rounded half up, as providers bill, and
+// at least one where a share is agreed.
+func (f Fee) Share(usd Amount) int64 {
+	if f.Bps == 0 || !usd.IsPositive() {
+		return 0
+	}
+	return max(1, usd.Share(f.Bps, HalfUp).Minor)
+}
+
+// LeastWorth is the least amount, in USD cents, of which the fee and a cent for the operator leave the merchant something.
+func (f Fee) LeastWorth() int64 {
+	least := int64(3)
+	for least < f.Flat+f.Share(New(least, USD))+2 {
+		least++
+	}
+	return least
+}
+
 // Exact is the fee of an amount in ten thousandths of a US cent, unrounded, for
 // comparisons.
 func (f Fee) Exact(usd Amount) int64 { return f.Bps*usd.Minor + f.Flat*10_000 }

@@ -361,7 +361,8 @@ func (p Payment) late(order int, o Outcome, claimID, reason string, now time.Tim
 	claim.Reason, claim.Attempt = reason, order
 	claim, opened := claim.event(hook.ClaimOpened, p, now)
 	capture := claim.transfer("late", ledger.LateCapture, now,
-		ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
+		ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - p.Price.rounding()},
+		ledger.Posting{Account: ledger.Rounding, Amount: p.Price.rounding()},
 		ledger.Posting{Account: ledger.Suspense, Amount: p.Price.Amount.Minor})
 	capture.ID = transferID(p.Reference(order), "late") // once for the attempt, whichever claim it is
 	return p.applyHeld(Change{

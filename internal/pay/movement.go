@@ -86,7 +86,7 @@ func Movements(t ledger.Transfer) []Movement {
 	}
 	if t.Kind == ledger.Capture {
 		held := t.Amount(ledger.Reserve)
-		add(MovedCharge, ledger.Pending, -t.Amount(ledger.Receivable), kind.text)
+		add(MovedCharge, ledger.Pending, t.Gross(), kind.text)
 		add(MovedFee, ledger.Pending, -feesOf(t), "Fees of the payment")
 		add(MovedHold, ledger.Pending, -held, "Rolling reserve held back")
 		add(MovedHold, ledger.Reserve, held, "Rolling reserve held back")
@@ -263,7 +263,7 @@ func (u Unsettled) line(s Settlement) SettlementLine {
 	l := SettlementLine{
 		Transfer: t.ID, Settlement: s.ID, Scope: s.Scope, Type: bookings[t.Kind].line,
 		Payment: t.Payment, Claim: t.Claim, Local: t.Local, At: t.At,
-		Gross: -t.Amount(ledger.Receivable), Platform: t.Amount(ledger.PlatformFees),
+		Gross: t.Gross(), Platform: t.Amount(ledger.PlatformFees),
 		Provider: t.Amount(ledger.ProviderFees) + t.Amount(ledger.FlatFees), Network: t.Amount(ledger.NetworkFees),
 		Refund: t.Amount(ledger.Refunds), Chargeback: t.Amount(ledger.Chargebacks), ChargebackFee: t.Amount(ledger.ChargebackFees),
 		Reserve: t.Amount(ledger.Reserve), Pending: t.Amount(ledger.Pending),

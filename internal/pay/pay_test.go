@@ -33,7 +33,7 @@ func order(t interface{ Fatal(...any) }, rail acquirer.Rail, cents int64) Order 
 	usd := money.New(cents, money.USD)
 	o := Order{ID: "TXN-1", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}, Amount: usd, Rail: rail, Country: rail.Country,
 		Buyer: Buyer{Document: "52998224725"}, Terms: tenant.TermsOf(tenant.Standard), Rate: rate}
-	if o.Local, err = rate.Convert(usd, rail.Limits[0].Currency, money.HalfEven); err != nil {
+	if o.Local, err = rate.Price(usd, rail.Limits[0].Currency); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -335,6 +335,48 @@ func TestRefundNeverExceedsCapture(t *testing.T) {
 			if books[a] != want {
 				t.Fatalf("after a full refund of %s, %s holds %d, want %d", p.Price.Amount, a, books[a], want)
 			}
+		}
+	})
+}
+
+// However a local amount is split, the payments of its parts bring the merchant no more than it is worth, what
+// providers owe beyond that is in rounding, and none of them is free of the fees that were agreed (PAY-36).
+func TestManySmallPaymentsAreWorthNoMoreThanOneLargeOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		currency := rapid.SampledFrom([]money.Currency{money.MXN, money.BRL, money.CLP, money.COP, "PYG", "KWD", "JPY", money.USD}).Draw(t, "currency")
+		rate, err := money.ParseRate(rapid.SampledFrom([]string{"1", "18.35", "5.4", "0.31", "147.2", "951.37", "4012.5", "7301"}).Draw(t, "rate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rail := acquirer.Rail{ID: "1001", Limits: []acquirer.Limit{{Currency: currency, Min: 1, Max: 1_000_000_000}}, Fee: money.Fee{Bps: 50}}
+		tier := rapid.SampledFrom(tenant.Tiers()).Draw(t, "tier")
+		var whole, credited int64
+		for _, part := range rapid.SliceOfN(rapid.Int64Range(1, 2_000), 1, 50).Draw(t, "parts") {
+			local := money.New(part, currency)
+			usd, err := Worth(local, rate)
+			if err != nil {
+				continue // worth nothing
+			}
+			whole += part
+			p, err := Create(Order{ID: "TXN-1", Scope: tenant.Scope{Merchant: "mer_1"}, Amount: usd, Local: local, Asked: local, Rate: rate, Rail: rail, Terms: tenant.TermsOf(tier)}, noon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := p.capture(noon)
+			if err := c.Check(); err != nil {
+				t.Fatal(err)
+			}
+			owed, _ := rate.OwedInUSD(local)
+			if c.Gross() != usd.Minor || -c.Amount(ledger.Receivable) != owed.Minor || c.Amount(ledger.Rounding) < 0 || c.Amount(ledger.Rounding) > 1 {
+				t.Fatalf("%s is owed %s and credited %s:\n%s", local, owed, usd, c)
+			}
+			if c.Amount(ledger.PlatformFees) == 0 || usd.Minor > 1 && c.Amount(ledger.ProviderFees) == 0 {
+				t.Fatalf("%s costs no fee:\n%s", usd, c)
+			}
+			credited += c.Amount(ledger.Pending) + c.Amount(ledger.Reserve)
+		}
+		if worth, err := rate.ToUSD(money.New(whole, currency)); err != nil || credited > worth.Minor {
+			t.Fatalf("%s is worth %s, its parts brought %d cents", money.New(whole, currency), worth, credited)
 		}
 	})
 }

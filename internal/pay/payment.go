@@ -240,6 +240,19 @@ func (p Price) Requested() money.Amount {
 	return p.Amount
 }
 
+// rounding is what a provider owes for Local beyond Amount, in USD cents: the merchant's worth is rounded down, the
+// provider's debt to the nearest cent.
+func (p Price) rounding() int64 {
+	if p.Rate.IsZero() {
+		return 0
+	}
+	owed, err := p.Rate.OwedInUSD(p.Local)
+	if err != nil { // beyond every amount
+		return 0
+	}
+	return max(0, owed.Minor-p.Amount.Minor)
+}
+
 // net is what the merchant gets on capture, in USD cents.
 func (p Payment) net() int64 { return p.Price.Amount.Minor - p.Terms.Fees.Total() - p.Terms.Reserve }
 
@@ -340,9 +353,10 @@ func CaptureID(payment string) string {
 func (p Payment) capture(now time.Time) ledger.Transfer {
 	return ledger.Transfer{
 		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
-		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now,
+		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay),
 		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor},
+			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - p.Price.rounding()},
+			ledger.Posting{Account: ledger.Rounding, Amount: p.Price.rounding()},
 			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Fees.Platform},
 			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},
@@ -353,7 +367,7 @@ func (p Payment) capture(now time.Time) ledger.Transfer {
 	}
 }
 
-// Worth is the value of a shop's amount in USD, at the rate of its currency. It is the check
+// Worth is the value of a shop's amount in USD, at the rate of its currency, rounded down. It is the check
 // of a payment's amount (PAY-14), and every way to create a payment uses it. The API tells of dollars beyond MaxAmount
 // earlier, with a request's other issues.
 //

@@ -61,8 +61,11 @@ type Settlement struct {
 	Number       int64 // counts the merchant's settlements from 1
 	Status       SettlementStatus
 	PeriodStart  time.Time
-	PeriodEnd    time.Time // captures up to here; zero until it begins to close
+	PeriodEnd    time.Time // captures up to here, under the merchant's present terms; zero until it begins to close
 	LastAt       time.Time // of its newest line
+	// Matured is when it began to close: it collects what is due by then. Since is the same of the settlement
+	// before it, which left nothing that was due by then. Zero if they are older than these fields.
+	Matured, Since time.Time
 	Totals
 	// Pending is what the lines, listed or not, add to pending. Moved is what was moved from
 	// pending to available for them. Carry is the rest of earlier settlements, moved as soon as there
@@ -134,17 +137,19 @@ func derivedID(prefix string, at time.Time, words ...string) string {
 // made from it.
 func (s Settlement) Suffix() string { return strings.TrimPrefix(s.ID, SettlementPrefix) }
 
-// Look decides what to do with a due open settlement. first is the time of the oldest transfer that no
-// settlement has collected, zero if there is none; delay is the merchant's. The settlement begins to close
-// when that transfer is old enough and the last closing is long enough ago. Otherwise it is due
-// again when both may be true.
+// Look decides what to do with a due open settlement. first is when the first transfer that no settlement has
+// collected is due, zero if there is none; delay is of the merchant's present terms. The settlement begins to close
+// when that transfer is due and the last closing is long enough ago. Otherwise it is due again when both may be true.
 func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (next Settlement, closing bool) {
 	if !s.PeriodEnd.IsZero() { // a node died while closing it
+		if s.Matured.IsZero() { // a node that did not keep this yet
+			s.Matured = s.PeriodEnd.Add(delay)
+		}
 		return s, true
 	}
-	due := now.Add(delay) // transfers after this look are not old enough before that
-	if !first.IsZero() {
-		due = first.Add(delay)
+	due := now.Add(tenant.ShortestDelay) // payments that are captured after this look are not due before that
+	if !first.IsZero() && first.Before(due) {
+		due = first
 	}
 	if s.Number > 1 && due.Before(s.CreatedAt.Add(settlementGap)) {
 		due = s.CreatedAt.Add(settlementGap)
@@ -154,7 +159,10 @@ func (s Settlement) Look(first time.Time, delay time.Duration, now time.Time) (n
 		s.DueAt = due
 		return s, false
 	}
-	s.PeriodEnd = now.Add(-delay)
+	s.PeriodEnd, s.Matured = now.Add(-delay), now
+	if s.PeriodEnd.Before(s.PeriodStart) { // the delay grew
+		s.PeriodEnd = s.PeriodStart
+	}
 	return s, true
 }
 
@@ -205,7 +213,7 @@ func (s Settlement) Continue(lines []SettlementLine, held map[string]Reserve, le
 // enough in a moment. If it could collect nothing, it waits for restPause to avoid an endless loop.
 func (s Settlement) Rest(lines []SettlementLine, held map[string]Reserve, now time.Time) Change {
 	s = s.written(now)
-	s.PeriodEnd, s.At = time.Time{}, Cursor{}
+	s.PeriodEnd, s.Matured, s.At = time.Time{}, time.Time{}, Cursor{}
 	if s.DueAt = now; len(lines) == 0 {
 		s.DueAt = now.Add(restPause)
 	}
@@ -223,6 +231,7 @@ func (s Settlement) Close(lines []SettlementLine, held map[string]Reserve, have 
 	s.Status, s.ClosedAt, s.DueAt = BatchClosed, now, now
 	s.Moved = max(0, min(s.Carry+s.Pending, have[ledger.Pending]))
 	next := newSettlement(s.Scope, s.Number+1, s.PeriodEnd, now)
+	next.Since = s.Matured
 	next.Carry, next.Sums, next.DueAt = s.Carry+s.Pending-s.Moved, s.Sums, now.Add(settlementGap)
 	s, events := s.tell(hook.SettlementClosed, BatchOpen, shops, now)
 	change := Change{

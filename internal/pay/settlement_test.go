@@ -28,6 +28,8 @@ type books struct {
 	lines     map[string][]SettlementLine
 	reserves  map[string]Reserve
 	captured  map[string]time.Time
+	settles   map[string]time.Time // when a payment settles by its own terms
+	delay     time.Duration        // of the merchant's present terms
 	withdrawn int64
 	meanwhile func() // runs once while a settlement closes
 }
@@ -36,7 +38,7 @@ func newBooks(t *rapid.T) *books {
 	m := tenant.Merchant{ID: "mer_1", Tier: tenant.Standard, CreatedAt: noon}
 	return &books{
 		t: t, now: noon, balances: ledger.Balances{}, claimed: map[string]string{}, lines: map[string][]SettlementLine{},
-		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, batch: OpenSettlement(tenant.Scope{Merchant: m.ID}, m.CreatedAt, noon).Settlements[0],
+		reserves: map[string]Reserve{}, captured: map[string]time.Time{}, settles: map[string]time.Time{}, delay: m.Terms().Delay, batch: OpenSettlement(tenant.Scope{Merchant: m.ID}, m.CreatedAt, noon).Settlements[0],
 	}
 }
 
@@ -47,7 +49,7 @@ func (b *books) apply(c Change) {
 			b.t.Fatal(err)
 		}
 		if transfer.Kind == ledger.Capture {
-			b.captured[transfer.Payment] = transfer.At
+			b.captured[transfer.Payment], b.settles[transfer.Payment] = transfer.At, transfer.Settles
 		}
 		for _, p := range transfer.Postings {
 			b.balances[p.Account] += p.Amount
@@ -78,7 +80,7 @@ func (b *books) unclaimed(at Cursor, matured time.Time, limit int) ([]Unsettled,
 	for ; !at.Done(); at = at.Next() {
 		var of []Unsettled
 		for _, u := range b.transfers {
-			if _, done := b.claimed[u.ID]; u.Kind == kinds[at.Kind] && !done && !u.Captured.After(matured) {
+			if _, done := b.claimed[u.ID]; u.Kind == kinds[at.Kind] && !done && !b.settles[u.Payment].After(matured) {
 				of = append(of, u)
 			}
 		}
@@ -120,14 +122,18 @@ func (b *books) work(chunk int) {
 	}
 	var first time.Time
 	for _, u := range b.transfers {
-		if _, done := b.claimed[u.ID]; !done && slices.Contains(SettledKinds(), u.Kind) && (first.IsZero() || u.At.Before(first)) {
-			first = u.At
+		due := u.At.Add(b.delay)
+		if settles := b.settles[u.Payment]; u.Kind == ledger.Capture || settles.After(due) {
+			due = settles
+		}
+		if _, done := b.claimed[u.ID]; !done && slices.Contains(SettledKinds(), u.Kind) && (first.IsZero() || due.Before(first)) {
+			first = due
 		}
 	}
-	s, closing := b.batch.Look(first, 48*time.Hour, b.now)
+	s, closing := b.batch.Look(first, b.delay, b.now)
 	b.batch = s
 	for closing {
-		list, at := b.unclaimed(b.batch.At, b.batch.PeriodEnd, chunk)
+		list, at := b.unclaimed(b.batch.At, b.batch.Matured, chunk)
 		gathered, lines := b.batch.Gather(list, at)
 		switch {
 		case !at.Done():
@@ -180,6 +186,22 @@ func (b *books) prove() {
 	}
 	if b.balances[ledger.Pending] < 0 || b.balances[ledger.Reserve] < 0 {
 		b.t.Fatalf("balances %v", b.balances)
+	}
+	// A payment is settled when its own terms say, whatever the merchant's are now.
+	for _, u := range b.transfers {
+		if u.Kind != ledger.Capture {
+			continue
+		}
+		at := slices.IndexFunc(b.closed, func(s Settlement) bool { return s.ID == b.claimed[u.ID] })
+		if at >= 0 && b.closed[at].Matured.Before(u.Settles) {
+			b.t.Fatalf("%s is settled at %s, before %s", u.Payment, b.closed[at].Matured, u.Settles)
+		}
+		if last := len(b.closed) - 1; last >= 0 && b.claimed[u.ID] == "" && !u.Settles.After(b.closed[last].Matured) {
+			b.t.Fatalf("%s was due at %s, and was left by the settlement of %s", u.Payment, u.Settles, b.closed[last].Matured)
+		}
+		if _, done := b.claimed[u.ID]; !done && b.batch.Number > 1 && b.batch.DueAt.After(u.Settles) && b.batch.DueAt.After(b.batch.CreatedAt.Add(settlementGap)) {
+			b.t.Fatalf("%s is due at %s, and the settlement sleeps until %s", u.Payment, u.Settles, b.batch.DueAt)
+		}
 	}
 	// All lines, settled or not, add up to all the money.
 	for _, u := range b.transfers {
@@ -241,7 +263,8 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 				paid = append(paid, p)
 			case 3, 4:
 				refund(fmt.Sprintf("CLM-%03d", i))
-			case 5: // so that refunds draw from pending
+			case 5: // so that refunds draw from pending; and the merchant gets another tier
+				b.delay = tenant.TermsOf(rapid.SampledFrom(tenant.Tiers()).Draw(t, "new tier")).Delay
 				b.withdrawn += b.balances[ledger.Available]
 				b.balances[ledger.Available] = 0
 			case 6, 7:
@@ -266,9 +289,9 @@ func TestSettlementsAndBalancesAgreeToTheCent(t *testing.T) {
 			b.work(3)
 			b.prove()
 		}
-		if b.balances[ledger.Pending] != 0 || b.balances[ledger.Reserve] != 0 || b.batch.Carry != 0 {
+		if b.balances[ledger.Pending] != 0 || b.balances[ledger.Reserve] != 0 || b.batch.Carry+b.batch.Pending != 0 {
 			t.Fatalf("at the end pending is %d, reserve %d, carried %d; want nothing",
-				b.balances[ledger.Pending], b.balances[ledger.Reserve], b.batch.Carry)
+				b.balances[ledger.Pending], b.balances[ledger.Reserve], b.batch.Carry+b.batch.Pending)
 		}
 		net := int64(0)
 		for _, s := range b.closed {
@@ -298,16 +321,17 @@ func TestSettlementWaitsForItsFirstLine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		batch   Settlement
-		line    time.Duration // since noon; below zero: none
+		line    time.Duration // since noon, when it is due; below zero: none
 		now     time.Duration
 		closing bool
 		due     time.Duration
 	}{
-		{"nothing to settle", first, -1, time.Hour, false, 49 * time.Hour},
-		{"too young", first, 0, 47 * time.Hour, false, 48 * time.Hour},
-		{"old enough", first, 0, 48 * time.Hour, true, 0},
-		{"old enough, a day after the last", later, 0, 48 * time.Hour, true, 0},
-		{"older, but the last was today", later, -47 * time.Hour, 2 * time.Hour, false, 24 * time.Hour},
+		{"nothing to settle", first, -1, time.Hour, false, 25 * time.Hour},
+		{"not due", first, 48 * time.Hour, 47 * time.Hour, false, 48 * time.Hour},
+		{"not due for long: a payment of other terms may be due before", first, 48 * time.Hour, time.Hour, false, 25 * time.Hour},
+		{"due", first, 48 * time.Hour, 48 * time.Hour, true, 0},
+		{"due, a day after the last", later, 48 * time.Hour, 48 * time.Hour, true, 0},
+		{"overdue, but the last was today", later, time.Hour, 2 * time.Hour, false, 24 * time.Hour},
 	} {
 		line := time.Time{}
 		if c.line != -1 {
@@ -337,7 +361,7 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	hold, captured := change.Transfers[0], noon.Add(time.Hour)
 	delay := 48 * time.Hour
 
-	batch, closing := OpenSettlement(tenant.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At, delay, noon.Add(delay))
+	batch, closing := OpenSettlement(tenant.Scope{Merchant: "mer_1"}, noon, noon).Settlements[0].Look(hold.At.Add(delay), delay, noon.Add(delay))
 	if !closing {
 		t.Fatal("a hold as old as the delay is not collected")
 	}
@@ -348,10 +372,10 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	if gathered.Lines != 0 || len(change.Lines) != 1 || rested.DueAt.After(now) {
 		t.Fatalf("%d lines are listed of %d collected, and it is due again %v later, want at once", gathered.Lines, len(change.Lines), rested.DueAt.Sub(now))
 	}
-	if next, closing := rested.Look(captured, delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
+	if next, closing := rested.Look(captured.Add(delay), delay, rested.DueAt); closing || !next.DueAt.Equal(captured.Add(delay)) {
 		t.Errorf("then it waits until %s, want until the capture is old enough, %s", next.DueAt, captured.Add(delay))
 	}
-	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(delay)) {
+	if next, _ := rested.Look(time.Time{}, delay, rested.DueAt); !next.DueAt.Equal(now.Add(tenant.ShortestDelay)) {
 		t.Errorf("with nothing left it waits until %s", next.DueAt)
 	}
 	// If there was nothing to collect, it does not loop without a pause.
@@ -463,4 +487,13 @@ func TestMovementsAreWhatThePostingsDo(t *testing.T) {
 			t.Fatalf("%d movements with %d ids, counted %d:\n%s", len(list), len(ids), MovementCount(transfer), transfer)
 		}
 	})
+}
+
+// A settlement sleeps and looks back by these bounds.
+func TestEveryTiersDelayIsWithinTheBounds(t *testing.T) {
+	for _, tier := range tenant.Tiers() {
+		if d := tenant.TermsOf(tier).Delay; d < tenant.ShortestDelay || d > tenant.LongestDelay {
+			t.Errorf("%s settles after %s", tier, d)
+		}
+	}
 }

@@ -292,3 +292,44 @@ func TestCheckFindsAnotherLocalAmount(t *testing.T) {
 		clean(t, s)
 	})
 }
+
+// A payment settles by its own terms, whatever the merchant's are now; a capture that does not name its time, by those of its
+// payment. What belongs to a payment comes with it (SVC-18).
+func TestPaymentSettlesByItsOwnTerms(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		due := map[string]time.Time{}
+		for id, delay := range map[string]time.Duration{"A": 48 * time.Hour, "B": 24 * time.Hour, "C": 48 * time.Hour, "D": 24 * time.Hour} {
+			p := stored(t, s, id)
+			p.Terms.Delay = delay
+			_, change := p.Resolve(pay.Outcome{Kind: pay.Approved}, routes, noon)
+			due[change.Transfers[0].ID] = change.Transfers[0].Settles
+			if id > "B" { // from before
+				change.Transfers[0].Settles = time.Time{}
+			}
+			must(t, s.Commit(ctx, payload(change)))
+		}
+		_, err := s.Settlements().FirstDue(ctx, books, time.Time{}, 48*time.Hour)
+		must(t, err)
+		for _, c := range []struct {
+			after time.Duration
+			want  int
+		}{{24*time.Hour - time.Second, 0}, {24 * time.Hour, 2}, {48*time.Hour - time.Second, 2}, {48 * time.Hour, 4}} {
+			matured := noon.Add(c.after)
+			list, err := s.Settlements().Unsettled(ctx, books, pay.Cursor{}, matured, 10)
+			must(t, err)
+			for _, u := range list {
+				if due[u.ID].After(matured) {
+					t.Errorf("%s is collected %s after its capture; it is due at %s", u.ID, c.after, due[u.ID])
+				}
+			}
+			if len(list) != c.want {
+				t.Errorf("%s after the captures %d are collected, want %d", c.after, len(list), c.want)
+			}
+		}
+		for _, delay := range []time.Duration{24 * time.Hour, 48 * time.Hour} { // of the merchant now
+			if first, err := s.Settlements().FirstDue(ctx, books, time.Time{}, delay); err != nil || !first.Equal(noon.Add(24*time.Hour)) {
+				t.Errorf("the first is due at %s (%v), want a day after the captures", first, err)
+			}
+		}
+	})
+}

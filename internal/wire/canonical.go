@@ -4,23 +4,38 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
+)
+
+// Form says which differences between two bodies count.
+type Form struct{ written bool }
+
+// The two forms.
+var (
+	// ByValue compares what a body says: 5 and 5.00 are one number, and a member that is null is one that is absent.
+	ByValue = Form{}
+	// AsWritten compares numbers as they are written, and null with absent: keys of requests had this form once.
+	AsWritten = Form{written: true}
 )
 
 // Canonical is a body in the form that is compared with an earlier one of the same key: members of objects
-// sorted by name, no spaces, numbers as written. Invalid JSON stays as it is.
-func Canonical(body []byte) []byte {
-	if flat, ok := canonicalFlat(body); ok {
+// sorted by name, no spaces. Invalid JSON stays as it is.
+func (f Form) Canonical(body []byte) []byte {
+	if flat, ok := f.flat(body); ok {
 		return flat
 	}
-	return canonical(body)
+	return f.deep(body)
 }
 
-func canonical(body []byte) []byte {
+func (f Form) deep(body []byte) []byte {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	var v any
 	if decoder.Decode(&v) != nil {
 		return body
+	}
+	if !f.written {
+		v = valued(v)
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -29,9 +44,81 @@ func canonical(body []byte) []byte {
 	return text
 }
 
-// canonicalFlat is Canonical for nearly all bodies: an object of plain texts, numbers and literals, which
+// valued returns a decoded value without members that are null, and with each number in its shortest form.
+func valued(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number(shortest([]byte(v)))
+	case []any:
+		for i := range v {
+			v[i] = valued(v[i])
+		}
+	case map[string]any:
+		for name, member := range v {
+			if member == nil {
+				delete(v, name)
+				continue
+			}
+			v[name] = valued(member)
+		}
+	}
+	return v
+}
+
+// longestExponent is how far a number's point is moved when it is written without an exponent.
+const longestExponent = 30
+
+// shortest writes a number of JSON in one way for each value: 5.00, 0.5e1 and 5 are 5. A number with an exponent beyond
+// all amounts stays as it is.
+func shortest(number []byte) []byte {
+	digits, exponent := make([]byte, 0, len(number)+longestExponent), 0
+	negative, fraction := false, false
+	for i, c := range number {
+		switch {
+		case c == '-':
+			negative = true
+		case c == '.':
+			fraction = true
+		case c == 'e' || c == 'E':
+			n, err := strconv.Atoi(string(number[i+1:]))
+			if err != nil || n < -longestExponent || n > longestExponent {
+				return number
+			}
+			exponent += n
+		default:
+			digits = append(digits, c)
+			if fraction {
+				exponent--
+			}
+		}
+		if c == 'e' || c == 'E' {
+			break
+		}
+	}
+	digits = bytes.TrimLeft(digits, "0")
+	for len(digits) > 0 && digits[len(digits)-1] == '0' {
+		digits, exponent = digits[:len(digits)-1], exponent+1
+	}
+	if len(digits) == 0 {
+		return []byte("0")
+	}
+	text := make([]byte, 0, len(digits)+longestExponent+3)
+	if negative {
+		text = append(text, '-')
+	}
+	point := len(digits) + exponent // digits before the point
+	switch {
+	case exponent >= 0:
+		return append(append(text, digits...), bytes.Repeat([]byte("0"), exponent)...)
+	case point > 0:
+		return append(append(append(text, digits[:point]...), '.'), digits[point:]...)
+	}
+	return append(append(append(text, "0."...), bytes.Repeat([]byte("0"), -point)...), digits...)
+}
+
+// flat is Canonical for nearly all bodies: an object of plain texts, numbers and literals, which
 // needs no decoding. It reports false for any other body.
-func canonicalFlat(body []byte) ([]byte, bool) {
+func (f Form) flat(body []byte) ([]byte, bool) {
 	type member struct{ name, value []byte }
 	var room [16]member
 	members := room[:0]
@@ -59,11 +146,17 @@ func canonicalFlat(body []byte) ([]byte, bool) {
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(unquoted(a), unquoted(b)) })
 	text := append(make([]byte, 0, len(body)), '{')
 	for i, m := range members {
-		if i > 0 {
-			if bytes.Equal(m.name, members[i-1].name) {
-				return nil, false
-			}
+		if i > 0 && bytes.Equal(m.name, members[i-1].name) {
+			return nil, false
+		}
+		if !f.written && m.value[0] == 'n' {
+			continue
+		}
+		if len(text) > 1 {
 			text = append(text, ',')
+		}
+		if c := m.value[0]; !f.written && (c == '-' || c >= '0' && c <= '9') {
+			m.value = shortest(m.value)
 		}
 		text = append(append(append(text, m.name...), ':'), m.value...)
 	}

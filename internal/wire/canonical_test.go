@@ -9,6 +9,18 @@ import (
 
 func TestCanonical(t *testing.T) {
 	for body, want := range map[string]string{
+		`{"amount": 25.50, "x": null}`:                               `{"amount":25.5}`,
+		`{"a":5.00,"b":[5,null,{"c":null,"d":-0.0}],"e":{"f":null}}`: `{"a":5,"b":[5,null,{"d":0}],"e":{}}`,
+		`{"a":1e2,"b":0.5e1,"c":120e-1,"d":0.050,"e":-1.20E+1}`:      `{"a":100,"b":5,"c":12,"d":0.05,"e":-12}`,
+		`{"a":1e31,"b":1e-31,"c":1e99999999999999999999}`:            `{"a":1e31,"b":1e-31,"c":1e99999999999999999999}`,
+		`{"a":1e30,"b":123e-5,"c":1.5e-3}`:                           `{"a":1000000000000000000000000000000,"b":0.00123,"c":0.0015}`,
+		`{"a":1,"a":null}`:                                           `{}`,
+	} {
+		if got := string(ByValue.Canonical([]byte(body))); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	for body, want := range map[string]string{
 		`{"b":1, "a" : "x"}`:                        `{"a":"x","b":1}`,
 		"{\n\t\"amount\": 25.50\n}":                 `{"amount":25.50}`,
 		`{"a!":1,"a":2,"a b":3}`:                    `{"a":2,"a b":3,"a!":1}`,
@@ -20,8 +32,8 @@ func TestCanonical(t *testing.T) {
 		`not JSON`:                                  `not JSON`,
 		`{}`:                                        `{}`,
 	} {
-		if got := string(Canonical([]byte(body))); got != want {
-			t.Errorf("%s: %s, want %s", body, got, want)
+		if got := string(AsWritten.Canonical([]byte(body))); got != want {
+			t.Errorf("as written, %s: %s, want %s", body, got, want)
 		}
 	}
 }
@@ -58,7 +70,14 @@ func FuzzCanonical(f *testing.F) {
 }
 
 func sameCanonical(t interface{ Errorf(string, ...any) }, body []byte) {
-	if got, ok := canonicalFlat(body); ok && string(got) != string(canonical(body)) {
-		t.Errorf("%q: %q, but encoding/json makes it %q", body, got, canonical(body))
+	for _, f := range []Form{ByValue, AsWritten} {
+		got, ok := f.flat(body)
+		if want := string(f.deep(body)); ok && string(got) != want {
+			t.Errorf("%q: %q, but encoding/json makes it %q", body, got, want)
+		}
+		// Whatever is canonical stays as it is.
+		if once := f.Canonical(body); string(f.Canonical(once)) != string(once) {
+			t.Errorf("%q is %q, and then %q", body, once, f.Canonical(once))
+		}
 	}
 }

@@ -90,10 +90,24 @@ func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRa
 	for _, r := range rails {
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
 			serving := ms.Serving(scope, r)
-			list = append(list, ListedRail{serving.Narrow(r), ms.unroutable(scope.Live, r, serving)})
+			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving)})
 		}
 	}
 	return list, len(rails)
+}
+
+// worthwhile returns a rail whose limits begin at its smallest worth, at the present rates (PAY-36).
+func (ms *Methods) worthwhile(live bool, rail acquirer.Rail) acquirer.Rail {
+	for _, l := range rail.Limits {
+		rate, err := ms.Reading(live, l.Currency)
+		if err != nil {
+			continue // it takes no payment now
+		}
+		if least, err := rate.Rate.Price(money.New(rail.Least, money.USD), l.Currency); err == nil {
+			rail = rail.From(least)
+		}
+	}
+	return rail
 }
 
 // unroutable says why a rail cannot be charged now, "" if it can.
@@ -224,7 +238,7 @@ func (ms *Methods) convert(live bool, rail acquirer.Rail, where geo.Country, usd
 		}
 		rail.Limits = append(slices.Clip(rail.Limits), acquirer.Limit{Currency: currency, Min: max(low.Minor, 1), Max: high.Minor})
 	}
-	local, err := rate.Rate.ToLocal(usd, currency)
+	local, err := rate.Rate.Price(usd, currency)
 	return local, rate, rail, err
 }
 

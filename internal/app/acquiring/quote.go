@@ -49,7 +49,7 @@ func (ms *Methods) Quote(scope tenant.Scope, w Wanted) (q Quote, err error) {
 	q.Country = where.Alpha3
 	if !w.Played {
 		q.serving = ms.Serving(scope, rail)
-		rail = q.serving.Narrow(rail)
+		rail = ms.worthwhile(scope.Live, q.serving.Narrow(rail))
 	}
 	q.Local, q.Rate, q.Rail, err = ms.local(scope.Live, q.serving, rail, where, q.USD, w.Amount, w.Rate)
 	return q, err

@@ -247,6 +247,13 @@ func (rs *Rates) ReadFeed(ctx context.Context) error {
 			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", r.Err)
 		}
 	}
+	readings = slices.DeleteFunc(readings, func(r exchange.Reading) bool { // others are applied
+		err := r.Check()
+		if err != nil {
+			rs.Log.WarnContext(ctx, "a published exchange rate is invalid; the present rate stays in use", "currency", r.Currency, "source", rs.FX.Feed.Source(), "error", err)
+		}
+		return err != nil
+	})
 	changes, err := rs.applyRates(ctx, readings, false, nil)
 	if err != nil {
 		return fmt.Errorf("take the rates of %s: %w", rs.FX.Feed.Source(), err)

@@ -250,7 +250,7 @@ func (c *Cascade) Repeat(ctx context.Context, scope tenant.Scope, i base.Idempot
 	if err != nil {
 		return pay.Payment{}, err
 	}
-	if once.Hash != i.Hash {
+	if !i.Made(once.Hash) {
 		return pay.Payment{}, i.Reused(once.Hash)
 	}
 	return c.awaitAnswer(ctx, scope, once.Object)

@@ -50,7 +50,7 @@ func (e *Settlements) OpenSettlements(ctx context.Context) (int, error) {
 	return opened, nil
 }
 
-// CloseSettlements looks at due open settlements and closes those whose lines are old enough. Doing
+// CloseSettlements looks at due open settlements and closes those whose lines are due. Doing
 // one twice is harmless.
 func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	now := e.Now()
@@ -66,7 +66,7 @@ func (e *Settlements) CloseSettlements(ctx context.Context) (int, error) {
 	return len(due), nil
 }
 
-// closeSettlement looks at an open settlement, and collects transfers that are old enough, in as
+// closeSettlement looks at an open settlement, and collects transfers that are due, in as
 // many Changes as necessary. If another node has it, this node stops.
 func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) error {
 	merchant, err := e.Store.Merchants().Get(ctx, s.Merchant)
@@ -74,11 +74,12 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 		return err
 	}
 	now := e.TimeOf(s.Scope)
-	first, err := e.Store.Settlements().FirstUnsettled(ctx, s.Scope, e.lookFrom(s))
+	delay := merchant.Terms().Delay
+	first, err := e.Store.Settlements().FirstDue(ctx, s.Scope, e.lookFrom(s), delay)
 	if err != nil {
 		return err
 	}
-	s, closing := s.Look(first, merchant.Terms().Delay, now)
+	s, closing := s.Look(first, delay, now)
 	if !closing {
 		return base.UnlessStale(e.Store.Commit(ctx, pay.Change{Settlements: []pay.Settlement{s}}))
 	}
@@ -94,10 +95,13 @@ func (e *Settlements) closeSettlement(ctx context.Context, s pay.Settlement) err
 // lookFrom is the time before which a settlement need not look for transfers that are not
 // collected.
 func (e *Settlements) lookFrom(s pay.Settlement) time.Time {
-	if e.Moved(s.Scope) || s.Number == 1 {
+	switch {
+	case e.Moved(s.Scope) || s.Number == 1:
 		return time.Time{}
+	case s.Since.IsZero():
+		return s.PeriodStart.Add(-settleSlack)
 	}
-	return s.PeriodStart.Add(-settleSlack)
+	return s.Since.Add(-tenant.LongestDelay - settleSlack)
 }
 
 // claimNext writes the next lines of a settlement that is closing. done: these were the last.
@@ -165,7 +169,7 @@ func (e *Settlements) unsettled(ctx context.Context, s pay.Settlement) ([]pay.Un
 			at.At = e.lookFrom(s)
 		}
 		room := collectLimit - len(list)
-		more, err := e.Store.Settlements().Unsettled(ctx, s.Scope, at, s.PeriodEnd, room)
+		more, err := e.Store.Settlements().Unsettled(ctx, s.Scope, at, s.Matured, room)
 		if err != nil {
 			return nil, at, err
 		}

@@ -398,10 +398,10 @@ func TestSessionInTheShopsCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		for _, c := range []struct{ amount, currency, method, usd, local, localCurrency string }{
-			// 100 BRL are 18.52 USD, but 18.52 USD are 100.01 BRL. The customer pays the shop's 100 BRL.
-			{"100", "BRL", "sbx_pix", "18.52", "100", "BRL"},
-			{"100", "brl", "sbx_spei", "18.52", "339.84", "MXN"},
-			{"100", "BRL", "sbx_card", "18.52", "18.52", "USD"},
+			// 100 BRL are 18.51 USD, but 18.51 USD are 99.96 BRL. The customer pays the shop's 100 BRL.
+			{"100", "BRL", "sbx_pix", "18.51", "100", "BRL"},
+			{"100", "brl", "sbx_spei", "18.51", "339.66", "MXN"},
+			{"101", "BRL", "sbx_card", "18.7", "18.7", "USD"},
 			{"50000", "CLP", "sbx_pse", "52.91", "218015.66", "COP"},
 			{"25.5", "USD", "sbx_pix", "25.5", "137.7", "BRL"},
 			{"540000", "BRL", "sbx_card", "100000", "100000", "USD"},

@@ -43,13 +43,13 @@ type sandboxMethod struct {
 var SandboxMethods = []sandboxMethod{
 	{"sbx_pix", "pix", "BRA", "52998224725", "pending", "137.7", "BRL", "5.4", "0.31", "0.25", "0.56", "1.28",
 		`{"type":"pix","qrCode":"<text>","qrCodeImageUrl":"<url>","expiresAt":"<time>"}`},
-	{"sbx_spei", "spei", "MEX", "XAXX010101000", "pending", "467.92", "MXN", "18.35", "0.31", "0.5", "0.81", "1.28",
+	{"sbx_spei", "spei", "MEX", "XAXX010101000", "pending", "467.93", "MXN", "18.35", "0.31", "0.5", "0.81", "1.28",
 		`{"type":"spei","clabe":"<digits>","bankName":"<text>","beneficiary":"<text>","reference":"<digits>","expiresAt":"<time>"}`},
 	{"sbx_pse", "bank_transfer", "COL", "", "pending", "105072.75", "COP", "4120.5", "0.31", "0.71", "1.02", "1.28",
 		`{"type":"redirect"}`},
 	{"sbx_card", "card", "USA", "", "completed", "25.5", "USD", "1", "0.31", "1.06", "1.37", "1.28",
 		`{"type":"redirect"}`},
-	{"sbx_cash", "cash", "MEX", "", "pending", "467.92", "MXN", "18.35", "0.31", "0.89", "1.2", "1.28",
+	{"sbx_cash", "cash", "MEX", "", "pending", "467.93", "MXN", "18.35", "0.31", "0.89", "1.2", "1.28",
 		`{"type":"voucher","reference":"<digits>","barcode":"<digits>","barcodeImageUrl":"<url>","voucherUrl":"<url>","expiresAt":"<time>"}`},
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // A payment may be requested in a currency other than USD. Its value in USD follows the known rate.
@@ -15,14 +17,14 @@ func TestPaymentInTheShopsCurrency(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
 		for _, c := range []struct{ amount, currency, method, usd, local, localCurrency, rate string }{
-			// 100 BRL are 18.52 USD, but 18.52 USD are 100.01 BRL.
-			{"100", "BRL", "sbx_pix", "18.52", "100", "BRL", "5.4"},
-			{"100", "brl", "sbx_spei", "18.52", "339.84", "MXN", "18.35"},
-			{"100", "BRL", "sbx_card", "18.52", "18.52", "USD", "1"},
+			// 100 BRL are 18.51 USD, but 18.51 USD are 99.96 BRL.
+			{"100", "BRL", "sbx_pix", "18.51", "100", "BRL", "5.4"},
+			{"100", "brl", "sbx_spei", "18.51", "339.66", "MXN", "18.35"},
+			{"101", "BRL", "sbx_card", "18.7", "18.7", "USD", "1"},
 			{"50000", "CLP", "sbx_pse", "52.91", "218015.66", "COP", "4120.5"},
 			{"25.5", "USD", "sbx_pix", "25.5", "137.7", "BRL", "5.4"},
 			{"540000", "BRL", "sbx_card", "100000", "100000", "USD", "1"},
-			{"10000", "MXN", "sbx_cash", "544.96", "10000", "MXN", "18.35"}, // the method's maximum, exactly
+			{"10000", "MXN", "sbx_cash", "544.95", "10000", "MXN", "18.35"}, // the method's maximum, exactly
 			{"10", "MXN", "sbx_cash", "0.54", "10", "MXN", "18.35"},         // the method's minimum, exactly
 		} {
 			body := fmt.Sprintf(`{"amount":%s,"currency":%q,"paymentMethodId":%q,"documentId":"52998224725"}`, c.amount, c.currency, c.method)
@@ -203,6 +205,27 @@ func TestPaymentKeepsWhatCreateTold(t *testing.T) {
 		id := o.Shopper(token).Choose(t, harness.Choice("sbx_pix")).Want(t, http.StatusCreated).Text(t, "transactionId")
 		if p := o.Get(t, "/payments/"+id); p.Text(t, "userEmail") == "" || p.Text(t, "checkoutUrl") != s.URL+"/c/"+id {
 			t.Errorf("a session's payment lacks the customer or the checkoutUrl: %s", p)
+		}
+	})
+}
+
+// Many small payments in the shop's currency are credited with no more than they are worth, and each costs its fees: 20
+// times 1.00 BRL at 5.4 are worth 3.70 USD, each of them 0.18 (PAY-36).
+func TestSmallPaymentsBringNoMoreThanTheyAreWorth(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		for range 20 {
+			id := o.Create(t, `{"amount":1,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725"}`)
+			o.Simulate(t, id, "paid").Want(t, http.StatusOK)
+		}
+		b := o.Get(t, "/me/balance")
+		if gross, fees := b.Text(t, "feeSummary.grossVolume"), b.Text(t, "feeSummary.totalFees"); gross != "3.6" || fees != "0.4" {
+			t.Errorf("20 payments of 1 BRL are %s USD with fees of %s, want 3.6 with 0.4: %s", gross, fees, b)
+		}
+		have, err := s.App.Store.Books().Balances(ctx, tenant.Scope{Merchant: o.Merchant.ID})
+		harness.Must(t, err)
+		if have[ledger.Receivable] != -380 || have[ledger.Rounding] != 20 {
+			t.Errorf("the provider owes %d cents, of which %d are rounding; want 20 times 0.19, and 20 times 0.01", -have[ledger.Receivable], have[ledger.Rounding])
 		}
 	})
 }

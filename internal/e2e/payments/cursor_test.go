@@ -179,22 +179,22 @@ func TestPaymentsAreFoundByTheAmountInTheirCurrency(t *testing.T) {
 			made[o.Create(t, body)] = name
 			s.Clock.Advance(2 * time.Millisecond)
 		}
-		add("pix", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"a","userEmail":"ana@example.com"}`)
-		add("spei", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_spei","documentId":"GODE561231GR8","merchantOrderId":"a"}`) // 339.84 MXN
-		add("card", `{"amount":100,"currency":"BRL","paymentMethodId":"sbx_card"}`)                                                    // 18.52 USD
+		add("pix", `{"amount":108,"currency":"BRL","paymentMethodId":"sbx_pix","documentId":"52998224725","merchantOrderId":"a","userEmail":"ana@example.com"}`)
+		add("spei", `{"amount":108,"currency":"BRL","paymentMethodId":"sbx_spei","documentId":"GODE561231GR8","merchantOrderId":"a"}`) // 367 MXN
+		add("card", `{"amount":108,"currency":"BRL","paymentMethodId":"sbx_card"}`)                                                    // 20 USD
 		add("dollars", `{"amount":100,"paymentMethodId":"sbx_card","userEmail":"ana@example.com"}`)
 		add("local", `{"amount":25.5,"paymentMethodId":"sbx_pix","documentId":"52998224725"}`) // 137.7 BRL
 		add("pesos", `{"amount":50000,"currency":"CLP","paymentMethodId":"sbx_cash"}`)
 		add("unsure", `{"amount":5.94,"currency":"BRL","paymentMethodId":"sbx_card","merchantOrderId":"b"}`)   // 1.10 USD
 		add("unknown", `{"amount":59.19,"currency":"BRL","paymentMethodId":"sbx_card","merchantOrderId":"b"}`) // 10.96 USD: its outcome is not known
 		for query, want := range map[string]string{
-			"amount=100&currency=BRL": "card spei pix", "amount=100.00&currency=brl": "card spei pix", "amount=100": "dollars", "amount=100&currency=USD": "dollars",
-			"amount=100&currency=MXN": "", "amount=339.84&currency=MXN": "spei", "amount=137.7&currency=BRL": "local", "amount=18.52": "card spei pix",
-			"amount=18.52&currency=BRL": "", "amount=50000&currency=CLP": "pesos", "amount=59.19&currency=BRL": "unknown", "amount=5.94&currency=BRL": "unsure",
-			"amount=100&currency=BRL&method=pix": "pix", "amount=100&currency=BRL&status=completed": "card", "amount=100&currency=BRL&merchantOrderId=a": "spei pix",
-			"amount=339.84&currency=MXN&merchantOrderId=a": "spei", "amount=339.84&currency=BRL&merchantOrderId=a": "", "amount=18.52&merchantOrderId=a": "spei pix",
-			"amount=100&currency=BRL&email=ana@example.com": "pix", "amount=100&email=ana@example.com": "dollars", "amount=1&currency=BRL&email=ana@example.com": "",
-			"amount=100&currency=BRL&limit=2": "card spei", "amount=100&currency=BRL&limit=2&offset=2": "pix",
+			"amount=108&currency=BRL": "card spei pix", "amount=108.00&currency=brl": "card spei pix", "amount=100": "dollars", "amount=100&currency=USD": "dollars",
+			"amount=100&currency=MXN": "", "amount=367&currency=MXN": "spei", "amount=137.7&currency=BRL": "local", "amount=20": "card spei pix",
+			"amount=20&currency=BRL": "", "amount=50000&currency=CLP": "pesos", "amount=59.19&currency=BRL": "unknown", "amount=5.94&currency=BRL": "unsure",
+			"amount=108&currency=BRL&method=pix": "pix", "amount=108&currency=BRL&status=completed": "card", "amount=108&currency=BRL&merchantOrderId=a": "spei pix",
+			"amount=367&currency=MXN&merchantOrderId=a": "spei", "amount=367&currency=BRL&merchantOrderId=a": "", "amount=20&merchantOrderId=a": "spei pix",
+			"amount=108&currency=BRL&email=ana@example.com": "pix", "amount=100&email=ana@example.com": "dollars", "amount=1&currency=BRL&email=ana@example.com": "",
+			"amount=108&currency=BRL&limit=2": "card spei", "amount=108&currency=BRL&limit=2&offset=2": "pix",
 		} {
 			r := o.Get(t, "/payments?"+query)
 			var got []string

@@ -26,6 +26,8 @@ func TestRepeatGetsTheFirstReply(t *testing.T) {
 				" {\n\t\"userName\" : \"a b\", \"paymentMethodId\":\"sbx_pse\",\"amount\": 10 }\n", "", http.StatusCreated},
 			{"escaped in another way", `{"amount":10,"paymentMethodId":"sbx_pse","userName":"ñ/"}`,
 				`{"amount":10,"paymentMethodId":"sbx_pse","userName":"\u00f1\/"}`, "", http.StatusCreated},
+			{"the same numbers, and null for what is absent", `{"amount":10,"paymentMethodId":"sbx_pse","lineItems":[{"name":"a","quantity":1,"unitAmount":10}]}`,
+				`{"amount":10.00,"paymentMethodId":"sbx_pse","userName":null,"lineItems":[{"name":"a","quantity":1,"unitAmount":1e1,"sku":null}]}`, "", http.StatusCreated},
 			{"a declined card", `{"amount":10.05,"paymentMethodId":"sbx_card"}`, `{"paymentMethodId":"sbx_card","amount":10.05}`, "", http.StatusPaymentRequired},
 			{"an exhausted cascade", `{"amount":10.91,"paymentMethodId":"sbx_card"}`, `{"amount":10.91,"paymentMethodId":"sbx_card"}`, "", http.StatusUnprocessableEntity},
 			{"a challenge", `{"amount":10.65,"paymentMethodId":"sbx_card"}`, `{"amount":10.65,"paymentMethodId":"sbx_card"}`, "", http.StatusPaymentRequired},

@@ -162,3 +162,33 @@ func TestRefundAfterTheReserveIsReleased(t *testing.T) {
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, `{"available":0,"pending":90.51,"frozen":0,"reserve":5}`))
 	})
 }
+
+// A payment settles by the terms that it was made with, whatever the merchant's tier is now (SVC-18).
+func TestATierMovesNoSettlement(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		for _, c := range []struct{ from, to, delay, after, want string }{
+			{"standard", "trusted", "48h", "25h", "pending"},
+			{"trusted", "standard", "24h", "25h", "settled"},
+		} {
+			o := op.NewShop(t)
+			path := "/merchants/" + o.Merchant.ID
+			op.Patch(t, path, `{"tier":"`+c.from+`"}`)
+			id := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+			if got := o.Get(t, "/payments/"+id).Text(t, "settlement.delay"); got != c.delay {
+				t.Fatalf("the delay is %s", got)
+			}
+			op.Patch(t, path, `{"tier":"`+c.to+`"}`)
+			harness.MoveTestClock(t, o, c.after)
+			status := func() string { return o.Get(t, "/payments/"+id).Text(t, "settlement.status") }
+			if c.want == "settled" {
+				o.Settle(t, "the payment is settled", func() bool { return status() == c.want })
+			}
+			for range 5 {
+				o.Work(t)
+			}
+			if got := status(); got != c.want {
+				t.Errorf("%s to %s: %s after its capture the payment, whose delay is %s, is %s, want %s", c.from, c.to, c.after, c.delay, got, c.want)
+			}
+		}
+	})
+}

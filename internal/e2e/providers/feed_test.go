@@ -172,7 +172,7 @@ func TestJumpOfARateWaitsForTheOperator(t *testing.T) {
 		}
 		_, err := s.App.Rates.ImportRates(ctx, s.App.Rates.Self(), []byte("currency,rate\nMXN,18\nBRL,6.000001\n"), "desk", true)
 		harness.Must(t, err)
-		charges(t, o, "60 6.000001")
+		charges(t, o, "60.01 6.000001")
 		if q := harness.RateInUse(t, s, "BRL"); !q.Held.Rate.IsZero() || q.Source != "desk" {
 			t.Errorf("BRL is %+v, want nothing held", q)
 		}

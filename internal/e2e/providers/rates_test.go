@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
 // fresh runs a test on each engine, against a service whose operator has set no rates.
@@ -260,4 +262,32 @@ func ratesLogged(t *testing.T, s *harness.Instance) (told []string) {
 		}
 	}
 	return told
+}
+
+// A rail takes no payment whose fees would leave nothing, and its limits say so (PAY-36). A rate at which amounts
+// cannot be held is refused even by force (SVC-19).
+func TestRailTakesNoPaymentThatItsFeesEatUp(t *testing.T) {
+	fresh(t, func(t *testing.T, s *harness.Instance) {
+		s.Rate(t, "BRL 5.4")
+		live := s.NewShop(t).Production()
+		id := harness.Method(t, live, "BRA", "boleto") // 0.65 USD a payment, from 5 BRL on
+		cash := live.Get(t, "/payment-methods?country=BR&method=cash")
+		if low, usd := cash.Text(t, "methods.0.currencyLimits.0.min"), cash.Text(t, "methods.0.minTxUsd"); low != "4.97" || usd != "0.93" {
+			t.Errorf("a rail of 0.90 USD a payment takes from %s BRL, %s USD on; want 4.97 and 0.93", low, usd)
+		}
+		order := func(brl string) harness.Reply {
+			return live.Post(t, "/payments", `{"amount":`+brl+`,"currency":"BRL","documentId":"52998224725","paymentMethodId":"`+cash.Text(t, "methods.0.paymentMethodId")+`"}`)
+		}
+		order("4.96").Refused(t, "422 amount_out_of_limits invalid_request_error param=amount boundViolated=min")
+		order("4.97").Refused(t, "422 cascade_exhausted routing_error reason=no_provider_for_method_region")
+		if low := live.Get(t, "/payment-methods?country=BR&method=boleto").Text(t, "methods.0.currencyLimits.0.min"); low != "5" {
+			t.Errorf("%s takes from %s BRL on, want 5", id, low)
+		}
+		rate, err := money.ParseRate("1e17")
+		harness.Must(t, err)
+		_, err = s.App.Rates.SetRates(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "operator", At: s.Clock.Now()}}, true)
+		if refused, ok := errors.AsType[*problem.Error](err); !ok || refused.Param != "rate" {
+			t.Errorf("1e17 by force: %v", err)
+		}
+	})
 }

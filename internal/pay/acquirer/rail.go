@@ -1,6 +1,7 @@
 package acquirer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -29,11 +30,23 @@ type Rail struct {
 	ImageURL string
 	Limits   []Limit // one per currency; never empty
 	Fee      money.Fee
+	Least    int64         // USD cents: the smallest worth of a payment, of which the fee leaves something; 0: any
 	Window   time.Duration // how long the shopper has to pay
 	Document string        // the shopper's document that the rail needs ("CPF", "RFC"), or ""
 	Sync     bool          // the call returns the final outcome (cards)
 	Enabled  bool
 	Online   bool
+}
+
+// From returns the rail with a limit that begins at an amount, if it began below.
+func (r Rail) From(least money.Amount) Rail {
+	r.Limits = slices.Clone(r.Limits)
+	for n, l := range r.Limits {
+		if l.Currency == least.Currency {
+			r.Limits[n].Min = max(l.Min, least.Minor)
+		}
+	}
+	return r
 }
 
 // LimitIn returns the rail's limit for a currency.

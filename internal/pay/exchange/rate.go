@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -25,9 +26,9 @@ type Conversion struct {
 	RateAt     time.Time
 }
 
-// Into converts a USD amount with the reading.
+// Into converts a USD amount that is paid out with the reading.
 func (r Reading) Into(usd money.Amount) (Conversion, error) {
-	local, err := r.Rate.ToLocal(usd, r.Currency)
+	local, err := r.Rate.Payout(usd, r.Currency)
 	return Conversion{Local: local, Rate: r.Rate, RateSource: r.Source, RateAt: r.At}, err
 }
 
@@ -61,12 +62,31 @@ type Limits struct {
 	MaxJumpBps int64         // a larger step, in 1/10,000 of the rate in use, waits for the operator
 }
 
+// mostLocal is the largest payment in the smallest units of a currency that a rate may make: sums of thousands of them
+// fit an amount.
+const mostLocal = 1_000_000_000_000_000
+
+// Check reports whether amounts of the currency can be held at the rate: the largest payment is not too many of the
+// smallest unit, and that unit is worth at most a dollar.
+//
+// Errors: invalid_request.
+func (r Reading) Check() error {
+	most, err := r.Rate.Price(money.New(acquirer.MaxAmount, money.USD), r.Currency)
+	unit, unitErr := r.Rate.OwedInUSD(money.New(1, r.Currency))
+	if err == nil && unitErr == nil && most.Minor <= mostLocal && unit.Minor <= 100 {
+		return nil
+	}
+	return problem.Field(problem.InvalidRequest, "rate", fmt.Sprintf(
+		"%s is no rate of %s: it is how many units of the currency one US dollar buys, and amounts up to %s must fit it", r.Rate, r.Currency, acquirer.MaxAmountText))
+}
+
 // Take decides about a reading. It never replaces a newer rate. If it differs from the rate in use
 // by more than the limits allow, it is held, and the rate in use stays. If none is in use, it is
 // compared with builtIn; zero means no comparison. With force, an operator's command, it is always
 // applied.
 //
-// Errors: invalid_request for US dollars, and for a time in the future.
+// Errors: invalid_request for US dollars, for a time in the future, and for a rate at which amounts cannot be held
+// (Check), even with force.
 func (q KnownRate) Take(r Reading, builtIn money.Rate, limits Limits, force bool, now time.Time) (KnownRate, Verdict, error) {
 	r.At = r.At.UTC().Truncate(time.Microsecond) // the stored precision
 	if r.Currency == money.USD {
@@ -74,6 +94,9 @@ func (q KnownRate) Take(r Reading, builtIn money.Rate, limits Limits, force bool
 	}
 	if r.At.After(now) {
 		return q, "", problem.Field(problem.InvalidRequest, "observedAt", fmt.Sprintf("the rate of %s has a time in the future: %s", r.Currency, r.At.Format(time.RFC3339)))
+	}
+	if err := r.Check(); err != nil {
+		return q, "", err
 	}
 	present := q.Rate
 	if present.IsZero() {

@@ -92,3 +92,23 @@ func TestRateAges(t *testing.T) {
 		t.Error("a currency without a rate has no age")
 	}
 }
+
+// A rate at which amounts cannot be held is refused whoever sets it (SVC-19).
+func TestAbsurdRateIsRefusedEvenByForce(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		currency money.Currency
+		rate     string
+		want     bool
+	}{
+		{money.MXN, "1e17", false}, {money.MXN, "1e8", true}, {money.MXN, "100000001", false},
+		{money.MXN, "1e-18", false}, {money.MXN, "0.01", true}, {money.MXN, "0.0009", false},
+		{"LBP", "89500", true}, {"KWD", "0.306", true}, {"CLF", "0.024", true}, {"JPY", "0.9", false}, {"VND", "26000", true},
+	} {
+		r := exchange.Reading{Currency: c.currency, Rate: rateOf(t, c.rate), Source: "operator", At: now}
+		_, verdict, err := exchange.KnownRate{}.Take(r, money.Rate{}, rateLimits, true, now)
+		if refused := new(problem.Error); (err == nil) != c.want || err != nil && (!errors.As(err, &refused) || refused.Code != problem.InvalidRequest || refused.Param != "rate") {
+			t.Errorf("%s of %s: %q, %v, want accepted: %v", c.rate, c.currency, verdict, err, c.want)
+		}
+	}
+}

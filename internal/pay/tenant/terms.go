@@ -39,12 +39,18 @@ func AllRefundFees() []RefundFees { return []RefundFees{FeesKept, FeesReturned} 
 type Terms struct {
 	PlatformBps   int64         // of each payment, 1/10,000
 	ReserveBps    int64         // held back from each payment, 1/10,000
-	Delay         time.Duration // from capture to available
+	Delay         time.Duration // from capture to available, from ShortestDelay to LongestDelay
 	WithdrawalFee int64         // USD cents
 	ChargebackFee int64         // USD cents, for each dispute, whatever its outcome
 	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
 	RefundFees    RefundFees    // the merchant's own, whatever the tier
 }
+
+// Bounds of the Delay of every tier. A settlement relies on them to know when to look, and how far back.
+const (
+	ShortestDelay = 24 * time.Hour
+	LongestDelay  = 48 * time.Hour
+)
 
 // Terms returns what was agreed with the merchant: the terms of its tier, and its own.
 func (m Merchant) Terms() Terms {
@@ -78,7 +84,8 @@ type Fees struct {
 func (f Fees) Total() int64 { return f.Platform + f.Provider + f.Flat + f.Network }
 
 // Charge computes a payment's fees and its part of the reserve. Shares round half up, as providers
-// bill. No fee is more than the others left, so the merchant's part is never negative.
+// bill. Where a share is agreed, its fee is at least a cent: many small payments cost no less than one large one. No
+// fee is more than the others left, so the merchant's part is never negative.
 func (t Terms) Charge(usd money.Amount, rail money.Fee) (Fees, int64) {
 	left := usd.Minor
 	take := func(want int64) int64 {
@@ -87,8 +94,8 @@ func (t Terms) Charge(usd money.Amount, rail money.Fee) (Fees, int64) {
 		return got
 	}
 	fees := Fees{
-		Platform: take(usd.Share(t.PlatformBps, money.HalfUp).Minor),
-		Provider: take(usd.Share(rail.Bps, money.HalfUp).Minor),
+		Platform: take(money.Fee{Bps: t.PlatformBps}.Share(usd)),
+		Provider: take(rail.Share(usd)),
 		Flat:     take(rail.Flat),
 	}
 	return fees, take(usd.Share(t.ReserveBps, money.HalfUp).Minor)

@@ -32,6 +32,7 @@ var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
 		f.Number("amount_local!", &t.Local.Minor) // a memo; the currency is "" without one
 		table.Word(f, "currency_local!", &t.Local.Currency)
 		f.Time("at!", &t.At)
+		f.Time("settles_at!", &t.Settles)
 		f.Converted("postings!", func() string { return postings(t) }, func(text string) (err error) {
 			t.Postings, err = parsePostings(text)
 			return err

@@ -71,15 +71,19 @@ type settlementDoc struct {
 	Automatic bool   `json:"automatic,omitempty"`
 	Payout    string `json:"payout,omitempty"`
 	PayoutWhy string `json:"payoutWhy,omitempty"`
+
+	Matured int64 `json:"matured,omitempty"`
+	Since   int64 `json:"since,omitempty"`
 }
 
 func (d *settlementDoc) Of(_ *table.Fields, v *pay.Settlement) {
-	*d = settlementDoc{v.Sums, v.At.Kind, table.Micros(v.At.At), v.Sequence, table.Micros(v.PDFAt), table.Micros(v.ClosedAt), table.Micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy}
+	*d = settlementDoc{v.Sums, v.At.Kind, table.Micros(v.At.At), v.Sequence, table.Micros(v.PDFAt), table.Micros(v.ClosedAt), table.Micros(v.PaidAt), v.Automatic, v.Payout, v.PayoutWhy, table.Micros(v.Matured), table.Micros(v.Since)}
 }
 
 func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
 	v.Sums, v.At, v.Sequence = d.Sums, pay.Cursor{Kind: d.Kind, At: table.FromMicros(d.At)}, d.Sequence
 	v.Automatic, v.Payout, v.PayoutWhy = d.Automatic, d.Payout, d.PayoutWhy
+	v.Matured, v.Since = table.FromMicros(d.Matured), table.FromMicros(d.Since)
 	v.PDFAt, v.ClosedAt, v.PaidAt = table.FromMicros(d.PDFAt), table.FromMicros(d.ClosedAt), table.FromMicros(d.PaidAt)
 	return nil
 }
@@ -158,43 +162,61 @@ func (s Settlements) Unopened(ctx context.Context, limit int) ([]Unopened, error
 // Claimed is true if a settlement has collected t.
 const Claimed = `EXISTS (SELECT 1 FROM settlement_lines AS l WHERE l.id = t.id)`
 
-// firstUnsettled looks up the oldest uncollected transfer of each kind.
-var firstUnsettled = engine.Statement(func() string {
+// A capture names the time at which its payment settles (SVC-18). For a capture that is older than this column the payment's
+// terms say it: matures returns the time, and termsOf joins the payment as p, which a capture that names it does not read.
+func matures(capture string) string {
+	return fmt.Sprintf(`CASE WHEN %[1]s.settles_at > 0 THEN %[1]s.settles_at ELSE %[1]s.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000 END`, capture)
+}
+
+func termsOf(capture string) string {
+	return fmt.Sprintf(`LEFT JOIN payments AS p ON p.id = CASE WHEN %[1]s.settles_at = 0 THEN %[1]s.payment ELSE '' END`, capture)
+}
+
+// captureOf joins the capture of a transfer's payment, whose id pay.CaptureID makes, as c.
+const captureOf = `LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'`
+
+// firstDue finds the uncollected transfer that is due first: a capture when its payment settles, any other the merchant's
+// delay after its time, and not before its payment.
+var firstDue = engine.Statement(func() string {
+	of := `WHERE t.merchant = $1 AND t.live = $2 AND t.kind = '%s' AND t.at >= $3 AND NOT ` + Claimed
 	var parts []string
 	for _, kind := range pay.SettledKinds() {
-		parts = append(parts, fmt.Sprintf(`SELECT at FROM (SELECT t.at FROM transfers AS t
-  WHERE t.merchant = $1 AND t.live = $2 AND t.kind = '%[1]s' AND t.at >= $3 AND NOT `+Claimed+`
-  ORDER BY t.at LIMIT 1) AS of_%[1]s`, kind))
+		if kind == ledger.Capture {
+			parts = append(parts, `SELECT `+matures("t")+` AS due FROM transfers AS t `+termsOf("t")+fmt.Sprintf("\n  "+of, kind))
+			continue
+		}
+		parts = append(parts, `SELECT CASE WHEN x.matures > x.at + $4 THEN x.matures ELSE x.at + $4 END AS due FROM (
+  SELECT t.at, coalesce(`+matures("c")+`, 0) AS matures FROM transfers AS t `+captureOf+` `+termsOf("c")+fmt.Sprintf("\n  "+of, kind)+`) AS x`)
 	}
-	return "SELECT coalesce(min(at), 0) FROM (\n" + strings.Join(parts, "\nUNION ALL ") + ") AS oldest"
+	return "SELECT coalesce(min(due), 0) FROM (\n" + strings.Join(parts, "\nUNION ALL ") + ") AS first"
 }())
 
-// FirstUnsettled returns the time of the merchant's oldest uncollected transfer from since on; zero for
-// none.
-func (s Settlements) FirstUnsettled(ctx context.Context, scope tenant.Scope, since time.Time) (time.Time, error) {
+// FirstDue returns when the first of a merchant's uncollected transfers, which are from since on, is due; zero for none.
+// delay is of the merchant's present terms.
+func (s Settlements) FirstDue(ctx context.Context, scope tenant.Scope, since time.Time, delay time.Duration) (time.Time, error) {
 	var at int64
-	err := s.b.DB.Walk(ctx, s.b.Text(firstUnsettled), []any{scope.Merchant, scope.Live, table.Micros(since)}, func(r engine.Row) error {
+	err := s.b.DB.Walk(ctx, s.b.Text(firstDue), []any{scope.Merchant, scope.Live, table.Micros(since), delay.Microseconds()}, func(r engine.Row) error {
 		return r.Scan(&at)
 	})
 	return table.FromMicros(at), err
 }
 
-// Uncollected transfers are read in index order, so a part costs only that part. What belongs to a payment
-// comes with its capture or after it, whose id pay.CaptureID makes.
+// Uncollected transfers are read in index order, so a part costs that part and what is not due in between. What belongs to
+// a payment comes with its capture or after it.
 var (
 	selectUnsettledCaptures = engine.Statement(`
-SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND NOT ` + Claimed + `
+SELECT ` + TransfersTable.ListOf("t") + `, t.at FROM transfers AS t ` + termsOf("t") + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND t.at <= $5 AND ` + matures("t") + ` <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 	selectUnsettled = engine.Statement(`
 SELECT ` + TransfersTable.ListOf("t") + `, coalesce(c.at, 0)
-FROM transfers AS t LEFT JOIN transfers AS c ON t.payment <> '' AND c.id = 'tr_' || substr(t.payment, 5) || '-capture'
-WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(c.at, 0) <= $5 AND NOT ` + Claimed + `
+FROM transfers AS t ` + captureOf + ` ` + termsOf("c") + `
+WHERE t.merchant = $1 AND t.live = $2 AND t.kind = $3 AND t.at >= $4 AND coalesce(` + matures("c") + `, 0) <= $5 AND NOT ` + Claimed + `
 ORDER BY t.at LIMIT $6`)
 )
 
-// Unsettled reads uncollected transfers of the cursor's kind from its time on, whose payment was captured
-// by matured, oldest first.
+// Unsettled reads uncollected transfers of the cursor's kind from its time on, whose payment settles by matured, oldest
+// first.
 func (s Settlements) Unsettled(ctx context.Context, scope tenant.Scope, from pay.Cursor, matured time.Time, limit int) ([]pay.Unsettled, error) {
 	kind, text := pay.SettledKinds()[from.Kind], selectUnsettled
 	if kind == ledger.Capture {

@@ -79,8 +79,8 @@ WHERE c.paid < c.amount AND c.gone < c.whole
 	{"a shopper gets back at most what came in", `
 SELECT payment, 'of ' || came || ' cents, paid back ' || went FROM (
   SELECT r.payment,
-    -(SELECT coalesce(sum(coalesce(CAST({json t.postings receivable} AS BIGINT), 0)), 0) FROM transfers AS t WHERE {named t.id tr_ r.payment} AND NOT (t.payment <> r.payment))
-    - (SELECT coalesce(sum(` + claimBooked("c.id", "receivable", "<> ''") + `), 0) FROM claims AS c WHERE c.payment = r.payment) AS came,
+    -(SELECT coalesce(sum(` + booked("receivable") + ` + ` + booked("rounding") + `), 0) FROM transfers AS t WHERE {named t.id tr_ r.payment} AND NOT (t.payment <> r.payment))
+    - (SELECT coalesce(sum(` + claimBooked("c.id", "receivable", "<> ''") + ` + ` + claimBooked("c.id", "rounding", "<> ''") + `), 0) FROM claims AS c WHERE c.payment = r.payment) AS came,
     (SELECT coalesce(sum(` + claimBooked("c.id", "refunds", "<> ''") + ` + ` + claimBooked("c.id", "chargebacks", "<> ''") + `), 0)
       FROM claims AS c WHERE c.payment = r.payment) AS went
   FROM (SELECT DISTINCT d.payment FROM claims AS d WHERE {part d.id}) AS r) AS s
@@ -117,8 +117,8 @@ JOIN payments AS p ON p.id = s.payment
 WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.back = p.amount AND s.kept <> 0 END`},
 	{"an inquiry's money came in once", `
 SELECT c.id, c.amount || ' cents, came in ' || c.came
-FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_capture'") + `
-  - (SELECT coalesce(sum(CAST({json t.postings receivable} AS BIGINT)), 0) FROM transfers AS t
+FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_capture'") + ` - ` + claimBooked("d.id", "rounding", "= 'late_capture'") + `
+  - (SELECT coalesce(sum(` + booked("receivable") + ` + ` + booked("rounding") + `), 0) FROM transfers AS t
     WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture') AS came
   FROM claims AS d WHERE {part d.id} AND d.kind = 'inquiry') AS c
 WHERE c.amount <> c.came`},

@@ -17,8 +17,14 @@ var paymentInvariants = ofTenants([]invariant{
 SELECT p.id, p.status || ' of ' || p.amount || ' cents, captured ' || coalesce(t.postings, 'never')
 FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
-  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount
+  AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) + ` + booked("rounding") + ` <> -p.amount
     OR t.amount_local <> p.amount_local OR t.currency_local <> p.currency_local)`},
+	// A capture from before it named its time has none.
+	{"a capture settles when its payment's terms say", `
+SELECT p.id, 'settles ' || (t.settles_at - t.at) / 1000000 || ' s after its capture' FROM payments AS p
+JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
+WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback') AND t.settles_at <> 0
+  AND t.settles_at <> t.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
 	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},

@@ -48,11 +48,14 @@ SELECT l.id, 'net ' || l.net || ' of ' || coalesce(t.net, 0) || ' in ' || l.sett
 LEFT JOIN settlements AS s ON s.id = l.settlement LEFT JOIN (
   SELECT t.id, t.merchant, t.live, t.payment, t.claim, t.amount_local, t.currency_local, t.at,
     ` + booked("pending") + ` + ` + booked("available") + ` + ` + booked("frozen") + ` AS net,
-    ` + booked("pending") + ` AS pending, ` + booked("reserve") + ` AS reserve, -` + booked("receivable") + ` AS gross
+    ` + booked("pending") + ` AS pending, ` + booked("reserve") + ` AS reserve, -` + booked("receivable") + ` - ` + booked("rounding") + ` AS gross
   FROM transfers AS t) AS t ON t.id = l.transfer
 WHERE t.id IS NULL OR s.id IS NULL OR t.merchant <> l.merchant OR t.live <> l.live OR s.merchant <> l.merchant OR s.live <> l.live
   OR t.payment <> l.payment OR t.at <> l.at OR t.net <> l.net OR t.pending <> l.pending OR t.reserve <> l.reserve OR t.gross <> l.gross
   OR t.claim <> l.claim OR t.amount_local <> l.amount_local OR t.currency_local <> l.currency_local`},
+	{"a settlement collects no payment before it is due", `
+SELECT l.id, 'in ' || l.settlement FROM settlement_lines AS l JOIN transfers AS t ON t.id = l.id JOIN settlements AS s ON s.id = l.settlement
+WHERE {part l.id} AND l.type = 'charge' AND t.settles_at > coalesce(CAST({json s.doc matured} AS BIGINT), t.settles_at)`},
 })
 
 func booked(account string) string {
