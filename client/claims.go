@@ -26,8 +26,9 @@ type Refund struct {
 	Amount        Decimal   `json:"amount"` // local currency
 	AmountUSD     Decimal   `json:"amountUsd"`
 	Currency      string    `json:"currency"`
-	Status        string    `json:"status"` // pending
+	Status        string    `json:"status"` // pending; in an event approved, if the provider or the operator made it already
 	Reason        string    `json:"reason"`
+	Origin        Origin    `json:"origin"`
 	CreatedAt     time.Time `json:"createdAt"`
 
 	Replayed bool `json:"-"` // the reply is from an earlier request with the same key
@@ -76,7 +77,8 @@ type Claim struct {
 	Outcome           ClaimStatus `json:"outcome"` // approved, rejected or withdrawn; "" until resolved
 	TransactionID     string      `json:"transactionId"`
 	MerchantOrderID   string      `json:"merchantOrderId"`
-	PreviousClaimID   string      `json:"previousClaimId"` // for a chargeback, the earlier claim of the same dispute; else ""
+	PreviousClaimID   string      `json:"previousClaimId"` // the earlier claim of the same dispute, or the refund that failed after it was confirmed; else ""
+	Origin            Origin      `json:"origin"`          // of a refund; else ""
 	Amount            Decimal     `json:"amount"`          // local currency
 	Currency          string      `json:"currency"`
 	AmountUSD         Decimal     `json:"amountUsd"`
@@ -93,6 +95,16 @@ type Claim struct {
 
 	Transaction *PaymentSummary `json:"transaction"` // the payment, in events only; else nil
 }
+
+// Origin says who gave the money of a refund back.
+type Origin string
+
+// The origins.
+const (
+	OriginMerchant Origin = "merchant" // the merchant asked for it
+	OriginProvider Origin = "provider" // the provider made it without being asked
+	OriginOperator Origin = "operator" // the operator made it by hand
+)
 
 // PaymentSummary is the payment in a claim's event.
 type PaymentSummary struct {

@@ -133,6 +133,7 @@ type Payment struct {
 	RefundableAmountLocal Decimal    `json:"refundableAmountLocal"`
 	Failure               *Failure   `json:"failure"`   // nil unless it failed
 	Attention             *Attention `json:"attention"` // money that came late or in another amount; nil if there is none
+	Disputes              []Dispute  `json:"disputes"`  // oldest first
 
 	Refund *Refund `json:"refund"` // the refund of a payment.refunded event; else nil
 }
@@ -169,6 +170,14 @@ type Failure struct {
 	Code        Code   `json:"code"`
 	DeclineCode string `json:"declineCode"`
 	Message     string `json:"message"`
+}
+
+// Dispute is a dispute of a payment, as its claim has it.
+type Dispute struct {
+	ClaimID string      `json:"claimId"` // CLM-…
+	Status  ClaimStatus `json:"status"`
+	Outcome ClaimStatus `json:"outcome"` // approved, rejected or withdrawn; "" until it is resolved
+	Amount  Decimal     `json:"amount"`  // local currency
 }
 
 // Attention is money of a payment that came late or in another amount, and is not resolved

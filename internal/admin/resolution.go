@@ -53,6 +53,20 @@ type ClaimRuling struct {
 	Force   bool            `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 }
 
+type bookRefundIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Body RefundBooking
+}
+
+// RefundBooking is a refund that was made already.
+type RefundBooking struct {
+	_         struct{}   `additionalProperties:"false"`
+	Amount    string     `json:"amount,omitempty" maxLength:"40" example:"49.90" doc:"In the transaction's local currency; all that is left if absent"`
+	Reference string     `json:"reference" minLength:"1" maxLength:"128" example:"re_3Q9" doc:"The provider's id of the refund, or the bank's reference of the transfer. It is booked once"`
+	Origin    pay.Origin `json:"origin" enum:"provider,operator" example:"provider" doc:"provider: the provider made it by itself; operator: you sent the money by hand"`
+	Note      string     `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the provider's report of today" doc:"How you know; the merchant reads it"`
+}
+
 type ruledClaimOut struct{ Body shape.RuledClaim }
 
 type ruledPaymentOut struct{ Body shape.RuledPayment }
@@ -76,6 +90,8 @@ func (a *API) rulingRoutes() {
 		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` ends it."), conflict, a.resolvePayment)
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
+	handle(a, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
+		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero."), []problem.Code{problem.ConflictState}, a.bookRefund)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
 		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.resolveWithdrawal)
 }
@@ -104,6 +120,15 @@ func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymen
 func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
 	c, err := a.App.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{ID: in.ID, Word: verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force})
+	if err != nil {
+		return nil, err
+	}
+	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+}
+
+func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) (*ruledClaimOut, error) {
+	b := in.Body
+	c, err := a.App.Claims.BookRefund(ctx, by, claims.Booking{Payment: in.ID, Amount: b.Amount, Reference: b.Reference, Origin: b.Origin, Note: b.Note})
 	if err != nil {
 		return nil, err
 	}

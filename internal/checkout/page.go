@@ -168,7 +168,7 @@ type paymentView struct {
 	view
 	ID        string
 	Status    pay.Status
-	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, changed, canceled, and those of strayStates
+	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, reversed, changed, canceled, and those of strayStates
 	Watched   bool   // the page loads again when the status changes
 	Came      string // the received money that differs from the request, "" if there is none
 	Heading   string // what the shopper has to do, or the status of the payment

@@ -24,6 +24,8 @@ func standing(s payments.Shown) string {
 		return strayStates[stray.Code][stray.End]
 	}
 	switch {
+	case s.End.Reversed():
+		return "reversed"
 	case s.End.WayChanged():
 		return "changed"
 	case s.End.Canceled():

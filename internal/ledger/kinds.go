@@ -18,8 +18,8 @@ const (
 // Kinds lists every kind of transfer. A test compares it with the constants.
 func Kinds() []Kind {
 	return []Kind{
-		Capture, RefundFreeze, RefundPaid, RefundRelease, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
-		LateCapture, LateRefund, LateAccepted,
+		Capture, RefundFreeze, RefundPaid, RefundRelease, RefundReturn, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
+		LateCapture, LateRefund, LateReturn, LateAccepted,
 		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
 		FloatEntered, FloatSent, FloatArrived, FloatBack, FloatReturned,
 	}

@@ -112,6 +112,7 @@ const (
 	RefundFreeze      Kind = "refund_freeze"      // a refund opened: available, then pending, and reserve to frozen
 	RefundPaid        Kind = "refund"             // frozen and fees went back to the shopper
 	RefundRelease     Kind = "refund_release"     // a refund was not made: frozen to available and reserve
+	RefundReturn      Kind = "refund_return"      // a refund came back after it was paid: refunds and fees to available
 	ChargebackHold    Kind = "chargeback_hold"    // a dispute opened: available to frozen
 	ChargebackFee     Kind = "chargeback_fee"     // the price of a dispute, from available
 	ChargebackPaid    Kind = "chargeback"         // a dispute was lost: frozen went back to the shopper
@@ -121,6 +122,7 @@ const (
 
 	LateCapture  Kind = "late_capture"  // paid after the end: receivable to suspense
 	LateRefund   Kind = "late_refund"   // late money went back to the shopper, from suspense
+	LateReturn   Kind = "late_return"   // late money that went back to the shopper came back: refunds to suspense
 	LateAccepted Kind = "late_accepted" // late money is accepted for the merchant: suspense to available
 
 	WithdrawalOpened   Kind = "withdrawal"          // available to in transit

@@ -33,6 +33,7 @@ const (
 	Unknown     OutcomeKind = "unknown"     // timeout or unreadable answer: the result is not known
 	Missing     OutcomeKind = "missing"     // a query proved that the provider never had it
 	Lapsed      OutcomeKind = "expired"     // the provider says that the shopper's time to pay is over
+	Reversed    OutcomeKind = "reversed"    // the shopper paid, and the provider gave it back, in whole or in part (Reversal)
 )
 
 // Outcome is a provider's answer in our words.
@@ -46,6 +47,7 @@ type Outcome struct {
 	FormURL     string
 	Data        PaymentData
 	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
+	Back        *Reversal    // what went back; nil of Reversed: not known. Of Approved, all of it failed
 	CheckAt     time.Time    // when to query again, if the provider says so; else zero
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
@@ -57,7 +59,7 @@ type Outcome struct {
 // nothing about the charge.
 func (o Outcome) Asked() Outcome {
 	switch o.Kind {
-	case Approved, Awaiting, Declined, Missing, Lapsed:
+	case Approved, Awaiting, Declined, Missing, Lapsed, Reversed:
 	default:
 		o.Kind = Unknown
 	}
@@ -182,7 +184,7 @@ func (as Attempts) Trace() []problem.AttemptTrace {
 	for _, a := range as {
 		t := problem.AttemptTrace{Order: a.Order, ReasonCode: a.Decline, Retryable: a.Soft, DurationMs: a.took().Milliseconds()}
 		switch a.Status {
-		case Declined:
+		case Declined, Reversed:
 			t.Outcome = "declined"
 		case Unavailable:
 			t.Outcome, t.Retryable = "unavailable", true
@@ -259,7 +261,7 @@ func (f Flight) OnItsWay(now time.Time) bool { return now.UnixMicro() < f.Until 
 // Answered returns what the answer to a call proves. If the call was made twice, one may be refused
 // and the other accepted, so a refusal proves nothing.
 func (f Flight) Answered(o Outcome) Outcome {
-	if o.Kind == Approved || o.Kind == Awaiting || f.Calls <= 1 {
+	if o.Kind == Approved || o.Kind == Reversed || o.Kind == Awaiting || f.Calls <= 1 {
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "called_twice", ProviderRef: o.ProviderRef}
@@ -270,7 +272,7 @@ func (f Flight) Answered(o Outcome) Outcome {
 // under way.
 func (f Flight) Proved(o Outcome, asked time.Time) Outcome {
 	switch {
-	case !f.OnItsWay(asked), o.Kind == Approved, o.Kind == Awaiting, o.Kind != Missing && f.Calls <= 1:
+	case !f.OnItsWay(asked), o.Kind == Approved, o.Kind == Reversed, o.Kind == Awaiting, o.Kind != Missing && f.Calls <= 1:
 		return o
 	}
 	return Outcome{Kind: Unknown, Decline: "on_its_way", ProviderRef: o.ProviderRef}

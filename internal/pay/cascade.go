@@ -115,8 +115,8 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	if !ok || !p.Status.Open() {
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
-	if p.misfits(o) {
-		return p.hold(attempt, o, now)
+	if p.misfits(o) || o.partlyBack() {
+		return p.hold(attempt, o.remaining(), now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Times.Unsure = p.unsure(o, now)
@@ -133,6 +133,9 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		p = p.await(o, now)
 	case Lapsed:
 		p = p.lapse(now).answer()
+		return p.finish(from, now)
+	case Reversed: // the shopper paid and has all of it back
+		p = p.fail(reversed(), now).answer()
 		return p.finish(from, now)
 	case Unknown, Sending:
 		p = p.wait(o, now).answer()

@@ -153,7 +153,8 @@ type Claim struct {
 	Freed     int64      // of Parts.Reserve: drawn from the balance, because the day's reserve is released
 	Call      RefundCall // the refund at the provider, if there is one
 	Case      Case       // of a chargeback: the provider's dispute
-	Previous  string     // the claim of the same dispute that ended before this one, or ""
+	Previous  string     // the claim of the same dispute or refund that ended before this one, or ""
+	Origin    Origin     // of a refund: who gave the money back; "" in rows from before it was kept
 	Played    bool       // of a refund: the sandbox made it, and only payment.refunded is sent
 	DueBy     time.Time  // deadline for the merchant's evidence; zero if none is wanted
 	DueAt     time.Time  // when to look again; zero if there is nothing to wait for
@@ -314,7 +315,7 @@ func (c Claim) String() string {
 		fmt.Fprintf(&b, "\n  frozen %s", money.New(c.Frozen, money.USD))
 	}
 	for _, fact := range []struct{ name, value string }{
-		{"reason", c.Reason}, {"network", c.Network}, {"dispute", c.Case.String()}, {"previous", c.Previous},
+		{"origin", string(c.Origin)}, {"reason", c.Reason}, {"network", c.Network}, {"dispute", c.Case.String()}, {"previous", c.Previous},
 	} {
 		if fact.value != "" {
 			fmt.Fprintf(&b, "\n  %s %s", fact.name, fact.value)
@@ -441,10 +442,10 @@ const (
 )
 
 // Submit adds evidence, with the content of its file if it has one. A claim that needs evidence
-// goes to review. More evidence may follow until the claim is resolved.
+// goes to review, and a dispute's state changes on its payment. More evidence may follow until the claim is resolved.
 //
 // Errors: claim_already_resolved, conflict_state, invalid_request above MaxEvidence pieces.
-func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change, error) {
+func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Claim, Change, error) {
 	to, err := c.After(Submit)
 	if err != nil {
 		return c, Change{}, err
@@ -464,6 +465,9 @@ func (c Claim) Submit(e Evidence, content []byte, now time.Time) (Claim, Change,
 		c = c.step(PartyMerchant, "", now)
 	}
 	change := Change{Claims: []Claim{c}}
+	if next, staged := p.stage(c); staged {
+		change.Payments = []Payment{next.written(p, now)}
+	}
 	if e.File != nil {
 		change.Files = []File{{ID: e.ID, Scope: c.Scope, Claim: c.ID, Name: e.File.Name, Type: e.File.Type, Content: content, At: now}}
 	}

@@ -107,7 +107,7 @@ func TestClaimMatrix(t *testing.T) {
 func move(c Claim, p Payment, v ClaimVerb) (next Claim, change Change, err error) {
 	switch v {
 	case Submit:
-		return c.Submit(Evidence{ID: "ev_1"}, nil, noon)
+		return c.Submit(Payment{}, Evidence{ID: "ev_1"}, nil, noon)
 	case AskEvidence:
 		return c.Ask("why so late?", noon)
 	}
@@ -245,7 +245,7 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 	for paid, want := range map[money.Amount]Verdict{
 		money.New(c.Local.Minor-1, c.Local.Currency): Mismatched, money.New(c.Local.Minor, "MXN"): Mismatched, c.Local: Applied, {}: Applied,
 	} {
-		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, noon)
+		next, change := c.ConfirmRefund(p, Notice{ID: "1", Refund: c.Reference(), Outcome: Outcome{Kind: Approved, Local: paid}}, "CLM-2", noon)
 		if got := change.Notices[0].Verdict; got != want || (next.Status == ClaimApproved) != (want == Applied) {
 			t.Errorf("%s of %s went back: %s, and the refund is %s; want %s", paid, c.Local, got, next.Status, want)
 		}

@@ -336,6 +336,9 @@ func (d *docket) goOn(c Claim, n Notice) Verdict {
 	changed := c.Case != before.Case || c.Status != before.Status || c.Network != before.Network || !c.DueBy.Equal(before.DueBy)
 	if changed {
 		d.put(c.written(d.now))
+		if next, staged := d.p.stage(c); staged {
+			d.p, d.moved = next, true
+		}
 	}
 	switch {
 	case !fits:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"pgregory.net/rapid"
 )
 
@@ -400,4 +401,85 @@ func TestRefundsAndDisputesAddUp(t *testing.T) {
 			r.Fatalf("%d went back and %d is held, of %d: all of it was disputed", out, held, cents)
 		}
 	})
+}
+
+// balances are enough for any refund of the hearing's payment.
+func (h *hearing) balances() ledger.Balances {
+	have := ledger.Balances{}
+	for account, amount := range h.books {
+		have[account] = amount
+	}
+	have[ledger.Available] += 1_000_00
+	return have
+}
+
+// refund refunds an amount; zero is all that is left. The provider confirms at once.
+func (h *hearing) refund(amount int64) {
+	h.t.Helper()
+	h.ids++
+	before := h.p.Times.Chargeback
+	_, c, change, err := h.p.Refund(NewRefund{ID: fmt.Sprintf("CLM-R%d", h.ids), Amount: usd(amount)}, h.balances(), h.now)
+	if err != nil {
+		h.t.Fatalf("refund of %s: %v", usd(amount), err)
+	}
+	h.apply(change)
+	_, change = c.Called(h.p, Outcome{Kind: Approved, Local: c.Local}, h.now)
+	h.apply(change)
+	if !h.p.Times.Chargeback.Equal(before) {
+		h.t.Errorf("the refund moved the time of the chargeback from %v to %v", before, h.p.Times.Chargeback)
+	}
+}
+
+// What a dispute did not take, or gave back, can be refunded to the cent; the status stays
+// chargeback (REF-13).
+func TestTheRestIsRefundedAfterADispute(t *testing.T) {
+	for name, c := range map[string]struct {
+		ruling   Ruling
+		disputed int64 // zero: all
+		back     []int64
+		outcome  ClaimStatus
+		shopper  int64
+	}{
+		"won":          {DisputeWon, 0, []int64{30_00, 0}, ClaimRejected, 100_00},
+		"withdrawn":    {DisputeWithdrawn, 0, []int64{0}, ClaimWithdrawn, 100_00},
+		"lost in part": {DisputeLost, 1_00, []int64{33_33, 33_33, 0}, ClaimApproved, 100_00},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := completed(t)
+			var local money.Amount
+			if c.disputed > 0 {
+				local = usd(c.disputed)
+			}
+			h.hear(Notice{DisputeID: "d1", Outcome: Outcome{Local: local}}, Applied)
+			_, _, _, err := h.p.Refund(NewRefund{ID: "CLM-9"}, h.balances(), noon)
+			if refused, ok := err.(*problem.Error); !ok || refused.Code != problem.ConflictState || refused.Details.Reason != "open_dispute" {
+				t.Errorf("during the dispute: %v", err)
+			}
+			if left := h.p.Refundable(); left.IsPositive() {
+				t.Errorf("%s can be refunded during the dispute", left)
+			}
+			h.hear(Notice{DisputeID: "d1", Ruling: c.ruling}, Applied)
+			left := int64(100_00)
+			if c.ruling == DisputeLost {
+				left -= c.disputed
+			}
+			for _, amount := range c.back {
+				if got := h.p.Refundable(); got != usd(left) {
+					t.Errorf("%s can be refunded, want %s", got, usd(left))
+				}
+				h.refund(amount)
+				left -= amount
+			}
+			if got := h.books[ledger.Refunds] + h.books[ledger.Chargebacks]; got != c.shopper || h.p.Status != Chargeback || h.p.Refundable().IsPositive() {
+				t.Errorf("the shopper got %d back, want %d; %s is left of %s", got, c.shopper, h.p.Refundable(), h.p)
+			}
+			if list := h.p.Disputes.Takings; len(list) != 1 || list[0].State() != c.outcome || h.p.DisputedLocal(list[0]).IsZero() {
+				t.Errorf("the payment's disputes are %+v, want one that is %s", list, c.outcome)
+			}
+			_, _, _, err = h.p.Refund(NewRefund{ID: "CLM-9"}, h.balances(), noon)
+			if refused, ok := err.(*problem.Error); !ok || refused.Details.Reason != "fully_refunded" {
+				t.Errorf("once all went back: %v", err)
+			}
+		})
+	}
 }

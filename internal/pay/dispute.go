@@ -61,13 +61,49 @@ func (c Case) told() money.Amount { return money.New(c.Minor, money.Currency(c.C
 // instance is the instance at which the dispute is, from 1.
 func (c Case) instance() int { return max(1, c.Instance) }
 
-// Taking is the amount that one dispute holds or took of a payment's money.
+// Taking is a dispute of a payment: its state, and the amount that it holds or took of the payment's
+// money. One that the payment won stays listed, with nothing taken.
 type Taking struct {
-	Claim   string `json:"claim"`
-	USD     int64  `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
-	Short   int64  `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
-	Open    bool   `json:"open,omitempty"`    // the claim is not resolved
-	Attempt int    `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
+	Claim   string      `json:"claim"`
+	Status  ClaimStatus `json:"status,omitempty"`  // of the claim; "" in rows from before it was kept
+	Local   int64       `json:"local,omitempty"`   // disputed amount, local minor units; 0 in such rows
+	USD     int64       `json:"usd"`               // cents: held while the claim is open, the shopper's once it is lost
+	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
+	Open    bool        `json:"open,omitempty"`    // the claim is not resolved
+	Attempt int         `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
+	// Followed: another claim of the same dispute follows, and that one counts.
+	Followed bool `json:"followed,omitempty"`
+}
+
+// State is the status of the dispute's claim. A row from before it was kept lists disputes that are
+// open or were lost.
+func (t Taking) State() ClaimStatus {
+	switch {
+	case t.Status != "":
+		return t.Status
+	case t.Open:
+		return ClaimUnderReview
+	}
+	return ClaimApproved
+}
+
+// DisputedLocal is the amount, in the shopper's currency, that a dispute of the payment is about.
+func (p Payment) DisputedLocal(t Taking) money.Amount {
+	if t.Local > 0 {
+		return money.New(t.Local, p.Price.Local.Currency)
+	}
+	return p.Price.Local.Fraction(t.USD+t.Short, p.Price.Amount.Minor, money.Up)
+}
+
+// lost is the part of the capture, in local minor units, that lost disputes are about. No refund
+// gives it back.
+func (p Payment) lost() (minor int64) {
+	for _, t := range p.Disputes.Takings {
+		if t.Attempt == 0 && !t.Open && !t.Followed && t.State().Pays() {
+			minor += p.DisputedLocal(t).Minor
+		}
+	}
+	return minor
 }
 
 // OpenOnCapture is the id of a chargeback claim on the capture that is not resolved, "" if there is
@@ -79,6 +115,13 @@ func (d Disputes) OpenOnCapture() string {
 		}
 	}
 	return ""
+}
+
+// Kept reports whether the disputes of the capture have all ended, and none for the shopper.
+func (d Disputes) Kept() bool {
+	return len(d.Takings) > 0 && !slices.ContainsFunc(d.Takings, func(t Taking) bool {
+		return t.Attempt == 0 && !t.Followed && (t.Open || t.State().Pays())
+	})
 }
 
 // Open lists the open chargeback claims on the payment in the order of their opening.
@@ -119,20 +162,14 @@ func (p Payment) takingAt(claim string) int {
 	return slices.IndexFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == claim })
 }
 
-// take sets the amount that a claim's dispute holds or took. An empty one is removed. The slice is
-// new: values that were handed out do not change.
+// take sets the state of a claim's dispute and the amount that it holds or took. The slice is new:
+// values that were handed out do not change.
 func (p Payment) take(t Taking) Payment {
 	list, at := slices.Clone(p.Disputes.Takings), p.takingAt(t.Claim)
-	switch keep := t.Open || t.USD != 0 || t.Short != 0; {
-	case at < 0 && keep:
+	if at < 0 {
 		list = append(list, t)
-	case at >= 0 && keep:
+	} else {
 		list[at] = t
-	case at >= 0:
-		list = slices.Delete(list, at, at+1)
-	}
-	if len(list) == 0 {
-		list = nil
 	}
 	p.Disputes.Takings = list
 	return p
@@ -177,7 +214,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
 		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late,
 	}
-	taking := Taking{Claim: claim.ID, Open: true, Attempt: o.lateAttempt()}
+	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Attempt: o.lateAttempt()}
 	back := int64(0)
 	if o.previous == nil {
 		claim.Fee = p.Terms.DisputeFee
@@ -185,8 +222,8 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		claim.Previous = o.previous.ID
 		if o.previous.Status.Pays() {
 			back = p.taking(o.previous.ID).USD
-			p = p.take(Taking{Claim: o.previous.ID})
 		}
+		p = p.take(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: o.lateAttempt(), Followed: true})
 	}
 	hold := max(0, min(o.usd-back, p.uncontested(taking.Attempt)-back))
 	claim.Frozen = back + hold
@@ -221,7 +258,7 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 // It takes more than is frozen if a refund that was under way when the dispute came was refused
 // later. Only a played refund can be opened during a dispute; its amount is not paid a second time.
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
-	from, taking := p, Taking{Claim: c.ID}
+	from, taking := p, Taking{Claim: c.ID, Status: to, Local: c.Local.Minor}
 	if c.Case.Late {
 		taking.Attempt = c.Attempt
 	}
@@ -268,8 +305,19 @@ func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer)
 	return p, paid
 }
 
+// stage sets the status of an open dispute's claim on its payment. It returns false if that changes
+// nothing.
+func (p Payment) stage(c Claim) (Payment, bool) {
+	t := p.taking(c.ID)
+	if t.Claim == "" || t.Status == c.Status {
+		return p, false
+	}
+	t.Status, t.Local = c.Status, c.Local.Minor
+	return p.take(t), true
+}
+
 // gone moves the payment to chargeback once the shopper has the money of a dispute of its capture.
-// Nothing is left to refund then (PAY-29).
+// What that dispute is about cannot be refunded any more (PAY-29).
 func (p Payment) gone(t Taking, now time.Time) Payment {
 	if _, can := p.Status.After(Dispute); can && t.Attempt == 0 && t.USD > 0 {
 		return p.move(Dispute, now)

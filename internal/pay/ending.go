@@ -56,11 +56,17 @@ const (
 	failedUnpaid    = "expired"
 	failedUnsure    = "outcome_unknown" // the provider gave no answer for days
 	failedAbandoned = "abandoned"       // the operator found out that the shopper was not charged
+	failedReversed  = "reversed"        // the provider gave all of it back before the payment was completed
 )
 
 // unpaid is the failure of a payment whose window is over.
 func unpaid() Failure {
 	return Failure{Code: failedUnpaid, Message: "the shopper did not pay in time"}
+}
+
+// reversed is the failure of a payment whose money the provider gave back before we knew of it.
+func reversed() Failure {
+	return Failure{Code: failedReversed, Message: "the shopper paid, and the provider gave the whole amount back"}
 }
 
 // Overdue reports whether the shopper's time is over.
@@ -110,8 +116,11 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 		return p.found(attempt, o, claimID, now)
 	}
 	var change Change
-	if o.Kind == Approved && attempt.Status != Approved {
-		p, change = p.misfit(attempt, o, from, now)
+	if (o.Kind == Approved || o.partlyBack()) && attempt.Status != Approved {
+		p, change = p.misfit(attempt, o.remaining(), from, now)
+	}
+	if o.wholeBack() { // it came and went
+		p.Attempts = p.noted(attempt.Order, o, now)
 	}
 	if o.Kind != Unknown {
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure { // the outcome is known now
@@ -187,6 +196,8 @@ func (w Word) Contradicts(p Payment, o Outcome) bool {
 	switch o.Kind {
 	case Approved:
 		return w != WordPaid || p.misfits(o)
+	case Reversed:
+		return w != WordNotCharged || o.partlyBack()
 	case Declined, Missing, Lapsed:
 		return w != WordNotCharged
 	}
@@ -271,7 +282,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 	attempt, ok := p.Attempts.Current()
 	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Price.Local}
 	switch {
-	case w == WordNotCharged && o.Kind == Declined:
+	case w == WordNotCharged && (o.Kind == Declined || o.wholeBack()):
 		said = o
 	case w == WordNotCharged:
 		said = Outcome{Kind: Missing, ProviderRef: o.ProviderRef}
@@ -311,6 +322,10 @@ const failedCanceled = "canceled"
 // Canceled reports whether the payment ended because its shop canceled it or its shopper called it
 // off: see WayChanged.
 func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
+
+// Reversed reports whether the payment failed because the provider gave all of it back before it was
+// completed: the shopper was charged, and has the money.
+func (e PaymentEnd) Reversed() bool { return e.Failure != nil && e.Failure.Code == failedReversed }
 
 // Canceling reports whether the shop asked to cancel the payment, and it is not known yet whether
 // the provider has ended the charge.

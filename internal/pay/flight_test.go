@@ -72,7 +72,7 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 	}
 	made := Outcome{Kind: Approved, Local: first.Local}
 	_, answered := refused.Answered(p, first, made, noon)
-	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, noon)
+	_, told := refused.ConfirmRefund(p, Notice{ID: "1", Refund: first.Reference(), Outcome: made}, "CLM-2", noon)
 	for what, change := range map[string]Change{"an answer": answered, "a notification": told} {
 		if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || len(change.Claims) > 0 {
 			t.Errorf("%s: it was made, and that wrote %+v", what, change)

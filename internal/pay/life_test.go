@@ -253,7 +253,7 @@ func (l *life) stepClaim(t *rapid.T) {
 	var err error
 	switch v {
 	case Submit:
-		_, change, err = c.Submit(Evidence{ID: l.id()}, nil, l.now)
+		_, change, err = c.Submit(l.p, Evidence{ID: l.id()}, nil, l.now)
 	case AskEvidence:
 		_, change, err = c.Ask("", l.now)
 	default:

@@ -145,6 +145,8 @@ var bookings = map[ledger.Kind]booking{
 	ledger.RefundPaid:    {movement: MovedRefund, line: LineRefund, text: "Refund paid"},
 	ledger.RefundRelease: {movement: MovedUnfreeze, line: LineRelease, quiet: true, text: "A refund was not made"},
 
+	ledger.RefundReturn: {movement: MovedRefund, line: LineRefund, text: "A refund came back"},
+
 	ledger.ChargebackHold:    {movement: MovedFreeze, text: "Held for a dispute"},
 	ledger.ChargebackFee:     {movement: MovedChargebackFee, line: LineChargebackFee, text: "Fee of a dispute"},
 	ledger.ChargebackPaid:    {movement: MovedClaim, line: LineChargeback, text: "Dispute lost"},
@@ -155,6 +157,7 @@ var bookings = map[ledger.Kind]booking{
 	// Late money waits in suspense for the operator.
 	ledger.LateCapture:  {},
 	ledger.LateRefund:   {},
+	ledger.LateReturn:   {},
 	ledger.LateAccepted: {movement: MovedAdjustment, line: LineAdjustment, text: "Payment received after its end"},
 
 	ledger.ReserveRelease: {movement: MovedRelease, line: LineRelease, text: "Rolling reserve released"},

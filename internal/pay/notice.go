@@ -76,11 +76,17 @@ func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
 }
 
 // ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
-// notice that contradicts a refund that has ended is kept as mismatched for the operator.
-func (c Claim) ConfirmRefund(p Payment, n Notice, now time.Time) (Claim, Change) {
+// refund that fails after it was confirmed gets a claim of its own, with the id claimID: see
+// Returned. Any other notice that contradicts a refund that has ended is kept as mismatched for the
+// operator.
+func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok:
+	case c.Call.Returned != "" && n.Outcome.Kind == Declined && round == c.Call.Round:
+	case c.fails(round, n.Outcome):
+		next, change = c.Returned(p, claimID, n.Outcome.Message, now)
+		verdict = Applied
 	case c.contradicts(round, n.Outcome):
 		verdict = Mismatched
 	case round != c.Call.Round:
@@ -118,12 +124,17 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		return p, Change{}, Mismatched
 	}
 	n.Outcome = n.Outcome.Asked()
+	if n.Outcome.Kind == Reversed {
+		return p.reversed(n, order, c, now)
+	}
 	paid := n.Outcome.Kind == Approved
 	if p.misfits(n.Outcome) {
 		next, change := p.mismatched(order, n.Outcome, now)
 		return next, change, Mismatched
 	}
 	switch {
+	case paid && p.Attempts[order-1].wentBack(n.Outcome):
+		return p, Change{}, Mismatched // older news, or a refund of the provider's that failed
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
 		return p, Change{}, Ignored // the answer to the call, or to a query, has the address for the shopper
 	case p.Status.Open() && (order == len(p.Attempts) || paid):

@@ -265,12 +265,14 @@ func (p Payment) Refundable() money.Amount {
 	return p.unrefunded()
 }
 
-// unrefunded is what the shopper has not got back; zero if the payment cannot be refunded at all.
+// unrefunded is what the shopper has not got back by refunds or by disputes that were lost; zero if
+// the payment cannot be refunded at all.
 func (p Payment) unrefunded() money.Amount {
-	if _, ok := p.Status.After(Refunding); !ok {
-		return money.New(0, p.Price.Local.Currency)
+	left := money.New(0, p.Price.Local.Currency)
+	if _, ok := p.Status.After(Refunding); ok {
+		left.Minor = max(0, p.Price.Local.Minor-p.Refunds.Local-p.lost())
 	}
-	return money.New(p.Price.Local.Minor-p.Refunds.Local, p.Price.Local.Currency)
+	return left
 }
 
 // suffix is the id without its prefix. The ids of everything that belongs to the payment are made
@@ -297,6 +299,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	if !ok {
 		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
 	}
+	before := p.Status
 	p.Status = next
 	switch next {
 	case Completed:
@@ -308,7 +311,9 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	case Refunded:
 		p.Times.Refunded = now
 	case Chargeback:
-		p.Times.Chargeback = now
+		if before != Chargeback { // a refund after a dispute changes nothing in it
+			p.Times.Chargeback = now
+		}
 	}
 	if !next.Open() {
 		p.Work.DueAt = time.Time{}
@@ -462,7 +467,7 @@ const (
 func Verbs() []Verb { return []Verb{Await, Complete, Fail, Expire, Refunding, Dispute} }
 
 // moves is the life cycle: status × verb → the next status. A move that is not listed is not
-// allowed. Processing does not expire: its outcome is unknown, and only the provider's answer may
+// allowed. A refund after a dispute leaves the status chargeback. Processing does not expire: its outcome is unknown, and only the provider's answer may
 // end it (UNK-1).
 var moves = map[Status]map[Verb]Status{
 	Processing: {Await: Pending, Complete: Completed, Fail: Failed},
@@ -471,7 +476,7 @@ var moves = map[Status]map[Verb]Status{
 	Refunded:   {Refunding: Refunded, Dispute: Chargeback},
 	Failed:     {},
 	Expired:    {},
-	Chargeback: {},
+	Chargeback: {Refunding: Chargeback}, // what no dispute took can still go back
 }
 
 // After returns the status to which the verb leads from s, and whether the move is allowed.

@@ -37,13 +37,13 @@ func ReceiptMail(p Payment, claims []Claim, id, to string, shop tenant.Shop, lan
 	return m
 }
 
-// gotBack is what the shopper got back of the payment: in refunds that the provider confirmed, and in disputes that the
+// gotBack is what the shopper got back of the payment: in refunds that the provider confirmed and that did not fail later, and in disputes that the
 // merchant lost. A refund that is under way may still fail, so it does not count.
 func (p Payment) gotBack(claims []Claim) money.Amount {
 	back := money.New(0, p.Price.Local.Currency)
 	for _, c := range claims {
-		lost := c.Kind == ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == c.ID && t.Attempt == 0 })
-		if (c.Kind == UserDispute || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
+		lost := c.Kind == ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == c.ID && t.Attempt == 0 && !t.Followed })
+		if (c.Kind == UserDispute && c.Call.Returned == "" || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
 			back.Minor += c.Local.Minor
 		}
 	}

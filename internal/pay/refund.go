@@ -141,7 +141,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.Disputes.OpenOnCapture()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "the payment is fully refunded: read its refundedAmountLocal, which is all that was paid")
+		return conflict("fully_refunded", "nothing is left to refund: refunds (refundedAmountLocal) and lost disputes (disputes) gave back all that was paid")
 	}
 	if n.Amount.IsNegative() {
 		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")
@@ -228,6 +228,12 @@ func (p Payment) partsOf(local int64) Parts {
 		return money.New(usd, money.USD).Fraction(p.Refunds.Local+local, p.Price.Local.Minor, money.Down).Minor
 	}
 	parts := Parts{USD: max(0, due(whole.USD)-given.USD)}
+	if lost := p.lost(); lost > 0 && p.Disputes.OpenOnCapture() == "" {
+		// The last part gets the cents that rounding left. Disputes took their part in full.
+		if free := max(0, p.uncontested(0)); p.Refunds.Local+local+lost >= p.Price.Local.Minor || parts.USD > free {
+			parts.USD = free
+		}
+	}
 	platform := int64(0) // the part of USD that the others leave
 	shares := []struct {
 		part         *int64
@@ -280,4 +286,131 @@ func (c Claim) endRefund(p Payment, to ClaimStatus, now time.Time) (Payment, Cha
 		ledger.Posting{Account: ledger.Frozen, Amount: -c.Parts.held()},
 		ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
 		ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed})), owed...)}
+}
+
+// madeRefund is a refund that somebody has made already, and that only has to be booked.
+type madeRefund struct {
+	id      string // of its claim
+	ref     string // the provider's or the bank's id of it
+	origin  Origin
+	local   money.Amount
+	attempt int // order of the attempt that took the money
+	reason  string
+}
+
+// book books a refund that was made without our call: its claim is opened and approved at once. The
+// shopper has the money, so the merchant's part is taken from available, which may fall below zero
+// as it does for a dispute. The reserve stays as it is until its release.
+func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
+	from, parts, actor := p, p.partsOf(b.local.Minor), PartyProvider
+	if b.origin == ByOperator {
+		actor = PartyOperator
+	}
+	p = p.move(Refunding, now)
+	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.Terms.FeesOnRefund()
+	p.Refunds.Local += b.local.Minor
+	p = p.written(from, now)
+	c := p.claim(b.id, UserDispute, ClaimPending, b.local, parts.USD, actor, now)
+	c.Reason, c.Parts, c.Freed, c.Attempt, c.Origin = b.reason, parts, parts.Reserve, b.attempt, b.origin
+	c.Call = RefundCall{State: Approved, To: ClaimApproved, Ref: b.ref}
+	c, opened := c.event(hook.ClaimOpened, p, now)
+	c.Status, c.Resolved = ClaimApproved, now
+	c = c.step(actor, "", now)
+	p, refunded := p.event(hook.PaymentRefunded, from.Status, now)
+	refunded.Refund = &Refund{c}
+	c, resolved := c.event(hook.ClaimResolved, p, now)
+	resolved.Previous = Status(ClaimPending)
+	return p, c, Change{
+		Payments: []Payment{p}, Claims: []Claim{c}, Events: []Event{opened, refunded, resolved},
+		Transfers: moving(c.transfer("refund", ledger.RefundPaid, now,
+			ledger.Posting{Account: ledger.Available, Amount: -parts.held()},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: -parts.platform()},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: -parts.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: -parts.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: -parts.Network},
+			ledger.Posting{Account: ledger.Refunds, Amount: parts.USD})),
+	}
+}
+
+// NewBooking is the input from which the operator books a refund that was made already.
+type NewBooking struct {
+	ID     string       // of its claim
+	Ref    string       // the provider's id of the refund; or the bank's reference
+	Origin Origin       // ByProvider or ByOperator
+	Local  money.Amount // zero: all that is left
+	Note   string
+}
+
+// BookRefund books a refund that the provider made by itself, or that the operator made by hand.
+// claims are all claims of the payment. The same id is booked once.
+//
+// Errors: invalid_request without an id; conflict_state if the payment was not completed, if nothing
+// is left, if a dispute is open, or if the id is of a known refund; amount_above_maximum,
+// amount_invalid.
+func (p Payment) BookRefund(n NewBooking, claims []Claim, now time.Time) (Payment, Claim, Change, error) {
+	left := p.unrefunded()
+	if n.Ref == "" {
+		return p, Claim{}, Change{}, problem.Field(problem.InvalidRequest, "reference", "a refund that was made has an id at the provider, or the bank's reference: name it")
+	}
+	if err := p.checkRefund(NewRefund{Amount: n.Local}, left); err != nil {
+		return p, Claim{}, Change{}, err
+	}
+	if n.Local.IsZero() {
+		n.Local = left
+	}
+	for _, c := range claims {
+		if c.Call.Ref == n.Ref {
+			return p, Claim{}, Change{}, problem.Conflict("known", "refund "+n.Ref+" is in the books: it is claim "+c.ID)
+		}
+	}
+	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.captured(), n.Note}, now)
+	return p, c, change, nil
+}
+
+// Returned takes back a refund that failed after the provider had confirmed it: the shopper's bank
+// sent the money back. The claim has ended and stays approved; a new one, id, names it. It is
+// rejected at once and returns the merchant's part to available, so that the amount can be refunded
+// again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
+func (c Claim) Returned(p Payment, id, note string, now time.Time) (Claim, Change) {
+	d := newDocket(p, []Claim{c}, now)
+	d.comeBack(c, id, note)
+	_, change := d.done()
+	return d.claims[0], change
+}
+
+// comeBack is Returned for a claim of the docket.
+func (d *docket) comeBack(c Claim, id, note string) {
+	if note == "" {
+		note = "the refund failed after it had been confirmed"
+	}
+	back := d.p.claim(id, c.Kind, ClaimPending, c.Local, c.USD, PartyProvider, d.now)
+	back.Previous, back.Reason, back.Attempt, back.Origin = c.ID, note, c.Attempt, c.Origin
+	c.Call.Returned = id
+	d.put(c.step(PartyProvider, note+": see claim "+id, d.now).written(d.now))
+	if c.Kind == Inquiry {
+		from := d.p
+		d.p, _ = d.p.astray(Stray{Code: LatePayment, Order: c.Attempt, Local: c.Local, Claim: id})
+		p := d.p.written(from, d.now)
+		back, opened := back.event(hook.ClaimOpened, p, d.now)
+		d.add(Change{Payments: []Payment{p}, Claims: []Claim{back}, Events: []Event{opened}, Transfers: moving(
+			back.transfer("return", ledger.LateReturn, d.now,
+				ledger.Posting{Account: ledger.Refunds, Amount: -c.USD},
+				ledger.Posting{Account: ledger.Suspense, Amount: c.USD}))})
+		return
+	}
+	back, opened := back.event(hook.ClaimOpened, d.p, d.now)
+	from, p := d.p, d.p
+	p.Refunds.USD = p.given().add(c.Parts, -1)
+	p.Refunds.Local -= back.Local.Minor
+	p, owed := p.payShort(back.suffix(), d.now) // a dispute that was lost meanwhile takes it
+	p = p.written(from, d.now)
+	_, change := back.resolved(p, Change{Payments: []Payment{p}, Events: []Event{opened}, Transfers: append(moving(
+		back.transfer("return", ledger.RefundReturn, d.now,
+			ledger.Posting{Account: ledger.Refunds, Amount: -c.Parts.USD},
+			ledger.Posting{Account: ledger.PlatformFees, Amount: c.Parts.platform()},
+			ledger.Posting{Account: ledger.ProviderFees, Amount: c.Parts.Provider},
+			ledger.Posting{Account: ledger.FlatFees, Amount: c.Parts.Flat},
+			ledger.Posting{Account: ledger.NetworkFees, Amount: c.Parts.Network},
+			ledger.Posting{Account: ledger.Available, Amount: c.Parts.held()})), owed...)}, ClaimRejected, PartyProvider, note, d.now)
+	d.add(change)
 }

@@ -2,8 +2,11 @@ package pay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
 )
 
 // RefundCall is a claim's refund at the provider. The zero value means that there is none.
@@ -15,6 +18,8 @@ type RefundCall struct {
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: not kept
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
+	// Returned is the id of the claim that took the money back, after the refund had been confirmed.
+	Returned string `json:"-"`
 	// Found: it is in the provider's own list, from before a restore, and was not requested since.
 	Found bool `json:"found,omitempty"`
 	Flight
@@ -93,6 +98,15 @@ func (c Claim) Answered(p Payment, before Claim, o Outcome, now time.Time) (Clai
 		return c, Change{}
 	}
 	return c.Called(p, o, now)
+}
+
+// fails reports whether a provider says that a refund which it had confirmed was not made after all:
+// the shopper's bank sent it back. Another refund's id proves nothing about this one, and if it was
+// called twice, one call may be refused. What the operator approved is for the operator.
+func (c Claim) fails(round int, o Outcome) bool {
+	known := o.ProviderRef != "" && c.Call.Ref != ""
+	same := known && o.ProviderRef == c.Call.Ref || !known && c.Call.Calls <= 1
+	return o.Kind == Declined && c.Call.State == Approved && round == c.Call.Round && same && c.Kind != ChargebackClaim && c.Status.Pays() && c.Call.Returned == ""
 }
 
 // contradicts reports whether a provider's answer about a round contradicts our records: made, but
@@ -224,4 +238,247 @@ func (c Claim) Taker(p Payment) (Attempt, bool) {
 		return Attempt{}, false
 	}
 	return p.Attempts[order-1], true
+}
+
+// Origin says who gave money back by a refund.
+type Origin string
+
+// The origins.
+const (
+	ByMerchant Origin = "merchant" // the merchant asked for the refund
+	ByProvider Origin = "provider" // the provider gave it back without our asking
+	ByOperator Origin = "operator" // the operator gave it back by hand
+)
+
+// Origins lists all origins.
+func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
+
+// From is who gave the money of a refund back; "" if the claim is not a refund.
+func (c Claim) From() Origin {
+	if c.Kind == UserDispute && c.Origin == "" {
+		return ByMerchant
+	}
+	return c.Origin
+}
+
+// Key names a claim among those of its payment, so that one dispute, or one refund that the
+// provider or the operator made, cannot get two claims; "" if it needs no such name.
+func (c Claim) Key() string {
+	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
+		return "refund/" + c.Call.Ref
+	}
+	return c.Case.Key()
+}
+
+// Reversal is what a provider reports to have given back of a charge, refunds of ours included.
+type Reversal struct {
+	Total   money.Amount // in all; zero if it is not known
+	Refunds []ProviderRefund
+}
+
+// ProviderRefund is a refund in a provider's own list.
+type ProviderRefund struct {
+	ID        string       // the provider's
+	Reference string       // ours; "" if it has none of ours
+	Kind      OutcomeKind  // Approved, Awaiting, Declined or Unknown
+	Local     money.Amount // zero if it cannot be read
+}
+
+// wholeBack reports whether nothing is left of what the shopper paid.
+func (o Outcome) wholeBack() bool {
+	return o.Kind == Reversed && o.Back != nil && o.Back.Total.IsPositive() && o.Back.Total == o.Local
+}
+
+// partlyBack reports whether the provider gave a part back, or does not say how much.
+func (o Outcome) partlyBack() bool { return o.Kind == Reversed && !o.wholeBack() }
+
+// remaining is a reversed outcome as one of a payment of what the provider still has; all that was
+// paid if it does not say how much went back. Another outcome stays as it is.
+func (o Outcome) remaining() Outcome {
+	if o.Kind != Reversed {
+		return o
+	}
+	left := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: o.Local}
+	if o.Back != nil && o.Back.Total.Currency == o.Local.Currency && o.Back.Total.Minor < o.Local.Minor {
+		left.Local.Minor -= o.Back.Total.Minor
+	}
+	return left
+}
+
+// wentBack reports whether the outcome is of a charge that the provider had reported as reversed.
+func (a Attempt) wentBack(o Outcome) bool {
+	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
+}
+
+// reversed applies news that the provider gave a charge back, without the claims: GiveBack applies
+// it to money that is in the books. No refund of ours can exist while the payment is open, so
+// nothing is credited: a charge that went back whole ends the payment, and of another one the
+// operator has to find out what is left.
+func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Payment, Change, Verdict) {
+	o, current := n.Outcome, order == len(p.Attempts)
+	switch attempt := p.Attempts[order-1]; {
+	case attempt.Status == Approved && o.Back != nil && o.Back.Total.Minor <= p.Refunds.Local:
+		return p, Change{}, Ignored
+	case attempt.Status == Approved:
+		return p, Change{}, Mismatched
+	case o.partlyBack():
+		next, change := p.mismatched(order, o.remaining(), now)
+		return next, change, Mismatched
+	case p.Status.Open() && current:
+		next, change := p.resolveNotice(n, order, c, now)
+		return next, change, Applied
+	case attempt.Status == Reversed:
+		return p, Change{}, Ignored
+	}
+	from := p
+	p.Attempts = p.noted(order, o, now) // it came and went: older news that it is paid changes nothing
+	if current {
+		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
+	}
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}, Applied
+}
+
+// OfRefunds reports whether the notice lists what the provider gave back of money that is in our
+// books. Then GiveBack applies it, which needs the payment's claims.
+func (n Notice) OfRefunds(p Payment) bool {
+	_, order, ok := ParseReference(n.Reference)
+	lists := n.Outcome.Kind == Reversed || n.Outcome.Kind == Approved && n.Outcome.Back != nil
+	return ok && order <= len(p.Attempts) && !n.OfDispute() && lists && p.Attempts[order-1].Status == Approved
+}
+
+// GiveBack applies a provider's list of what it gave back of a charge. claims are all claims of the
+// payment. Each refund that the provider made by itself becomes a claim, once, with one of the ids;
+// it may take available below zero (REF-14). A refund that cannot be told from one of ours that is
+// under way, or that exceeds what is left, is kept as mismatched for the operator. The Change always
+// keeps the notice.
+func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time) (Payment, Change) {
+	_, order, _ := ParseReference(n.Reference)
+	d, verdict := newDocket(p, claims, now), Ignored
+	for _, r := range d.reported(n.Outcome) {
+		id := ""
+		if len(ids) > 0 {
+			id = ids[0]
+		}
+		v := d.giveBack(r, order, id)
+		if v == Ignored {
+			continue
+		}
+		ids = ids[min(1, len(ids)):]
+		if verdict != Mismatched {
+			verdict = v
+		}
+	}
+	next, change := d.done()
+	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
+	return next, change
+}
+
+// Waits reports whether a refund that the provider lists may be one of ours whose call is still on
+// its way, at a time of the database's clock. Its answer says which one it is.
+func (n Notice) Waits(p Payment, claims []Claim, at time.Time) bool {
+	if !n.OfRefunds(p) {
+		return false
+	}
+	d := newDocket(p, claims, at)
+	return slices.ContainsFunc(d.reported(n.Outcome), func(r ProviderRefund) bool {
+		ours := d.underWay(r)
+		return d.knows(r) == nil && ours != nil && ours.Call.OnItsWay(at)
+	})
+}
+
+// reported lists the refunds of an outcome. What its total has beyond them is one more. A total
+// without a list counts our own refunds that are made or under way.
+func (d *docket) reported(o Outcome) []ProviderRefund {
+	if o.Back == nil {
+		return []ProviderRefund{{Kind: Approved}} // something went back, the operator has to find out what
+	}
+	rest, list := o.Back.Total, o.Back.Refunds
+	for _, r := range list {
+		if r.Kind != Declined && r.Local.Currency == rest.Currency {
+			rest.Minor -= r.Local.Minor
+		}
+	}
+	if len(list) == 0 {
+		rest.Minor -= d.p.Refunds.Local
+		for _, c := range d.claims {
+			if c.Kind == ChargebackClaim && c.Call.Ref != "" || c.Kind == Inquiry && c.Status.Pays() {
+				rest.Minor -= c.Local.Minor
+			}
+		}
+	}
+	if rest.IsPositive() {
+		list = append(slices.Clip(list), ProviderRefund{ID: "total " + o.Back.Total.String(), Kind: Approved, Local: rest})
+	}
+	return list
+}
+
+// knows is the claim of a refund that the provider lists; nil if there is none.
+func (d *docket) knows(r ProviderRefund) *Claim {
+	claim, _, ours := ParseRefundReference(r.Reference)
+	for i, c := range d.claims {
+		if r.ID != "" && c.Call.Ref == r.ID || ours && c.ID == claim {
+			return &d.claims[i]
+		}
+	}
+	return nil
+}
+
+// underWay is a refund of ours that the provider may have made and of which it told no id yet, of
+// the amount of one that it lists without our reference; nil if there is none.
+func (d *docket) underWay(r ProviderRefund) *Claim {
+	for i, c := range d.claims {
+		if c.Calling() && c.Call.Ref == "" && c.Local == r.Local && r.Reference == "" {
+			return &d.claims[i]
+		}
+	}
+	return nil
+}
+
+// giveBack applies one refund of a provider's list; id is for its claim.
+func (d *docket) giveBack(r ProviderRefund, order int, id string) Verdict {
+	known := d.knows(r)
+	switch {
+	case known != nil && r.Kind == Declined && known.From() == ByProvider && known.Status.Pays() && known.Call.Returned == "" && id != "":
+		d.comeBack(*known, id, "the provider's own refund failed")
+		return Applied
+	case known != nil, r.Kind != Approved:
+		return Ignored // the answers to our calls tell of ours; one that is not made yet is reported again
+	case id == "", r.Reference != "", d.underWay(r) != nil:
+		return Mismatched
+	}
+	inquiry, _ := d.money(order)
+	if inquiry != nil {
+		return d.giveBackLate(*inquiry, r)
+	}
+	left := d.localLeft(&opening{})
+	if r.Local.Currency == d.p.Price.Local.Currency && r.Local.IsPositive() && r.Local.Minor <= left {
+		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: "the provider gave it back"}, d.now)
+		d.add(change)
+		return Applied
+	}
+	for _, c := range d.claims { // a dispute without an id, which ended by giving the money back
+		if c.Kind != ChargebackClaim || c.Case.ID != "" || c.Local != r.Local || c.Call.Ref != "" || c.Status.Terminal() && !c.Status.Pays() {
+			continue
+		}
+		c.Call.Ref = r.ID
+		if c.Status.Terminal() {
+			d.put(c.written(d.now))
+			return Ignored
+		}
+		d.end(c, ClaimApproved, "the provider gave the money back")
+		return Applied
+	}
+	return Mismatched
+}
+
+// giveBackLate ends the inquiry about late money that the provider gave back.
+func (d *docket) giveBackLate(c Claim, r ProviderRefund) Verdict {
+	if c.Status.Terminal() || c.Calling() || c.Local != r.Local {
+		return Mismatched
+	}
+	c.Call.Ref, c.Origin = r.ID, ByProvider
+	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, "the provider gave the money back", d.now)
+	d.add(change)
+	return Applied
 }

@@ -13,7 +13,7 @@ func TestLifeCycle(t *testing.T) {
 		Refunded:   {no, no, no, no, Refunded, Chargeback},
 		Failed:     {},
 		Expired:    {},
-		Chargeback: {},
+		Chargeback: {no, no, no, no, Chargeback, no}, // the rest can be refunded (REF-13)
 	}
 	if len(want) != len(Statuses()) {
 		t.Fatalf("the table has %d statuses, want %d", len(want), len(Statuses()))

@@ -163,6 +163,9 @@ type DisputeRequest struct {
 
 // DisputeQuerier is a provider that can be asked for the state of a dispute.
 type DisputeQuerier interface {
+	// CanQueryDispute reports whether the provider has a call for a dispute at all: some can only
+	// be asked by the dispute's id. A dispute that can be queried is not ended by our own clock.
+	CanQueryDispute(r DisputeRequest) bool
 	// QueryDispute returns the state of a dispute as a notification would report it. It
 	// returns false if the provider gives no answer, sends one that cannot be read, or has no
 	// such dispute.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -70,6 +71,43 @@ func NewRequest(ctx context.Context, method, address string, body any) (*http.Re
 	return req, nil
 }
 
+// Reversed is the outcome of a paid charge, o, of which the provider lists refunds, those of ours
+// included: reversed if anything went back. total is what went back in all, if the provider says so;
+// whole: its status says that nothing is left.
+func Reversed(o pay.Outcome, refunds []pay.ProviderRefund, total money.Amount, whole bool) pay.Outcome {
+	if o.Kind != pay.Approved || len(refunds) == 0 && !total.IsPositive() && !whole {
+		return o
+	}
+	listed, made := money.New(0, o.Local.Currency), false
+	for _, r := range refunds {
+		if r.Kind == pay.Declined {
+			continue
+		}
+		if made = true; r.Local.Currency == o.Local.Currency {
+			listed.Minor += r.Local.Minor
+		}
+	}
+	switch {
+	case whole:
+		total = o.Local
+	case total.Minor < listed.Minor:
+		total = listed
+	}
+	o.Back = &pay.Reversal{Total: total, Refunds: refunds}
+	if made || total.IsPositive() {
+		o.Kind = pay.Reversed
+	}
+	return o
+}
+
+// RefundOf is a refund in a provider's list; reference is what the list has in the place of ours.
+func RefundOf(id, reference string, kind pay.OutcomeKind, local money.Amount) pay.ProviderRefund {
+	if _, _, ours := pay.ParseRefundReference(reference); !ours {
+		reference = ""
+	}
+	return pay.ProviderRefund{ID: Exact(id, 128), Reference: reference, Kind: kind, Local: local}
+}
+
 // Unknown is an outcome with no clear result; reason says why.
 func Unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }
 
@@ -83,7 +121,7 @@ func Broken() *pay.Outcome {
 // longer be paid has lapsed.
 func Ended(o pay.Outcome) pay.Outcome {
 	switch o.Kind {
-	case pay.Approved, pay.Lapsed:
+	case pay.Approved, pay.Reversed, pay.Lapsed:
 		return o
 	case pay.Declined, pay.Missing:
 		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef}

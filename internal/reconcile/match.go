@@ -225,12 +225,18 @@ func (s *Sale) settled(a pay.Attempt) bool {
 	return false
 }
 
-// asked lists the refunds of a charge that were requested from the provider.
+// there reports whether a refund has to be in the provider's report: it was requested, or the
+// provider made it by itself.
+func there(c pay.Claim) bool {
+	return c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
+}
+
+// asked lists the refunds of a charge that the provider was asked for or made by itself.
 func (s *Sale) asked(taker pay.Attempt) []pay.Claim {
 	var list []pay.Claim
 	for _, c := range s.Claims {
 		from, ok := c.Taker(s.Payment)
-		if c.Call.Round > 0 && ok && from.Order == taker.Order {
+		if there(c) && ok && from.Order == taker.Order {
 			list = append(list, c)
 		}
 	}
@@ -342,7 +348,7 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Price.Local, USD: p.Price.Amount.Minor}
 	if b.Back {
 		told = Finding{Discrepancy: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
-		if claim.Call.Round == 0 { // it was never requested from the provider
+		if !there(claim) {
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took ti
 // Answers reports whether a provider works: a decline counts as working.
 func Answers(said pay.OutcomeKind) bool {
 	switch said {
-	case pay.Approved, pay.Awaiting, pay.Declined, pay.Lapsed:
+	case pay.Approved, pay.Reversed, pay.Awaiting, pay.Declined, pay.Lapsed:
 		return true
 	}
 	return false
@@ -62,7 +62,7 @@ func Answers(said pay.OutcomeKind) bool {
 
 // Good reports whether a provider accepted a payment. Whether the shopper then pays a
 // voucher does not count.
-func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Awaiting }
+func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Reversed || said == pay.Awaiting }
 
 // Candidate is an account with its recorded health.
 func (h *Health) Candidate(account acquirer.Account, rail, band string) Candidate {

@@ -148,7 +148,7 @@ func (w *world) checkCharges(all *books) {
 				w.find(chargesAgree, "", "%s has charge %s of a payment that we do not have", name, ref)
 				continue
 			}
-			if c.status == "paid" {
+			if c.status == "paid" && (captured(p) || !c.whole()) {
 				paid[c.payment] = append(paid[c.payment], ref)
 			}
 			w.checkCharge(all, u, c, p)
@@ -188,13 +188,16 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 	case c.status == "paid" && c.paid != c.asked:
 		if ours || late {
 			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s and is in our books", c.ref, c.paid, c.asked)
-		} else if !slices.ContainsFunc(all.receipts[p.ID], func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
+		} else if !mismatched(all, p.ID) {
 			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and no notice reports it", c.ref, c.paid, c.asked)
 		}
+	case c.status == "paid" && !ours && !late && c.whole(), c.status == "paid" && !ours && len(c.panel) > 0 && mismatched(all, p.ID):
+		// It came and went, or the operator has to find out what is left.
 	case c.status == "paid" && !ours && !late:
 		w.find(chargesAgree, p.ID, "%s was paid at %s, and the payment is %s", c.ref, u.name, p.Status)
 	}
 	w.checkDisputes(all, u, p, c)
+	w.checkPanel(all, u, p, c)
 }
 
 // checkRefunds compares the providers' refunds with our claims.
@@ -207,9 +210,9 @@ func (w *world) checkRefunds(all *books) {
 			then.Call.Round = round
 			byRef[then.Reference()] = claim
 		}
-		if claim.Kind == pay.UserDispute && claim.Status.Pays() {
+		if claim.Kind == pay.UserDispute && claim.Status.Pays() && claim.Call.Returned == "" {
 			given[claim.Payment] += claim.Local.Minor
-			if !w.refunded(claim) {
+			if claim.From() == pay.ByMerchant && !w.refunded(claim) {
 				w.find(refundsAgree, claim.Payment, "refund %s is %s, and no provider made it", claim.ID, claim.Status)
 			}
 		}
@@ -231,7 +234,7 @@ func (w *world) checkRefunds(all *books) {
 	}
 	parts, count := map[string]int64{}, map[string]int64{}
 	for _, claim := range all.claims {
-		if claim.Kind == pay.UserDispute && claim.Status.Pays() {
+		if claim.Kind == pay.UserDispute && claim.Status.Pays() && claim.Call.Returned == "" {
 			parts[claim.Payment] += claim.Parts.Net + claim.Parts.Reserve
 			count[claim.Payment]++
 		}

@@ -29,6 +29,7 @@ type dispute struct {
 	amount   money.Amount
 	instance int
 	status   string // open, won, lost
+	told     bool   // its opening was reported
 }
 
 func (w *world) newIssuer() issuer {
@@ -74,7 +75,7 @@ func (u *upstream) dispute(made *charge) {
 	}
 	u.disputes[d.id] = d
 	u.w.count("disputes")
-	if !c.one(u.issuer.hushes) {
+	if d.told = !c.one(u.issuer.hushes); d.told {
 		u.tellOf(d)
 	}
 	u.ends(d)
@@ -87,7 +88,7 @@ func (u *upstream) gave(made *charge) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(made.panel, func(r *panelRefund) bool { return !r.failed })
 }
 
 // ends lets the issuer rule on a dispute's present instance.
@@ -98,8 +99,14 @@ func (u *upstream) ends(d *dispute) {
 		time.Sleep(wait)
 		c.turn(fmt.Sprintf("%s rules on %s", u.name, d.id))
 		d.status = end
-		u.tellOf(d)
-		if end != "won" || d.instance == 2 || !c.one(u.issuer.appeals) {
+		if end == "won" && !u.issuer.names && u.issuer.answers && d.told && !u.silent && c.one(2) {
+			// A mediation: the charge is paid again, and that is all that is told.
+			u.w.count("mediations that the seller won")
+			u.tell(d.of.ref, d.id+"/paid again")
+		} else {
+			u.tellOf(d)
+		}
+		if end != "won" || d.instance == 2 || u.gave(d.of) || !c.one(u.issuer.appeals) {
 			return
 		}
 		u.w.count("second instances")
@@ -137,6 +144,9 @@ func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 
 // asker is a client whose provider answers queries about disputes.
 type asker struct{ client }
+
+// CanQueryDispute implements provider.DisputeQuerier.
+func (asker) CanQueryDispute(provider.DisputeRequest) bool { return true }
 
 // QueryDispute implements provider.DisputeQuerier.
 func (c asker) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {

@@ -47,6 +47,7 @@ type charge struct {
 	asked, paid  money.Amount
 	status       string // open, paid, declined, soft, canceled
 	at           time.Time
+	panel        []*panelRefund // what the provider gave back by itself
 }
 
 type refund struct {
@@ -99,6 +100,7 @@ func (u *upstream) outcome(c *charge) pay.Outcome {
 		o.CheckAt = time.Now().Add(u.asks)
 	case "paid":
 		o.Kind, o.Local = pay.Approved, c.paid
+		o = u.reversed(c, o)
 	case "declined", "soft":
 		o.Kind, o.Soft, o.Decline = pay.Declined, c.status == "soft", "refused"
 	case "canceled":
@@ -154,6 +156,7 @@ func (u *upstream) pay(made *charge) {
 		made.paid.Minor -= 1 + made.paid.Minor/10
 		u.w.count("wrong amounts")
 	}
+	u.panels(made)
 	u.tell(made.ref, made.ref+"/paid")
 }
 
@@ -168,18 +171,14 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 	}
 	made := &refund{ref: r.Reference, charge: r.Charge.Reference, amount: r.Local, status: "done"}
 	from, known := u.charges[made.charge]
-	left := int64(0)
+	left, disputed := int64(0), false
 	if known {
-		left = from.paid.Minor
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.refunds)) {
-		if other := u.refunds[name]; other.charge == made.charge && other.status != "failed" {
-			left -= other.amount.Minor
-		}
+		left = u.left(from)
+		disputed = slices.ContainsFunc(u.disputed(from), func(d *dispute) bool { return d.status == "open" })
 	}
 	c := u.w.turns
 	switch {
-	case !known || len(u.disputed(from)) > 0 || left < made.amount.Minor || c.one(u.declines):
+	case !known || disputed || left < made.amount.Minor || c.one(u.declines):
 		made.status = "failed"
 	case c.one(3):
 		made.status = "open"
@@ -192,7 +191,13 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 				made.status = "failed"
 			}
 			u.tell(made.ref, made.ref+"/"+made.status)
+			u.failsLate(made)
 		})
+	default:
+		u.failsLate(made)
+	}
+	if made.status != "failed" && len(u.disputed(from)) > 0 {
+		u.w.count("refunds after disputes")
 	}
 	u.w.count("refunds at providers")
 	u.refunds[r.Reference] = made
@@ -260,7 +265,7 @@ func (u *upstream) taken(what news) {
 		p, err := u.w.eye.Payments().Any(ctx, made.payment)
 		_, order, _ := pay.ParseReference(what.Ref)
 		fits := made.paid == made.asked
-		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved || !fits && len(p.Strays) == 0 {
+		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved && !(len(made.panel) > 0 && (made.whole() || len(p.Strays) > 0 || p.Attempts[order-1].Status == pay.Reversed)) || !fits && len(p.Strays) == 0 {
 			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node accepted the notification, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
 		}
 	case isRefund && given.status == "done":

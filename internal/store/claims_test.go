@@ -73,7 +73,7 @@ func TestEvidenceFileComesBackToItsShop(t *testing.T) {
 		_, change := p.Confirm(n, routes, "CLM-1", noon)
 		must(t, s.Commit(ctx, payload(change)))
 		content := bytes.Repeat([]byte{0, 0xff, '"', '\n'}, pay.MaxEvidenceFile/4)
-		_, change, err := change.Claims[0].Submit(pay.Evidence{ID: "ev_1", Kind: "receipt", File: &pay.EvidenceFile{Name: "ü", Type: "image/png"}}, content, noon)
+		_, change, err := change.Claims[0].Submit(change.Payments[0], pay.Evidence{ID: "ev_1", Kind: "receipt", File: &pay.EvidenceFile{Name: "ü", Type: "image/png"}}, content, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		f, err := s.Claims().File(ctx, acme, "CLM-1", "ev_1")

@@ -14,8 +14,9 @@ type Refund struct {
 	Amount        Money           `json:"amount" doc:"Local currency"`
 	AmountUSD     Money           `json:"amountUsd"`
 	Currency      money.Currency  `json:"currency" doc:"The local currency of the transaction"`
-	Status        pay.ClaimStatus `json:"status" enum:"pending" doc:"pending on creation; claim.resolved tells the outcome"`
+	Status        pay.ClaimStatus `json:"status" enum:"pending,approved" doc:"pending on creation; claim.resolved tells the outcome. In events approved, if the provider or the operator made it already"`
 	Reason        *string         `json:"reason" personal:"text"`
+	Origin        pay.Origin      `json:"origin" enum:"merchant,provider,operator" doc:"Who gave the money back: merchant asked for the refund; provider made it without that; operator made it by hand"`
 	CreatedAt     Time            `json:"createdAt"`
 }
 
@@ -23,7 +24,7 @@ type Refund struct {
 func NewRefund(r pay.Refund) Refund {
 	return Refund{
 		RefundID: r.ID, TransactionID: r.Payment, Amount: Money{r.Local}, AmountUSD: USD(r.USD),
-		Currency: r.Local.Currency, Status: r.Status, Reason: text(r.Reason), CreatedAt: Time{r.CreatedAt},
+		Currency: r.Local.Currency, Status: r.Status, Reason: text(r.Reason), Origin: r.From(), CreatedAt: Time{r.CreatedAt},
 	}
 }
 
@@ -35,7 +36,8 @@ type Claim struct {
 	Outcome           *string             `json:"outcome" doc:"null until resolved; approved: the shopper gets the money, also if the claim expired"`
 	TransactionID     string              `json:"transactionId"`
 	MerchantOrderID   *string             `json:"merchantOrderId"`
-	PreviousClaimID   *string             `json:"previousClaimId" doc:"For a chargeback: the claim of the same dispute that ended before this one opened"`
+	PreviousClaimID   *string             `json:"previousClaimId" doc:"The claim that ended before this one opened: of the same dispute, or the refund that failed after it was confirmed"`
+	Origin            *string             `json:"origin" doc:"Of a refund, merchant (it asked for it), provider (it gave the money back without that) or operator (by hand); else null"`
 	Amount            Money               `json:"amount" doc:"Local currency; for a chargeback: the disputed amount, which may be a part of the transaction"`
 	Currency          money.Currency      `json:"currency"`
 	AmountUSD         Money               `json:"amountUsd"`
@@ -94,19 +96,13 @@ type TransactionSummary struct {
 func NewClaim(c pay.Claim) Claim {
 	v := Claim{
 		ID: c.ID, Type: c.Kind, Status: c.Status, TransactionID: c.Payment, MerchantOrderID: text(c.OrderID),
-		PreviousClaimID: text(c.Previous),
-		Amount:          Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
+		PreviousClaimID: text(c.Previous), Origin: text(string(c.From())),
+		Amount: Money{c.Local}, Currency: c.Local.Currency, AmountUSD: USD(c.USD), FrozenUSD: USD(c.Frozen), FeeUSD: USD(c.Fee),
 		Reason: text(c.Reason), NetworkReasonCode: text(c.Network), EvidenceDueBy: at(c.DueBy),
 		Evidence: make([]Evidence, 0, len(c.Evidence)), Timeline: make([]ClaimStep, 0, len(c.Timeline)),
 		CreatedAt: Time{c.CreatedAt}, UpdatedAt: Time{c.UpdatedAt}, ResolvedAt: at(c.Resolved),
 	}
-	if c.Status.Terminal() {
-		outcome := pay.ClaimApproved
-		if !c.Status.Pays() {
-			outcome = c.Status
-		}
-		v.Outcome = text(string(outcome))
-	}
+	v.Outcome = outcome(c.Status)
 	for _, e := range c.Evidence {
 		item := Evidence{ID: e.ID, Kind: e.Kind, Text: text(e.Text), SubmittedAt: Time{timeOf(e.At)}}
 		if f := e.File; f != nil {
@@ -118,6 +114,17 @@ func NewClaim(c pay.Claim) Claim {
 		v.Timeline = append(v.Timeline, ClaimStep{s.Status, Time{timeOf(s.At)}, s.Actor, text(s.Note)})
 	}
 	return v
+}
+
+// outcome is how a claim ended, nil while it is open. An expired one counts as approved.
+func outcome(s pay.ClaimStatus) *string {
+	switch {
+	case !s.Terminal():
+		return nil
+	case s.Pays():
+		s = pay.ClaimApproved
+	}
+	return text(string(s))
 }
 
 func newSummary(p pay.Payment) *TransactionSummary {

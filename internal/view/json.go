@@ -307,6 +307,14 @@ func (v Transaction) AppendJSON(b []byte) []byte {
 	} else {
 		b = v.Failure.AppendJSON(b)
 	}
+	if len(v.Disputes) > 0 {
+		b = append(b, `,"disputes":`...)
+		for i, v := range v.Disputes {
+			b = append(b, "[,"[min(i, 1)])
+			b = v.AppendJSON(b)
+		}
+		b = append(b, ']')
+	}
 	b = append(b, `,"attention":`...)
 	if v.Attention == nil {
 		b = append(b, "null"...)
@@ -409,6 +417,24 @@ func (v Failure) AppendJSON(b []byte) []byte {
 }
 
 // AppendJSON appends the JSON of v.
+func (v Dispute) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"claimId":`...)
+	b = appendText(b, v.ClaimID)
+	b = append(b, `,"status":`...)
+	b = appendText(b, string(v.Status))
+	b = append(b, `,"outcome":`...)
+	if v.Outcome == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendText(b, *v.Outcome)
+	}
+	b = append(b, `,"amount":`...)
+	b = v.Amount.AppendJSON(b)
+	return closed(b, at)
+}
+
+// AppendJSON appends the JSON of v.
 func (v Attention) AppendJSON(b []byte) []byte {
 	at := len(b)
 	b = append(b, `,"code":`...)
@@ -447,6 +473,8 @@ func (v Refund) AppendJSON(b []byte) []byte {
 	} else {
 		b = appendText(b, *v.Reason)
 	}
+	b = append(b, `,"origin":`...)
+	b = appendText(b, string(v.Origin))
 	b = append(b, `,"createdAt":`...)
 	b = v.CreatedAt.AppendJSON(b)
 	return closed(b, at)

@@ -53,6 +53,7 @@ type Transaction struct {
 	RefundedAmountLocal   Money             `json:"refundedAmountLocal"`
 	RefundableAmountLocal Money             `json:"refundableAmountLocal"`
 	Failure               *Failure          `json:"failure"`
+	Disputes              []Dispute         `json:"disputes,omitempty" doc:"The disputes of the transaction, oldest first; absent if there are none"`
 	Attention             *Attention        `json:"attention" doc:"Money for this payment that came late or with another amount, until that is resolved"`
 	Timestamps            Timestamps        `json:"timestamps"`
 	MerchantOrderID       *string           `json:"merchantOrderId"`
@@ -116,6 +117,21 @@ type Failure struct {
 	Code        string  `json:"code"`
 	DeclineCode *string `json:"declineCode"`
 	Message     string  `json:"message"`
+}
+
+// Dispute is a dispute of a payment, as its claim has it (CLAIM-16).
+type Dispute struct {
+	ClaimID string          `json:"claimId" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Status  pay.ClaimStatus `json:"status" enum:"pending,needs_evidence,under_review,approved,rejected,expired,withdrawn"`
+	Outcome *string         `json:"outcome" doc:"null until it is resolved; approved: the shopper has the money; rejected or withdrawn: it is the merchant's"`
+	Amount  Money           `json:"amount" doc:"Local currency, as the claim's; it may be a part of the transaction"`
+}
+
+func newDisputes(p pay.Payment) (list []Dispute) {
+	for _, t := range p.Disputes.Takings {
+		list = append(list, Dispute{t.Claim, t.State(), outcome(t.State()), Money{p.DisputedLocal(t)}})
+	}
+	return list
 }
 
 // Attention is money that came late or in another amount, and waits for somebody to deal with it (LATE-6).
@@ -215,6 +231,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	}
 	t.AmountRequested, t.CurrencyRequested = requested(p)
 	t.Description, t.Metadata, t.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
+	t.Disputes = newDisputes(p)
 	if f := p.End.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}

@@ -9,7 +9,7 @@ import (
 type RuledPayment struct {
 	ID       string          `json:"id" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Status   pay.Status      `json:"status" enum:"pending,processing,completed,failed,expired,refunded,chargeback"`
-	Provider pay.OutcomeKind `json:"provider" enum:"approved,pending,declined,unknown,missing,expired" doc:"What the provider said when it was asked"`
+	Provider pay.OutcomeKind `json:"provider" enum:"approved,reversed,pending,declined,unknown,missing,expired" doc:"What the provider said when it was asked"`
 }
 
 // RuledWithdrawal is a withdrawal after the operator resolved it.

@@ -38,7 +38,7 @@ func (c *Cascade) Cancel(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // CancelBy commits the provider's answer for a payment that is Canceling, and returns the payment,
 // even if another node has moved it meanwhile.
 func (c *Cascade) CancelBy(ctx context.Context, p pay.Payment, attempt pay.Attempt, o pay.Outcome, cause view.Cause) (pay.Payment, error) {
-	if o.Kind == pay.Approved || o.Kind == pay.Declined {
+	if o.Kind == pay.Approved || o.Kind == pay.Reversed || o.Kind == pay.Declined {
 		next, mine, err := c.Settle(ctx, p, attempt, o, time.Time{}, c.providers.Routes(p), cause)
 		if err != nil || mine {
 			return next, err

@@ -181,7 +181,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 		switch {
 		case read.Status.Open() && current.Order == attempt.Order:
 			next, change = read.Resolve(o, routes, now)
-		case o.Kind == pay.Approved:
+		case o.Kind == pay.Approved || o.Kind == pay.Reversed:
 			next, change = read.Confirm(pay.Notice{
 				// Only the writer of this version can write it, so it cannot exist already.
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,

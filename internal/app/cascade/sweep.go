@@ -60,7 +60,7 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 			o = said
 		}
 	}
-	told := o.Kind == pay.Approved || o.Kind == pay.Declined
+	told := o.Kind == pay.Approved || o.Kind == pay.Reversed || o.Kind == pay.Declined
 	if p.Canceling() && !told && !(expired && o.Kind == pay.Unknown) {
 		_, err := c.CancelBy(ctx, p, attempt, o, view.Cause{})
 		return err

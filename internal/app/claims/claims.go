@@ -74,13 +74,13 @@ func (rf *Claims) SubmitEvidence(ctx context.Context, scope tenant.Scope, id str
 	if err != nil {
 		return c, err
 	}
-	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		now := rf.TimeOf(c.Scope)
 		e := pay.Evidence{ID: rf.NewID(pay.EvidencePrefix, now), Kind: n.Kind, Text: n.Text, File: n.File}
 		if n.Once && slices.ContainsFunc(c.Evidence, e.Same) {
 			return c, pay.Change{}, nil
 		}
-		next, change, err := c.Submit(e, n.Content, now)
+		next, change, err := c.Submit(p, e, n.Content, now)
 		change.Audit = rf.Audited(n.By, c.Scope, audit.EvidenceSubmitted, c.ID, map[string]string{"evidence": e.ID})
 		return next, change, err
 	})

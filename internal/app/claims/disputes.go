@@ -68,9 +68,11 @@ func (rf *Claims) Prove(ctx context.Context, n pay.Notice, cause view.Cause) err
 }
 
 // lookAtDispute queries the provider about a dispute, if possible, and ends the claim if its
-// deadline for evidence has passed. A dispute that is open for too long is logged for the operator.
+// deadline for evidence has passed. A provider that can be queried decides first: without its answer
+// nothing ends, and a deadline of our own ends no dispute that it calls open. A dispute that is open
+// for too long is logged for the operator.
 func (rf *Claims) lookAtDispute(ctx context.Context, c pay.Claim) error {
-	c, err := rf.askDispute(ctx, c)
+	c, lapses, err := rf.askDispute(ctx, c)
 	if err != nil || c.Status.Terminal() {
 		return err
 	}
@@ -79,7 +81,7 @@ func (rf *Claims) lookAtDispute(ctx context.Context, c pay.Claim) error {
 		rf.Log.WarnContext(ctx, "a dispute is open long after its deadline: ask the provider, and end it with cascada claim resolve",
 			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
 	}
-	if !c.Overdue(now) {
+	if !c.Overdue(now) || !lapses {
 		return nil
 	}
 	_, err = rf.resolveClaim(ctx, c, pay.Lapse, pay.PartySystem, "no evidence came in time", nil, view.Cause{})
@@ -95,14 +97,38 @@ func orMoved(err error) error {
 	return err
 }
 
+// AskNameless queries the open disputes of a payment that the provider knows only by the payment's
+// state: a notification that it is paid may mean that they have ended.
+func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment) error {
+	if p.Disputes.OpenOnCapture() == "" {
+		return nil
+	}
+	claims, err := rf.Contested(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, c := range claims {
+		attempt, _ := c.Taker(p)
+		querier, _ := rf.disputeQuerier(provider.DisputeRequest{Charge: rf.cascade.Request(p, attempt)}, attempt)
+		if c.Kind == pay.ChargebackClaim && !c.Status.Terminal() && c.Case.ID == "" && querier != nil {
+			if _, _, err := rf.askDispute(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // askDispute queries a dispute and commits the answer. No answer is committed too: it sets the time
-// of the next query.
-func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error) {
+// of the next query. lapses: the deadline for evidence may end the claim, because the provider cannot
+// be queried, or because it set the deadline and says that the dispute is open.
+func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (_ pay.Claim, lapses bool, _ error) {
 	p, err := rf.Store.Payments().Any(ctx, c.Payment)
 	if err != nil {
-		return c, err
+		return c, false, err
 	}
-	answer := rf.disputeAt(ctx, p, c)
+	answer, can := rf.disputeAt(ctx, p, c)
+	lapses = !can || answer != nil && !answer.RespondBy.IsZero()
 	err = base.Again(func() error {
 		p, err := rf.Store.Payments().Any(ctx, c.Payment)
 		if err != nil {
@@ -132,26 +158,39 @@ func (rf *Claims) askDispute(ctx context.Context, c pay.Claim) (pay.Claim, error
 		}
 		return nil
 	})
-	return c, err
+	return c, lapses, err
 }
 
-// disputeAt queries a claim's provider about its dispute; nil if that is not possible, or without
-// an answer.
-func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) *pay.Notice {
-	attempt, ok := c.Taker(p)
+// disputeQuerier is the provider that can be queried about a dispute; nil if there is none. can is
+// true without one if only its account is missing.
+func (rf *Claims) disputeQuerier(asked provider.DisputeRequest, attempt pay.Attempt) (q provider.DisputeQuerier, can bool) {
 	upstream, configured := rf.providers.Upstream(attempt.Provider)
-	querier, can := upstream.(provider.DisputeQuerier)
-	if !ok || !configured || !can {
-		return nil
+	if !configured {
+		return nil, attempt.Provider != ""
+	}
+	if querier, queries := upstream.(provider.DisputeQuerier); queries && querier.CanQueryDispute(asked) {
+		return querier, true
+	}
+	return nil, false
+}
+
+// disputeAt queries a claim's provider about its dispute; nil without an answer. can is false if the
+// provider has no call for it.
+func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) (answer *pay.Notice, can bool) {
+	attempt, _ := c.Taker(p)
+	asked := provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)}
+	querier, can := rf.disputeQuerier(asked, attempt)
+	if querier == nil {
+		return nil, can
 	}
 	ctx, cancel := context.WithTimeout(ctx, pay.CallTimeout)
 	defer cancel()
 	ctx, call := rf.Calling(ctx, base.OpQueryDispute, attempt.Provider, p.Reference(attempt.Order))
-	n, known := querier.QueryDispute(ctx, provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)})
+	n, known := querier.QueryDispute(ctx, asked)
 	call.Ended(ctx, map[bool]string{true: "known", false: string(pay.Unknown)}[known], "")
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
-		return nil
+		return nil, true
 	}
 	n.Account = attempt.Provider
-	return &n
+	return &n, true
 }

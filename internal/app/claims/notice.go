@@ -7,20 +7,23 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// Told applies a provider's notice about a refund.
-func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) error {
+// Told applies a provider's notice about a refund. known is false if no refund of ours has its
+// reference.
+func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
-		return acquiring.NotOurs()
+		return true, acquiring.NotOurs()
 	}
-	return base.Again(func() error {
+	err = base.Again(func() error {
 		c, err := rf.Store.Claims().Any(ctx, id)
 		if err != nil {
-			return base.OrRefuse(err, acquiring.NotOurs())
+			return err
 		}
 		p, err := rf.Store.Payments().Any(ctx, c.Payment)
 		if err != nil {
@@ -38,11 +41,88 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) erro
 		if c.Calling() { // otherwise the notice is compared with the refund's end
 			notice.Outcome = c.Call.Told(n.Outcome.Asked(), node.At)
 		}
-		_, change := c.ConfirmRefund(p, notice, rf.TimeOf(c.Scope))
+		now := rf.TimeOf(c.Scope)
+		_, change := c.ConfirmRefund(p, notice, rf.NewID(pay.ClaimPrefix, now), now)
 		err = rf.Commit(ctx, change, cause)
 		if errors.Is(err, store.ErrDuplicate) { // a known notice
 			return nil
 		}
 		return err
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return true, err
+}
+
+// GiveBack decides about a provider's list of what it gave back of a payment.
+//
+// Errors: service_unavailable while one of the refunds may be one of ours whose call is on its way:
+// the provider has to send the notice again.
+func (rf *Claims) GiveBack(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Payment, pay.Change, error) {
+	claims, err := rf.Contested(ctx, p)
+	if err != nil {
+		return p, pay.Change{}, err
+	}
+	node, err := rf.Store.Hold(ctx)
+	if err != nil {
+		return p, pay.Change{}, err
+	}
+	if n.Waits(p, claims, node.At) {
+		return p, pay.Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "a refund is under way, which this may be about: send it again"}
+	}
+	now := rf.TimeOf(p.Scope)
+	ids := []string{rf.NewID(pay.ClaimPrefix, now)} // one more for what only the total shows
+	if n.Outcome.Back != nil {
+		for range n.Outcome.Back.Refunds {
+			ids = append(ids, rf.NewID(pay.ClaimPrefix, now))
+		}
+	}
+	next, change := n.GiveBack(p, claims, ids, now)
+	return next, change, nil
+}
+
+// Booking is a refund that the provider or the operator has made, and that the operator books.
+type Booking struct {
+	Payment   string
+	Amount    string // major units of the payment's local currency; empty: all that is left
+	Reference string // the provider's id of the refund, or the bank's reference
+	Origin    pay.Origin
+	Note      string
+}
+
+// BookRefund books a refund that was made already, for the operator. The same reference is booked
+// once.
+//
+// Errors: transaction_not_found; those of pay.Payment.BookRefund.
+func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (claim pay.Claim, err error) {
+	if err := rf.MayMoveMoney(); err != nil {
+		return claim, err
+	}
+	err = base.Again(func() error {
+		p, err := rf.Store.Payments().Any(ctx, b.Payment)
+		if err != nil {
+			return base.OrRefuse(err, problem.New(problem.TransactionNotFound, "there is no payment "+b.Payment))
+		}
+		local, err := parseLocal(b.Amount, p.Price.Local.Currency)
+		if err != nil {
+			return err
+		}
+		claims, err := rf.Contested(ctx, p)
+		if err != nil {
+			return err
+		}
+		now := rf.TimeOf(p.Scope)
+		_, booked, change, err := p.BookRefund(pay.NewBooking{
+			ID: rf.NewID(pay.ClaimPrefix, now), Ref: b.Reference, Origin: b.Origin, Local: local, Note: b.Note,
+		}, claims, now)
+		if err != nil {
+			return err
+		}
+		change.Audit = rf.Noted(by, p.Scope, audit.RefundBooked, booked.ID, b.Note,
+			map[string]string{"payment": p.ID, "amount": booked.Local.String(), "origin": string(b.Origin), "reference": b.Reference})
+		claim = booked
+		return rf.Commit(ctx, change, view.Cause{RequestID: by.Request})
+	})
+	return claim, err
 }

@@ -89,7 +89,15 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
-		return p, nil, l.refunds.Told(ctx, notice, cause)
+		if known, err := l.refunds.Told(ctx, notice, cause); known || err != nil {
+			return p, nil, err
+		}
+		// A refund that somebody made at the provider may have the charge's reference.
+		notice.Reference, notice.Refund, notice.Outcome = notice.Refund, "", theirRefund(notice.Outcome)
+		id, _, _ := pay.ParseReference(notice.Reference)
+		if _, err := l.Store.Payments().Any(ctx, id); err != nil {
+			return p, nil, base.OrRefuse(err, acquiring.NotOurs())
+		}
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
@@ -119,6 +127,9 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		}
 		notice := notice
 		routes = l.providers.Routes(read)
+		if notice.Outcome.Kind == pay.Reversed && notice.Outcome.Local.Currency == "" {
+			notice.Outcome.Local = read.Price.Local // the provider does not say how much was paid
+		}
 		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
@@ -141,12 +152,26 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	if err != nil {
 		return p, nil, err
 	}
+	if notice.Outcome.Kind == pay.Approved && !notice.OfDispute() {
+		if err := l.refunds.AskNameless(ctx, p); err != nil {
+			l.Log.ErrorContext(ctx, "a dispute could not be queried; it is queried again", "payment", p.ID, "error", err)
+		}
+	}
 	if !opened { // a call that is under way belongs to another one
 		return p, events, nil
 	}
 	// A soft decline opened the next attempt: make its call.
 	p, err = l.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+// theirRefund is what a refund of the provider's own says of its charge.
+func theirRefund(o pay.Outcome) pay.Outcome {
+	back := &pay.Reversal{Refunds: []pay.ProviderRefund{{ID: o.ProviderRef, Kind: o.Kind, Local: o.Local}}}
+	if o.Kind == pay.Approved {
+		back.Total = o.Local
+	}
+	return pay.Outcome{Kind: pay.Reversed, Message: o.Message, Back: back}
 }
 
 // proved returns the part of a notice's outcome that is proved, and the caller of the payment's next
@@ -252,8 +277,12 @@ func (l *Notices) lastOpen(ctx context.Context, r pay.KeptNotice) (bool, error) 
 	return pay.LastOpen(told, r), err
 }
 
-// apply applies a notice to a dispute's claims if it is about a dispute, else to the payment.
+// apply applies a notice to a dispute's claims if it is about a dispute, to those of refunds if it
+// lists what went back, else to the payment.
 func (l *Notices) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes pay.Cascade, now time.Time) (pay.Payment, pay.Change, error) {
+	if n.OfRefunds(p) {
+		return l.refunds.GiveBack(ctx, p, n)
+	}
 	if !n.OfDispute() {
 		next, change := p.Confirm(n, routes, l.NewID(pay.ClaimPrefix, now), now)
 		return next, change, nil

@@ -16,6 +16,7 @@ type Claim struct {
 	List    claimListCmd    `cmd:"" help:"List refunds and claims of all merchants, newest first."`
 	Show    claimShowCmd    `cmd:"" help:"Show a claim with its history and evidence."`
 	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days to answer."`
+	Book    claimBookCmd    `cmd:"" help:"Book a refund that the provider made by itself, or that you made by hand."`
 	Resolve claimResolveCmd `cmd:"" help:"Resolve a claim, as the bank, the provider or you decided it. Works while the server runs."`
 }
 
@@ -89,6 +90,29 @@ type claimResolveCmd struct {
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
 	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+}
+
+type claimBookCmd struct {
+	cli.DatabaseFlags
+	Payment   string     `arg:"" help:"Transaction id, TXN-…"`
+	Amount    string     `placeholder:"AMOUNT" help:"Amount in the transaction's local currency, such as 49.90. Default: all that is left."`
+	Reference string     `required:"" placeholder:"TEXT" help:"The provider's id of the refund, or the bank's reference of your transfer. It is booked once."`
+	Origin    pay.Origin `required:"" enum:"provider,operator" placeholder:"ORIGIN" help:"provider: the provider made it, and its report shows it; operator: you sent the money by hand."`
+	Note      string     `required:"" help:"How you know; the merchant reads it."`
+}
+
+func (c *claimBookCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.Claims.BookRefund(ctx, a.Self(), claims.Booking{Payment: c.Payment, Amount: c.Amount, Reference: c.Reference, Origin: c.Origin, Note: c.Note})
+	if err != nil {
+		return fmt.Errorf("payment %s: %w", c.Payment, err)
+	}
+	fmt.Fprintln(cli.Stdout, claim)
+	return nil
 }
 
 // rule applies the operator's decision and prints the claim.

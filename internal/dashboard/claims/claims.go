@@ -65,6 +65,8 @@ func stateOf(c pay.Claim) state {
 		return state{"dispute_review", "neutral"}
 	case pay.ClaimApproved:
 		switch {
+		case c.Kind == pay.UserDispute && c.Call.Returned != "":
+			return state{"refund_failed", "bad"}
 		case c.Kind == pay.UserDispute:
 			return state{"refund_done", "good"}
 		case accepted(c):

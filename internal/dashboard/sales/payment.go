@@ -132,6 +132,8 @@ func (p paymentView) Next() string {
 		return "next_canceling"
 	case p.Disputes.OpenOnCapture() != "":
 		return "next_disputed"
+	case p.Status == pay.Chargeback && p.Disputes.Kept():
+		return "next_dispute_kept"
 	case len(p.Late()) > 0:
 		return "next_late"
 	case p.Status == pay.Refunded && slices.ContainsFunc(p.Life.Claims, func(c pay.Claim) bool { return c.Kind == pay.UserDispute && !c.Status.Terminal() }):

@@ -160,6 +160,7 @@ POST /accounts/{id}/enable
 POST /claims/{id}/resolution
 POST /merchants/{id}/pause
 POST /merchants/{id}/resume
+POST /payments/{id}/refunds
 POST /payments/{id}/resolution
 POST /withdrawals/{id}/resolution` {
 			t.Errorf("the document has other endpoints:\n%s", got)

@@ -222,7 +222,7 @@ func TestDisputesAtOnce(t *testing.T) {
 			payment = rich.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 			at(func() { tellDispute(t, rich, payment, `"status":"disputed","dispute":"dp_1"`) }, func() { rich.Refund(t, payment, `{"amount":10}`) })
 			tellDispute(t, rich, payment, `"status":"dispute_lost","dispute":"dp_1"`)
-			rich.Refund(t, payment, `{"amount":1}`).Refused(t, "409 conflict_state conflict_error from=chargeback action=refund")
+			rich.Refund(t, payment, `{"amount":1}`).Refused(t, "409 conflict_state conflict_error reason=fully_refunded from=chargeback action=refund")
 		}
 	})
 }
@@ -234,6 +234,8 @@ type issuer struct {
 	says  *pay.Notice // the answer; nil: it does not know
 	asked []string    // ids of the disputes
 }
+
+func (i *issuer) CanQueryDispute(provider.DisputeRequest) bool { return true }
 
 func (i *issuer) QueryDispute(_ context.Context, r provider.DisputeRequest) (pay.Notice, bool) {
 	i.mu.Lock()

@@ -44,10 +44,10 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 		id := o.Create(t, `{"amount":100,"paymentMethodId":"sbx_pix","documentId":"1","merchantOrderId":"order-1"}`, "Sandbox-Simulate: paid")
 		r := o.Refund(t, id, `{"amount":135,"reason":"duplicate"}`, "Idempotency-Key: first")
 		r.Is(t, http.StatusOK, fmt.Sprintf(`{"refundId":"<claim>","transactionId":%q,"amount":135,"amountUsd":25,"currency":"BRL",
-			"status":"pending","reason":"duplicate","createdAt":"<time>"}`, id))
+			"status":"pending","reason":"duplicate","origin":"merchant","createdAt":"<time>"}`, id))
 		claim := r.Text(t, "refundId")
 		want := `{"id":"` + claim + `","type":"user_dispute","status":"approved","outcome":"approved","transactionId":"` + id + `","merchantOrderId":"order-1",
-			"amount":135,"currency":"BRL","amountUsd":25,"frozenUsd":0,"feeUsd":0,"reason":"duplicate","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":null,
+			"amount":135,"currency":"BRL","amountUsd":25,"frozenUsd":0,"feeUsd":0,"reason":"duplicate","networkReasonCode":null,"previousClaimId":null,"origin":"merchant","evidenceDueBy":null,
 			"evidence":[],"timeline":[{"status":"pending","at":"<time>","actor":"merchant","note":null},{"status":"approved","at":"<time>","actor":"provider","note":null}],
 			"createdAt":"<time>","updatedAt":"<time>","resolvedAt":"<time>"`
 		o.Get(t, "/claims/"+claim).Is(t, http.StatusOK, want+"}")
@@ -96,7 +96,7 @@ func TestRefundIsOpenedAndPaid(t *testing.T) {
 		// The rest is refunded over the alias of the path, and without a body.
 		rest := o.Call(t, http.MethodPost, "/transactions/"+id+"/refund", "", "Content-Type: ")
 		rest.Is(t, http.StatusOK, fmt.Sprintf(`{"refundId":"<claim>","transactionId":%q,"amount":405,"amountUsd":75,"currency":"BRL",
-			"status":"pending","reason":null,"createdAt":"<time>"}`, id))
+			"status":"pending","reason":null,"origin":"merchant","createdAt":"<time>"}`, id))
 		o.Get(t, "/me").Is(t, http.StatusOK, harness.Profile(o, harness.EmptyBuckets))
 		if got := harness.Types(endpoint.About(t, id, 8)); strings.Count(got, "payment.refunded") != 2 || strings.Count(got, "claim.resolved") != 2 {
 			t.Errorf("the endpoint got %q, want payment.refunded and claim.resolved twice", got)
@@ -174,6 +174,8 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 				want = "409 conflict_state conflict_error reason=fully_refunded from=refunded action=refund"
 			case "disputed":
 				want = "409 conflict_state conflict_error reason=open_dispute from=completed action=refund"
+			case "chargeback":
+				want = "409 conflict_state conflict_error reason=open_dispute from=chargeback action=refund"
 			}
 			o.Refund(t, id, `{}`).Refused(t, want)
 			o.Refund(t, id, `{"amount":1}`).Refused(t, want)

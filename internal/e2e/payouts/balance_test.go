@@ -84,7 +84,7 @@ func TestDisputeTakesAvailableBelowZero(t *testing.T) {
 			t.Fatalf("the endpoint got %q", got)
 		}
 		want := fmt.Sprintf(`{"id":"<claim>","type":"chargeback","status":"needs_evidence","outcome":null,"transactionId":%q,"merchantOrderId":"disputed",
-			"amount":100,"currency":"USD","amountUsd":100,"frozenUsd":100,"feeUsd":20,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":"<time>",
+			"amount":100,"currency":"USD","amountUsd":100,"frozenUsd":100,"feeUsd":20,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"origin":null,"evidenceDueBy":"<time>",
 			"evidence":[],"timeline":[{"status":"needs_evidence","at":"<time>","actor":"issuer","note":null}],"createdAt":"<time>","updatedAt":"<time>",
 			"resolvedAt":null,"transaction":{"id":%[1]q,"status":"completed","amount":100,"currency":"USD","amountLocal":100,"currencyLocal":"USD",
 			"paymentMethodId":"sbx_card","country":"USA","merchantOrderId":"disputed"}}`, id)

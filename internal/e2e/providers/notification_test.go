@@ -255,7 +255,7 @@ func TestLateMoneyIsKeptAside(t *testing.T) {
 		}
 		object, _ := harness.At(list[1].Event, "data.object")
 		want := fmt.Sprintf(`{"id":"<claim>","type":"inquiry","status":"pending","outcome":null,"transactionId":%q,"merchantOrderId":"late",
-			"amount":183.5,"currency":"MXN","amountUsd":10,"frozenUsd":0,"feeUsd":0,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"evidenceDueBy":null,
+			"amount":183.5,"currency":"MXN","amountUsd":10,"frozenUsd":0,"feeUsd":0,"reason":"<text>","networkReasonCode":null,"previousClaimId":null,"origin":null,"evidenceDueBy":null,
 			"evidence":[],"timeline":[{"status":"pending","at":"<time>","actor":"<text>","note":null}],"createdAt":"<time>","updatedAt":"<time>",
 			"resolvedAt":null,"transaction":{"id":%[1]q,"status":"expired","amount":10,"currency":"USD","amountLocal":183.5,"currencyLocal":"MXN",
 			"paymentMethodId":"sbx_cash","country":"MEX","merchantOrderId":"late"}}`, id)

@@ -48,7 +48,7 @@ func TestEventIsSignedAndShowsThePayment(t *testing.T) {
 				"data":{"object":%s,"previous":{"status":%q}}}`,
 				kind, o.Merchant.ID, o.Shop.ID, sequence, r.Header.Get("X-Request-Id"), object, previous)
 		}
-		given := `{"refundId":"<claim>","transactionId":"` + id + `","amount":54,"amountUsd":10,"currency":"BRL","status":"<text>","reason":"requested_by_customer","createdAt":"<time>"}`
+		given := `{"refundId":"<claim>","transactionId":"` + id + `","amount":54,"amountUsd":10,"currency":"BRL","status":"<text>","reason":"requested_by_customer","origin":"merchant","createdAt":"<time>"}`
 		for i, want := range []string{
 			envelope("payment.completed", 1, paid, "pending", asPaid.Body),
 			envelope("payment.captured", 2, paid, "pending", asPaid.Body),

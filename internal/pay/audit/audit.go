@@ -49,7 +49,7 @@ type Actor struct {
 
 // Rulings lists the acts by which operators decide what waits for a person.
 func Rulings() []Act {
-	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, NotificationClosed, VerificationMoved, PaymentRuled}
+	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled}
 }
 
 // MerchantFilter selects entries of one merchant. Empty fields select everything.
@@ -115,6 +115,7 @@ const (
 	EventsReplayed    Act = "webhook.replayed"    // the events of a span of time were sent again
 	ReplayCutShort    Act = "webhook.replay_stopped"
 	RefundOpened      Act = "refund.opened"
+	RefundBooked      Act = "refund.booked" // the operator booked one that was made already
 	EvidenceSubmitted Act = "claim.evidence_submitted"
 	ClaimAccepted     Act = "claim.accepted" // the merchant accepted the claim
 	ClaimRuled        Act = "claim.ruled"    // the operator resolved it

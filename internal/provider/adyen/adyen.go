@@ -22,7 +22,9 @@
 //
 // A notification reports the result of a refund too: REFUND, REFUND_FAILED or
 // REFUNDED_REVERSED, under the refund's reference. Until then the refund is Awaiting. No
-// call lists refunds either. A refund without an answer is queried by repeating the call,
+// call lists refunds either. A refund of the Customer Area has the payment's reference instead
+// (standard webhooks, modifications; read on 2026-11-28; *unproved* with an account): the
+// service finds no refund of ours under it, and books it as the provider's own. A refund without an answer is queried by repeating the call,
 // but not after keyLife: then Adyen would refund again.
 //
 // # Disputes

@@ -21,8 +21,12 @@
 // and no refund of the amount is Missing. A repeated partial refund relies on its key
 // alone. If the key is not honored or was forgotten, Conekta refuses the refund only if it
 // would exceed the paid amount. So the caller repeats a partial refund only if it is proven
-// that it was not made. For the same reason order.refunded and order.partially_refunded do
-// not say which refund they are about, and are not read as refunds.
+// that it was not made.
+//
+// order.refunded and order.partially_refunded make us read the order, whose charges list
+// their refunds by id (conekta-node, docs/ChargeResponseRefundsData.md, read on 2026-11-28).
+// One with an id that we do not know was made in Conekta's panel, unless one of ours of the
+// same amount is under way. That the panel's refunds are in that list is *unproved*.
 //
 // # Cards
 //

@@ -334,7 +334,7 @@ func TestEachStatusHasItsMeaning(t *testing.T) {
 	a, _, line := connect(t)
 	for status, want := range map[string]pay.OutcomeKind{
 		"pending_payment": pay.Awaiting, "pre_authorized": pay.Awaiting, "under_fraud_review": pay.Awaiting, "pending_confirmation": pay.Awaiting,
-		"paid": pay.Approved, "partially_refunded": pay.Approved, "refunded": pay.Approved, "charged_back": pay.Approved,
+		"paid": pay.Approved, "partially_refunded": pay.Reversed, "refunded": pay.Reversed, "charged_back": pay.Approved,
 		"declined": pay.Declined, "fraudulent": pay.Declined, "expired": pay.Lapsed, "canceled": pay.Lapsed, "voided": pay.Lapsed, "Paid": pay.Unknown,
 	} {
 		var o order

@@ -68,7 +68,7 @@ func (o order) charges() []charge {
 	return o.Charges.Data
 }
 
-// paidWords are the statuses of orders that were paid, even if refunded since.
+// paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
 var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
 
 func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
@@ -112,7 +112,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 			return out
 		}
 		out.Kind, out.Local, out.FormURL = pay.Approved, local, pageURL
-		return out
+		return o.reversed(out)
 	}
 	switch o.Status {
 	case "", "pending_payment", "pre_authorized", "under_fraud_review", "pending_confirmation":

@@ -30,6 +30,27 @@ func (o order) refunds() (list []refund, all bool) {
 	return list, all
 }
 
+// reversed adds what went back to the outcome of a paid order.
+func (o order) reversed(out pay.Outcome) pay.Outcome {
+	if o.Status == "charged_back" { // a dispute
+		return out
+	}
+	list, all := o.refunds()
+	var back []pay.ProviderRefund
+	for _, r := range list {
+		kind := pay.Awaiting
+		if r.Status == "" {
+			kind = pay.Approved
+		}
+		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(max(r.Amount, -r.Amount), out.Local.Currency)))
+	}
+	next := provider.Reversed(out, back, money.Amount{}, o.Status == "refunded")
+	if o.Status == "partially_refunded" && (!all || next.Back == nil) { // how much is not known
+		next.Kind, next.Back = pay.Reversed, nil
+	}
+	return next
+}
+
 // of reports whether a refund is of that amount.
 func (r refund) of(amount money.Amount) bool {
 	return r.Amount == -amount.Minor || r.Amount == amount.Minor

@@ -202,6 +202,9 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
+		if p.Refunds != nil {
+			o = reversed(o, *p.Refunds)
+		}
 	case "PENDING", "AUTHORIZED", "VERIFIED":
 		o.Kind = pay.Awaiting
 		if p.Code == "101" {

@@ -113,14 +113,38 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 			return nil, provider.ErrUnreachable
 		}
 	}
-	if notice.Reference, notice.Refund = "", f.name(); notice.Refund == "" {
-		return nil, nil // not one of ours
-	}
 	notice.ID = "refund:" + f.ID + ":" + provider.Exact(f.Status, 32)
+	if notice.Reference, notice.Refund = "", f.name(); notice.Refund == "" {
+		return a.panelRefund(ctx, f, told.PaymentID, notice)
+	}
 	if notice.Outcome = a.refunded(f, told.PaymentID); notice.Outcome.Kind == pay.Awaiting {
 		return nil, nil
 	}
 	return []pay.Notice{notice}, nil
+}
+
+// panelRefund reports a refund that was not made by our call, with the payment's other
+// refunds.
+func (a *account) panelRefund(ctx context.Context, f refund, payment string, n pay.Notice) ([]pay.Notice, error) {
+	p, failed := a.payment(ctx, payment)
+	if failed != nil || p.ID != payment {
+		return nil, provider.ErrUnreachable
+	}
+	local, ok := provider.Major(p.Amount.String(), p.Currency)
+	if _, _, ours := pay.ParseReference(p.OrderID); !ours || !ok {
+		return nil, nil
+	}
+	list := []refund{f}
+	if p.Refunds != nil {
+		for _, other := range *p.Refunds {
+			if other.ID != f.ID {
+				list = append(list, other)
+			}
+		}
+	}
+	n.Reference = p.OrderID
+	n.Outcome = reversed(pay.Outcome{Kind: pay.Approved, ProviderRef: p.ID, Local: local}, list)
+	return []pay.Notice{n}, nil
 }
 
 // disputed writes the state of a chargeback to n; false if it moves no money, or its status
@@ -149,6 +173,11 @@ func (a *account) disputed(told news, n *pay.Notice) bool {
 		n.Outcome.Message = "the shopper disputes the payment"
 	}
 	return true
+}
+
+// CanQueryDispute implements provider.DisputeQuerier: a chargeback has its own id.
+func (a *account) CanQueryDispute(r provider.DisputeRequest) bool {
+	return identifier.MatchString(r.ID)
 }
 
 // QueryDispute returns the state of a chargeback.

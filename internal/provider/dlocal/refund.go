@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -136,6 +137,23 @@ func (a *account) findRefund(ctx context.Context, payment string, q provider.Ref
 		o.Kind = pay.Missing
 	}
 	return o, false, nil
+}
+
+// reversed adds what went back to the outcome of a paid payment.
+func reversed(o pay.Outcome, list []refund) pay.Outcome {
+	var back []pay.ProviderRefund
+	for _, f := range list {
+		kind := pay.Awaiting
+		switch f.Status {
+		case "SUCCESS":
+			kind = pay.Approved
+		case "REJECTED", "CANCELLED":
+			kind = pay.Declined
+		}
+		local, _ := provider.Major(f.Amount.String(), f.Currency)
+		back = append(back, provider.RefundOf(f.ID, f.name(), kind, local))
+	}
+	return provider.Reversed(o, back, money.Amount{}, false)
 }
 
 // name is our reference of a refund, or "" if dLocal shows none.

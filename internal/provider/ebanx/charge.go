@@ -142,6 +142,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 			return provider.Unknown("broken_answer")
 		}
 		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
+		o = p.reversed(o)
 	case "OP", "PE":
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = form(r, p)

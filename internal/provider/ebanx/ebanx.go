@@ -18,7 +18,9 @@
 // characters, so a longer reference of ours is hashed; the description has it in full. A
 // notification of refunds names only the payment, and comes when a refund is pending and
 // when it is confirmed (guide: refund a Pix Automático payment). By the description we
-// report each refund that is ours.
+// report each refund that is ours. One of EBANX's dashboard has another description, and is
+// reported with the whole list (guide: refund a payment, read on 2026-11-28); that the list
+// has it, and that the payment stays CO, is *unproved*.
 //
 // A chargeback has no id, amount or deadline in a notification, and cannot be queried: we
 // assume that it is for all that is left. What is reported after its end waits for the

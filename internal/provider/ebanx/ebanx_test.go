@@ -78,7 +78,7 @@ func TestRepliesOfTheSDKsTests(t *testing.T) {
 		"amount_ext":"10.23","description":"description"},{"id":"21426","merchant_refund_code":"CLM1","status":"RE","amount_ext":"10.23"}]},
 		"status":"SUCCESS"}`
 	a := connect(t, providertest.Says(200, refunds))
-	if o := a.Query(context.Background(), request()); o.Kind != pay.Approved || o.Local != money.New(8000, money.USD) {
+	if o := a.Query(context.Background(), request()); o.Kind != pay.Reversed || o.Local != money.New(8000, money.USD) || o.Back.Total != money.New(2046, money.USD) || len(o.Back.Refunds) != 2 {
 		t.Errorf("confirmed: %+v", o)
 	}
 	q := provider.RefundRequest{Reference: "CLM1", Charge: request()}

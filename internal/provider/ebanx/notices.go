@@ -91,7 +91,13 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 	case !got.good("", hash) || p.Reference == "" || provider.Exact(p.Reference, 40) != p.Reference:
 		return nil, provider.ErrUnreachable
 	case kind == "refund":
-		return a.refundNotices(p), nil
+		list := a.refundNotices(p)
+		if state := p.panelRefunds(); state != "" {
+			list = append(list, pay.Notice{
+				ID: "refunds:" + hash + ":" + state, Reference: p.Reference, Outcome: a.outcome(provider.Request{Reference: p.Reference}, p),
+			})
+		}
+		return list, nil
 	}
 	notice := pay.Notice{
 		ID:        fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, provider.Exact(p.Status, 8), provider.Exact(p.Amount.String(), 32), provider.Exact(p.Currency, 3)),

@@ -34,6 +34,39 @@ func (f refund) reference() string {
 	return reference
 }
 
+// reversed adds what went back to the outcome of a paid payment.
+func (p payment) reversed(o pay.Outcome) pay.Outcome {
+	var back []pay.ProviderRefund
+	for _, f := range p.Refunds {
+		kind := pay.Awaiting
+		switch f.Status {
+		case "CO":
+			kind = pay.Approved
+		case "CA":
+			kind = pay.Declined
+		}
+		local, _ := provider.Major(f.Amount.String(), p.Currency)
+		back = append(back, provider.RefundOf(string(f.ID), f.reference(), kind, local))
+	}
+	return provider.Reversed(o, back, money.Amount{}, false)
+}
+
+// panelRefunds identifies the state of the refunds that were not made by our calls, "" if
+// there are none.
+func (p payment) panelRefunds() string {
+	var states []string
+	for _, f := range p.Refunds {
+		if f.reference() == "" {
+			states = append(states, string(f.ID)+":"+f.Status)
+		}
+	}
+	if len(states) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(states, ",")))
+	return base32.HexEncoding.EncodeToString(sum[:])[:20]
+}
+
 // Refund refunds a payment unless it finds that it was refunded before: EBANX accepts the
 // same code twice.
 func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outcome {

@@ -43,7 +43,15 @@
 // refuse those, and queries find the result.
 //
 // A change of a refund comes as a notification of its payment, whose list of refunds has
-// the result; we report those with our reference.
+// the result; we report those with our reference, and the whole list as what went back. A
+// refund of the seller's panel, or one that Mercado Pago decides, is in the same list
+// without our reference: sdk-nodejs, clients/payment (refunds, transaction_amount_refunded),
+// read on 2026-11-28. That such a refund is notified is documented, but not seen live:
+// *unproved*.
+//
+// A mediation has no object that can be read. The payment is in_mediation while it lasts,
+// and approved again or refunded after it (status list of the payments reference); the last
+// step is *unproved* with an account.
 //
 // # Checked
 //

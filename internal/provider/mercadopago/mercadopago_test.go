@@ -366,7 +366,7 @@ func TestEachStatusHasItsMeaning(t *testing.T) {
 	a, _, _ := connect(t)
 	for status, want := range map[text]pay.OutcomeKind{
 		"pending": pay.Awaiting, "in_process": pay.Awaiting, "authorized": pay.Awaiting, "approved": pay.Approved,
-		"in_mediation": pay.Approved, "charged_back": pay.Approved, "refunded": pay.Approved, "rejected": pay.Declined,
+		"in_mediation": pay.Approved, "charged_back": pay.Approved, "refunded": pay.Reversed, "rejected": pay.Declined,
 		"cancelled": pay.Lapsed, "": pay.Unknown, "Approved": pay.Unknown,
 	} {
 		o := a.outcome(payment{ID: "1", Status: status, CurrencyID: "BRL", TransactionAmount: "1"}, "")

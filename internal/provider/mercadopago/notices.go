@@ -144,8 +144,14 @@ func (a *account) contested(p payment, n *pay.Notice) {
 	}
 }
 
+// CanQueryDispute implements provider.DisputeQuerier: by the chargeback's id or the payment's.
+func (a *account) CanQueryDispute(r provider.DisputeRequest) bool {
+	return r.ID != "" || isID(r.Charge.ProviderRef)
+}
+
 // QueryDispute returns the state of a dispute: of the chargeback by its id, or of the
-// payment if no chargeback was reported.
+// payment if no chargeback was reported. A mediation has no object of its own that can be
+// read: the payment is approved again if the seller won it, and refunded if the shopper did.
 func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	n.Reference = r.Charge.Reference
 	if r.ID != "" {
@@ -159,10 +165,21 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 		return n, false
 	}
 	p, lost := a.payment(ctx, r.Charge.ProviderRef)
-	if lost != nil || string(p.ExternalReference) != r.Charge.Reference || p.Status != "charged_back" && p.Status != "in_mediation" {
+	if lost != nil || string(p.ExternalReference) != r.Charge.Reference {
 		return n, false
 	}
-	a.contested(p, &n)
+	switch p.Status {
+	case "charged_back", "in_mediation":
+		a.contested(p, &n)
+		return n, true
+	case "approved":
+		n.Ruling, n.Outcome.Message = pay.DisputeWon, "the dispute was decided for the seller"
+	case "refunded":
+		n.Ruling, n.Outcome.Message = pay.DisputeLost, "the dispute was decided for the shopper"
+	default:
+		return n, false
+	}
+	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
 	return n, true
 }
 

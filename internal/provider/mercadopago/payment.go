@@ -39,10 +39,11 @@ type payment struct {
 	Barcode struct { // where older answers have it
 		Content text `json:"content"`
 	} `json:"barcode"`
-	Refunds json.RawMessage `json:"refunds"`
+	Refunds  json.RawMessage `json:"refunds"`
+	Refunded json.Number     `json:"transaction_amount_refunded"`
 }
 
-// paid reports whether the payment was paid, even if it was refunded since.
+// paid reports whether the payment was paid, even if it was refunded since: see reversed.
 func (p payment) paid() bool {
 	switch p.Status {
 	case "approved", "in_mediation", "charged_back", "refunded":
@@ -68,6 +69,9 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			return o
 		}
 		o.Kind, o.Local, o.FormURL = pay.Approved, local, pageURL
+		if p.Status == "approved" || p.Status == "refunded" {
+			o = p.reversed(o)
+		}
 	case p.Status == "pending" || p.Status == "in_process" || p.Status == "authorized":
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = p.instructions(pageURL)
@@ -87,6 +91,28 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 		o.Kind, o.Decline = pay.Unknown, unmapped
 	}
 	return o
+}
+
+// reversed adds what went back to the outcome of a paid payment.
+func (p payment) reversed(o pay.Outcome) pay.Outcome {
+	total, _ := provider.Major(p.Refunded.String(), string(p.CurrencyID))
+	var list []refund
+	if len(p.Refunds) > 0 && read(p.Refunds, &list) != nil {
+		list = nil // the total says how much it was
+	}
+	var back []pay.ProviderRefund
+	for _, r := range list {
+		kind := pay.Awaiting
+		switch r.Status {
+		case "approved":
+			kind = pay.Approved
+		case "rejected", "cancelled":
+			kind = pay.Declined
+		}
+		local, _ := provider.Major(r.Amount.String(), string(p.CurrencyID))
+		back = append(back, provider.RefundOf(string(r.ID), string(r.Metadata.Reference), kind, local))
+	}
+	return provider.Reversed(o, back, total, p.Status == "refunded")
 }
 
 // instructions is where and with what the shopper pays.

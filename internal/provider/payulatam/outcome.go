@@ -3,6 +3,7 @@ package payulatam
 import (
 	"encoding/json"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -13,10 +14,21 @@ import (
 func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 	rank := map[pay.OutcomeKind]int{pay.Approved: 4, pay.Unknown: 3, pay.Awaiting: 2, pay.Declined: 1}
 	best := provider.Unknown("broken_answer") // an order without a transaction
-	seen := false
+	seen, back, whole := false, []pay.ProviderRefund(nil), false
 	for _, order := range orders {
 		for _, t := range order.Transactions {
-			if t.Type != "AUTHORIZATION_AND_CAPTURE" && t.Type != "CAPTURE" { // a refund, a void, a chargeback
+			local, readable := provider.Major(t.Values["TX_VALUE"].Value.String(), t.Values["TX_VALUE"].Currency)
+			switch {
+			case t.Type == "AUTHORIZATION_AND_CAPTURE", t.Type == "CAPTURE":
+			case t.Response.State != "APPROVED": // a refund or a void that was not made
+				continue
+			case t.Type == "VOID":
+				whole = true
+				continue
+			case t.Type == "REFUND", t.Type == "PARTIAL_REFUND":
+				back = append(back, provider.RefundOf(t.ID, "", pay.Approved, local))
+				continue
+			default: // a chargeback
 				continue
 			}
 			extra := t.Extra
@@ -26,8 +38,7 @@ func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 			o := c.outcome(r, t.Response, extra)
 			o.ProviderRef = order.ID.String()
 			if o.Kind == pay.Approved {
-				local, ok := provider.Major(t.Values["TX_VALUE"].Value.String(), t.Values["TX_VALUE"].Currency)
-				if !ok {
+				if !readable {
 					o = provider.Unknown("broken_answer")
 				}
 				o.Local = local
@@ -37,7 +48,7 @@ func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 			}
 		}
 	}
-	return best
+	return provider.Reversed(best, back, money.Amount{}, whole)
 }
 
 // outcome is a transaction's state in our terms.

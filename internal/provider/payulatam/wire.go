@@ -110,6 +110,7 @@ type found struct {
 	ID            json.Number `json:"id"`
 	ReferenceCode string      `json:"referenceCode"`
 	Transactions  []struct {
+		ID       string                     `json:"id"`
 		Type     string                     `json:"type"`
 		Response response                   `json:"transactionResponse"`
 		Extra    map[string]json.RawMessage `json:"extraParameters"`

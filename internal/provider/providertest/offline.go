@@ -78,7 +78,7 @@ func IsSigned(by crypto.Hash, body []byte, header string) bool {
 }
 
 // kinds are the possible results of a charge or a refund.
-var kinds = []pay.OutcomeKind{pay.Approved, pay.Declined, pay.Awaiting, pay.Lapsed, pay.Unknown, pay.Missing, pay.Errored, pay.Unavailable}
+var kinds = []pay.OutcomeKind{pay.Approved, pay.Reversed, pay.Declined, pay.Awaiting, pay.Lapsed, pay.Unknown, pay.Missing, pay.Errored, pay.Unavailable}
 
 // Sound fails the test if the notices of a notification cannot be right: notices beside an
 // error, about no charge, or with an impossible amount.
@@ -95,7 +95,7 @@ func Sound(t testing.TB, list []pay.Notice, err error) {
 			t.Errorf("it is not about exactly one charge or refund: %+v", n)
 		case o.Local.Minor < 0 && !n.OfDispute(): // a disputed amount is compared with the payment, and may differ
 			t.Errorf("money below zero: %+v", n)
-		case o.Kind == pay.Approved && !o.Local.IsPositive() && !(n.Refund != "" && o.Local == (money.Amount{})):
+		case (o.Kind == pay.Approved || o.Kind == pay.Reversed) && !o.Local.IsPositive() && !(n.Refund != "" && o.Local == (money.Amount{})):
 			t.Errorf("approved without an amount: %+v", n)
 		case n.OfDispute() && o.Kind != "" && !n.Dispute:
 			t.Errorf("it ends a dispute and a payment: %+v", n)

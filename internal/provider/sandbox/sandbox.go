@@ -242,11 +242,13 @@ func brCode(r provider.Request, number uint64) string {
 type Notification struct {
 	ID        string `json:"id"`
 	Reference string `json:"reference"` // of the charge, or of the refund
-	Status    string `json:"status"`    // paid, declined, expired, disputed, dispute_won, dispute_lost, dispute_withdrawn, refunded, refund_failed
+	Status    string `json:"status"`    // paid, declined, expired, disputed, dispute_won, dispute_lost, dispute_withdrawn, refunded, refund_failed, reversed
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
+
+	Refund string `json:"refund,omitempty"` // only of reversed: the provider's id of a refund of Amount that it made by itself
 
 	// Only for disputes. Amount and Currency are the disputed amount, if set.
 	Dispute   string `json:"dispute,omitempty"`  // its id
@@ -328,6 +330,8 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		notice.Outcome = pay.Outcome{Kind: pay.Lapsed}
 	case "disputed", "dispute_won", "dispute_lost", "dispute_withdrawn":
 		return n.disputed(notice)
+	case "reversed":
+		return n.reversed(notice)
 	case "refunded":
 		notice.Reference, notice.Refund, notice.Outcome = "", n.Reference, pay.Outcome{Kind: pay.Approved}
 	case "refund_failed":
@@ -336,6 +340,22 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		return pay.Notice{}, fmt.Errorf("sandbox notification: unknown status %q", n.Status)
 	}
 	notice.Outcome.Played = n.Simulated
+	return notice, nil
+}
+
+// reversed reads the report of a refund that the provider made by itself, or, with the reason
+// failed, that failed later.
+func (n Notification) reversed(notice pay.Notice) (pay.Notice, error) {
+	local, err := n.local()
+	if err != nil {
+		return pay.Notice{}, err
+	}
+	refund := pay.ProviderRefund{ID: n.Refund, Kind: pay.Approved, Local: local}
+	notice.Outcome = pay.Outcome{Kind: pay.Reversed, Back: &pay.Reversal{Total: local}}
+	if n.Reason == "failed" {
+		refund.Kind, notice.Outcome.Back.Total = pay.Declined, money.Amount{}
+	}
+	notice.Outcome.Back.Refunds = []pay.ProviderRefund{refund}
 	return notice, nil
 }
 

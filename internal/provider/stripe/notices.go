@@ -64,7 +64,7 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 		"charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
 		return p.disputeNotice(ctx, e, notice)
 	case "refund.created", "refund.updated", "refund.failed", "charge.refund.updated":
-		return p.refundNotice(e, notice)
+		return p.refundNotice(ctx, e, notice)
 	}
 	return nil, nil // about something else
 }
@@ -121,17 +121,43 @@ func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
 }
 
 // refundNotice reports the result of a refund. A successful refund may fail later: the
-// shopper's bank sent it back.
-func (p *Provider) refundNotice(e event, n pay.Notice) ([]pay.Notice, error) {
+// shopper's bank sent it back. A refund without our reference was made at Stripe: it is
+// reported with all refunds of its payment.
+func (p *Provider) refundNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var made refund
 	if err := json.Unmarshal(e.Data.Object, &made); err != nil {
 		return nil, fmt.Errorf("read the refund of an event: %w", err)
 	}
 	if n.Refund = made.Metadata[referenceKey]; n.Refund == "" {
-		return nil, nil
+		return p.panelRefund(ctx, made.Intent, n)
 	}
 	n.Outcome = p.refund(made)
 	return told(n)
+}
+
+// panelRefund reports the refunds of a payment of which one was made at Stripe.
+func (p *Provider) panelRefund(ctx context.Context, of string, n pay.Notice) ([]pay.Notice, error) {
+	if !id(of) {
+		return nil, nil
+	}
+	var i intent
+	if f := p.get(ctx, "/v1/payment_intents/"+url.PathEscape(of), nil, &i); f != nil {
+		return nil, provider.ErrUnreachable
+	}
+	if n.Reference = i.reference(); n.Reference == "" {
+		return nil, nil
+	}
+	o := p.intent(i, provider.Request{})
+	if o.Kind != pay.Approved {
+		return nil, nil
+	}
+	if n.Outcome = p.reversed(ctx, o, of); n.Outcome.Back == nil {
+		return nil, provider.ErrUnreachable // the list must have the refund of the event
+	}
+	if i.Metadata[hostedKey] != "" {
+		n.Outcome.ProviderRef = "" // we query by the session's id
+	}
+	return []pay.Notice{n}, nil
 }
 
 func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
@@ -197,6 +223,9 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 	}
 	return []pay.Notice{n}, nil
 }
+
+// CanQueryDispute implements provider.DisputeQuerier: a dispute has its own id.
+func (p *Provider) CanQueryDispute(r provider.DisputeRequest) bool { return id(r.ID) }
 
 // QueryDispute returns the state of a dispute.
 func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {

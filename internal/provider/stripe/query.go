@@ -41,13 +41,13 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		if i.reference() != r.Reference {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		}
-		return p.intent(i, r)
+		return p.reversed(ctx, p.intent(i, r), i.ID)
 	}
 	i, o := find[intent](ctx, p, "/v1/payment_intents", r)
 	if o != nil {
 		return *o
 	}
-	return p.intent(i, r)
+	return p.reversed(ctx, p.intent(i, r), i.ID)
 }
 
 func (p *Provider) readSession(ctx context.Context, id string, r provider.Request) pay.Outcome {
@@ -58,7 +58,7 @@ func (p *Provider) readSession(ctx context.Context, id string, r provider.Reques
 	if s.reference() != r.Reference {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
-	return p.session(s, r)
+	return p.reversed(ctx, p.session(s, r), s.Intent.id)
 }
 
 func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *failure) {

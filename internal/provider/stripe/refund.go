@@ -21,6 +21,31 @@ type refund struct {
 	Currency string            `json:"currency"`
 	Failure  string            `json:"failure_reason"`
 	Metadata map[string]string `json:"metadata"`
+	Intent   string            `json:"payment_intent"` // its id; "" of an older charge
+}
+
+// reversed adds what went back to the outcome of a paid intent, if its refunds can be read.
+func (p *Provider) reversed(ctx context.Context, o pay.Outcome, of string) pay.Outcome {
+	var list page[refund]
+	if o.Kind != pay.Approved || !id(of) || p.get(ctx, "/v1/refunds", url.Values{"payment_intent": {of}, "limit": {"100"}}, &list) != nil || !list.whole() {
+		return o
+	}
+	var back []pay.ProviderRefund
+	for _, r := range list.Data {
+		kind := pay.Awaiting
+		switch r.Status {
+		case "succeeded":
+			kind = pay.Approved
+		case "failed", "canceled":
+			kind = pay.Declined
+		}
+		local := money.New(r.Amount, o.Local.Currency)
+		if !strings.EqualFold(r.Currency, string(o.Local.Currency)) {
+			local = money.Amount{}
+		}
+		back = append(back, provider.RefundOf(r.ID, r.Metadata[referenceKey], kind, local))
+	}
+	return provider.Reversed(o, back, money.Amount{}, false)
 }
 
 // Refund makes a refund unless it finds that it was made before: Stripe forgets the

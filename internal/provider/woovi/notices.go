@@ -148,7 +148,18 @@ func (c *client) givenBack(ctx context.Context, refund, reference, paid string, 
 		return nil, fmt.Errorf("woovi: refund of the notification: %w", provider.ErrUnreachable)
 	}
 	for _, r := range refunds {
-		if _, _, ours := pay.ParseRefundReference(r.CorrelationID); !ours || provider.Exact(r.EndToEndID, 64) != refund {
+		_, _, ours := pay.ParseRefundReference(r.CorrelationID)
+		switch {
+		case provider.Exact(r.EndToEndID, 64) != refund:
+			continue
+		case !ours: // made in Woovi's panel
+			o := c.Query(ctx, provider.Request{Reference: reference})
+			if o.Kind == pay.Unknown {
+				return nil, fmt.Errorf("woovi: charge of the refund: %w", provider.ErrUnreachable)
+			}
+			list = append(list, pay.Notice{
+				ID: "refund:" + refund + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
+			})
 			continue
 		}
 		if o := c.refunded(r); o.Kind != pay.Awaiting {

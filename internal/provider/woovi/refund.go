@@ -102,6 +102,29 @@ func (c *client) refundsOf(ctx context.Context, reference string) (list []refund
 	return *reply.Refunds, reply.PageInfo.HasNextPage, nil
 }
 
+// reversed adds what went back to the outcome of a paid charge, if its refunds can be read.
+func (c *client) reversed(ctx context.Context, reference string, o pay.Outcome) pay.Outcome {
+	if o.Kind != pay.Approved {
+		return o
+	}
+	list, _, lost := c.refundsOf(ctx, reference)
+	if lost != nil {
+		return o
+	}
+	var back []pay.ProviderRefund
+	for _, r := range list {
+		kind := pay.Awaiting
+		switch r.Status {
+		case "CONFIRMED":
+			kind = pay.Approved
+		case "REJECTED":
+			kind = pay.Declined
+		}
+		back = append(back, provider.RefundOf(r.EndToEndID, r.CorrelationID, kind, money.New(max(0, r.Value), brl)))
+	}
+	return provider.Reversed(o, back, money.Amount{}, false)
+}
+
 func (c *client) refunded(r refundReply) pay.Outcome {
 	o := pay.Outcome{ProviderRef: provider.Exact(r.EndToEndID, 128)}
 	if r.Value > 0 {

@@ -12,6 +12,11 @@
 // the bank's numbers of the refund and of the payment, and the charge's own list of refunds
 // says which of ours it is.
 //
+// A charge stays COMPLETED when it is refunded. So a query of a paid one reads its refunds
+// too; one without our correlationID was made in Woovi's panel. The list of refunds is
+// documented (OpenAPI document, read on 2026-11-28); that it has those of the panel, and that
+// their events come, is *unproved*. Without that list a paid charge counts as paid.
+//
 // A dispute's event has the transaction's number, which stands for its id, and its value;
 // of a MED, Woovi's documentation has no value. No page has the address of the call that
 // reads a dispute (docs/disputa), so disputes are not queried.
@@ -234,7 +239,7 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case !good(answer):
 		return provider.Unknown(provider.Refused(answer.Status).Decline)
 	}
-	return c.outcome(r, answer)
+	return c.reversed(ctx, r.Reference, c.outcome(r, answer))
 }
 
 // Cancel deletes an unpaid charge.

@@ -27,6 +27,12 @@ func claimBooked(claim, account, kinds string) string {
 		claim + "} AND NOT (t.claim <> " + claim + ") AND t.kind " + kinds + ")"
 }
 
+// cameBack says that a claim's refund failed after it had been confirmed: the claim that it names took
+// the money back.
+func cameBack(claim string) string {
+	return "coalesce({json " + claim + ".doc returned}, '') <> ''"
+}
+
 // claimInvariants are the invariants of refunds and claims.
 var claimInvariants = ofTenants([]invariant{
 	{"a claim stays with its payment's shop and environment", `
@@ -56,11 +62,11 @@ WHERE (c.opened <> 1 OR c.ended <> CASE WHEN c.status IN ` + resolved + ` THEN 1
 SELECT c.id, {json c.doc sequence} || ' events, found ' || count(e.id) FROM claims AS c LEFT JOIN events AS e ON {named e.id evt_ c.id} AND NOT (e.object <> c.id)
 WHERE {part c.id}
 GROUP BY c.id, c.doc HAVING CAST({json c.doc sequence} AS BIGINT) <> count(e.id) OR CAST({json c.doc sequence} AS BIGINT) <> coalesce(max(e.sequence), 0)`},
-	// What a lost dispute gives back again belongs to the claim after it.
+	// What a lost dispute gives back again, or a refund that failed later, belongs to the claim after it.
 	{"an approved claim has paid the shopper what it says, another one nothing", `
 SELECT c.id, c.kind || ' ' || c.status || ' of ' || c.amount || ' cents, paid ' || c.paid
 FROM (
-  SELECT d.id, d.kind, d.status, d.amount, ` + claimBooked("d.id", "refunds", "<> 'chargeback_reversal'") + ` + ` +
+  SELECT d.id, d.kind, d.status, d.amount, ` + claimBooked("d.id", "refunds", "NOT IN ('refund_return', 'late_return')") + ` + ` +
 		claimBooked("d.id", "chargebacks", "<> 'chargeback_reversal'") + ` AS paid
   FROM claims AS d WHERE {part d.id}) AS c
 WHERE c.paid <> CASE WHEN c.status IN ('approved', 'expired') THEN c.amount ELSE 0 END
@@ -70,7 +76,7 @@ SELECT c.id, 'of ' || c.amount || ' cents, took ' || c.paid || '; of ' || c.whol
 FROM (
   SELECT l.id, l.payment, l.amount, p.amount AS whole, ` + claimBooked("l.id", "chargebacks", "= 'chargeback'") + ` AS paid,
     (SELECT coalesce(sum(o.frozen), 0) FROM claims AS o WHERE o.payment = l.payment AND o.kind = 'chargeback')
-    + (SELECT coalesce(sum(o.amount), 0) FROM claims AS o WHERE o.payment = l.payment AND o.kind = 'user_dispute' AND o.status NOT IN ('rejected', 'withdrawn'))
+    + (SELECT coalesce(sum(o.amount), 0) FROM claims AS o WHERE o.payment = l.payment AND o.kind = 'user_dispute' AND o.status NOT IN ('rejected', 'withdrawn') AND NOT ` + cameBack("o") + `)
     + (SELECT coalesce(sum(` + claimBooked("o.id", "chargebacks", "IN ('chargeback', 'chargeback_reversal')") + `), 0) FROM claims AS o WHERE o.payment = l.payment) AS gone
   FROM claims AS l JOIN payments AS p ON p.id = l.payment WHERE {part l.id} AND l.kind = 'chargeback' AND l.status IN ('approved', 'expired')
 ) AS c
@@ -94,9 +100,27 @@ SELECT c.id, 'takes back ' || CAST({json r.postings frozen} AS BIGINT) || ' that
 FROM claims AS c JOIN transfers AS r ON {named r.id tr_ c.id} AND NOT (r.claim <> c.id OR r.kind <> 'chargeback_reversal')
 LEFT JOIN claims AS b ON b.id = {json c.doc previous} AND b.status IN ('approved', 'expired')
 WHERE {part c.id} AND (b.id IS NULL OR CAST({json r.postings frozen} AS BIGINT) <> ` + claimBooked("b.id", "chargebacks", "= 'chargeback'") + `)`},
-	{"a claim follows one of the same dispute that has ended, and is the only one that does", `
+	{"what came back of a refund had been paid by the claim before, which names this one", `
+SELECT c.id, 'takes back ' || CAST({json r.postings refunds} AS BIGINT) || ' of ' || coalesce(b.id, 'no claim')
+FROM claims AS c JOIN transfers AS r ON {named r.id tr_ c.id} AND NOT (r.claim <> c.id OR r.kind NOT IN ('refund_return', 'late_return'))
+LEFT JOIN claims AS b ON b.id = {json c.doc previous} AND b.status IN ('approved', 'expired') AND {json b.doc returned} = c.id
+WHERE {part c.id} AND (b.id IS NULL OR CAST({json r.postings refunds} AS BIGINT) <> -` + claimBooked("b.id", "refunds", "<> ''") + `)
+UNION ALL SELECT c.id, 'says that it came back with ' || {json c.doc returned} FROM claims AS c
+LEFT JOIN claims AS n ON n.id = {json c.doc returned} AND {json n.doc previous} = c.id AND n.kind = c.kind
+WHERE {part c.id} AND coalesce({json c.doc returned}, '') <> '' AND n.id IS NULL`},
+	// A provider's own refund is booked once for each of its ids.
+	{"a refund that was not asked for by the merchant has its id, and is the only one with it", `
+SELECT c.id, c.dispute FROM claims AS c
+WHERE {part c.id} AND c.kind = 'user_dispute' AND coalesce({json c.doc origin}, '') NOT IN ('', 'merchant') AND coalesce({json c.doc previous}, '') = ''
+  AND c.dispute NOT LIKE 'refund/_%'`},
+	// Rows from before the states were kept have none.
+	{"a payment lists its disputes as their claims have them", `
+SELECT c.id, c.status || ', otherwise in ' || p.id FROM claims AS c JOIN payments AS p ON p.id = c.payment
+WHERE {part c.id} AND c.kind = 'chargeback' AND p.doc LIKE '%"claim":"' || c.id || '","status":"%'
+  AND p.doc NOT LIKE '%"claim":"' || c.id || '","status":"' || c.status || '"%'`},
+	{"a claim follows one of the same kind that has ended, and is the only one that does", `
 SELECT c.id, 'follows ' || {json c.doc previous} FROM claims AS c LEFT JOIN claims AS b ON b.id = {json c.doc previous}
-WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> '' AND (b.id IS NULL OR b.payment <> c.payment OR b.kind <> 'chargeback' OR c.kind <> 'chargeback'
+WHERE {part c.id} AND coalesce({json c.doc previous}, '') <> '' AND (b.id IS NULL OR b.payment <> c.payment OR b.kind <> c.kind
   OR b.status NOT IN ` + resolved + `)
 UNION ALL SELECT {json c.doc previous}, 'is followed by ' || c.id || ' and ' || n.id FROM claims AS c
 JOIN claims AS n ON n.payment = c.payment AND n.id > c.id AND {json n.doc previous} = {json c.doc previous}
@@ -111,7 +135,7 @@ FROM (
   FROM (
     SELECT r.payment, t.kind, t.postings FROM (` + refundedPayments + `) AS r JOIN transfers AS t ON t.id = 'tr_' || substr(r.payment, 5) || '-capture'
     UNION ALL SELECT r.payment, t.kind, t.postings FROM (` + refundedPayments + `) AS r
-    JOIN claims AS c ON c.payment = r.payment JOIN transfers AS t ON {named t.id tr_ c.id} AND NOT (t.claim <> c.id OR t.kind <> 'refund')
+    JOIN claims AS c ON c.payment = r.payment JOIN transfers AS t ON {named t.id tr_ c.id} AND NOT (t.claim <> c.id OR t.kind NOT IN ('refund', 'refund_return'))
   ) AS m, {each m.postings} AS j GROUP BY m.payment) AS s
 JOIN payments AS p ON p.id = s.payment
 WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.back = p.amount AND s.kept <> 0 END`},
@@ -119,7 +143,8 @@ WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.b
 SELECT c.id, c.amount || ' cents, came in ' || c.came
 FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_capture'") + ` - ` + claimBooked("d.id", "rounding", "= 'late_capture'") + `
   - (SELECT coalesce(sum(` + booked("receivable") + ` + ` + booked("rounding") + `), 0) FROM transfers AS t
-    WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture') AS came
+    WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture')
+  + ` + claimBooked("d.id", "suspense", "= 'late_return'") + ` AS came
   FROM claims AS d WHERE {part d.id} AND d.kind = 'inquiry') AS c
 WHERE c.amount <> c.came`},
 	{invariantDisputes, `

@@ -35,11 +35,11 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 		f.Time("created_at!", &c.CreatedAt)
 		f.Time("updated_at", &c.UpdatedAt)
 		table.Document[ClaimDocument](f, "doc", c)
-		f.Written("dispute", c.Case.Key())
+		f.Written("dispute", c.Key())
 	},
 })
 
-// ClaimDocument holds what no query filters by; check reads sequence. Times are microseconds UTC.
+// ClaimDocument holds what no query filters by; check reads sequence, origin, previous and returned. Times are microseconds UTC.
 type ClaimDocument struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
@@ -51,6 +51,8 @@ type ClaimDocument struct {
 	Call     pay.RefundCall  `json:"call,omitzero"`
 	Case     pay.Case        `json:"case,omitzero"`
 	Previous string          `json:"previous,omitempty"`
+	Origin   pay.Origin      `json:"origin,omitempty"`
+	Returned string          `json:"returned,omitempty"` // of the refund at the provider, for check
 	Silent   bool            `json:"silent,omitempty"`
 	DueBy    int64           `json:"dueBy,omitempty"`
 	Evidence []pay.Evidence  `json:"evidence,omitempty"`
@@ -63,7 +65,7 @@ type ClaimDocument struct {
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
+		Case: c.Case, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }
@@ -71,7 +73,8 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 // Into implements table.Document.
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
-	c.Freed, c.Call, c.Case, c.Previous, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Silent, table.FromMicros(d.DueBy)
+	c.Freed, c.Call, c.Case, c.Previous, c.Origin, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Origin, d.Silent, table.FromMicros(d.DueBy)
+	c.Call.Returned = d.Returned
 	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
 	return nil
 }
