@@ -141,6 +141,7 @@ type Transfer struct {
 	Payment  string       // the payment it belongs to, or ""
 	Claim    string       // the claim it belongs to, or ""
 	Local    money.Amount // memo: the amount that the shopper sees
+	Memo     string       // what was agreed beyond the amounts, for a later proof; ""
 	At       time.Time
 	Postings []Posting
 }
