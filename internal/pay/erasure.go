@@ -17,7 +17,7 @@ const ErasedText = "[erased]"
 type Erasure struct {
 	Payments []string // their notifications lose their bodies, their checkout sessions are deleted
 	Claims   []string // their files are deleted
-	Events   []Event  // of the claims, with the payload that stays: only ID and Payload are read
+	Events   []Event  // of the claims, with the payload that stays, and no snapshot
 	Sessions []string // sessions without a payment
 	Notes    []string // objects for which the audit log forgets the operators' notes
 }

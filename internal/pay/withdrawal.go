@@ -139,14 +139,61 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into exchang
 		ID: id, Scope: w.Scope, Version: 1, Wallet: w.ID, Status: WithdrawalPending, Amount: amount.Minor, Fee: fee, Conversion: into,
 		DueAt: now.Add(WithdrawalHold(w.Live)), CreatedAt: now, UpdatedAt: now,
 	}
+	taken := out.transfer("out", ledger.WithdrawalOpened, now,
+		ledger.Posting{Account: ledger.Available, Amount: -out.Amount},
+		ledger.Posting{Account: ledger.InTransit, Amount: out.Amount},
+	)
+	taken.Memo = out.agreed(w)
 	return out, Change{
 		Withdrawals: []Withdrawal{out},
-		Transfers: []ledger.Transfer{out.transfer("out", ledger.WithdrawalOpened, now,
-			ledger.Posting{Account: ledger.Available, Amount: -out.Amount},
-			ledger.Posting{Account: ledger.InTransit, Amount: out.Amount},
-		)},
-		Floors: []ledger.Floor{{Merchant: w.Merchant, Live: w.Live, Account: ledger.Available}},
+		Transfers:   []ledger.Transfer{taken},
+		Floors:      []ledger.Floor{{Merchant: w.Merchant, Live: w.Live, Account: ledger.Available}},
 	}, nil
+}
+
+// agreed is the memo of the transfer that takes a withdrawal's amount: its fee, what arrives, at which rate, and where. The
+// ledger's seals cover it, and it is compared before each payout. The check compares the same text.
+func (w Withdrawal) agreed(to Wallet) string {
+	rate := ""
+	if !w.Rate.IsZero() {
+		rate = w.Rate.Decimal()
+	}
+	return fmt.Sprintf("%d %d %s %s %s %s", w.Fee, w.Local.Minor, w.Local.Currency, rate, w.Wallet, to.Fingerprint)
+}
+
+// Differs says how a withdrawal differs from what the ledger has of it before its money leaves: "" if it does not. booked are the
+// withdrawal's transfers. Those from before there were memos prove the amount alone.
+func (w Withdrawal) Differs(to Wallet, booked []ledger.Transfer) string {
+	taken, gone := int64(0), int64(0)
+	for _, t := range booked {
+		if t.Merchant != w.Merchant || t.Live != w.Live {
+			if _, own := WithdrawalOf(t); own {
+				return "its transfer " + t.ID + " is of another merchant"
+			}
+			continue // a float's
+		}
+		for _, p := range t.Postings {
+			switch {
+			case p.Account != ledger.InTransit:
+			case t.Kind == ledger.WithdrawalOpened:
+				taken += p.Amount
+			default:
+				gone += p.Amount
+			}
+		}
+		if t.Kind == ledger.WithdrawalOpened && t.Memo != "" && t.Memo != w.agreed(to) {
+			return "the amount that arrives, the fee, the rate or the destination is not the one of its transfer"
+		}
+	}
+	switch {
+	case taken != w.Amount:
+		return fmt.Sprintf("it is of %d cents, and the ledger took %d", w.Amount, taken)
+	case gone != 0:
+		return "its money has left already"
+	case w.Wallet != to.ID || w.Scope != to.Scope:
+		return "the wallet is another one"
+	}
+	return ""
 }
 
 // Created is the withdrawal as its creation returned it.

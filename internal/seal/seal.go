@@ -99,6 +99,25 @@ func (h *Hasher) RowSum() string {
 	return base64.RawURLEncoding.EncodeToString(h.sum()[:rowSize])
 }
 
+// FieldsSize is the length of what FieldsSum returns.
+const FieldsSize = 16
+
+// fieldsBytes is how many bytes of the HMAC of a row that changes are kept: there is one in each row, and nobody can try
+// hashes without a check that reads them.
+const fieldsBytes = 12
+
+// Fields begins the hash of a row that may change, which stands in the row itself. Add its fields as for Row, and then call
+// FieldsSum.
+func (h *Hasher) Fields(table string) {
+	h.begin("fields")
+	h.put(table)
+}
+
+// FieldsSum returns the hash of the fields.
+func (h *Hasher) FieldsSum() string {
+	return base64.RawURLEncoding.EncodeToString(h.sum()[:fieldsBytes])
+}
+
 // Mark returns the hash of what one commit wrote; it is kept until the rows are in a block.
 // It differs from the rows' hashes, which stay readable in the blocks: those alone do not
 // allow anybody to submit rows for sealing again.

@@ -10,12 +10,13 @@ import (
 	"github.com/cascadapay/cascada/internal/store/payments"
 	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/tenants"
+	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
 // erase adds the steps that remove shoppers' data from the batch's rows.
 func (w *write) erase(steps []engine.Step) []engine.Step {
 	var payments, claims, events, sessions, notes []string
-	payloads := engine.NewRows(w.Dialect, engine.ParseColumns("id TEXT, payload TEXT"), 0)
+	var blank []*pay.Event
 	for _, c := range w.Kept {
 		e := c.Erasure
 		if e == nil {
@@ -23,9 +24,8 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		}
 		payments, claims, sessions = append(payments, e.Payments...), append(claims, e.Claims...), append(sessions, e.Sessions...)
 		notes = append(notes, e.Notes...)
-		for _, event := range e.Events {
-			events = append(events, event.ID)
-			payloads.Text(event.ID, w.Personal.Encrypt(table.EventPayload.About(event.ID), event.Payload)).Next()
+		for i := range e.Events {
+			events, blank = append(events, e.Events[i].ID), append(blank, &e.Events[i])
 		}
 	}
 	for _, one := range []struct {
@@ -37,7 +37,7 @@ func (w *write) erase(steps []engine.Step) []engine.Step {
 		}
 	}
 	if len(events) > 0 {
-		steps = append(steps, engine.Step{Text: w.s.b.Text(eraseEvents), Args: payloads.Args()})
+		steps = append(steps, engine.Step{Text: w.s.b.Text(eraseEvents), Args: webhooks.EventsTable.Rows(w.Dialect, w.Personal, blank).Args()})
 	}
 	return steps
 }
@@ -86,7 +86,7 @@ DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {am
 	eraseInbox = engine.Statement(`
 DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
 	eraseEvents = engine.Statement(`
-UPDATE events SET payload = r.payload FROM {rows: id TEXT, payload TEXT} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
+UPDATE events SET payload = r.payload, seal = r.seal FROM {rows: ` + webhooks.EventsTable.Spec() + `} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
 
 	eraseNotes = engine.Statement(`
 DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)

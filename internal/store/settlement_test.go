@@ -217,7 +217,7 @@ func TestCheckFindsWrongSettlements(t *testing.T) {
 			Shops: []tenant.Shop{{ID: "shp_old", Version: 1, Merchant: acme.Merchant, Name: "Old", Slug: "old", CreatedAt: noon.Add(-time.Hour)}},
 			Settlements: []pay.Settlement{
 				with(func(s *pay.Settlement) { s.PeriodEnd = noon }),
-				with(func(s *pay.Settlement) { s.ID, s.Number, s.Status = "STL-Y", 2, pay.BatchOpen }),
+				with(func(s *pay.Settlement) { s.ID, s.Number, s.Status, s.DueAt = "STL-Y", 2, pay.BatchOpen, noon }),
 			}}, []string{"a closed settlement has told so"}},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/chain"
 	"github.com/cascadapay/cascada/internal/store/check"
 	"github.com/cascadapay/cascada/internal/store/engine"
@@ -33,6 +34,8 @@ import (
 var (
 	// ErrNotFound: the row does not exist, or belongs to another tenant.
 	ErrNotFound = base.ErrNotFound
+	// ErrNotProved: a payout is not as the service wrote it, or not as the ledger has it. Nothing may be sent.
+	ErrNotProved = books.ErrNotProved
 	// ErrStale: somebody changed a row after it was read. Read and decide again.
 	ErrStale = base.ErrStale
 	// ErrDuplicate: a once-key is already used.
@@ -137,7 +140,9 @@ type core struct {
 
 // SealWith sets the key of the seals and the cipher of personal data, if they are known only after the
 // database was opened. Call it before any write.
-func (s *core) SealWith(key []byte, c table.Cipher) { s.sealer.Key, s.b.Personal.Cipher = key, c }
+func (s *core) SealWith(key []byte, c table.Cipher) {
+	s.sealer.Key, s.b.Personal.Cipher, s.b.Personal.RowKey = key, c, key
+}
 
 // Open connects to a database (sqlite:PATH or postgres://…) and updates or only checks its schema,
 // depending on the options.
@@ -170,7 +175,7 @@ func openCore(ctx context.Context, database string, o Options) (*core, error) {
 	life, end := context.WithCancel(context.Background())
 	s := &core{
 		life: life, end: end, closing: make(chan struct{}), nextDue: newLook[map[string]time.Time](), now: o.Clock, name: o.Name,
-		b:         &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log}},
+		b:         &base.Base{DB: db, Log: o.Log, Texts: db.Dialect().Texts(), Personal: table.Personal{Cipher: o.Cipher, Log: o.Log, RowKey: o.SealKey}},
 		delivered: o.Delivered, widened: o.Widened, written: o.Written, shared: o.Shared,
 		migrations: list,
 		queue:      make(chan *waiting, queueLimit), crowded: make(chan struct{}, 1), widths: widths{from: cmp.Or(o.WideFrom, wideFrom), of: map[shopKey]width{}},

@@ -81,6 +81,10 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 				}
 				continue
 			}
+			if err := bf.payouts.proved(ctx, w, wallet); err != nil {
+				bf.payouts.unproved(ctx, w, err)
+				continue
+			}
 			request, err := bf.payouts.payoutRequest(w, wallet)
 			if err != nil {
 				return made, err
@@ -220,6 +224,11 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		}
 		if wallet.Status == pay.WalletDisabled {
 			return refuse(w, "wallet_disabled")
+		}
+		if err := bf.payouts.proved(ctx, w, wallet); errors.Is(err, store.ErrNotProved) {
+			return refuse(w, string(pay.WaitsProof))
+		} else if err != nil {
+			return err
 		}
 		stopped, err := bf.stopped(ctx, w)
 		if err != nil {

@@ -41,6 +41,10 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
 			continue
 		}
+		if err := po.proved(ctx, w, wallet); err != nil { // before anything is written of it
+			po.unproved(ctx, w, err)
+			continue
+		}
 		to := pay.PayoutRoute{Account: w.Payout.Provider}
 		if w.Status == pay.WithdrawalPending && wallet.Status != pay.WalletDisabled {
 			if to, err = po.route(ctx, w, wallet, have); err != nil {
@@ -102,7 +106,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 		return err
 	}
 	if w.Status == pay.WithdrawalPending {
-		return po.sendPayout(ctx, w, route, to, request)
+		return po.sendPayout(ctx, w, wallet, route, to, request)
 	}
 	if !may {
 		return po.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
@@ -114,9 +118,32 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	o := w.Asked(w.Payout.ProvedPayout(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
-		return po.sendPayout(ctx, w, route, to, request)
+		return po.sendPayout(ctx, w, wallet, route, to, request)
 	}
 	return po.resolvePayout(ctx, w, o)
+}
+
+// proved proves a withdrawal and its wallet once more before money leaves. Whatever sends a payout, or writes it into
+// a file, calls this first.
+//
+// Errors: store.ErrNotProved, store.ErrStale.
+func (po *Payouts) proved(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
+	return po.Store.Withdrawals().Prove(ctx, w, to)
+}
+
+// unproved sets aside a withdrawal that must not be sent: the log has an error, there is an alert, and the reason not_proved for the
+// operator. Nothing of its row is written, so what is wrong with it stays to be seen.
+func (po *Payouts) unproved(ctx context.Context, w pay.Withdrawal, why error) {
+	if errors.Is(why, store.ErrStale) {
+		return // it was canceled, or another node was faster
+	}
+	if !errors.Is(why, store.ErrNotProved) {
+		po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal could not be proved; it is retried later", why, "withdrawal", w.ID)
+		return
+	}
+	if err := po.Store.Withdrawals().SetAside(ctx, w.ID, why.Error(), po.Now()); err != nil {
+		po.Log.ErrorContext(ctx, "a withdrawal could not be set aside; it is proved again when it is due", "withdrawal", w.ID, "error", err)
+	}
 }
 
 // ask queries an account about a payout.
@@ -131,8 +158,12 @@ func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, 
 
 // sendPayout records that the provider is about to be called, which gives the call to this node.
 // Then it calls the provider and commits the answer.
-func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
+func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
 	if po.Shut() {
+		return nil
+	}
+	if err := po.proved(ctx, w, wallet); err != nil {
+		po.unproved(ctx, w, err)
 		return nil
 	}
 	by, err := po.Store.Hold(ctx)

@@ -93,6 +93,12 @@ func Leased[T any](ctx context.Context, b *Base, d Duty, scan func(engine.Row) (
 	return list, err
 }
 
+// SetAside quarantines a row of due work that must not be worked on, and says why. It changes nothing else of the row, so that
+// what is wrong with it stays to be seen.
+func (b *Base) SetAside(ctx context.Context, d Duty, id, why string, now time.Time) error {
+	return b.quarantine(ctx, d, now, unreadable{{id, errors.New(why)}})
+}
+
 // quarantine sets aside rows that cannot be read, and records them for the gauge and for Check. It logs one
 // line per lease.
 func (b *Base) quarantine(ctx context.Context, d Duty, now time.Time, bad unreadable) error {

@@ -31,6 +31,7 @@ var TransfersTable = table.Describe(table.Table[ledger.Transfer]{
 		f.Text("claim!", &t.Claim)
 		f.Number("amount_local!", &t.Local.Minor) // a memo; the currency is "" without one
 		table.Word(f, "currency_local!", &t.Local.Currency)
+		f.Text("memo!", &t.Memo)
 		f.Time("at!", &t.At)
 		f.Time("settles_at!", &t.Settles)
 		f.Converted("postings!", func() string { return postings(t) }, func(text string) (err error) {

@@ -22,6 +22,7 @@ import (
 // SettlementsTable is the table settlements.
 var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
 	Name:    "settlements",
+	Sealed:  true,
 	Lock:    290,
 	Of:      func(c *pay.Change) []pay.Settlement { return c.Settlements },
 	ID:      func(v *pay.Settlement) string { return v.ID },
@@ -90,10 +91,11 @@ func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
 
 // LinesTable is the table settlement_lines.
 var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
-	Name: "settlement_lines",
-	Lock: 430,
-	Of:   func(c *pay.Change) []pay.SettlementLine { return c.Lines },
-	ID:   func(l *pay.SettlementLine) string { return l.Transfer },
+	Name:   "settlement_lines",
+	Sealed: true,
+	Lock:   430,
+	Of:     func(c *pay.Change) []pay.SettlementLine { return c.Lines },
+	ID:     func(l *pay.SettlementLine) string { return l.Transfer },
 	Fields: func(f *table.Fields, l *pay.SettlementLine) {
 		f.Text("id!", &l.Transfer)
 		f.Text("settlement!", &l.Settlement)
@@ -123,10 +125,11 @@ var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 
 // DocumentsTable is the table documents.
 var DocumentsTable = table.Describe(table.Table[pay.Document]{
-	Name: "documents",
-	Lock: 440,
-	Of:   func(c *pay.Change) []pay.Document { return c.Documents },
-	ID:   func(d *pay.Document) string { return d.ID },
+	Name:   "documents",
+	Sealed: true,
+	Lock:   440,
+	Of:     func(c *pay.Change) []pay.Document { return c.Documents },
+	ID:     func(d *pay.Document) string { return d.ID },
 	Fields: func(f *table.Fields, d *pay.Document) {
 		f.Text("id!", &d.ID)
 		f.Text("merchant!", &d.Merchant)

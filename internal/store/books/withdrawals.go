@@ -18,6 +18,7 @@ import (
 // WithdrawalsTable is the table withdrawals.
 var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 	Name:    "withdrawals",
+	Sealed:  true,
 	Lock:    250,
 	Of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
 	ID:      func(w *pay.Withdrawal) string { return w.ID },
@@ -149,14 +150,20 @@ func (s Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, err
 	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
-// Waiting lists pending withdrawals that wait for something, of all tenants, oldest first.
+// Waiting lists pending withdrawals that wait for something, and those that were set aside, of all tenants, oldest first.
 func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
-	return base.Many(ctx, s.b, selectWaitingWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
+	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, WithdrawalsTable, func(w *pay.Withdrawal, aside int64) {
+		if aside > 0 {
+			w.Waiting = string(pay.WaitsProof)
+		}
+	}), limit)
 }
 
 var (
 	selectWaitingWithdrawals = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE status = 'pending' AND due_at > 0 AND coalesce({json doc waiting}, '') <> '' ORDER BY id LIMIT $1`)
+SELECT ` + WithdrawalsTable.ListOf("w") + `, CASE WHEN q.id IS NULL THEN 0 ELSE 1 END FROM withdrawals AS w
+LEFT JOIN quarantined AS q ON q.work = 'withdrawals' AND q.id = w.id AND q.due_at = w.due_at
+WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status = 'pending' AND coalesce({json w.doc waiting}, '') <> '') ORDER BY w.id LIMIT $1`)
 	selectAnyWithdrawal   = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Broken is a broken invariant.
@@ -37,7 +38,7 @@ func invariants(list []invariant) []invariant {
 
 // smallInvariants returns the invariants that look at everything at once: small tables, or an index of few rows.
 func smallInvariants() []invariant {
-	return slices.Concat(flightInvariants, heldInvariants, counterInvariants, rollupInvariants, payoutInvariants, rateInvariants, accountInvariants, driftInvariants, operatorInvariants, rulesInvariants, mailInvariants)
+	return slices.Concat(flightInvariants, heldInvariants, counterInvariants, rollupInvariants, payoutInvariants, rateInvariants, accountInvariants, driftInvariants, operatorInvariants, rulesInvariants, mailInvariants, boundInvariants)
 }
 
 // Options say how much Check proves, and who receives its progress.
@@ -73,14 +74,16 @@ type checker struct {
 	db    engine.Reads
 	texts map[string]string
 	h     *seal.Hasher
+	key   []byte
 	now   time.Time // in the database's clock
 	findings
 	walked         walked
 	unclaimedSince sinceWhen
 	tallies        map[string]counts  // of a part's rows, by invariant
 	resets         map[string]emptied // as the check began, by merchant
-	since          *Proof             // nil: check everything
-	kept           *Proof             // the proof whose heads the chains continue
+	sealed         table.SealedSince
+	since          *Proof // nil: check everything
+	kept           *Proof // the proof whose heads the chains continue
 	sealsOnly      bool
 	// rowsAtOnce is the current number of rows per snapshot: smaller after the server ended one.
 	rowsAtOnce int
@@ -105,7 +108,7 @@ func check(ctx context.Context, db engine.Reads, texts map[string]string, key []
 }
 
 func newChecker(db engine.Reads, texts map[string]string, key []byte, o Options) *checker {
-	c := &checker{db: db, texts: texts, h: seal.New(key), tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
+	c := &checker{db: db, texts: texts, h: seal.New(key), key: key, tallies: map[string]counts{}, unclaimedSince: sinceWhen{},
 		rowsAtOnce: partRows, pause: engine.SnapshotPause}
 	c.tell, c.began = o.Progress, time.Now()
 	c.found = func() []Broken { return slices.Clip(c.broken) }

@@ -22,9 +22,13 @@ func Explain() []Explained {
 		{chain.SealedAudit.IDsIn, []any{"", "x"}}, {chain.SealedTransfers.IDsIn, []any{"", "x"}},
 		{tenants.SelectAddresses, []any{"", "x"}}, {tenants.SelectNotes, []any{"", "x"}},
 		{paymentTally.again, paymentTally.args(strings.Split("s|production|20000|r|m|c|completed", "|"))},
+		{analyticsTally.again, analyticsTally.args(strings.Split("s|production|20000|paid", "|"))},
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
 	}
 	for _, p := range parts {
+		if p.seal != nil {
+			texts = append(texts, Explained{p.seal.text, []any{"TXN-01", "TXN-02"}})
+		}
 		for _, r := range p.invariants {
 			texts = append(texts, Explained{r.text, []any{"TXN-01", "TXN-02"}})
 		}

@@ -121,6 +121,9 @@ func RollupTexts() (texts []string) {
 
 // counterInvariants are the invariants of the counters.
 var counterInvariants = invariants([]invariant{
+	{"what is counted and added up is of a shop", `
+SELECT n.shop, 'there is no such shop' FROM (SELECT c.shop FROM counters AS c UNION SELECT r.shop FROM rollups AS r WHERE r.shop <> '') AS n
+LEFT JOIN shops AS s ON s.id = n.shop WHERE s.id IS NULL`},
 	{"counters of all days have what was rolled up of each", `
 SELECT coalesce(c.shop, d.shop) || ' ' || coalesce(c.rail, d.rail) || ' ' || coalesce(c.status, d.status),
   coalesce(c.n, 0) || ' in all days, ' || coalesce(d.n, 0) || ' rolled up'
@@ -133,6 +136,8 @@ SELECT shop || ' ' || day || ' ' || rail || ' ' || status, rolled || ' of ' || n
 WHERE day >= 0 AND n <> rolled AND day < (SELECT day - %d FROM watermarks WHERE id = 'counters')`, base.SlackDays)},
 })
 
+const invariantAddresses = "an address or a note is the one that its audit entry was written with"
+
 // addressesOf proves that addresses or notes match the sealed entries.
 func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]Broken, error) {
 	return func(_ *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
@@ -142,7 +147,7 @@ func addressesOf(text string) func(*checker, engine.Asking, string, string) ([]B
 				return err
 			}
 			if address == "" || pay.Commitment(address, salt) != commitment {
-				broken = append(broken, Broken{"an address or a note is the one that its audit entry was written with", id, "it is another one, or its entry is gone"})
+				broken = append(broken, Broken{invariantAddresses, id, "it is another one, or its entry is gone"})
 			}
 			return nil
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/books"
@@ -24,9 +25,11 @@ type part struct {
 	table, prefix string // of its ids
 	next          string // where the next step begins
 	when          recency
+	large         bool // its rows have files in them
 	invariants    []invariant
 	tallies       []tally
 	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only invariants
+	seal          *rowSeal                                                                   // nil: its rows have no hashes
 }
 
 // recency says which rows of a part an incremental check visits.
@@ -43,30 +46,47 @@ var parts = lookedAt([]part{
 	{table: "audit_addresses", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectAddresses)},
 	{table: "audit_notes", prefix: audit.AuditPrefix, each: addressesOf(tenants.SelectNotes)},
 	{table: "transfers", prefix: ledger.TransferPrefix, invariants: transferInvariants, each: (*checker).unclaimed},
-	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally}},
+	{table: "payments", prefix: pay.PaymentPrefix, invariants: paymentInvariants, tallies: []tally{paymentTally, analyticsTally}},
 	{table: "claims", prefix: pay.ClaimPrefix, invariants: claimInvariants},
 	{table: "events", prefix: hook.EventPrefix, invariants: eventInvariants},
 	{table: "deliveries", prefix: hook.DeliveryPrefix, invariants: deliveryInvariants, tallies: []tally{deliveryTally}},
 	{table: "sessions", prefix: pay.SessionPrefix, invariants: sessionInvariants},
-	{table: "files", prefix: pay.EvidencePrefix, invariants: fileInvariants},
+	{table: "files", large: true, prefix: pay.EvidencePrefix, invariants: fileInvariants},
 	{table: "inbox", prefix: hook.InboxPrefix, invariants: inboxInvariants},
 	{table: "receipts", when: never, invariants: receiptInvariants},
-	{table: "settlement_lines", when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
-	{table: "settlements", when: always, invariants: settlementInvariants},
+	{table: "settlement_lines", prefix: ledger.TransferPrefix, when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
+	{table: "settlements", prefix: pay.SettlementPrefix, when: always, invariants: settlementInvariants},
 	{table: "reserves", when: always, invariants: reserveInvariants},
-	{table: "withdrawals", when: always, invariants: withdrawalInvariants},
+	{table: "withdrawals", prefix: pay.WithdrawalPrefix, when: always, invariants: withdrawalInvariants},
+	{table: "wallets", prefix: pay.WalletPrefix, when: always},
+	{table: "documents", large: true, prefix: pay.SettlementPrefix},
+	{table: "mails", prefix: email.Prefix, when: always},
+	{table: "replays", prefix: hook.ReplayPrefix, when: always},
+	{table: "once", when: never},
+	{table: "logins", when: never},
+	{table: "signins", when: never},
 })
 
 const (
 	// partRows is the most rows that one snapshot checks. When the server ends snapshots, the number is
 	// halved down to fewestRows.
 	partRows, fewestRows = 2000, 50
+	// largeRows is that for tables with files in their rows.
+	largeRows = 50
 	// touchedAtOnce is how many old payments and claims one snapshot checks.
 	touchedAtOnce = 50
 )
 
-// lookedAt makes the statements that find where each part's next step begins.
+// lookedAt makes the statements that find where each part's next step begins. It adds the tables whose rows have
+// hashes and nothing else to prove.
 func lookedAt(parts []part) []part {
+	for _, s := range table.Sealings() {
+		at := slices.IndexFunc(parts, func(p part) bool { return p.table == s.Table })
+		if at < 0 {
+			at, parts = len(parts), append(parts, part{table: s.Table, when: always})
+		}
+		parts[at].seal = newRowSeal(s, parts[at].prefix)
+	}
 	for i := range parts {
 		parts[i].next = engine.Statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
 	}
@@ -124,6 +144,9 @@ func (c *checker) stretch(ctx context.Context, p part, from string) error {
 		rows := 0
 		err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
 			before, broken, sums, rows = base.BehindAll, nil, map[string]counts{}, c.rowsAtOnce
+			if p.large {
+				rows = min(rows, largeRows)
+			}
 			err := ask(p.next, []any{from, rows}, func(r engine.Row) error { return r.Scan(&before) })
 			some := before != base.BehindAll
 			if err == nil && !some {
@@ -177,8 +200,13 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 	return err
 }
 
-// look runs the invariants of a part on some of its rows.
+// look runs the invariants of a part on some of its rows, after their hashes: those name the row whatever happened to it.
 func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
+	if p.seal != nil {
+		if broken, err = p.seal.look(c, ask, from, before); err != nil {
+			return broken, err
+		}
+	}
 	for _, r := range p.invariants {
 		if err := breaks(ask, r, &broken, from, before); err != nil {
 			return broken, err

@@ -167,6 +167,10 @@ var deliveryInvariants = ofTenants([]invariant{
 SELECT d.id, d.merchant FROM deliveries AS d LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
 WHERE {part d.id} AND (e.id IS NULL OR s.id IS NULL OR e.shop <> d.shop OR e.live <> d.live OR s.shop <> d.shop OR s.live <> d.live
   OR s.merchant <> d.merchant OR e.merchant <> d.merchant)`},
+	{"a delivery is named after its event and its endpoint, and is of the event's type", `
+SELECT d.id, d.type || ' of ' || d.event || ' to ' || d.subscription FROM deliveries AS d
+LEFT JOIN events AS e ON e.id = d.event LEFT JOIN subscriptions AS s ON s.id = d.subscription
+WHERE {part d.id} AND e.id IS NOT NULL AND s.id IS NOT NULL AND (d.id <> ` + webhooks.DeliveryID + ` OR d.type <> e.type)`},
 	{"a delivery that waits has a time or is parked, another has neither", `
 SELECT d.id, d.status || ' due at ' || d.due_at FROM deliveries AS d
 WHERE {part d.id} AND ((d.status IN ('pending', 'failed')) <> (d.due_at > 0) OR d.parked AND d.status NOT IN ('pending', 'failed'))`},

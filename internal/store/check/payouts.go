@@ -8,6 +8,11 @@ FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5
 WHERE {part w.id} AND (t.id IS NULL OR t.merchant <> w.merchant OR t.live <> w.live
   OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> -w.amount
   OR coalesce(CAST({json t.postings in_transit} AS BIGINT), 0) <> w.amount)`},
+	// A transfer from before there were memos has none.
+	{"a withdrawal pays what, where and at which rate its transfer says", `
+SELECT w.id, ` + agreed + ` || ' for ' || t.memo FROM withdrawals AS w
+JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-out' LEFT JOIN wallets AS l ON l.id = w.wallet
+WHERE {part w.id} AND t.memo <> '' AND t.memo <> ` + agreed},
 	{"a withdrawal was paid out once if it is completed or came back, and never otherwise", `
 SELECT w.id, w.status || ' of ' || w.amount || ' cents, paid ' || coalesce(t.postings, 'never')
 FROM withdrawals AS w LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(w.id, 5) || '-paid' AND t.kind = 'withdrawal_paid'
@@ -55,6 +60,9 @@ HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.
 	{"a withdrawal's batch is there", `
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
 })
+
+// agreed is the memo of the transfer of withdrawal w to wallet l (pay.Withdrawal).
+const agreed = `(w.fee || ' ' || coalesce({json w.doc local}, '0') || ' ' || coalesce({json w.doc currency}, '') || ' ' || coalesce({json w.doc rate}, '') || ' ' || w.wallet || ' ' || coalesce(l.fingerprint, ''))`
 
 // payoutInvariants are the invariants of wallets, batches, floats and verifications, which are few.
 var payoutInvariants = invariants([]invariant{

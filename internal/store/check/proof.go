@@ -109,6 +109,9 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		if err != nil {
 			return err
 		}
+		if c.sealed, err = readSealedSince(ask); err != nil {
+			return err
+		}
 		c.resets = resets
 		c.walked.forgetEmptied(resets)
 		err = ask(selectNow, nil, func(r engine.Row) error {

@@ -22,11 +22,12 @@ type tally struct {
 	text    string // of a part: a key and sums
 	counted string // the same from the other table
 	width   int    // number of sums
-	// again counts one key in one snapshot, by an index: from the other table and from the rows. "": invariant
+	// again sums for one key in one snapshot, by an index: first from the other table, then from the rows. "": invariant
 	// compares everything in one statement.
 	again     string
 	args      func(key []string) []any
 	invariant invariant // that statement
+	ready     string    // a statement with a row once the other table is complete; "": it always is
 }
 
 // newTally registers the tally's statements.
@@ -34,8 +35,10 @@ func newTally(t tally) tally {
 	t.text = withoutEmptied(t.text)
 	engine.Statement(t.text)
 	engine.Statement(t.counted)
-	if t.again != "" {
-		engine.Statement(t.again)
+	for _, text := range []string{t.again, t.ready} {
+		if text != "" {
+			engine.Statement(text)
+		}
 	}
 	return t
 }
@@ -82,6 +85,23 @@ SELECT coalesce((SELECT sum(c.n) FROM counters AS c WHERE c.shop = $1 AND c.live
     AND p.rail = $4 AND p.method = $5 AND p.country = $6 AND p.status = $7 AND p.id >= $8 AND p.id < $9 AND ` + tenants.NotEmptied("p.merchant", "p.live") + `)`,
 		args: paymentKey,
 	})
+	analyticsTally = newTally(tally{
+		name: "analytics have the amounts and the fees of the payments that ended", width: 2,
+		text: `
+SELECT p.shop || '|' || p.environment || '|' || p.day || '|' || p.outcome, CAST(sum(p.amount) AS BIGINT), CAST(sum(p.fees) AS BIGINT) FROM (
+  SELECT p.shop, ` + environmentOf + ` AS environment, p.created_at / 86400000000 AS day, ` + outcomeOf + ` AS outcome, p.amount, ` + feesOf + ` AS fees
+  FROM payments AS p WHERE {part p.id} AND p.status <> 'pending') AS p
+GROUP BY p.shop, p.environment, p.day, p.outcome`,
+		counted: `
+SELECT c.shop || '|' || ` + environmentOf + ` || '|' || c.day || '|' || c.outcome, CAST(sum(c.amount) AS BIGINT), CAST(sum(c.fees) AS BIGINT)
+FROM (` + analyticsOf + `) AS c GROUP BY c.shop, c.live, c.day, c.outcome`,
+		again: `
+SELECT coalesce((SELECT sum(c.amount) FROM (` + analyticsOf + `) AS c WHERE ` + analyticsKey("c") + `), 0),
+  coalesce((SELECT sum(c.fees) FROM (` + analyticsOf + `) AS c WHERE ` + analyticsKey("c") + `), 0),
+  coalesce((SELECT sum(p.amount) FROM payments AS p WHERE ` + analyticsPayments + `), 0),
+  coalesce((SELECT sum(` + feesOf + `) FROM payments AS p WHERE ` + analyticsPayments + `), 0)`,
+		args: analyticsArgs, ready: `SELECT b.id FROM backfills AS b WHERE b.id = 'rollups' AND b.next = ''`,
+	})
 	deliveryTally = newTally(tally{
 		name: "counters count the deliveries", width: 1,
 		text: `
@@ -107,6 +127,36 @@ GROUP BY l.merchant, l.environment, l.day`,
 		invariant: invariant{"a day's reserve is what its payments hold", reservesHeld},
 	})
 )
+
+const (
+	// outcomeOf is how a payment ended, as analytics call it.
+	outcomeOf = `CASE p.status WHEN 'failed' THEN 'declined' WHEN 'expired' THEN 'expired' ELSE 'paid' END`
+	// feesOf are the fees of a paid payment, from its capture.
+	feesOf = `CASE WHEN p.status IN ('completed', 'refunded', 'chargeback') THEN coalesce((
+    SELECT sum(CAST(j.value AS BIGINT)) FROM transfers AS t, {each t.postings} AS j
+    WHERE t.id = 'tr_' || substr(p.id, 5) || '-capture' AND j.key LIKE '%\_fees' ESCAPE '\'), 0) ELSE 0 END`
+	// analyticsOf are the totals of all payments, and what is not added to them yet.
+	analyticsOf = `
+    SELECT shop, live, day, outcome, amount, fees FROM rollups WHERE dimension = 'all' AND shop <> ''
+    UNION ALL
+    SELECT {word line 6}, {word line 4} = '1', CAST({word line 5} AS BIGINT) / 24, {word line 3}, CAST({word line 1} AS BIGINT), CAST({word line 2} AS BIGINT)
+    FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-'`
+)
+
+// analyticsKey is the condition for a row of analyticsOf with a key.
+func analyticsKey(row string) string {
+	return strings.ReplaceAll("%.shop = $1 AND %.live = $2 AND %.day = $3 AND %.outcome = $4 AND ", "%", row) + tenants.NotEmptiedShop(row+".shop", row+".live")
+}
+
+// analyticsPayments are the payments of a key.
+var analyticsPayments = `p.shop = $1 AND p.live = $2 AND p.created_at / 86400000000 = $3 AND p.status <> 'pending' AND ` + outcomeOf +
+	` = $4 AND p.id >= $5 AND p.id < $6 AND ` + tenants.NotEmptied("p.merchant", "p.live")
+
+// analyticsArgs returns the arguments for a key of analyticsTally.
+func analyticsArgs(key []string) []any {
+	like := paymentKey([]string{key[0], key[1], key[2], "", "", "", ""})
+	return []any{like[0], like[1], like[2], key[3], like[7], like[8]}
+}
 
 // paymentKey returns the arguments for a kind of payments on a day. A production payment's id has its
 // creation time; a test clock may differ.
@@ -145,11 +195,17 @@ func (t tally) read(ask engine.Asking, text string, args ...any) (counts, error)
 func (t tally) compare(ctx context.Context, c *checker) error {
 	found := c.tallies[t.name]
 	var said counts
+	ready := t.ready == ""
 	err := c.read(ctx, engine.ByAnyPlan, func(ask engine.Asking) (err error) {
+		if !ready {
+			if err := ask(t.ready, nil, func(engine.Row) error { ready = true; return nil }); err != nil || !ready {
+				return err
+			}
+		}
 		said, err = t.read(ask, t.counted)
 		return err
 	})
-	if err != nil {
+	if err != nil || !ready {
 		return err
 	}
 	var differ []string
@@ -181,15 +237,22 @@ func (t tally) compare(ctx context.Context, c *checker) error {
 
 func (t tally) countAgain(ctx context.Context, c *checker, key string) error {
 	words := strings.Split(key, keyBreak)
-	var said, is int64
+	sums := make([]int64, 2*t.width)
+	into := make([]any, len(sums))
+	for i := range sums {
+		into[i] = &sums[i]
+	}
 	err := c.read(ctx, engine.ByIndex, func(ask engine.Asking) error {
-		return ask(t.again, t.args(words), func(r engine.Row) error { return r.Scan(&said, &is) })
+		return ask(t.again, t.args(words), func(r engine.Row) error { return r.Scan(into...) })
 	})
 	if err != nil {
 		return fmt.Errorf("check that %s: %w", t.name, err)
 	}
-	if said != is {
-		c.add(t.name, strings.Join(words, " "), fmt.Sprintf("%d counted, found %d", said, is))
+	if said, is := sums[:t.width], sums[t.width:]; !slices.Equal(said, is) {
+		c.add(t.name, strings.Join(words, " "), fmt.Sprintf("%s counted, found %s", numbers(said), numbers(is)))
 	}
 	return nil
 }
+
+// numbers lists sums for a finding.
+func numbers(list []int64) string { return strings.Trim(fmt.Sprint(list), "[]") }

@@ -15,6 +15,8 @@ import (
 // NoticesTable is the table receipts.
 var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 	Name:     "receipts",
+	Sealed:   true,
+	Loose:    []string{"body"}, // erased later; encrypted for its row
 	Lock:     20,
 	Of:       func(c *pay.Change) []pay.KeptNotice { return c.Notices },
 	ID:       func(n *pay.KeptNotice) string { return n.ID },

@@ -12,8 +12,9 @@ import (
 
 // OnceTable is the table once.
 var OnceTable = table.Describe(table.Table[pay.Once]{
-	Name: "once",
-	Lock: 10,
+	Name:   "once",
+	Sealed: true,
+	Lock:   10,
 	Of: func(c *pay.Change) []pay.Once {
 		if c.Once == nil {
 			return nil

@@ -26,6 +26,7 @@ var (
 func paymentsIn(name string, over func(*pay.Payment) bool) table.Table[pay.Payment] {
 	return table.Table[pay.Payment]{
 		Name:    name,
+		Sealed:  true,
 		Lock:    table.ByAnotherKind,
 		Over:    over,
 		Of:      func(c *pay.Change) []pay.Payment { return c.Payments },

@@ -16,9 +16,32 @@ import (
 type Fields struct {
 	columns  *[]engine.Column // not nil: learn the columns
 	rows     *engine.Rows     // not nil: write a row
+	seal     *rowSeal         // of a sealed table, while a row is written
 	into     []any            // otherwise: read a row
 	late     []late
 	Personal Personal
+}
+
+// putText, putNumber and putFlag write the next column's value.
+func (f *Fields) putText(v string) {
+	f.rows.Text(v)
+	if f.seal != nil {
+		f.seal.values = append(f.seal.values, rowValue{text: v})
+	}
+}
+
+func (f *Fields) putNumber(v int64) {
+	f.rows.Number(v)
+	if f.seal != nil {
+		f.seal.values = append(f.seal.values, rowValue{number: v})
+	}
+}
+
+func (f *Fields) putFlag(v bool) {
+	f.rows.Flag(v)
+	if f.seal != nil {
+		f.seal.values = append(f.seal.values, rowValue{flag: v})
+	}
 }
 
 // late is a value that needs more than Scan.
@@ -71,7 +94,7 @@ func (f *Fields) Text(name string, p *string) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(*p)
+		f.putText(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -82,7 +105,7 @@ func Word[W ~string](f *Fields, name string, p *W) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(string(*p))
+		f.putText(string(*p))
 	default:
 		f.into = append(f.into, p)
 	}
@@ -93,7 +116,7 @@ func (f *Fields) Flag(name string, p *bool) {
 	switch {
 	case f.learn(name, "BOOLEAN", false):
 	case f.rows != nil:
-		f.rows.Flag(*p)
+		f.putFlag(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -104,7 +127,7 @@ func (f *Fields) Number(name string, p *int64) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.Number(*p)
+		f.putNumber(*p)
 	default:
 		f.into = append(f.into, p)
 	}
@@ -115,7 +138,7 @@ func (f *Fields) Count(name string, p *int) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.Number(int64(*p))
+		f.putNumber(int64(*p))
 	default:
 		f.into = append(f.into, p)
 	}
@@ -126,7 +149,7 @@ func (f *Fields) Time(name string, p *time.Time) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.Number(Micros(*p))
+		f.putNumber(Micros(*p))
 	default:
 		l := f.later()
 		l.at = p
@@ -139,7 +162,7 @@ func (f *Fields) Duration(name string, p *time.Duration) {
 	switch {
 	case f.learn(name, "BIGINT", false):
 	case f.rows != nil:
-		f.rows.Number(p.Microseconds())
+		f.putNumber(p.Microseconds())
 	default:
 		l := f.later()
 		l.span = p
@@ -159,7 +182,7 @@ func (f *Fields) Converted(name string, write func() string, read func(text stri
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(write())
+		f.putText(write())
 	default:
 		f.textLater().read = read
 	}
@@ -168,14 +191,14 @@ func (f *Fields) Converted(name string, write func() string, read func(text stri
 // Written is a text that statements use and that is never read back.
 func (f *Fields) Written(name, text string) {
 	if !f.learn(name, "TEXT", true) && f.rows != nil {
-		f.rows.Text(text)
+		f.putText(text)
 	}
 }
 
 // WrittenFlag is Written for a flag.
 func (f *Fields) WrittenFlag(name string, flag bool) {
 	if !f.learn(name, "BOOLEAN", true) && f.rows != nil {
-		f.rows.Flag(flag)
+		f.putFlag(flag)
 	}
 }
 
@@ -184,7 +207,7 @@ func (f *Fields) Rate(name string, p *money.Rate) {
 	switch {
 	case f.learn(name, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(p.Decimal())
+		f.putText(p.Decimal())
 	default:
 		f.textLater().rate = p
 	}
@@ -226,7 +249,7 @@ func (f *Fields) Amount(minor, currency string, p *money.Amount) {
 	switch {
 	case f.learn(currency, "TEXT", false):
 	case f.rows != nil:
-		f.rows.Text(string(p.Currency))
+		f.putText(string(p.Currency))
 	default:
 		f.textLater().of = p
 	}
@@ -254,7 +277,7 @@ func Document[D, T any, P stored[D, T]](f *Fields, name string, item *T) {
 	case f.rows != nil:
 		var doc D
 		P(&doc).Of(f, item)
-		f.rows.Text(Encode(&doc))
+		f.putText(Encode(&doc))
 	default:
 		f.textLater().read = func(text string) error {
 			var doc D

@@ -29,6 +29,7 @@ var ErrShut = errors.New("a text cannot be opened")
 // Personal encrypts and decrypts texts. Without a cipher it leaves them plain.
 type Personal struct {
 	Cipher Cipher
+	RowKey []byte       // of the rows' hashes, see Sealing
 	Log    *slog.Logger // logs evidence that cannot be decrypted
 }
 

@@ -38,9 +38,14 @@ type Table[T any] struct {
 	Fields  func(*Fields, *T)
 	Where   string // condition for rows of an insert
 	Met     Meeting
+	// Sealed: each row has a keyed hash of itself (Seal). Every statement that changes a sealed column writes the row's new
+	// hash too. Loose names columns that statements change alone, as a lease does; due_at is always one.
+	Sealed bool
+	Loose  []string
 	// OftenMet: a batch looks for existing rows before it writes anything.
 	OftenMet bool
 
+	sealing *Sealing
 	Columns []engine.Column
 	List    string // the columns to read
 	Insert  string
@@ -71,10 +76,12 @@ func (m Meeting) GuardsNew() bool { return m >= Stale }
 // start.
 func Describe[T any](t Table[T]) *Table[T] {
 	t.Fields(&Fields{columns: &t.Columns}, new(T))
-	var values, sets, read, spec []string
+	if t.Sealed {
+		registerSealed(&t)
+	}
+	var values, sets, read []string
 	for _, c := range t.Columns {
 		values = append(values, "r."+c.Name)
-		spec = append(spec, c.Name+" "+c.Kind)
 		if !c.Fixed {
 			sets = append(sets, c.Name+" = r."+c.Name)
 		}
@@ -83,7 +90,7 @@ func Describe[T any](t Table[T]) *Table[T] {
 		}
 	}
 	t.List = strings.Join(read, ", ")
-	source := "{rows: " + strings.Join(spec, ", ") + "}"
+	source := "{rows: " + t.Spec() + "}"
 	t.Insert = "INSERT INTO " + t.Name + " (" + strings.Join(t.Names(), ", ") + ") SELECT " + strings.Join(values, ", ") +
 		" FROM " + source + " AS r WHERE {unless lost}"
 	if t.Where != "" {
@@ -144,8 +151,14 @@ func (t *Table[T]) Rows(d engine.Dialect, p Personal, items []*T) *engine.Rows {
 // Gather adds the items to rows in stored form.
 func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
 	f := Fields{rows: r, Personal: p}
+	if t.Sealed {
+		f.seal = newRowSeal(t.sealing, p.RowKey)
+	}
 	for _, item := range items {
 		t.Fields(&f, item)
+		if f.seal != nil {
+			r.Text(f.seal.sum())
+		}
 		r.Next()
 	}
 }
@@ -200,6 +213,9 @@ type rowWith struct {
 // Scan implements engine.Row.
 func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
 
+// Sealing is how the table's rows are hashed; nil: they are not.
+func (t *Table[T]) Sealing() *Sealing { return t.sealing }
+
 // Names are the names of all columns, in order.
 func (t *Table[T]) Names() []string {
 	names := make([]string, len(t.Columns))
@@ -207,6 +223,15 @@ func (t *Table[T]) Names() []string {
 		names[i] = c.Name
 	}
 	return names
+}
+
+// Spec is the columns for {rows: …}.
+func (t *Table[T]) Spec() string {
+	spec := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		spec[i] = c.Name + " " + c.Kind
+	}
+	return strings.Join(spec, ", ")
 }
 
 // ListOf is List for a table with an alias.

@@ -17,6 +17,7 @@ import (
 // RatesTable is the table rates.
 var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 	Name:    "rates",
+	Sealed:  true,
 	Lock:    160,
 	Of:      func(c *pay.Change) []exchange.KnownRate { return c.Rates },
 	ID:      func(q *exchange.KnownRate) string { return string(q.Currency) },
@@ -37,10 +38,11 @@ var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
 var RateHistoryTable = table.Describe(table.Table[exchange.KnownRate]{
-	Name: "rate_history",
-	Lock: 420,
-	Of:   func(c *pay.Change) []exchange.KnownRate { return c.Rates },
-	ID:   readingID,
+	Name:   "rate_history",
+	Sealed: true,
+	Lock:   420,
+	Of:     func(c *pay.Change) []exchange.KnownRate { return c.Rates },
+	ID:     readingID,
 	Fields: func(f *table.Fields, q *exchange.KnownRate) {
 		f.Written("id!", readingID(q))
 		table.Word(f, "currency!", &q.Last.Currency)

@@ -14,11 +14,12 @@ import (
 // RulesTable is the table routing_rules. A version is used once, even if two operators write at the same
 // time. Its id has a letter that no other id has.
 var RulesTable = table.Describe(table.Table[acquirer.RoutingRules]{
-	Name: "routing_rules",
-	Lock: 220,
-	Of:   func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
-	ID:   rulesID,
-	Met:  table.Stale,
+	Name:   "routing_rules",
+	Sealed: true,
+	Lock:   220,
+	Of:     func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
+	ID:     rulesID,
+	Met:    table.Stale,
 	Fields: func(f *table.Fields, v *acquirer.RoutingRules) {
 		f.Written("id!", rulesID(v))
 		f.Number("version!", &v.Version)

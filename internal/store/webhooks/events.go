@@ -18,10 +18,11 @@ import (
 
 // EventsTable is the table events.
 var EventsTable = table.Describe(table.Table[pay.Event]{
-	Name: "events",
-	Lock: 490,
-	Of:   func(c *pay.Change) []pay.Event { return c.Events },
-	ID:   func(e *pay.Event) string { return e.ID },
+	Name:   "events",
+	Sealed: true,
+	Lock:   490,
+	Of:     func(c *pay.Change) []pay.Event { return c.Events },
+	ID:     func(e *pay.Event) string { return e.ID },
 	Where: `NOT ` + Optional("r") + ` OR (
   SELECT 1 FROM subscriptions AS s WHERE s.shop = r.shop AND s.live = r.live AND s.merchant = r.merchant AND s.status = 'enabled' AND ` + Wanted("r") + ` LIMIT 1) = 1`,
 	Fields: func(f *table.Fields, e *pay.Event) {
@@ -158,11 +159,13 @@ type Events struct{ b *base.Base }
 // Events returns the database's Events.
 func (o OfWebhooks) Events() Events { return Events(o) }
 
-// Of reads an object's events: ids and payloads. A payload that cannot be decrypted is nil.
+// Of reads an object's events, without their snapshots. A payload that cannot be decrypted is nil.
 func (s Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
-	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (e pay.Event, err error) {
+	scan := EventsTable.Scan(table.Personal{})
+	return base.Many(ctx, s.b, selectObjectEvents, func(r engine.Row) (pay.Event, error) {
 		var text string
-		if err := r.Scan(&e.ID, &text); err != nil {
+		e, err := scan(table.With(r, &text))
+		if err != nil {
 			return e, err
 		}
 		e.Payload, err = s.b.Personal.Decrypt(table.EventPayload.About(e.ID), text)
@@ -174,4 +177,4 @@ func (s Events) Of(ctx context.Context, object string) ([]pay.Event, error) {
 	}, object)
 }
 
-var selectObjectEvents = engine.Statement(`SELECT id, payload FROM events WHERE {named id evt_ $1} AND object = $1 ORDER BY sequence`)
+var selectObjectEvents = engine.Statement(`SELECT ` + EventsTable.List + `, payload FROM events WHERE {named id evt_ $1} AND object = $1 ORDER BY sequence`)

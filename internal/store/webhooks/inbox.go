@@ -15,10 +15,11 @@ import (
 
 // InboxTable is the table inbox.
 var InboxTable = table.Describe(table.Table[hook.Received]{
-	Name: "inbox",
-	Lock: 460,
-	Of:   func(c *pay.Change) []hook.Received { return c.Inbox },
-	ID:   func(m *hook.Received) string { return m.ID },
+	Name:   "inbox",
+	Sealed: true,
+	Lock:   460,
+	Of:     func(c *pay.Change) []hook.Received { return c.Inbox },
+	ID:     func(m *hook.Received) string { return m.ID },
 	Fields: func(f *table.Fields, m *hook.Received) {
 		f.Text("id!", &m.ID)
 		f.Text("merchant!", &m.Merchant)

@@ -1,0 +1,104 @@
+package payouts
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/pay"
+)
+
+// Somebody changes a payout in the database before it leaves: what arrives, the fee, the rate, the wallet, or the wallet's
+// destination. Nothing is sent. The operator reads why, and the check names the row. The row stays as it is; once it is put
+// right, the payout leaves with its own amount.
+func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		exec, closeDB := o.Exec(t)
+		defer closeDB()
+		query, closeQuery := o.Open(t)
+		defer closeQuery()
+		other := o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002115016003269411"}`)
+		o.Clock.Advance(time.Second)
+		for _, c := range []struct{ table, column, change string }{
+			{"withdrawals", "doc", "replace(doc, '\"local\":', '\"local\":67')"},
+			{"withdrawals", "doc", "replace(doc, '\"rate\":\"1', '\"rate\":\"8')"},
+			{"withdrawals", "doc", "replace(doc, '\"currency\":\"MXN\"', '\"currency\":\"USD\"')"},
+			{"withdrawals", "amount", "amount + 1"},
+			{"withdrawals", "fee", "fee - 1"},
+			{"withdrawals", "wallet", "'" + other + "'"},
+			{"withdrawals", "seal", "''"},
+			{"wallets", "fingerprint", "fingerprint || 'x'"},
+			{"wallets", "doc", "(SELECT o.doc FROM wallets AS o WHERE o.id = '" + other + "')"},
+		} {
+			id := o.Withdraw(t, "37")
+			row := id
+			if c.table == "wallets" {
+				row = query("SELECT wallet FROM withdrawals WHERE id = '" + id + "'")[0]
+			}
+			was := query(fmt.Sprintf("SELECT %s FROM %s WHERE id = '%s'", c.column, c.table, row))[0]
+			exec(fmt.Sprintf("UPDATE %s SET %s = %s WHERE id = '%s'", c.table, c.column, c.change, row))
+			if is := query(fmt.Sprintf("SELECT %s FROM %s WHERE id = '%s'", c.column, c.table, row))[0]; is == was {
+				t.Fatalf("%s.%s is still %s", c.table, c.column, was)
+			}
+			o.Clock.Advance(pay.WithdrawalHold(true))
+			for range 2 {
+				_, err := o.App.Payouts.PayOut(ctx)
+				harness.Must(t, err)
+			}
+			if sends, _, _ := b.Told(id); sends != 0 {
+				t.Errorf("%s.%s was changed to %s, and the payout was sent", c.table, c.column, c.change)
+			}
+			list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
+			harness.Must(t, err)
+			if !slices.ContainsFunc(list, func(w pay.Withdrawal) bool { return w.ID == id && w.Waiting == string(pay.WaitsProof) }) {
+				t.Errorf("%s.%s was changed, and the operator reads %+v", c.table, c.column, list)
+			}
+			broken, err := o.App.Check(ctx)
+			harness.Must(t, err)
+			named := map[string]bool{}
+			for _, f := range broken {
+				named[strings.TrimPrefix(f.ID, "withdrawals ")] = true
+			}
+			if !named[row] || !named[id] {
+				t.Errorf("%s.%s was changed, and the check finds %v", c.table, c.column, broken)
+			}
+			o.Log.Take(t, "rows of due work cannot be")
+			value := any(was)
+			if c.column == "amount" || c.column == "fee" {
+				var n int64
+				_, err := fmt.Sscan(was, &n)
+				harness.Must(t, err)
+				value = n
+			}
+			exec(fmt.Sprintf("UPDATE %s SET %s = $1 WHERE id = $2", c.table, c.column), value, row)
+			o.Clock.Advance(time.Hour)
+			r := o.PayOut(t, id, "completed")
+			if _, paid, _ := b.Told(id); paid.Local.String() != r.Text(t, "payout.amount")+" MXN" && paid.Local.Minor == 0 {
+				t.Errorf("the withdrawal says %s, and %s was paid", r, paid.Local)
+			}
+		}
+	})
+}
+
+// A withdrawal from before rows had hashes, and its transfer a memo, is paid as before. So is one that an older program wrote
+// beside this one.
+func TestWithdrawalFromBeforeTheProofIsPaid(t *testing.T) {
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		exec, closeDB := o.Exec(t)
+		defer closeDB()
+		id := o.Withdraw(t, "37")
+		exec("UPDATE watermarks SET day = $1 WHERE id = 'seals'", o.Clock.Now().Unix()/86400+2)
+		exec("UPDATE withdrawals SET seal = '' WHERE id = $1", id)
+		exec("UPDATE wallets SET version = version + 1")
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "completed")
+		if sends, _, ok := b.Told(id); sends != 1 || !ok {
+			t.Errorf("it was sent %d times", sends)
+		}
+		o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
+	})
+}
