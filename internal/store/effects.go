@@ -86,7 +86,7 @@ DELETE FROM files WHERE claim IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {am
 	eraseInbox = engine.Statement(`
 DELETE FROM inbox WHERE event IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among inbox.event id} AND {unless lost}`)
 	eraseEvents = engine.Statement(`
-UPDATE events SET payload = r.payload, seal = r.seal FROM {rows: ` + webhooks.EventsTable.Spec() + `} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
+UPDATE events SET payload = r.payload, row_hash = r.row_hash FROM {rows: ` + webhooks.EventsTable.Spec() + `} AS r WHERE events.id = r.id AND {among events.id id} AND {unless lost}`)
 
 	eraseNotes = engine.Statement(`
 DELETE FROM audit_notes WHERE object IN (SELECT r.id FROM {rows: id TEXT} AS r) AND {among audit_notes.object id} AND {unless lost}`)

@@ -30,7 +30,7 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 			{"withdrawals", "amount", "amount + 1"},
 			{"withdrawals", "fee", "fee - 1"},
 			{"withdrawals", "wallet", "'" + other + "'"},
-			{"withdrawals", "seal", "''"},
+			{"withdrawals", "row_hash", "''"},
 			{"wallets", "fingerprint", "fingerprint || 'x'"},
 			{"wallets", "doc", "(SELECT o.doc FROM wallets AS o WHERE o.id = '" + other + "')"},
 		} {
@@ -91,8 +91,8 @@ func TestWithdrawalFromBeforeTheProofIsPaid(t *testing.T) {
 		exec, closeDB := o.Exec(t)
 		defer closeDB()
 		id := o.Withdraw(t, "37")
-		exec("UPDATE watermarks SET day = $1 WHERE id = 'seals'", o.Clock.Now().Unix()/86400+2)
-		exec("UPDATE withdrawals SET seal = '' WHERE id = $1", id)
+		exec("UPDATE watermarks SET day = $1 WHERE id = 'row hashes'", o.Clock.Now().Unix()/86400+2)
+		exec("UPDATE withdrawals SET row_hash = '' WHERE id = $1", id)
 		exec("UPDATE wallets SET version = version + 1")
 		o.Clock.Advance(pay.WithdrawalHold(true))
 		o.PayOut(t, id, "completed")

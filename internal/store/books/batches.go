@@ -14,7 +14,7 @@ import (
 // BatchesTable is the table payout_batches.
 var BatchesTable = table.Describe(table.Table[pay.Batch]{
 	Name:    "payout_batches",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    270,
 	Of:      func(c *pay.Change) []pay.Batch { return c.Batches },
 	ID:      func(b *pay.Batch) string { return b.ID },

@@ -16,7 +16,7 @@ import (
 // ReconciliationsTable is the table reconciliations.
 var ReconciliationsTable = table.Describe(table.Table[comparison.Result]{
 	Name:   "reconciliations",
-	Sealed: true,
+	Hashed: true,
 	Lock:   450,
 	Of:     func(c *pay.Change) []comparison.Result { return c.Reconciliations },
 	ID:     func(v *comparison.Result) string { return v.ID },
@@ -58,7 +58,7 @@ func (d *reconciliationDoc) Into(_ *table.Fields, v *comparison.Result) error {
 // DriftsTable is the table drifts.
 var DriftsTable = table.Describe(table.Table[comparison.Drift]{
 	Name:    "drifts",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    310,
 	Of:      func(c *pay.Change) []comparison.Drift { return c.Drifts },
 	ID:      func(d *comparison.Drift) string { return d.ID },

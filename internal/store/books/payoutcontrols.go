@@ -13,7 +13,7 @@ import (
 // limits at once, one retries.
 var ControlsTable = table.Describe(table.Table[pay.PayoutControl]{
 	Name:    "payout_controls",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    260,
 	Of:      func(c *pay.Change) []pay.PayoutControl { return c.Controls },
 	ID:      func(c *pay.PayoutControl) string { return c.ID },

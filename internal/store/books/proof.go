@@ -16,8 +16,8 @@ import (
 var ErrNotProved = errors.New("the payout is not proved")
 
 var (
-	sealedWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.Sealing().List("w") + ` FROM withdrawals AS w WHERE w.id = $1`)
-	sealedWallet     = engine.Statement(`SELECT ` + WalletsTable.Sealing().List("w") + ` FROM wallets AS w WHERE w.id = $1`)
+	hashedWithdrawal = engine.Statement(`SELECT ` + WithdrawalsTable.Hashing().List("w") + ` FROM withdrawals AS w WHERE w.id = $1`)
+	hashedWallet     = engine.Statement(`SELECT ` + WalletsTable.Hashing().List("w") + ` FROM wallets AS w WHERE w.id = $1`)
 	selectBookedOf   = engine.Statement(`SELECT ` + TransfersTable.List + ` FROM transfers WHERE id >= $1 AND id < $2 ORDER BY id`)
 )
 
@@ -26,23 +26,23 @@ var (
 //
 // Errors: ErrNotProved with the reason; ErrStale if one of the rows has moved on.
 func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
-	since, err := base.One(ctx, s.b, table.SelectSealedSince, table.ScanSealedSince)
+	since, err := base.One(ctx, s.b, base.SelectHashedSince, base.ScanHashedSince)
 	if err != nil && !errors.Is(err, base.ErrNotFound) {
 		return err
 	}
 	for _, row := range []struct {
 		text, prefix, id string
 		version          int64
-		of               *table.Sealing
+		of               *table.Hashing
 	}{
-		{sealedWithdrawal, pay.WithdrawalPrefix, w.ID, w.Version, WithdrawalsTable.Sealing()},
-		{sealedWallet, pay.WalletPrefix, to.ID, to.Version, WalletsTable.Sealing()},
+		{hashedWithdrawal, pay.WithdrawalPrefix, w.ID, w.Version, WithdrawalsTable.Hashing()},
+		{hashedWallet, pay.WalletPrefix, to.ID, to.Version, WalletsTable.Hashing()},
 	} {
 		found, err := base.One(ctx, s.b, row.text, row.of.Reader(s.b.Personal.RowKey), row.id)
 		switch {
 		case err != nil:
 			return err
-		case found.State == table.SealBroken || found.State == table.Unsealed && since.Must(row.prefix, found.ID, found.Live):
+		case found.State == table.HashBroken || found.State == table.Unhashed && since.Must(row.prefix, found.ID, found.Live):
 			return fmt.Errorf("%w: the service did not write the row %s of %s as it is", ErrNotProved, row.id, row.of.Table)
 		case found.Version != row.version:
 			return base.ErrStale

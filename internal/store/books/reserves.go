@@ -16,7 +16,7 @@ import (
 // ReservesTable is the table reserves.
 var ReservesTable = table.Describe(table.Table[pay.Reserve]{
 	Name:    "reserves",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    300,
 	Of:      func(c *pay.Change) []pay.Reserve { return c.Reserves },
 	ID:      func(v *pay.Reserve) string { return v.ID },

@@ -22,7 +22,7 @@ import (
 // SettlementsTable is the table settlements.
 var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
 	Name:    "settlements",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    290,
 	Of:      func(c *pay.Change) []pay.Settlement { return c.Settlements },
 	ID:      func(v *pay.Settlement) string { return v.ID },
@@ -92,7 +92,7 @@ func (d *settlementDoc) Into(_ *table.Fields, v *pay.Settlement) error {
 // LinesTable is the table settlement_lines.
 var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 	Name:   "settlement_lines",
-	Sealed: true,
+	Hashed: true,
 	Lock:   430,
 	Of:     func(c *pay.Change) []pay.SettlementLine { return c.Lines },
 	ID:     func(l *pay.SettlementLine) string { return l.Transfer },
@@ -126,7 +126,7 @@ var LinesTable = table.Describe(table.Table[pay.SettlementLine]{
 // DocumentsTable is the table documents.
 var DocumentsTable = table.Describe(table.Table[pay.Document]{
 	Name:   "documents",
-	Sealed: true,
+	Hashed: true,
 	Lock:   440,
 	Of:     func(c *pay.Change) []pay.Document { return c.Documents },
 	ID:     func(d *pay.Document) string { return d.ID },

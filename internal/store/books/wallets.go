@@ -15,7 +15,7 @@ import (
 // WalletsTable is the table wallets.
 var WalletsTable = table.Describe(table.Table[pay.Wallet]{
 	Name:    "wallets",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    230,
 	Of:      func(c *pay.Change) []pay.Wallet { return c.Wallets },
 	ID:      func(w *pay.Wallet) string { return w.ID },

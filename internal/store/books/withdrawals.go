@@ -18,7 +18,7 @@ import (
 // WithdrawalsTable is the table withdrawals.
 var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 	Name:    "withdrawals",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    250,
 	Of:      func(c *pay.Change) []pay.Withdrawal { return c.Withdrawals },
 	ID:      func(w *pay.Withdrawal) string { return w.ID },

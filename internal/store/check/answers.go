@@ -11,9 +11,9 @@ import (
 type How string
 
 const (
-	// BySeal: the hash of its row, which the service makes with a key. It covers the whole text of a column, and so every
+	// ByHash: the hash of its row, which the service makes with a key. It covers the whole text of a column, and so every
 	// field of a JSON document.
-	BySeal How = "seal"
+	ByHash How = "hash"
 	// ByChain: the chain of blocks, which also finds rows that are gone.
 	ByChain How = "chain"
 	// ByRule: an invariant compares it with what it is made of.
@@ -31,10 +31,10 @@ type Answer struct {
 }
 
 // answers are those of columns that no row's hash covers, by table and column; "*" are the other columns of a table. A
-// column of a sealed table needs none.
+// column of a table with hashes needs none.
 var answers = map[string]Answer{
-	"*.due_at": {ByBound, invariantSleeps},
-	"*.seal":   {ByRule, invariantRowSeal},
+	"*.due_at":   {ByBound, invariantSleeps},
+	"*.row_hash": {ByRule, invariantRowHash},
 
 	"receipts.body": {Free, "erased when its time is over; encrypted for its row, and read by the operator alone"},
 
@@ -89,9 +89,9 @@ func AnswerOf(of, column string) (Answer, bool) {
 			return Answer{ByChain, invariantRow}, true
 		}
 	}
-	for _, s := range table.Sealings() {
+	for _, s := range table.Hashings() {
 		if s.Table == of && s.Covers(column) {
-			return Answer{BySeal, invariantRowSeal}, true
+			return Answer{ByHash, invariantRowHash}, true
 		}
 	}
 	for _, key := range []string{of + "." + column, "*." + column, of + ".*"} {

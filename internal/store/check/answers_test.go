@@ -50,13 +50,13 @@ WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'`
 		for _, key := range check.AnswersWithout(columns) {
 			t.Errorf("there is an answer for %s, and no such column", key)
 		}
-		if a, ok := check.AnswerOf("payments", "doc"); !ok || a.How != check.BySeal {
+		if a, ok := check.AnswerOf("payments", "doc"); !ok || a.How != check.ByHash {
 			t.Errorf("the documents of payments are covered by %v", a)
 		}
 		if _, ok := check.AnswerOf("balances_of_tomorrow", "amount"); ok {
 			t.Error("a table that nobody knows has an answer")
 		}
-		if !slices.Contains(columns["payments"], "seal") {
+		if !slices.Contains(columns["payments"], "row_hash") {
 			t.Error("rows of payments have no hash")
 		}
 	})

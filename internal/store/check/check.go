@@ -13,7 +13,6 @@ import (
 	"github.com/cascadapay/cascada/internal/seal"
 	"github.com/cascadapay/cascada/internal/store/base"
 	"github.com/cascadapay/cascada/internal/store/engine"
-	"github.com/cascadapay/cascada/internal/store/table"
 )
 
 // Broken is a broken invariant.
@@ -81,7 +80,7 @@ type checker struct {
 	unclaimedSince sinceWhen
 	tallies        map[string]counts  // of a part's rows, by invariant
 	resets         map[string]emptied // as the check began, by merchant
-	sealed         table.SealedSince
+	hashed         base.HashedSince
 	since          *Proof // nil: check everything
 	kept           *Proof // the proof whose heads the chains continue
 	sealsOnly      bool

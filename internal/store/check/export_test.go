@@ -26,8 +26,8 @@ func Explain() []Explained {
 		{deliveryTally.again, deliveryTally.args([]string{"s", "t", "u"})},
 	}
 	for _, p := range parts {
-		if p.seal != nil {
-			texts = append(texts, Explained{p.seal.text, []any{"TXN-01", "TXN-02"}})
+		if p.hash != nil {
+			texts = append(texts, Explained{p.hash.text, []any{"TXN-01", "TXN-02"}})
 		}
 		for _, r := range p.invariants {
 			texts = append(texts, Explained{r.text, []any{"TXN-01", "TXN-02"}})

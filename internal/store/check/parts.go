@@ -29,7 +29,7 @@ type part struct {
 	invariants    []invariant
 	tallies       []tally
 	each          func(c *checker, ask engine.Asking, from, before string) ([]Broken, error) // nil: only invariants
-	seal          *rowSeal                                                                   // nil: its rows have no hashes
+	hash          *rowHash                                                                   // nil: its rows have no hashes
 }
 
 // recency says which rows of a part an incremental check visits.
@@ -80,12 +80,12 @@ const (
 // lookedAt makes the statements that find where each part's next step begins. It adds the tables whose rows have
 // hashes and nothing else to prove.
 func lookedAt(parts []part) []part {
-	for _, s := range table.Sealings() {
+	for _, s := range table.Hashings() {
 		at := slices.IndexFunc(parts, func(p part) bool { return p.table == s.Table })
 		if at < 0 {
 			at, parts = len(parts), append(parts, part{table: s.Table, when: always})
 		}
-		parts[at].seal = newRowSeal(s, parts[at].prefix)
+		parts[at].hash = newRowHash(s, parts[at].prefix)
 	}
 	for i := range parts {
 		parts[i].next = engine.Statement("SELECT p.id FROM " + parts[i].table + " AS p WHERE p.id >= $1 ORDER BY p.id LIMIT 1 OFFSET CAST($2 AS INTEGER)")
@@ -202,8 +202,8 @@ func (c *checker) these(ctx context.Context, p part, suffixes []string) error {
 
 // look runs the invariants of a part on some of its rows, after their hashes: those name the row whatever happened to it.
 func (c *checker) look(ask engine.Asking, p part, from, before string) (broken []Broken, err error) {
-	if p.seal != nil {
-		if broken, err = p.seal.look(c, ask, from, before); err != nil {
+	if p.hash != nil {
+		if broken, err = p.hash.look(c, ask, from, before); err != nil {
 			return broken, err
 		}
 	}

@@ -109,7 +109,7 @@ func (c *checker) begin(ctx context.Context) (*Proof, error) {
 		if err != nil {
 			return err
 		}
-		if c.sealed, err = readSealedSince(ask); err != nil {
+		if c.hashed, err = readHashedSince(ask); err != nil {
 			return err
 		}
 		c.resets = resets

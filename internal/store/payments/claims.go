@@ -15,7 +15,7 @@ import (
 // ClaimsTable is the table claims.
 var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 	Name:    "claims",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    40,
 	Of:      func(c *pay.Change) []pay.Claim { return c.Claims },
 	ID:      func(c *pay.Claim) string { return c.ID },
@@ -83,7 +83,7 @@ func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 // FilesTable is the table files.
 var FilesTable = table.Describe(table.Table[pay.File]{
 	Name:   "files",
-	Sealed: true,
+	Hashed: true,
 	Lock:   470,
 	Of:     func(c *pay.Change) []pay.File { return c.Files },
 	ID:     func(e *pay.File) string { return e.ID },

@@ -15,7 +15,7 @@ import (
 // NoticesTable is the table receipts.
 var NoticesTable = table.Describe(table.Table[pay.KeptNotice]{
 	Name:     "receipts",
-	Sealed:   true,
+	Hashed:   true,
 	Loose:    []string{"body"}, // erased later; encrypted for its row
 	Lock:     20,
 	Of:       func(c *pay.Change) []pay.KeptNotice { return c.Notices },

@@ -13,7 +13,7 @@ import (
 // OnceTable is the table once.
 var OnceTable = table.Describe(table.Table[pay.Once]{
 	Name:   "once",
-	Sealed: true,
+	Hashed: true,
 	Lock:   10,
 	Of: func(c *pay.Change) []pay.Once {
 		if c.Once == nil {

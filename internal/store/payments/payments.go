@@ -26,7 +26,7 @@ var (
 func paymentsIn(name string, over func(*pay.Payment) bool) table.Table[pay.Payment] {
 	return table.Table[pay.Payment]{
 		Name:    name,
-		Sealed:  true,
+		Hashed:  true,
 		Lock:    table.ByAnotherKind,
 		Over:    over,
 		Of:      func(c *pay.Change) []pay.Payment { return c.Payments },

@@ -15,7 +15,7 @@ import (
 // SessionsTable is the table sessions.
 var SessionsTable = table.Describe(table.Table[pay.Session]{
 	Name:    "sessions",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    80,
 	Of:      func(c *pay.Change) []pay.Session { return c.Sessions },
 	ID:      func(v *pay.Session) string { return v.ID },

@@ -14,7 +14,7 @@ import (
 // SignInsTable is the table signins.
 var SignInsTable = table.Describe(table.Table[people.SignIn]{
 	Name:    "signins",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    360,
 	Of:      func(c *pay.Change) []people.SignIn { return c.SignIns },
 	ID:      func(v *people.SignIn) string { return v.ID },
@@ -83,7 +83,7 @@ func (o OfPeople) SignIns() SignIns { return SignIns(o) }
 // LinksTable is the table links.
 var LinksTable = table.Describe(table.Table[people.Link]{
 	Name:    "links",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    370,
 	Of:      func(c *pay.Change) []people.Link { return c.Links },
 	ID:      func(l *people.Link) string { return l.ID },

@@ -17,7 +17,7 @@ import (
 // takes another one's address or subject is an error of the database: use cases check first.
 var UsersTable = table.Describe(table.Table[people.User]{
 	Name:    "users",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    340,
 	Of:      func(c *pay.Change) []people.User { return c.Users },
 	ID:      func(u *people.User) string { return u.ID },
@@ -158,7 +158,7 @@ func (o OfPeople) Users() Users { return Users(o) }
 // MembershipsTable is the table memberships. Of two new memberships of one user at one merchant, one loses.
 var MembershipsTable = table.Describe(table.Table[people.Membership]{
 	Name:    "memberships",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    350,
 	Of:      func(c *pay.Change) []people.Membership { return c.Memberships },
 	ID:      func(m *people.Membership) string { return people.MembershipID(m.User, m.Merchant) },

@@ -16,7 +16,7 @@ import (
 type Fields struct {
 	columns  *[]engine.Column // not nil: learn the columns
 	rows     *engine.Rows     // not nil: write a row
-	seal     *rowSeal         // of a sealed table, while a row is written
+	hash     *rowHash         // of a table with hashes, while a row is written
 	into     []any            // otherwise: read a row
 	late     []late
 	Personal Personal
@@ -25,22 +25,22 @@ type Fields struct {
 // putText, putNumber and putFlag write the next column's value.
 func (f *Fields) putText(v string) {
 	f.rows.Text(v)
-	if f.seal != nil {
-		f.seal.values = append(f.seal.values, rowValue{text: v})
+	if f.hash != nil {
+		f.hash.values = append(f.hash.values, rowValue{text: v})
 	}
 }
 
 func (f *Fields) putNumber(v int64) {
 	f.rows.Number(v)
-	if f.seal != nil {
-		f.seal.values = append(f.seal.values, rowValue{number: v})
+	if f.hash != nil {
+		f.hash.values = append(f.hash.values, rowValue{number: v})
 	}
 }
 
 func (f *Fields) putFlag(v bool) {
 	f.rows.Flag(v)
-	if f.seal != nil {
-		f.seal.values = append(f.seal.values, rowValue{flag: v})
+	if f.hash != nil {
+		f.hash.values = append(f.hash.values, rowValue{flag: v})
 	}
 }
 

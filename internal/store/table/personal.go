@@ -29,7 +29,7 @@ var ErrShut = errors.New("a text cannot be opened")
 // Personal encrypts and decrypts texts. Without a cipher it leaves them plain.
 type Personal struct {
 	Cipher Cipher
-	RowKey []byte       // of the rows' hashes, see Sealing
+	RowKey []byte       // of the rows' hashes, see Hashing
 	Log    *slog.Logger // logs evidence that cannot be decrypted
 }
 

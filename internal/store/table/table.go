@@ -38,14 +38,14 @@ type Table[T any] struct {
 	Fields  func(*Fields, *T)
 	Where   string // condition for rows of an insert
 	Met     Meeting
-	// Sealed: each row has a keyed hash of itself (Seal). Every statement that changes a sealed column writes the row's new
+	// Hashed: each row has a keyed hash of itself (Hashing). Every statement that changes another column writes the row's new
 	// hash too. Loose names columns that statements change alone, as a lease does; due_at is always one.
-	Sealed bool
+	Hashed bool
 	Loose  []string
 	// OftenMet: a batch looks for existing rows before it writes anything.
 	OftenMet bool
 
-	sealing *Sealing
+	hashing *Hashing
 	Columns []engine.Column
 	List    string // the columns to read
 	Insert  string
@@ -76,8 +76,8 @@ func (m Meeting) GuardsNew() bool { return m >= Stale }
 // start.
 func Describe[T any](t Table[T]) *Table[T] {
 	t.Fields(&Fields{columns: &t.Columns}, new(T))
-	if t.Sealed {
-		registerSealed(&t)
+	if t.Hashed {
+		registerHashed(&t)
 	}
 	var values, sets, read []string
 	for _, c := range t.Columns {
@@ -151,13 +151,13 @@ func (t *Table[T]) Rows(d engine.Dialect, p Personal, items []*T) *engine.Rows {
 // Gather adds the items to rows in stored form.
 func (t *Table[T]) Gather(r *engine.Rows, p Personal, items []*T) {
 	f := Fields{rows: r, Personal: p}
-	if t.Sealed {
-		f.seal = newRowSeal(t.sealing, p.RowKey)
+	if t.Hashed {
+		f.hash = newRowHash(t.hashing, p.RowKey)
 	}
 	for _, item := range items {
 		t.Fields(&f, item)
-		if f.seal != nil {
-			r.Text(f.seal.sum())
+		if f.hash != nil {
+			r.Text(f.hash.sum())
 		}
 		r.Next()
 	}
@@ -213,8 +213,8 @@ type rowWith struct {
 // Scan implements engine.Row.
 func (r rowWith) Scan(into ...any) error { return r.Row.Scan(append(into, r.last)...) }
 
-// Sealing is how the table's rows are hashed; nil: they are not.
-func (t *Table[T]) Sealing() *Sealing { return t.sealing }
+// Hashing is how the table's rows are hashed; nil: they are not.
+func (t *Table[T]) Hashing() *Hashing { return t.hashing }
 
 // Names are the names of all columns, in order.
 func (t *Table[T]) Names() []string {

@@ -13,7 +13,7 @@ import (
 // AccountsTable is the table provider_accounts. New accounts are guarded too: an id is used once, for good.
 var AccountsTable = table.Describe(table.Table[acquirer.Account]{
 	Name:    "provider_accounts",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    170,
 	Of:      func(c *pay.Change) []acquirer.Account { return c.Accounts },
 	ID:      func(a *acquirer.Account) string { return a.ID },

@@ -13,7 +13,7 @@ import (
 // ClocksTable is the table clocks.
 var ClocksTable = table.Describe(table.Table[tenant.Clock]{
 	Name:    "clocks",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    140,
 	Of:      func(c *pay.Change) []tenant.Clock { return c.Clocks },
 	ID:      func(v *tenant.Clock) string { return v.Merchant },

@@ -18,7 +18,7 @@ import (
 // MailsTable is the table mails.
 var MailsTable = table.Describe(table.Table[email.Message]{
 	Name:    "mails",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    240,
 	Of:      func(c *pay.Change) []email.Message { return c.Mails },
 	ID:      func(m *email.Message) string { return m.ID },

@@ -17,7 +17,7 @@ import (
 // MerchantsTable is the table merchants.
 var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 	Name:    "merchants",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    100,
 	Of:      func(c *pay.Change) []tenant.Merchant { return c.Merchants },
 	ID:      func(m *tenant.Merchant) string { return m.ID },
@@ -42,7 +42,7 @@ var MerchantsTable = table.Describe(table.Table[tenant.Merchant]{
 // ShopsTable is the table shops.
 var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 	Name:    "shops",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    110,
 	Of:      func(c *pay.Change) []tenant.Shop { return c.Shops },
 	ID:      func(v *tenant.Shop) string { return v.ID },
@@ -61,7 +61,7 @@ var ShopsTable = table.Describe(table.Table[tenant.Shop]{
 // LogosTable is the table logos.
 var LogosTable = table.Describe(table.Table[tenant.Logo]{
 	Name:   "logos",
-	Sealed: true,
+	Hashed: true,
 	Lock:   380,
 	Of:     func(c *pay.Change) []tenant.Logo { return c.Logos },
 	ID:     func(l *tenant.Logo) string { return l.ID },
@@ -76,7 +76,7 @@ var LogosTable = table.Describe(table.Table[tenant.Logo]{
 // KeysTable is the table keys.
 var KeysTable = table.Describe(table.Table[tenant.Key]{
 	Name:    "keys",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    120,
 	Of:      func(c *pay.Change) []tenant.Key { return c.Keys },
 	ID:      func(k *tenant.Key) string { return k.ID },
@@ -104,7 +104,7 @@ var KeysTable = table.Describe(table.Table[tenant.Key]{
 // LoginsTable is the table logins.
 var LoginsTable = table.Describe(table.Table[tenant.Login]{
 	Name:    "logins",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    130,
 	Of:      func(c *pay.Change) []tenant.Login { return c.Logins },
 	ID:      func(l *tenant.Login) string { return l.ID },

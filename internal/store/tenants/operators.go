@@ -14,7 +14,7 @@ import (
 // loses.
 var OperatorsTable = table.Describe(table.Table[tenant.Operator]{
 	Name:    "operators",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    180,
 	Of:      func(c *pay.Change) []tenant.Operator { return c.Operators },
 	ID:      func(o *tenant.Operator) string { return o.Name },

@@ -17,7 +17,7 @@ import (
 // RatesTable is the table rates.
 var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 	Name:    "rates",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    160,
 	Of:      func(c *pay.Change) []exchange.KnownRate { return c.Rates },
 	ID:      func(q *exchange.KnownRate) string { return string(q.Currency) },
@@ -39,7 +39,7 @@ var RatesTable = table.Describe(table.Table[exchange.KnownRate]{
 // RateHistoryTable is the table rate_history. It keeps each reading with what was done with it.
 var RateHistoryTable = table.Describe(table.Table[exchange.KnownRate]{
 	Name:   "rate_history",
-	Sealed: true,
+	Hashed: true,
 	Lock:   420,
 	Of:     func(c *pay.Change) []exchange.KnownRate { return c.Rates },
 	ID:     readingID,

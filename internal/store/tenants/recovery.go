@@ -13,7 +13,7 @@ import (
 // RecoveriesTable is the table recoveries.
 var RecoveriesTable = table.Describe(table.Table[pay.Recovery]{
 	Name:    "recoveries",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    320,
 	Of:      func(c *pay.Change) []pay.Recovery { return c.Recoveries },
 	ID:      func(*pay.Recovery) string { return pay.RecoveryID },
@@ -33,7 +33,7 @@ var RecoveriesTable = table.Describe(table.Table[pay.Recovery]{
 // FoundTable is the table found.
 var FoundTable = table.Describe(table.Table[pay.Found]{
 	Name:    "found",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    330,
 	Of:      func(c *pay.Change) []pay.Found { return c.Found },
 	ID:      func(v *pay.Found) string { return v.ID() },
@@ -99,7 +99,7 @@ func (s Recoveries) ListFound(ctx context.Context, all bool, limit int) ([]pay.F
 // RetentionTable is the table retention.
 var RetentionTable = table.Describe(table.Table[pay.Retained]{
 	Name:    "retention",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    210,
 	Of:      func(c *pay.Change) []pay.Retained { return c.Retained },
 	ID:      func(v *pay.Retained) string { return v.Kind },

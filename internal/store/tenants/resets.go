@@ -13,7 +13,7 @@ import (
 // ResetsTable is the table resets.
 var ResetsTable = table.Describe(table.Table[tenant.Reset]{
 	Name:    "resets",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    150,
 	Of:      func(c *pay.Change) []tenant.Reset { return c.Resets },
 	ID:      func(r *tenant.Reset) string { return resetID(r.Merchant) },

@@ -15,7 +15,7 @@ import (
 // time. Its id has a letter that no other id has.
 var RulesTable = table.Describe(table.Table[acquirer.RoutingRules]{
 	Name:   "routing_rules",
-	Sealed: true,
+	Hashed: true,
 	Lock:   220,
 	Of:     func(c *pay.Change) []acquirer.RoutingRules { return c.Rules },
 	ID:     rulesID,

@@ -14,7 +14,7 @@ import (
 // VerificationsTable is the table verifications.
 var VerificationsTable = table.Describe(table.Table[tenant.Verification]{
 	Name:    "verifications",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    280,
 	Of:      func(c *pay.Change) []tenant.Verification { return c.Verifications },
 	ID:      func(v *tenant.Verification) string { return v.ID },

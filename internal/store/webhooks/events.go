@@ -19,7 +19,7 @@ import (
 // EventsTable is the table events.
 var EventsTable = table.Describe(table.Table[pay.Event]{
 	Name:   "events",
-	Sealed: true,
+	Hashed: true,
 	Lock:   490,
 	Of:     func(c *pay.Change) []pay.Event { return c.Events },
 	ID:     func(e *pay.Event) string { return e.ID },

@@ -16,7 +16,7 @@ import (
 // InboxTable is the table inbox.
 var InboxTable = table.Describe(table.Table[hook.Received]{
 	Name:   "inbox",
-	Sealed: true,
+	Hashed: true,
 	Lock:   460,
 	Of:     func(c *pay.Change) []hook.Received { return c.Inbox },
 	ID:     func(m *hook.Received) string { return m.ID },

@@ -17,7 +17,7 @@ import (
 // ReplaysTable is the table replays.
 var ReplaysTable = table.Describe(table.Table[hook.Replay]{
 	Name:    "replays",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    90,
 	Of:      func(c *pay.Change) []hook.Replay { return c.Replays },
 	ID:      func(p *hook.Replay) string { return p.ID },

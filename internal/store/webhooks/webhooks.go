@@ -15,7 +15,7 @@ import (
 // SubscriptionsTable is the table subscriptions.
 var SubscriptionsTable = table.Describe(table.Table[hook.Subscription]{
 	Name:    "subscriptions",
-	Sealed:  true,
+	Hashed:  true,
 	Lock:    50,
 	Of:      func(c *pay.Change) []hook.Subscription { return c.Subscriptions },
 	ID:      func(v *hook.Subscription) string { return v.ID },

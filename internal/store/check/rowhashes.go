@@ -1,0 +1,56 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/cascadapay/cascada/internal/store/base"
+	"github.com/cascadapay/cascada/internal/store/engine"
+	"github.com/cascadapay/cascada/internal/store/table"
+)
+
+const (
+	invariantRowHash = "a row is as the service wrote it"
+	invariantNoHash  = "every row that was written since rows have hashes has one"
+)
+
+// rowHash proves the hashes of a table's rows.
+type rowHash struct {
+	*table.Hashing
+	text   string
+	prefix string // of ids in time order; "": they have no order
+}
+
+// newRowHash registers its statement.
+func newRowHash(s *table.Hashing, prefix string) *rowHash {
+	return &rowHash{s, engine.Statement("SELECT " + s.List("t") + " FROM " + s.Table + " AS t WHERE {part t.id}"), prefix}
+}
+
+// look proves the rows of a part of the table.
+func (s *rowHash) look(c *checker, ask engine.Asking, from, before string) (broken []Broken, err error) {
+	read := s.Reader(c.key)
+	err = ask(s.text, []any{from, before}, func(r engine.Row) error {
+		row, err := read(r)
+		switch {
+		case err != nil:
+			return err
+		case row.State == table.HashBroken:
+			broken = append(broken, Broken{invariantRowHash, row.ID, "somebody changed it in " + s.Table})
+		case row.State == table.Unhashed && c.hashed.Must(s.prefix, row.ID, row.Live):
+			broken = append(broken, Broken{invariantNoHash, row.ID, "its hash in " + s.Table + " is gone, or somebody else wrote it"})
+		}
+		return nil
+	})
+	if err != nil {
+		return broken, fmt.Errorf("prove the rows of %s: %w", s.Table, err)
+	}
+	return broken, nil
+}
+
+// readHashedSince reads since when rows have hashes.
+func readHashedSince(ask engine.Asking) (s base.HashedSince, err error) {
+	err = ask(base.SelectHashedSince, nil, func(r engine.Row) error {
+		s, err = base.ScanHashedSince(r)
+		return err
+	})
+	return s, err
+}

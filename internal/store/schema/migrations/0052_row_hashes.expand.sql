@@ -1,0 +1,46 @@
+-- What a withdrawal was agreed to pay, where and at which rate: sealed with its transfer.
+ALTER TABLE transfers ADD COLUMN memo TEXT NOT NULL DEFAULT '';
+-- Each row of these tables has a keyed hash of itself, with its version behind it. It is empty in rows that older programs
+-- wrote or change.
+ALTER TABLE claims ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE clocks ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE drifts ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE events ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE files ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE found ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE inbox ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE keys ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE links ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE logins ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE logos ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE mails ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE memberships ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE merchants ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE once ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE operators ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE payments ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE payout_batches ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE payout_controls ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE processing ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE provider_accounts ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE rate_history ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE rates ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE receipts ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE reconciliations ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE recoveries ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE replays ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE reserves ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE resets ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE retention ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE routing_rules ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE settlement_lines ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE settlements ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE shops ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE signins ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE subscriptions ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE users ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE verifications ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE wallets ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE withdrawals ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
