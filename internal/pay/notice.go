@@ -51,7 +51,7 @@ type Verdict string
 const (
 	Applied    Verdict = "applied"
 	Ignored    Verdict = "ignored"    // it reported nothing new
-	Late       Verdict = "late"       // money came after the end: it goes to suspense, with an inquiry
+	Late       Verdict = "late"       // money came after the end, again, or of another amount: it goes to suspense, with an inquiry
 	Mismatched Verdict = "mismatched" // another amount or currency: for the operator
 	Closed     Verdict = "closed"     // the operator has dealt with a notice that did not fit
 )
@@ -100,7 +100,10 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	}
 	p.Work.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
-	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
+	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
+		next, change = next.also(p, change, order, n.Outcome, now)
+	}
+	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
 }
 
@@ -115,9 +118,8 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	}
 	n.Outcome = n.Outcome.Asked()
 	paid := n.Outcome.Kind == Approved
-	if p.misfits(n.Outcome) {
-		next, change := p.mismatched(order, n.Outcome, now)
-		return next, change, Mismatched
+	if p.misfits(order, n.Outcome) {
+		return p.mismatched(order, n.Outcome, claimID, now)
 	}
 	switch {
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
@@ -125,13 +127,15 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
 		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied
-	case paid && p.Attempts[order-1].Status != Approved:
-		reason := "paid after the payment had ended"
-		if !p.Times.Completed.IsZero() {
-			reason = "paid twice: another attempt had completed the payment"
-		}
-		next, change := p.late(order, n.Outcome, claimID, reason, now)
+	case p.Following() && order == len(p.Attempts) && !paid:
+		next, change := p.followed(p.Attempts[order-1], n.Outcome, claimID, now)
+		return next, change, Applied
+	case paid && !p.has(order, n.Outcome):
+		next, change := p.late(order, n.Outcome, claimID, now)
 		return next, change, Late
+	case paid:
+		next, change := p.again(order, n.Outcome, now)
+		return next, change, Ignored
 	case p.denied(order, n.Outcome):
 		return p, Change{}, Mismatched
 	}
@@ -141,13 +145,13 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 // resolveNotice is Resolve for an attempt that may not be the last one.
 func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
-		// An earlier attempt did charge. The later one does not change. If it is paid too, that
-		// money goes to suspense.
+		// An earlier attempt did charge. The later one is followed to its end. If it is paid too,
+		// that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
 		return p.complete(from, order, n.Outcome, now)
 	}
-	return p.Resolve(n.Outcome, c, now)
+	return p.resolve(n.Outcome, c, now)
 }
 
 // LastOpen reports whether, apart from one, no mismatched notice of a payment waits for the

@@ -284,6 +284,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	if !ok {
 		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
 	}
+	ends := p.Status.Open() && !next.Open()
 	p.Status = next
 	switch next {
 	case Completed:
@@ -297,7 +298,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	case Chargeback:
 		p.Times.Chargeback = now
 	}
-	if !next.Open() {
+	if ends {
 		p.Work.DueAt = time.Time{}
 	}
 	return p

@@ -17,6 +17,9 @@ type RefundCall struct {
 	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
 	// Found: it is in the provider's own list, from before a restore, and was not requested since.
 	Found bool `json:"found,omitempty"`
+	// ByHand is the operator's reference of a bank transfer that gave the money back; then the
+	// provider was not asked.
+	ByHand string `json:"byHand,omitempty"`
 	Flight
 }
 
@@ -214,7 +217,8 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 // pause is how long to wait before the next query.
 func (r RefundCall) pause() time.Duration { return unknownPauses.after(r.Tries) }
 
-// Taker returns the attempt of the payment that took the claim's money.
+// Taker returns the attempt of the payment that took the claim's money, with the provider's ids of
+// that money: an attempt may have been paid several times.
 func (c Claim) Taker(p Payment) (Attempt, bool) {
 	order := c.Attempt
 	if order == 0 { // a row from before this was kept
@@ -223,5 +227,19 @@ func (c Claim) Taker(p Payment) (Attempt, bool) {
 	if order < 1 || order > len(p.Attempts) {
 		return Attempt{}, false
 	}
-	return p.Attempts[order-1], true
+	taker := p.Attempts[order-1]
+	for _, s := range p.Strays {
+		if s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
+			taker.ProviderRef, taker.MoneyRef = s.ProviderRef, s.MoneyRef
+		}
+	}
+	return taker, true
+}
+
+// inquiry is the inquiry about the money that the claim demands; "": the capture's money.
+func (c Claim) inquiry() string {
+	if c.Kind == Inquiry {
+		return c.ID
+	}
+	return c.Case.Inquiry
 }

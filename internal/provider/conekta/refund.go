@@ -72,6 +72,10 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 	case !o.paid():
 		return pay.Outcome{Kind: pay.Errored, Decline: "order_not_paid"}
 	}
+	if list, _ := o.moneys(); len(list) > 1 && r.Charge.MoneyRef != "" && r.Charge.MoneyRef != list[0].Ref {
+		// A refund of an order does not say of which charge.
+		return pay.Outcome{Kind: pay.Declined, Decline: "second_charge", Message: "the order was paid twice: give this charge back in Conekta's panel, or by a bank transfer"}
+	}
 	before, _ := o.refunds()
 	if done, found := newest(before, r.Local); found && r.Local == r.Charge.Local {
 		return a.refundOutcome(done, r)

@@ -67,7 +67,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
 			return o
 		}
-		o.Kind, o.Local, o.FormURL = pay.Approved, local, pageURL
+		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, pageURL, o.ProviderRef
 	case p.Status == "pending" || p.Status == "in_process" || p.Status == "authorized":
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = p.instructions(pageURL)

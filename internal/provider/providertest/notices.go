@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -97,7 +98,7 @@ func (s Suite) forged(t *testing.T, rail string) {
 
 // sameNews compares two notices except for their bodies.
 func sameNews(a, b pay.Notice) bool {
-	return a.ID == b.ID && a.Reference == b.Reference && a.Outcome == b.Outcome && a.Dispute == b.Dispute
+	return a.ID == b.ID && a.Reference == b.Reference && reflect.DeepEqual(a.Outcome, b.Outcome) && a.Dispute == b.Dispute
 }
 
 func garbled(h http.Header) http.Header {

@@ -115,9 +115,10 @@ FROM (
   ) AS m, {each m.postings} AS j GROUP BY m.payment) AS s
 JOIN payments AS p ON p.id = s.payment
 WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.back = p.amount AND s.kept <> 0 END`},
+	// Less what the operator gave the merchant of it before the rest was decided.
 	{"an inquiry's money came in once", `
 SELECT c.id, c.amount || ' cents, came in ' || c.came
-FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_capture'") + `
+FROM (SELECT d.id, d.amount, ` + claimBooked("d.id", "suspense", "IN ('late_kept', 'late_applied')") + ` - ` + claimBooked("d.id", "receivable", "= 'late_capture'") + `
   - (SELECT coalesce(sum(CAST({json t.postings receivable} AS BIGINT)), 0) FROM transfers AS t
     WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture') AS came
   FROM claims AS d WHERE {part d.id} AND d.kind = 'inquiry') AS c
