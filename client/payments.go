@@ -180,13 +180,13 @@ type Dispute struct {
 	Amount  Decimal     `json:"amount"`  // local currency
 }
 
-// Attention is money of a payment that came late or in another amount, and is not resolved
+// Attention is money of a payment that came late, twice or in another amount, and is not resolved
 // yet. Do not ask the shopper to pay again meanwhile.
 type Attention struct {
 	Code          AttentionCode `json:"code"`
 	AmountLocal   Decimal       `json:"amountLocal"` // the amount that came
 	CurrencyLocal string        `json:"currencyLocal"`
-	ClaimID       string        `json:"claimId"` // the inquiry about late money, else ""
+	ClaimID       string        `json:"claimId"` // the inquiry about it; "" of an amount in another currency
 }
 
 // AttentionCode is the reason of an Attention.
@@ -195,6 +195,7 @@ type AttentionCode string
 // The codes. There may be new ones: have a default case.
 const (
 	AttentionLatePayment    AttentionCode = "late_payment"    // it came after the payment had ended
+	AttentionPaidTwice      AttentionCode = "paid_twice"      // the payment had been paid before
 	AttentionAmountMismatch AttentionCode = "amount_mismatch" // another amount or currency was paid
 )
 

@@ -284,6 +284,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	p.trust(w.Secret) // until the endpoint gets the new secret
 	receivesPayments(t, api, p)
 	receivesClaims(t, api, p)
+	receivesAttention(t, api, p)
 	p.trust(rotated.Secret)
 	receivesPayouts(t, api, p)
 	for _, kind := range hook.EventTypes() {
@@ -327,7 +328,6 @@ func receivesPayments(t *testing.T, api *client.Client, p *endpoint) {
 		e.Payment.Failure.Code != client.CodeInsufficientFunds || e.Request.IdempotencyKey != "declined" {
 		t.Errorf("payment.failed is %+v about %+v", e, e.Payment)
 	}
-	receivesAttention(t, api, p)
 }
 
 // receivesAttention lets a shopper pay a cent less than requested.
@@ -344,7 +344,7 @@ func receivesAttention(t *testing.T, api *client.Client, p *endpoint) {
 	}
 	_ = reply.Body.Close()
 	read, err := api.Payment(ctx, less.ID)
-	if a := read.Attention; err != nil || a == nil || a.Code != client.AttentionAmountMismatch || a.AmountLocal == "" || a.AmountLocal == less.AmountLocal || a.ClaimID != "" {
+	if a := read.Attention; err != nil || a == nil || a.Code != client.AttentionAmountMismatch || a.AmountLocal == "" || a.AmountLocal == less.AmountLocal || a.ClaimID == "" {
 		t.Fatalf("the payment is %+v, %v", read, err)
 	}
 	e := p.first(t, client.EventPaymentAttention)

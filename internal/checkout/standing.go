@@ -42,7 +42,8 @@ func standing(s payments.Shown) string {
 
 var strayStates = map[pay.AttentionCode]map[pay.StrayEnd]string{
 	pay.LatePayment:    {"": "late", pay.Accepted: "accepted", pay.GivenBack: "given_back"},
-	pay.AmountMismatch: {"": "other_amount", pay.DealtWith: "dealt_with"},
+	pay.PaidTwice:      {"": "late", pay.Accepted: "accepted", pay.GivenBack: "given_back"},
+	pay.AmountMismatch: {"": "other_amount", pay.DealtWith: "dealt_with", pay.Accepted: "dealt_with", pay.GivenBack: "other_given_back"},
 }
 
 // strayOf is the money that the page shows: money that waits for a decision, else money

@@ -19,7 +19,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Capture, RefundFreeze, RefundPaid, RefundRelease, RefundReturn, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
-		LateCapture, LateRefund, LateReturn, LateAccepted,
+		LateCapture, LateRefund, LateReturn, LateAccepted, LateKept, LateReversal, LateApplied,
 		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
 		FloatEntered, FloatSent, FloatArrived, FloatBack, FloatReturned,
 	}

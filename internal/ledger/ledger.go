@@ -124,6 +124,9 @@ const (
 	LateRefund   Kind = "late_refund"   // late money went back to the shopper, from suspense
 	LateReturn   Kind = "late_return"   // late money that went back to the shopper came back: refunds to suspense
 	LateAccepted Kind = "late_accepted" // late money is accepted for the merchant: suspense to available
+	LateKept     Kind = "late_kept"     // a part of it is: suspense to available
+	LateReversal Kind = "late_reversal" // it never came: suspense to receivable
+	LateApplied  Kind = "late_applied"  // a part of it completes its payment, whose capture follows: suspense to receivable
 
 	WithdrawalOpened   Kind = "withdrawal"          // available to in transit
 	WithdrawalPaid     Kind = "withdrawal_paid"     // it arrived: in transit to paid out and fees

@@ -43,11 +43,13 @@ type Outcome struct {
 	Code        problem.Code // of Declined: card_declined, insufficient_funds, …; of Awaiting: three_ds_required or ""
 	Decline     string       // the issuer's reason, e.g. do_not_honor
 	Message     string       // for people; never the provider's own name
-	ProviderRef string
+	ProviderRef string       // the provider's id of what we query and refund by: an order, a page, a payment
+	MoneyRef    string       // of Approved and Reversed: the provider's id of the money itself, which never changes; "" if it has none
 	FormURL     string
 	Data        PaymentData
 	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
 	Back        *Reversal    // what went back; nil of Reversed: not known. Of Approved, all of it failed
+	Also        []Money      // of Approved: other money that was paid for the same charge
 	CheckAt     time.Time    // when to query again, if the provider says so; else zero
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
@@ -75,7 +77,8 @@ type Attempt struct {
 	Decline     string       `json:"decline,omitempty"`
 	Soft        bool         `json:"soft,omitempty"`
 	ProviderRef string       `json:"providerRef,omitempty"`
-	Started     int64        `json:"started"` // microseconds UTC
+	MoneyRef    string       `json:"moneyRef,omitempty"` // the provider's id of the money that it took
+	Started     int64        `json:"started"`            // microseconds UTC
 	Ended       int64        `json:"ended,omitempty"`
 	Flight
 	// Why it went to this account, and which accounts were passed over. For the operator.
@@ -171,6 +174,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	a.Ended = now.UnixMicro()
 	if o.ProviderRef != "" {
 		a.ProviderRef = o.ProviderRef
+	}
+	if (o.Kind == Approved || o.Kind == Reversed) && o.MoneyRef != "" {
+		a.MoneyRef = o.MoneyRef
 	}
 	if a.Unanswered++; o.Kind != Unknown || o.Decline == amountMismatch {
 		a.Unanswered = 0

@@ -22,6 +22,7 @@ type Cascade struct {
 	Routes []Route
 	Budget Budget
 	By     Caller // makes the next call; zero if no call may follow
+	Claim  string // id of the inquiry that money of another amount opens
 }
 
 // Budget limits the attempts of a payment. Zero means no limit.
@@ -109,14 +110,21 @@ func (p Payment) inHand() bool {
 // It accepts the results of calls and of queries. After an unknown outcome it never makes another
 // attempt: the shopper may have been charged.
 func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
+	attempt, _ := p.Attempts.Current()
+	next, change := p.resolve(o, c, now)
+	return next.also(p, change, attempt.Order, o, now)
+}
+
+// resolve is Resolve without the further money that the outcome lists.
+func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) {
 	p.Work.caller = c.By
 	from := p
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
-	if p.misfits(o) || o.partlyBack() {
-		return p.hold(attempt, o.remaining(), now)
+	if p.misfits(attempt.Order, o) || o.partlyBack() {
+		return p.hold(attempt, o.remaining(), c.Claim, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Times.Unsure = p.unsure(o, now)
@@ -170,9 +178,13 @@ func (p Payment) Resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	return p, change
 }
 
-// misfits reports whether the provider says that an amount other than the payment's was paid.
-func (p Payment) misfits(o Outcome) bool {
-	return o.Kind == Approved && o.Local.Currency != "" && o.Local != p.Price.Local
+// misfits reports whether the provider says that an amount other than the payment's was paid, now or
+// before: money that was booked with another amount does not complete the payment.
+func (p Payment) misfits(order int, o Outcome) bool {
+	return o.Kind == Approved && (o.Local.Currency != "" && o.Local != p.Price.Local ||
+		slices.ContainsFunc(p.Strays, func(s Stray) bool {
+			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch
+		}))
 }
 
 // amountMismatch is the decline code of an attempt whose provider reports a different amount.
@@ -186,11 +198,18 @@ func otherAmount() Failure {
 // kept for the operator like a notification, and the merchant gets an event, once for each amount,
 // even if other answers come in between (LATE-5). No other provider is tried: the shopper was
 // charged. The payment still ends with its window.
-func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, change Change) {
+func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time) (next Payment, change Change) {
 	from := p
-	p.Attempts = p.noted(attempt.Order, Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}, now)
 	p.Times.Unsure = time.Time{}
-	p, told := p.misfit(attempt, o, from, now)
+	p, told, verdict := p.misfit(attempt.Order, o, claimID, from, now)
+	if len(told.Events) > 0 {
+		told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
+	}
+	held := Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}
+	if p.strayed(attempt.Order, o.MoneyRef) >= 0 { // its refund finds it; queries are about the charge
+		held.ProviderRef = ""
+	}
+	p.Attempts = p.noted(attempt.Order, held, now)
 	ends := p.Times.Expires
 	if ends.IsZero() {
 		ends = p.Times.Created.Add(p.Way.Window)
@@ -205,6 +224,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, now time.Time) (next Payment, 
 		change.Payments = []Payment{next}
 	}
 	change.Notices, change.Events = told.Notices, append(told.Events, change.Events...)
+	change.Claims, change.Transfers = told.Claims, told.Transfers
 	return next, change
 }
 
@@ -328,7 +348,7 @@ func (p Payment) lapse(now time.Time) Payment {
 // sandbox also sends payment.captured (EVT-1).
 func (p Payment) complete(from Payment, order int, o Outcome, now time.Time) (Payment, Change) {
 	p.End.Captured = order
-	p = p.move(Complete, now).answer().written(from, now)
+	p = p.move(Complete, now).answer().follow(from.Work.DueAt, now).written(from, now)
 	p, completed := p.event(hook.PaymentCompleted, from.Status, now)
 	change := Change{Transfers: []ledger.Transfer{p.capture(now)}, Events: []Event{completed}}
 	if o.Played {

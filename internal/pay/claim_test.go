@@ -35,7 +35,7 @@ func paidClaim(t *testing.T, kind ClaimKind) (Payment, Claim) {
 		p, change = p.Confirm(Notice{ID: "1", Account: "one", Reference: p.Reference(1), Dispute: true, Outcome: Outcome{Message: "fraudulent", Played: true}},
 			routes, "CLM-1", noon)
 	case Inquiry:
-		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", "late", noon)
+		p, change = p.late(1, Outcome{Kind: Approved}, "CLM-1", noon)
 	}
 	return p, change.Claims[0]
 }

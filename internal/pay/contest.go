@@ -37,7 +37,7 @@ func (n Notice) Unproved(p Payment, claims []Claim) (Attempt, bool) {
 	if !ok || order > len(p.Attempts) || !n.OfDispute() {
 		return Attempt{}, false
 	}
-	_, seen := newDocket(p, claims, time.Time{}).money(order)
+	_, seen := newDocket(p, claims, time.Time{}).money(order, n.Outcome.MoneyRef)
 	return p.Attempts[order-1], !seen && !p.proves(n, order)
 }
 
@@ -82,8 +82,18 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 }
 
 // money finds the money that an attempt took: the capture, or an inquiry about late money. seen is
-// false if it is not in the books.
-func (d *docket) money(order int) (inquiry *Claim, seen bool) {
+// false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
+func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
+	if at := d.p.strayed(order, ref); at >= 0 {
+		at = d.index(d.p.Strays[at].Claim)
+		if at < 0 {
+			return nil, false
+		}
+		return &d.claims[at], true
+	}
+	if a := d.p.Attempts[order-1]; ref != "" && a.MoneyRef != "" && a.MoneyRef != ref {
+		return nil, false // of money that was not reported yet
+	}
 	completed := !d.p.Times.Completed.IsZero()
 	if completed && order == d.p.captured() {
 		return nil, true
@@ -102,12 +112,12 @@ func (d *docket) contest(n Notice, ids [2]string) Verdict {
 	if !ok || order > len(d.p.Attempts) {
 		return Mismatched
 	}
-	inquiry, seen := d.money(order)
+	inquiry, seen := d.money(order, n.Outcome.MoneyRef)
 	if !seen {
 		if !d.p.proves(n, order) || !d.paid(n, order, ids[1]) {
 			return d.hold(n, ids)
 		}
-		inquiry, seen = d.money(order)
+		inquiry, seen = d.money(order, n.Outcome.MoneyRef)
 	}
 	switch {
 	case !seen:
@@ -122,7 +132,11 @@ func (d *docket) contest(n Notice, ids [2]string) Verdict {
 		_, change := inquiry.resolve(d.p, ClaimRejected, PartyIssuer, "the shopper disputes it with the issuer", d.now)
 		d.add(change)
 	}
-	return d.judge(n, order, inquiry != nil, ids[0])
+	about := ""
+	if inquiry != nil {
+		about = inquiry.ID
+	}
+	return d.judge(n, order, about, ids[0])
 }
 
 // paid books the money of an attempt that a dispute proves to have been paid.
@@ -130,7 +144,7 @@ func (d *docket) paid(n Notice, order int, claim string) bool {
 	if claim == "" && !d.p.Status.Open() {
 		return false
 	}
-	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, Local: d.p.Price.Local, Played: n.Outcome.Played}}
+	paid := Notice{ID: n.ID, Account: n.Account, Reference: n.Reference, Outcome: Outcome{Kind: Approved, MoneyRef: n.Outcome.MoneyRef, Local: d.p.Price.Local, Played: n.Outcome.Played}}
 	_, change, verdict := d.p.confirm(paid, Cascade{}, claim, d.now)
 	if verdict != Applied && verdict != Late {
 		return false
@@ -140,19 +154,19 @@ func (d *docket) paid(n Notice, order int, claim string) bool {
 }
 
 // judge applies the notice to the claims of its dispute.
-func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
+func (d *docket) judge(n Notice, order int, inquiry, id string) Verdict {
 	n.Instance = max(1, n.Instance)
-	c, unclear := d.of(n, order)
+	c, unclear := d.of(n, order, inquiry)
 	switch {
 	case unclear:
 		return Mismatched
 	case c == nil:
-		return d.open(n, order, late, nil, id)
+		return d.open(n, order, inquiry, nil, id)
 	case n.Instance > c.Case.instance():
 		if !c.Status.Terminal() { // the next instance begins only after the first ended in the merchant's favour
 			c = d.end(*c, ClaimRejected, "it went on to the next instance")
 		}
-		return d.open(n, order, late, c, id)
+		return d.open(n, order, inquiry, c, id)
 	case n.Instance < c.Case.instance():
 		return Ignored // out of date
 	case !c.Status.Terminal():
@@ -168,17 +182,17 @@ func (d *docket) judge(n Notice, order int, late bool, id string) Verdict {
 	case n.Ruling.status().Pays() == c.Status.Pays():
 		return Ignored
 	}
-	return d.open(n, order, late, c, id) // the provider changed its ruling
+	return d.open(n, order, inquiry, c, id) // the provider changed its ruling
 }
 
 // of finds the last claim of the notice's dispute, the one that no other claim follows. unclear:
 // the notice may mean more than one claim.
-func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
+func (d *docket) of(n Notice, order int, inquiry string) (found *Claim, unclear bool) {
 	var nameless *Claim
 	open, over := 0, d.followed()
 	for i := range d.claims {
 		c := &d.claims[i]
-		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) {
+		if over[c.ID] || c.Kind != ChargebackClaim || c.Attempt != order && (c.Attempt != 0 || order != d.p.captured()) || !c.Case.of(inquiry) {
 			continue
 		}
 		switch {
@@ -202,6 +216,15 @@ func (d *docket) of(n Notice, order int) (found *Claim, unclear bool) {
 	return found, open > 1
 }
 
+// of reports whether the dispute may be about an inquiry's money; "": the capture's. In older rows,
+// which do not have the inquiry, an attempt had only one money.
+func (c Case) of(inquiry string) bool {
+	if c.Inquiry != "" {
+		return c.Inquiry == inquiry
+	}
+	return c.Account == "" || c.Late == (inquiry != "")
+}
+
 // followed are the claims that another claim follows.
 func (d *docket) followed() map[string]bool {
 	over := map[string]bool{}
@@ -212,8 +235,8 @@ func (d *docket) followed() map[string]bool {
 }
 
 // open opens the claim of a dispute, and ends it if the notice reports the end.
-func (d *docket) open(n Notice, order int, late bool, previous *Claim, id string) Verdict {
-	o := opening{claim: id, notice: n, attempt: order, late: late, round: 1}
+func (d *docket) open(n Notice, order int, inquiry string, previous *Claim, id string) Verdict {
+	o := opening{claim: id, notice: n, attempt: order, inquiry: inquiry, round: 1}
 	if previous != nil {
 		before := *previous
 		o.previous = &before
@@ -255,7 +278,7 @@ func (d *docket) measure(o *opening) (fits bool) {
 		o.local = o.previous.Local
 	case told.Currency == "":
 		o.local, fits = left, left.IsPositive()
-	case told.Currency != p.Price.Local.Currency || !told.IsPositive() || told.Minor > p.Price.Local.Minor:
+	case told.Currency != p.Price.Local.Currency || !told.IsPositive() || told.Minor > p.came(o.inquiry).Minor:
 		o.local, fits = left, false
 	default:
 		fits = told.Minor <= left.Minor
@@ -263,11 +286,11 @@ func (d *docket) measure(o *opening) (fits bool) {
 	if !o.local.IsPositive() {
 		o.local = p.Price.Local
 	}
-	free := p.uncontested(o.lateAttempt())
+	free := p.uncontested(o.inquiry)
 	if back {
 		free += p.taking(o.previous.ID).USD
 	}
-	o.usd = money.New(p.Price.Amount.Minor, money.USD).Fraction(o.local.Minor, p.Price.Local.Minor, money.Down).Minor
+	o.usd = p.Price.Amount.Fraction(o.local.Minor, p.Price.Local.Minor, money.Down).Minor
 	if o.local == left {
 		o.usd = max(0, free)
 	}
@@ -277,8 +300,8 @@ func (d *docket) measure(o *opening) (fits bool) {
 // localLeft is the part of the disputed money, in local minor units, that no refund and no other
 // dispute is about. The amount of an earlier claim of the same dispute counts as left.
 func (d *docket) localLeft(o *opening) int64 {
-	left, over := d.p.Price.Local.Minor, d.followed()
-	if !o.late {
+	left, over := d.p.came(o.inquiry).Minor, d.followed()
+	if !o.late() {
 		left -= d.p.Refunds.Local
 	}
 	if o.previous != nil {
@@ -286,7 +309,7 @@ func (d *docket) localLeft(o *opening) int64 {
 	}
 	for _, c := range d.claims {
 		stands := !c.Status.Terminal() || c.Status.Pays()
-		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Late == o.late && (!o.late || c.Attempt == o.attempt) {
+		if c.Kind == ChargebackClaim && stands && !over[c.ID] && c.Case.Late == o.late() && (!o.late() || c.Attempt == o.attempt && c.Case.of(o.inquiry)) {
 			left -= c.Local.Minor
 		}
 	}

@@ -270,7 +270,7 @@ func TestDisputeWhileARefundIsUnderWay(t *testing.T) {
 				merchant -= h.books[a] // the refund's part of each account
 			}
 			h.is(status+" 0 0, approved 0 2000", merchant+10000-net, 10000)
-			if left := h.p.uncontested(0); left != 0 {
+			if left := h.p.uncontested(""); left != 0 {
 				t.Errorf("%d of the capture is left", left)
 			}
 		})

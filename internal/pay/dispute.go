@@ -24,6 +24,7 @@ type Case struct {
 	Currency string `json:"currency,omitempty"` // "": no amount was reported
 	Opened   bool   `json:"opened,omitempty"`   // its opening was reported, not only its end
 	Late     bool   `json:"late,omitempty"`     // about money that came after the payment had ended
+	Inquiry  string `json:"inquiry,omitempty"`  // of late money: the inquiry about it; "" in rows from before it was kept
 	Asked    int    `json:"asked,omitempty"`    // queries about it so far
 	Odd      bool   `json:"odd,omitempty"`      // an answer contradicted the books: it is kept for the operator
 }
@@ -71,6 +72,7 @@ type Taking struct {
 	Short   int64       `json:"short,omitempty"`   // cents: lost, but not available when the dispute was lost
 	Open    bool        `json:"open,omitempty"`    // the claim is not resolved
 	Attempt int         `json:"attempt,omitempty"` // order of the attempt whose late money it is about; 0: the capture
+	Inquiry string      `json:"inquiry,omitempty"` // of late money: the inquiry about it; "" in rows from before it was kept
 	// Followed: another claim of the same dispute follows, and that one counts.
 	Followed bool `json:"followed,omitempty"`
 }
@@ -134,20 +136,34 @@ func (d Disputes) Open() (list []string) {
 	return list
 }
 
-// uncontested is the part of the capture, or of an attempt's late money, that no refund and no
+// uncontested is the part of the capture ("") or of an inquiry's late money that no refund and no
 // dispute holds or took, in USD cents. It is below zero only if the sandbox played a refund during
 // a dispute.
-func (p Payment) uncontested(attempt int) int64 {
-	left := p.Price.Amount.Minor
-	if attempt == 0 {
+func (p Payment) uncontested(inquiry string) int64 {
+	left := p.worth(inquiry)
+	if inquiry == "" {
 		left -= p.given().USD
 	}
 	for _, t := range p.Disputes.Takings {
-		if t.Attempt == attempt {
+		if p.inquiryOf(t) == inquiry {
 			left -= t.USD
 		}
 	}
 	return left
+}
+
+// inquiryOf is the inquiry about the money that a dispute took, "": the capture. In older rows an
+// attempt has at most one.
+func (p Payment) inquiryOf(t Taking) string {
+	if t.Attempt == 0 || t.Inquiry != "" {
+		return t.Inquiry
+	}
+	for _, s := range p.Strays {
+		if s.Order == t.Attempt && s.Claim != "" {
+			return s.Claim
+		}
+	}
+	return t.Claim // not known: its own money
 }
 
 // taking returns the amount that a claim's dispute holds or took.
@@ -179,21 +195,16 @@ func (p Payment) take(t Taking) Payment {
 type opening struct {
 	claim    string
 	notice   Notice
-	attempt  int  // order of the attempt that took the money
-	late     bool // the money came after the payment had ended
+	attempt  int    // order of the attempt that took the money
+	inquiry  string // of money that came after the payment had ended, or again
 	local    money.Amount
 	usd      int64
 	round    int
 	previous *Claim // the claim of this dispute that ended before
 }
 
-// lateAttempt is the attempt whose late money the dispute is about; 0: the capture.
-func (o opening) lateAttempt() int {
-	if o.late {
-		return o.attempt
-	}
-	return 0
-}
+// late reports whether the dispute is not about the capture.
+func (o opening) late() bool { return o.inquiry != "" }
 
 // openDispute opens a chargeback claim, freezes its part of the money that no refund and no other
 // dispute took, and takes the fee, once for each dispute. It may take available below zero
@@ -204,7 +215,7 @@ func (o opening) lateAttempt() int {
 // dispute of late money does not change the payment, which had ended without it.
 func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) {
 	from, n := p, o.notice
-	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late {
+	if _, can := p.Status.After(Dispute); can && !n.Outcome.Played && !o.late() {
 		p = p.move(Dispute, now)
 	}
 	p.Disputes.Any = true
@@ -212,9 +223,12 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 	claim.Reason, claim.Network, claim.Attempt = n.Outcome.Message, n.Network, o.attempt
 	claim.Case = Case{
 		Account: n.Account, ID: n.DisputeID, Round: o.round, Instance: max(1, n.Instance), Stage: n.Stage,
-		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late,
+		Minor: n.Outcome.Local.Minor, Currency: string(n.Outcome.Local.Currency), Opened: n.Ruling == "", Late: o.late(), Inquiry: o.inquiry,
 	}
-	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Attempt: o.lateAttempt()}
+	taking := Taking{Claim: claim.ID, Status: claim.Status, Local: o.local.Minor, Open: true, Inquiry: o.inquiry}
+	if o.late() {
+		taking.Attempt = o.attempt
+	}
 	back := int64(0)
 	if o.previous == nil {
 		claim.Fee = p.Terms.DisputeFee
@@ -223,9 +237,9 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 		if o.previous.Status.Pays() {
 			back = p.taking(o.previous.ID).USD
 		}
-		p = p.take(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: o.lateAttempt(), Followed: true})
+		p = p.take(Taking{Claim: o.previous.ID, Status: o.previous.Status, Local: o.previous.Local.Minor, Attempt: taking.Attempt, Inquiry: o.inquiry, Followed: true})
 	}
-	hold := max(0, min(o.usd-back, p.uncontested(taking.Attempt)-back))
+	hold := max(0, min(o.usd-back, p.uncontested(p.inquiryOf(taking))-back))
 	claim.Frozen = back + hold
 	taking.USD = claim.Frozen
 	p = p.take(taking).written(from, now)
@@ -260,10 +274,10 @@ func (p Payment) openDispute(o opening, now time.Time) (Payment, Claim, Change) 
 func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
 	from, taking := p, Taking{Claim: c.ID, Status: to, Local: c.Local.Minor}
 	if c.Case.Late {
-		taking.Attempt = c.Attempt
+		taking.Attempt, taking.Inquiry = c.Attempt, c.Case.Inquiry
 	}
 	if to.Pays() {
-		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(taking.Attempt)))
+		taking.USD = min(c.USD, max(0, c.Frozen+p.uncontested(p.inquiryOf(taking))))
 		taking.Short = c.USD - taking.USD
 	}
 	p = p.gone(taking, now)
@@ -289,7 +303,7 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
 	for _, t := range p.Disputes.Takings {
-		usd := min(t.Short, p.uncontested(t.Attempt))
+		usd := min(t.Short, p.uncontested(p.inquiryOf(t)))
 		if usd <= 0 {
 			continue
 		}

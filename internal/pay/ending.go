@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -106,18 +105,32 @@ func (p Payment) Looking() bool { return !p.Status.Open() && !p.Work.DueAt.IsZer
 
 // Look records a provider's answer about a payment that ended unpaid. If the payment was paid after
 // all, that is late money, as if the provider had sent a notification.
+//
+// The same is done for the last attempt of a payment that an earlier attempt completed: see
+// Following.
 func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change) {
-	from := p
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Looking() {
 		return p, Change{}
 	}
-	if o.Kind == Approved && !p.misfits(o) && attempt.Status != Approved {
+	next, change := p.look(attempt, o, claimID, now)
+	return next.also(p, change, attempt.Order, o, now)
+}
+
+func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from := p
+	switch {
+	case p.Following():
+		return p.followed(attempt, o, claimID, now)
+	case o.Kind == Approved && !p.misfits(attempt.Order, o) && attempt.Status != Approved:
 		return p.found(attempt, o, claimID, now)
 	}
 	var change Change
-	if (o.Kind == Approved || o.partlyBack()) && attempt.Status != Approved {
-		p, change = p.misfit(attempt, o.remaining(), from, now)
+	if left := o.remaining(); left.Kind == Approved && !o.wholeBack() && attempt.Status != Approved {
+		var verdict Verdict
+		if p, change, verdict = p.misfit(attempt.Order, left, claimID, from, now); len(change.Events) > 0 {
+			change.Notices = []KeptNotice{from.answered(attempt, left, verdict, now)}
+		}
 	}
 	if o.wholeBack() { // it came and went
 		p.Attempts = p.noted(attempt.Order, o, now)
@@ -141,7 +154,7 @@ func (p Payment) Look(o Outcome, claimID string, now time.Time) (Payment, Change
 
 // found books money that a query found for a payment that had ended.
 func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
-	next, change := p.late(attempt.Order, o, claimID, "paid after the payment had ended", now)
+	next, change := p.late(attempt.Order, o, claimID, now)
 	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
 	return next, change
 }
@@ -163,19 +176,6 @@ func (p Payment) nextLook(o Outcome, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// misfit records that a query reports another amount: a notice for the operator and an event for
-// the merchant, once for each amount. from is the stored payment; the caller writes the returned
-// one.
-func (p Payment) misfit(attempt Attempt, o Outcome, from Payment, now time.Time) (Payment, Change) {
-	p, news := p.astray(Stray{Code: AmountMismatch, Order: attempt.Order, Local: o.Local})
-	if !news {
-		return p, Change{}
-	}
-	_, told := p.written(from, now).event(hook.PaymentAttention, from.Status, now)
-	p.Sequence = told.Sequence
-	return p, Change{Notices: []KeptNotice{from.answered(attempt, o, Mismatched, now)}, Events: []Event{told}}
-}
-
 // Word is the operator's finding about a payment or a withdrawal whose end no provider reports.
 type Word string
 
@@ -195,7 +195,8 @@ const OtherwiseSaid = "provider_says_otherwise"
 func (w Word) Contradicts(p Payment, o Outcome) bool {
 	switch o.Kind {
 	case Approved:
-		return w != WordPaid || p.misfits(o)
+		attempt, _ := p.Attempts.Current()
+		return w != WordPaid || p.misfits(attempt.Order, o)
 	case Reversed:
 		return w != WordNotCharged || o.partlyBack()
 	case Declined, Missing, Lapsed:
@@ -280,7 +281,7 @@ func (c Claim) Ended(p Payment, v ClaimVerb, note string, now time.Time) (Claim,
 func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Payment, Change, error) {
 	from := p
 	attempt, ok := p.Attempts.Current()
-	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: p.Price.Local}
+	said := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef, Local: p.Price.Local}
 	switch {
 	case w == WordNotCharged && (o.Kind == Declined || o.wholeBack()):
 		said = o
@@ -301,7 +302,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
 		p.Attempts = slices.Clone(p.Attempts)
 		p.Attempts[attempt.Order-1].Resolved = o.Kind != Approved
-		next, change := p.late(attempt.Order, said, claimID, "paid after the payment had ended", now)
+		next, change := p.late(attempt.Order, said, claimID, now)
 		return next, change, nil
 	case ended && w == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure {

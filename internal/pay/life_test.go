@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,13 +20,42 @@ type life struct {
 	now     time.Time
 	books   ledger.Balances
 	written map[string]bool // transfers
-	paid    map[int]bool    // attempts that took the shopper's money
-	proved  map[int]bool    // attempts that a dispute proves
+	named   bool            // the provider reports an id of each money
+	paid    map[taken]bool  // what the shopper paid
+	proved  map[int]bool    // attempts that a dispute or the operator proves
 	claims  map[string]Claim
 	told    map[string]int64 // events of each claim
 	kept    map[string]bool  // receipts
 	events  int64
 	ids     int
+
+	unfounded int64 // cents that the operator took back, because they never came
+}
+
+// taken is money that an attempt took, by the provider's id of it.
+type taken struct {
+	order int
+	ref   string
+}
+
+// pays draws the money that a provider reports of an attempt: one of several, of the right amount or
+// of another one.
+func (l *life) pays(t *rapid.T, order int) Outcome {
+	o := Outcome{Kind: Approved, Local: l.p.Price.Local}
+	wrong := rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0
+	if wrong {
+		o.Local.Minor++
+	}
+	if l.named {
+		o.MoneyRef = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "money")
+		if wrong {
+			o.MoneyRef += "+"
+		}
+	}
+	if !wrong || l.named {
+		l.paid[taken{order, o.MoneyRef}] = true
+	}
+	return o
 }
 
 func (l *life) id() string { l.ids++; return fmt.Sprintf("CLM-%d", l.ids) }
@@ -95,7 +125,7 @@ func TestBooksHoldThroughAnyLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, paid: map[int]bool{}, proved: map[int]bool{},
+		l := &life{now: noon, books: ledger.Balances{}, written: map[string]bool{}, named: rapid.Bool().Draw(t, "named"), paid: map[taken]bool{}, proved: map[int]bool{},
 			claims: map[string]Claim{}, told: map[string]int64{}, kept: map[string]bool{}}
 		p, _ = p.Begin(routes, noon)
 		l.p = p
@@ -114,13 +144,14 @@ func (l *life) step(t *rapid.T) {
 		if l.p.Status.Open() {
 			o := Outcome{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Soft: rapid.Bool().Draw(t, "soft")}
 			if o.Kind == Approved {
-				if o.Local = l.p.Price.Local; rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
-					o.Local.Minor++
-				} else {
-					l.paid[len(l.p.Attempts)] = true
+				o = l.pays(t, len(l.p.Attempts))
+				for l.named && rapid.IntRange(0, 2).Draw(t, "another") == 0 {
+					m := l.pays(t, len(l.p.Attempts))
+					o.Also = append(o.Also, Money{Ref: m.MoneyRef, Local: m.Local, Claim: l.id()})
 				}
 			}
 			c := routes
+			c.Claim = l.id()
 			c.Budget = Budget{Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"), Time: time.Duration(rapid.IntRange(0, 5).Draw(t, "minutes")) * time.Minute}
 			next, change := l.p.Resolve(o, c, l.now)
 			l.apply(t, next, change)
@@ -129,12 +160,9 @@ func (l *life) step(t *rapid.T) {
 		order := rapid.IntRange(1, len(l.p.Attempts)).Draw(t, "attempt")
 		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Declined, Lapsed}).Draw(t, "kind"), Played: rapid.Bool().Draw(t, "played")}
 		if o.Kind == Approved {
-			o.Local = l.p.Price.Local
-			if rapid.IntRange(0, 4).Draw(t, "wrong amount") == 0 {
-				o.Local.Minor++
-			} else {
-				l.paid[order] = true
-			}
+			played := o.Played
+			o = l.pays(t, order)
+			o.Played = played
 		}
 		l.ids++
 		n := Notice{ID: fmt.Sprint(l.ids), Account: "one", Reference: l.p.Reference(order), Outcome: o}
@@ -158,12 +186,11 @@ func (l *life) step(t *rapid.T) {
 		l.apply(t, next, change)
 	case "look":
 		o := Outcome{Kind: rapid.SampledFrom([]OutcomeKind{Approved, Awaiting, Declined, Missing, Unknown}).Draw(t, "kind")}
+		if !l.p.Looking() {
+			return
+		}
 		if o.Kind == Approved {
-			if o.Local = l.p.Price.Local; rapid.IntRange(0, 2).Draw(t, "wrong amount") == 0 {
-				o.Local.Minor++
-			} else if l.p.Looking() {
-				l.paid[len(l.p.Attempts)] = true
-			}
+			o = l.pays(t, len(l.p.Attempts))
 		}
 		l.now = l.now.Add(rapid.SampledFrom([]time.Duration{0, 24 * time.Hour}).Draw(t, "later"))
 		next, change := l.p.Look(o, l.id(), l.now)
@@ -175,7 +202,7 @@ func (l *life) step(t *rapid.T) {
 			return
 		}
 		if word == WordPaid {
-			l.paid[len(l.p.Attempts)] = true
+			l.proved[len(l.p.Attempts)] = true
 		}
 		l.apply(t, next, change)
 	case "refund":
@@ -248,6 +275,26 @@ func (l *life) stepClaim(t *rapid.T) {
 		l.apply(t, l.p, change)
 		return
 	}
+	if c.Kind == Inquiry && rapid.IntRange(0, 9).Draw(t, "it never came") == 0 {
+		if _, change, err := c.Unfounded(l.p, "", l.now); err == nil {
+			l.apply(t, l.p, change)
+			l.unfounded += c.USD
+		}
+		return
+	}
+	if c.Kind == Inquiry && rapid.IntRange(0, 3).Draw(t, "a part is kept") == 0 && c.Local.Minor > 1 {
+		part := money.New(rapid.Int64Range(1, c.Local.Minor-1).Draw(t, "kept"), c.Local.Currency)
+		complete := l.p.Status.Open() && c.Local.Minor > l.p.Price.Local.Minor
+		if complete {
+			part = l.p.Price.Local
+		}
+		_, next, change, err := c.Keep(l.p, part, complete, "", l.now)
+		if _, refused := c.After(Approve); (err == nil) != (refused == nil) {
+			t.Fatalf("keep %s of a %s claim of %s: %v", part, c.Status, c.Local, err)
+		}
+		l.apply(t, next, change)
+		return
+	}
 	v := rapid.SampledFrom(ClaimVerbs()).Draw(t, "verb")
 	var change Change
 	var err error
@@ -256,6 +303,12 @@ func (l *life) stepClaim(t *rapid.T) {
 		_, change, err = c.Submit(l.p, Evidence{ID: l.id()}, nil, l.now)
 	case AskEvidence:
 		_, change, err = c.Ask("", l.now)
+	case Approve:
+		if c.Kind == Inquiry && rapid.Bool().Draw(t, "by hand") {
+			_, change, err = c.GivenByHand(l.p, "TED 1", "", l.now)
+			break
+		}
+		fallthrough
 	default:
 		_, change, err = c.Resolve(l.p, v, PartyOperator, "", l.now)
 	}
@@ -336,14 +389,15 @@ func (l *life) check(t *rapid.T) {
 	l.checkClaims(t)
 
 	p := l.p
-	ended := p.Status == Failed || p.Status == Expired
-	if p.Status.Open() && p.Work.DueAt.IsZero() || !p.Status.Open() && !ended && !p.Work.DueAt.IsZero() || !p.Work.DueAt.IsZero() && p.Work.DueAt.Before(p.Times.Created) {
+	last, _ := p.Attempts.Current()
+	may := p.Status == Failed || p.Status == Expired || last.open()
+	if p.Status.Open() && p.Work.DueAt.IsZero() || !may && !p.Status.Open() && !p.Work.DueAt.IsZero() || !p.Work.DueAt.IsZero() && p.Work.DueAt.Before(p.Times.Created) {
 		t.Fatalf("due at %v:\n%s", p.Work.DueAt, p)
 	}
 	// Late money waits for the operator as long as its inquiry is open.
 	open := 0
 	for _, s := range p.Strays {
-		if s.Code == LatePayment && s.End == "" {
+		if s.Claim != "" && s.End == "" {
 			open++
 		}
 	}
@@ -361,19 +415,53 @@ func (l *life) check(t *rapid.T) {
 	if p.Refunds.Local < 0 || p.Refunds.Local > p.Price.Local.Minor {
 		t.Fatalf("refunded %d of %d:\n%s", p.Refunds.Local, p.Price.Local.Minor, p)
 	}
-	// Every attempt that took money is booked: one on the payment, the others in suspense.
-	booked := int64(0)
-	for order := 1; order <= len(p.Attempts); order++ {
-		took := l.written["tr_"+p.Reference(order)+"-late"] || !p.Times.Completed.IsZero() && order == p.captured()
-		if took {
-			booked++
-		}
-		if took && !l.paid[order] && !l.proved[order] || !took && l.paid[order] {
-			t.Fatalf("attempt %d is booked: %v; paid %v, proved %v:\n%s", order, took, l.paid, l.proved, p)
+	// All money is booked once: one on the payment, the others in suspense.
+	whole := int64(0)
+	if !p.Times.Completed.IsZero() {
+		whole += p.Price.Amount.Minor
+	}
+	for _, s := range p.Strays {
+		if s.Claim != "" {
+			whole += p.worth(s.Claim)
 		}
 	}
-	if want := -p.Price.Amount.Minor * booked; l.books[ledger.Receivable] != want {
-		t.Fatalf("receivable %d, want %d:\n%s", l.books[ledger.Receivable], want, p)
+	for _, c := range l.claims {
+		if c.Kind == Inquiry && c.Attempt == p.End.Captured && l.written["tr_"+c.suffix()+"-apply-"+fmt.Sprint(p.Price.Local.Minor)] {
+			whole -= p.Price.Amount.Minor
+		}
+	}
+	if whole -= l.unfounded; l.books[ledger.Receivable] != -whole {
+		t.Fatalf("receivable %d, want %d:\n%s\n%+v", l.books[ledger.Receivable], -whole, p, p.Strays)
+	}
+	for money := range l.paid {
+		a, booked := p.Attempts[money.order-1], 0
+		if a.Status == Approved && a.MoneyRef == money.ref {
+			booked++
+		}
+		for _, s := range p.Strays {
+			if s.Order == money.order && s.MoneyRef == money.ref && s.Claim != "" && money.ref != "" {
+				booked++
+			}
+		}
+		// Another amount than that of money without an id may be the same money: the operator is told.
+		unclear := strings.HasSuffix(money.ref, "+") && slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Order == money.order && s.Code == AmountMismatch && s.Claim == "" })
+		if unclear {
+			continue
+		}
+		applied := a.MoneyRef == money.ref && p.strayed(money.order, money.ref) >= 0 // it completed the payment, and a rest is left
+		if booked != 1 && !(applied && booked == 2) && !(money.ref == "" && a.Status == Approved) {
+			t.Fatalf("%+v is booked %d times:\n%s\n%+v", money, booked, p, p.Strays)
+		}
+	}
+	for order := 1; order <= len(p.Attempts); order++ {
+		took := p.Attempts[order-1].Status == Approved
+		known := l.proved[order]
+		for money := range l.paid {
+			known = known || money.order == order
+		}
+		if took && !known {
+			t.Fatalf("attempt %d is booked; paid %v, proved %v:\n%s", order, l.paid, l.proved, p)
+		}
 	}
 	if !p.Status.Open() && p.Work.Answered == "" {
 		t.Fatalf("it ended without an answer to the create call:\n%s", p)

@@ -158,6 +158,9 @@ var bookings = map[ledger.Kind]booking{
 	ledger.LateCapture:  {},
 	ledger.LateRefund:   {},
 	ledger.LateReturn:   {},
+	ledger.LateReversal: {},
+	ledger.LateApplied:  {}, // the capture that follows is the payment's
+	ledger.LateKept:     {movement: MovedAdjustment, line: LineAdjustment, text: "Part of a payment of another amount"},
 	ledger.LateAccepted: {movement: MovedAdjustment, line: LineAdjustment, text: "Payment received after its end"},
 
 	ledger.ReserveRelease: {movement: MovedRelease, line: LineRelease, text: "Rolling reserve released"},

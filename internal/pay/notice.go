@@ -2,12 +2,8 @@ package pay
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 )
 
 // Notice is one thing that a provider's notification reports, in our words. Its signature was
@@ -55,7 +51,7 @@ type Verdict string
 const (
 	Applied    Verdict = "applied"
 	Ignored    Verdict = "ignored"    // it reported nothing new
-	Late       Verdict = "late"       // money came after the end: it goes to suspense, with an inquiry
+	Late       Verdict = "late"       // money came after the end, again, or of another amount: it goes to suspense, with an inquiry
 	Mismatched Verdict = "mismatched" // another amount or currency: for the operator
 	Closed     Verdict = "closed"     // the operator has dealt with a notice that did not fit
 )
@@ -110,7 +106,10 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	}
 	p.Work.caller = c.By
 	next, change, verdict := p.confirm(n, c, claimID, now)
-	change.Notices = []KeptNotice{n.kept(p.ID, verdict, now)}
+	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
+		next, change = next.also(p, change, order, n.Outcome, now)
+	}
+	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
 }
 
@@ -128,9 +127,8 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		return p.reversed(n, order, c, now)
 	}
 	paid := n.Outcome.Kind == Approved
-	if p.misfits(n.Outcome) {
-		next, change := p.mismatched(order, n.Outcome, now)
-		return next, change, Mismatched
+	if p.misfits(order, n.Outcome) {
+		return p.mismatched(order, n.Outcome, claimID, now)
 	}
 	switch {
 	case paid && p.Attempts[order-1].wentBack(n.Outcome):
@@ -140,13 +138,15 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
 		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied
-	case paid && p.Attempts[order-1].Status != Approved:
-		reason := "paid after the payment had ended"
-		if !p.Times.Completed.IsZero() {
-			reason = "paid twice: another attempt had completed the payment"
-		}
-		next, change := p.late(order, n.Outcome, claimID, reason, now)
+	case p.Following() && order == len(p.Attempts) && !paid:
+		next, change := p.followed(p.Attempts[order-1], n.Outcome, claimID, now)
+		return next, change, Applied
+	case paid && !p.has(order, n.Outcome):
+		next, change := p.late(order, n.Outcome, claimID, now)
 		return next, change, Late
+	case paid:
+		next, change := p.again(order, n.Outcome, now)
+		return next, change, Ignored
 	case p.denied(order, n.Outcome):
 		return p, Change{}, Mismatched
 	}
@@ -156,127 +156,13 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 // resolveNotice is Resolve for an attempt that may not be the last one.
 func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (Payment, Change) {
 	if order != len(p.Attempts) {
-		// An earlier attempt did charge. The later one does not change. If it is paid too, that
-		// money goes to suspense.
+		// An earlier attempt did charge. The later one is followed to its end. If it is paid too,
+		// that money goes to suspense.
 		from := p
 		p.Attempts = p.noted(order, n.Outcome, now)
 		return p.complete(from, order, n.Outcome, now)
 	}
-	return p.Resolve(n.Outcome, c, now)
-}
-
-// Stray is money of an order that differs from the payment's request: it came after the payment had
-// ended, or in another amount. We have it or had it, and the payment's amount does not include it.
-type Stray struct {
-	Code  AttentionCode
-	Order int          // of the attempt that took it
-	Local money.Amount // the amount that came
-	Claim string       // of late money: the inquiry about it
-	End   StrayEnd     // what was done with it, "" while that is open
-}
-
-// AttentionCode is why a payment needs attention (LATE-6).
-type AttentionCode string
-
-// The codes.
-const (
-	LatePayment    AttentionCode = "late_payment"
-	AmountMismatch AttentionCode = "amount_mismatch"
-)
-
-// StrayEnd is what was done with stray money.
-type StrayEnd string
-
-// Ends.
-const (
-	GivenBack StrayEnd = "given_back" // the shopper got it back
-	Accepted  StrayEnd = "accepted"   // the merchant has it
-	DealtWith StrayEnd = "dealt_with" // the operator closed the notice, having dealt with the money
-)
-
-// PaymentReceived is the reason (details.reason) why another payment of an order is refused.
-const PaymentReceived = "payment_received"
-
-// maxStrays limits the different amounts that a payment remembers, in case a provider reports
-// another one each time. Late money comes only once for each attempt.
-const maxStrays = 16
-
-// Strays are a payment's stray money, in the order in which it came.
-type Strays []Stray
-
-// Attention is the oldest stray money that was not dealt with.
-func (ss Strays) Attention() (Stray, bool) {
-	for _, s := range ss {
-		if s.End == "" {
-			return s, true
-		}
-	}
-	return Stray{}, false
-}
-
-// Holds reports whether we or the merchant have, or may have, more of the shopper's money for the
-// order than the payment counts. Then the shopper must not be asked to pay again. Money that was
-// given back does not count. Money that the operator dealt with by hand does, since only the
-// operator knows where it is.
-func (p Payment) Holds() bool {
-	return !p.Times.Unsure.IsZero() || p.Strays.kept()
-}
-
-// kept reports whether some of it was not given back.
-func (ss Strays) kept() bool {
-	return slices.ContainsFunc(ss, func(s Stray) bool { return s.End != GivenBack })
-}
-
-// astray records stray money. It returns false if it is known already, or if there is too much of
-// it.
-func (p Payment) astray(s Stray) (Payment, bool) {
-	known := func(k Stray) bool {
-		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim
-	}
-	if slices.ContainsFunc(p.Strays, known) || s.Code == AmountMismatch && len(p.Strays) >= maxStrays {
-		return p, false
-	}
-	p.Strays = append(slices.Clip(p.Strays), s)
-	return p, true
-}
-
-// end records what was done with open stray money. The slice is new: values that were handed out do
-// not change.
-func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended bool) {
-	p.Strays = slices.Clone(p.Strays)
-	for i, s := range p.Strays {
-		if s.End == "" && of(s) {
-			p.Strays[i].End, ended = end, true
-		}
-	}
-	return p, ended
-}
-
-// mismatched records that another amount came, and makes an event for the merchant, once for each
-// amount. The payment is written in any case, so that an operator who closes the last notice at
-// this moment must look again.
-func (p Payment) mismatched(order int, o Outcome, now time.Time) (Payment, Change) {
-	from := p
-	p, news := p.astray(Stray{Code: AmountMismatch, Order: order, Local: o.Local})
-	p = p.written(from, now)
-	if !news {
-		return p, Change{Payments: []Payment{p}}
-	}
-	p, told := p.event(hook.PaymentAttention, from.Status, now)
-	return p, Change{Payments: []Payment{p}, Events: []Event{told}}
-}
-
-// Dealt clears a payment's attention after the operator has closed its last mismatched notice, with
-// an event for the merchant. It returns false if nothing needed attention.
-func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
-	from := p
-	p, ended := p.end(func(s Stray) bool { return s.Code == AmountMismatch }, DealtWith)
-	if !ended {
-		return from, Change{}, false
-	}
-	p = p.written(from, now)
-	p, told := p.event(hook.PaymentAttention, from.Status, now)
-	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
+	return p.resolve(n.Outcome, c, now)
 }
 
 // LastOpen reports whether, apart from one, no mismatched notice of a payment waits for the

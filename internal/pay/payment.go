@@ -299,7 +299,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 	if !ok {
 		panic(fmt.Sprintf("pay: %s of a %s payment", v, p.Status))
 	}
-	before := p.Status
+	before, ends := p.Status, p.Status.Open() && !next.Open()
 	p.Status = next
 	switch next {
 	case Completed:
@@ -315,7 +315,7 @@ func (p Payment) move(v Verb, now time.Time) Payment {
 			p.Times.Chargeback = now
 		}
 	}
-	if !next.Open() {
+	if ends {
 		p.Work.DueAt = time.Time{}
 	}
 	return p

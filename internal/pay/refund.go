@@ -230,7 +230,7 @@ func (p Payment) partsOf(local int64) Parts {
 	parts := Parts{USD: max(0, due(whole.USD)-given.USD)}
 	if lost := p.lost(); lost > 0 && p.Disputes.OpenOnCapture() == "" {
 		// The last part gets the cents that rounding left. Disputes took their part in full.
-		if free := max(0, p.uncontested(0)); p.Refunds.Local+local+lost >= p.Price.Local.Minor || parts.USD > free {
+		if free := max(0, p.uncontested("")); p.Refunds.Local+local+lost >= p.Price.Local.Minor || parts.USD > free {
 			parts.USD = free
 		}
 	}
@@ -389,7 +389,12 @@ func (d *docket) comeBack(c Claim, id, note string) {
 	d.put(c.step(PartyProvider, note+": see claim "+id, d.now).written(d.now))
 	if c.Kind == Inquiry {
 		from := d.p
-		d.p, _ = d.p.astray(Stray{Code: LatePayment, Order: c.Attempt, Local: c.Local, Claim: id})
+		s := Stray{Code: LatePayment, Order: c.Attempt}
+		if at := slices.IndexFunc(d.p.Strays, func(s Stray) bool { return s.Claim == c.ID }); at >= 0 {
+			s = d.p.Strays[at]
+		}
+		s.Local, s.Kept, s.Claim, s.End = c.Local, 0, id, ""
+		d.p, _ = d.p.astray(s)
 		p := d.p.written(from, d.now)
 		back, opened := back.event(hook.ClaimOpened, p, d.now)
 		d.add(Change{Payments: []Payment{p}, Claims: []Claim{back}, Events: []Event{opened}, Transfers: moving(

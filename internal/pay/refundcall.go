@@ -22,6 +22,9 @@ type RefundCall struct {
 	Returned string `json:"-"`
 	// Found: it is in the provider's own list, from before a restore, and was not requested since.
 	Found bool `json:"found,omitempty"`
+	// ByHand is the operator's reference of a bank transfer that gave the money back; then the
+	// provider was not asked.
+	ByHand string `json:"byHand,omitempty"`
 	Flight
 }
 
@@ -228,7 +231,8 @@ func (c Claim) refused(p Payment, o Outcome, now time.Time) (Claim, Change) {
 // pause is how long to wait before the next query.
 func (r RefundCall) pause() time.Duration { return unknownPauses.after(r.Tries) }
 
-// Taker returns the attempt of the payment that took the claim's money.
+// Taker returns the attempt of the payment that took the claim's money, with the provider's ids of
+// that money: an attempt may have been paid several times.
 func (c Claim) Taker(p Payment) (Attempt, bool) {
 	order := c.Attempt
 	if order == 0 { // a row from before this was kept
@@ -237,7 +241,21 @@ func (c Claim) Taker(p Payment) (Attempt, bool) {
 	if order < 1 || order > len(p.Attempts) {
 		return Attempt{}, false
 	}
-	return p.Attempts[order-1], true
+	taker := p.Attempts[order-1]
+	for _, s := range p.Strays {
+		if s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
+			taker.ProviderRef, taker.MoneyRef = s.ProviderRef, s.MoneyRef
+		}
+	}
+	return taker, true
+}
+
+// inquiry is the inquiry about the money that the claim demands; "": the capture's money.
+func (c Claim) inquiry() string {
+	if c.Kind == Inquiry {
+		return c.ID
+	}
+	return c.Case.Inquiry
 }
 
 // Origin says who gave money back by a refund.
@@ -307,6 +325,9 @@ func (o Outcome) remaining() Outcome {
 
 // wentBack reports whether the outcome is of a charge that the provider had reported as reversed.
 func (a Attempt) wentBack(o Outcome) bool {
+	if a.MoneyRef != "" && o.MoneyRef != "" {
+		return a.Status == Reversed && a.MoneyRef == o.MoneyRef
+	}
 	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
 }
 
@@ -322,8 +343,7 @@ func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Paymen
 	case attempt.Status == Approved:
 		return p, Change{}, Mismatched
 	case o.partlyBack():
-		next, change := p.mismatched(order, o.remaining(), now)
-		return next, change, Mismatched
+		return p.mismatched(order, o.remaining(), "", now)
 	case p.Status.Open() && current:
 		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied
@@ -355,12 +375,19 @@ func (n Notice) OfRefunds(p Payment) bool {
 func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time) (Payment, Change) {
 	_, order, _ := ParseReference(n.Reference)
 	d, verdict := newDocket(p, claims, now), Ignored
-	for _, r := range d.reported(n.Outcome) {
+	inquiry, booked := d.money(order, n.Outcome.MoneyRef)
+	if !booked && !n.Outcome.wholeBack() { // of money that was not reported before; whole, it came and went
+		verdict = Mismatched
+	}
+	for _, r := range d.reported(n.Outcome, inquiry) {
 		id := ""
 		if len(ids) > 0 {
 			id = ids[0]
 		}
-		v := d.giveBack(r, order, id)
+		if !booked {
+			break
+		}
+		v := d.giveBack(r, order, inquiry, id)
 		if v == Ignored {
 			continue
 		}
@@ -370,6 +397,7 @@ func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time)
 		}
 	}
 	next, change := d.done()
+	next, change = next.also(p, change, order, n.Outcome, now)
 	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
 }
@@ -381,15 +409,18 @@ func (n Notice) Waits(p Payment, claims []Claim, at time.Time) bool {
 		return false
 	}
 	d := newDocket(p, claims, at)
-	return slices.ContainsFunc(d.reported(n.Outcome), func(r ProviderRefund) bool {
+	_, order, _ := ParseReference(n.Reference)
+	inquiry, _ := d.money(order, n.Outcome.MoneyRef)
+	return slices.ContainsFunc(d.reported(n.Outcome, inquiry), func(r ProviderRefund) bool {
 		ours := d.underWay(r)
 		return d.knows(r) == nil && ours != nil && ours.Call.OnItsWay(at)
 	})
 }
 
 // reported lists the refunds of an outcome. What its total has beyond them is one more. A total
-// without a list counts our own refunds that are made or under way.
-func (d *docket) reported(o Outcome) []ProviderRefund {
+// without a list counts our own refunds that are made or under way. inquiry is the claim about the money if
+// that is stray.
+func (d *docket) reported(o Outcome, inquiry *Claim) []ProviderRefund {
 	if o.Back == nil {
 		return []ProviderRefund{{Kind: Approved}} // something went back, the operator has to find out what
 	}
@@ -399,10 +430,14 @@ func (d *docket) reported(o Outcome) []ProviderRefund {
 			rest.Minor -= r.Local.Minor
 		}
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+	case inquiry != nil && (inquiry.Status.Pays() || inquiry.Calling()):
+		rest.Minor -= inquiry.Local.Minor
+	case inquiry == nil:
 		rest.Minor -= d.p.Refunds.Local
 		for _, c := range d.claims {
-			if c.Kind == ChargebackClaim && c.Call.Ref != "" || c.Kind == Inquiry && c.Status.Pays() {
+			if c.Kind == ChargebackClaim && c.Call.Ref != "" {
 				rest.Minor -= c.Local.Minor
 			}
 		}
@@ -435,8 +470,8 @@ func (d *docket) underWay(r ProviderRefund) *Claim {
 	return nil
 }
 
-// giveBack applies one refund of a provider's list; id is for its claim.
-func (d *docket) giveBack(r ProviderRefund, order int, id string) Verdict {
+// giveBack applies one refund of a provider's list; id is for its claim, inquiry is the claim about the money if that is stray.
+func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string) Verdict {
 	known := d.knows(r)
 	switch {
 	case known != nil && r.Kind == Declined && known.From() == ByProvider && known.Status.Pays() && known.Call.Returned == "" && id != "":
@@ -447,7 +482,6 @@ func (d *docket) giveBack(r ProviderRefund, order int, id string) Verdict {
 	case id == "", r.Reference != "", d.underWay(r) != nil:
 		return Mismatched
 	}
-	inquiry, _ := d.money(order)
 	if inquiry != nil {
 		return d.giveBackLate(*inquiry, r)
 	}

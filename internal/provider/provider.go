@@ -25,6 +25,7 @@ var ErrUnreachable = errors.New("the provider does not answer the query about it
 type Request struct {
 	Reference   string // ours; the idempotency key at the provider
 	ProviderRef string // the provider's, once it is known
+	MoneyRef    string // of a refund: the provider's id of the money to give back, if it reported one
 	Amount      money.Amount
 	Local       money.Amount
 	Rail        string // the catalog's key: "pix.BRA"

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"time"
@@ -147,6 +148,17 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	reference := p.Reference(taker.Order)
 	told := Finding{Reference: reference, Here: p.Price.Local, There: l.Amount, USD: p.Price.Amount.Minor}
 	before, again := m.seen[reference]
+	if s, ok := m.stray(l, p, taker, again); ok {
+		m.seen[s.Claim] = place{l.File, l.Number}
+		if l.Amount == s.Local {
+			m.Totals.charge(l, p, m.Cost)
+			return
+		}
+		told.Here = s.Local
+		told.Discrepancy, told.USD = WrongAmount, worth(p, l.Amount.Sub(s.Local))
+		m.tell(m.about(l, sale, told))
+		return
+	}
 	if again {
 		told.Discrepancy, told.Note = ChargedTwice, fmt.Sprintf("the charge is also in %s", before)
 		m.tell(m.about(l, sale, told))
@@ -174,6 +186,29 @@ func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 		return
 	}
 	m.tell(m.about(l, sale, told))
+}
+
+// stray is the stray money that a charge's line is about: money that came again, or in another
+// amount. It is known by the provider's reference; without one, by its amount. again: the charge
+// has a line already.
+func (m *Matcher) stray(l Line, p pay.Payment, taker pay.Attempt, again bool) (pay.Stray, bool) {
+	for _, s := range p.Strays {
+		_, seen := m.seen[s.Claim]
+		switch {
+		case s.Claim == "" || s.Order != taker.Order || seen || first(s, p, taker) || l.Amount.Currency != s.Local.Currency:
+		case l.ProviderRef != "" && (l.ProviderRef == s.MoneyRef || l.ProviderRef == s.ProviderRef):
+			return s, true
+		case (l.ProviderRef == "" || s.MoneyRef == "" || again && l.ProviderRef != taker.MoneyRef) && l.Amount == s.Local && (again || s.Local != p.Price.Local):
+			return s, true
+		}
+	}
+	return pay.Stray{}, false
+}
+
+// first reports whether stray money is the first that its attempt took, in the right amount.
+func first(s pay.Stray, p pay.Payment, taker pay.Attempt) bool {
+	captured := !p.Times.Completed.IsZero() && p.End.Captured == taker.Order
+	return !captured && s.Local == p.Price.Local && s.MoneyRef == taker.MoneyRef
 }
 
 // worth is an amount of a payment's currency in US cents.
@@ -228,7 +263,7 @@ func (s *Sale) settled(a pay.Attempt) bool {
 // there reports whether a refund has to be in the provider's report: it was requested, or the
 // provider made it by itself.
 func there(c pay.Claim) bool {
-	return c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
+	return c.Call.ByHand == "" && c.Call.Round > 0 || c.From() == pay.ByProvider && c.Call.Ref != ""
 }
 
 // asked lists the refunds of a charge that the provider was asked for or made by itself.
@@ -346,13 +381,22 @@ func (m *Matcher) Booked(b Booking, sale *Sale) {
 		return
 	}
 	told := Finding{Discrepancy: MissingThere, Reference: p.Reference(taker.Order), ProviderRef: taker.ProviderRef, Here: p.Price.Local, USD: p.Price.Amount.Minor}
+	for _, s := range p.Strays {
+		if s.Claim == b.Claim && b.Claim != "" && !first(s, p, taker) {
+			told.Here, told.Claim, told.USD = s.Local, s.Claim, worth(p, s.Local)
+		}
+	}
 	if b.Back {
 		told = Finding{Discrepancy: RefundMissingThere, Claim: claim.ID, Reference: claim.Reference(), ProviderRef: claim.Call.Ref, Here: claim.Local, USD: claim.USD}
 		if !there(claim) {
 			return
 		}
 	}
-	if _, listed := m.seen[told.Reference]; listed {
+	listed := cmp.Or(told.Claim, told.Reference)
+	if b.Back {
+		listed = told.Reference
+	}
+	if _, seen := m.seen[listed]; seen || !b.Back && claim.Kind == pay.Inquiry && claim.Status == pay.ClaimWithdrawn { // the operator found that it never came
 		return
 	}
 	told.Merchant, told.Payment = p.Merchant, p.ID

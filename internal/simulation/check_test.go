@@ -139,6 +139,7 @@ func (w *world) tell(ctx context.Context, s *store.Store) {
 // checkCharges compares the providers' charges with our captures.
 func (w *world) checkCharges(all *books) {
 	paid := map[string][]string{} // payment → references
+	lied := map[string]bool{}
 	for _, name := range accounts {
 		u := w.upstreams[name]
 		for _, ref := range slices.Sorted(maps.Keys(u.charges)) {
@@ -151,11 +152,12 @@ func (w *world) checkCharges(all *books) {
 			if c.status == "paid" && (captured(p) || !c.whole()) {
 				paid[c.payment] = append(paid[c.payment], ref)
 			}
+			lied[c.payment] = lied[c.payment] || c.lied
 			w.checkCharge(all, u, c, p)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(paid)) {
-		if len(paid[id]) > 1 {
+		if len(paid[id]) > 1 && !lied[id] {
 			w.find(paidOnce, id, "%s was paid as %s", id, strings.Join(paid[id], " and "))
 		}
 	}
@@ -179,22 +181,32 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 		return
 	}
 	ours := captured(p) && p.End.Captured == order
-	late := slices.ContainsFunc(all.claims, func(claim pay.Claim) bool {
-		return claim.Kind == pay.Inquiry && claim.Payment == p.ID && claim.Attempt == order
-	})
-	switch {
-	case c.status != "paid" && (ours || late):
-		w.find(chargesAgree, p.ID, "%s is in our books, and at %s the charge is %s", c.ref, u.name, c.status)
-	case c.status == "paid" && c.paid != c.asked:
-		if ours || late {
-			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s and is in our books", c.ref, c.paid, c.asked)
-		} else if !mismatched(all, p.ID) {
-			w.find(chargesAgree, p.ID, "%s was paid with %s in place of %s, and no notice reports it", c.ref, c.paid, c.asked)
+	booked := 0
+	for _, claim := range all.claims {
+		if claim.Kind == pay.Inquiry && claim.Payment == p.ID && claim.Attempt == order && claim.Previous == "" {
+			booked++
 		}
-	case c.status == "paid" && !ours && !late && c.whole(), c.status == "paid" && !ours && len(c.panel) > 0 && mismatched(all, p.ID):
-		// It came and went, or the operator has to find out what is left.
-	case c.status == "paid" && !ours && !late:
-		w.find(chargesAgree, p.ID, "%s was paid at %s, and the payment is %s", c.ref, u.name, p.Status)
+	}
+	if ours {
+		booked++
+	}
+	if slices.ContainsFunc(p.Strays, func(s pay.Stray) bool { return ours && s.MoneyRef != "" && s.MoneyRef == p.Attempts[order-1].MoneyRef }) {
+		booked-- // a part of another amount completed the payment
+	}
+	moneys := c.moneys()
+	if gone := c.whole() || len(c.panel) > 0 && mismatched(all, p.ID); gone && !ours && !keeps(p, order, c.money(0)) {
+		delete(moneys, c.money(0)) // it came and went, or the operator has to find out what is left
+	}
+	switch {
+	case c.status != "paid" && booked > 0:
+		w.find(chargesAgree, p.ID, "%s is in our books, and at %s the charge is %s", c.ref, u.name, c.status)
+	case len(moneys) != booked:
+		w.find(chargesAgree, p.ID, "%s was paid at %s with %v, and %d of it is in our books of the %s payment", c.ref, u.name, moneys, booked, p.Status)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(moneys)) {
+		if booked > 0 && !keeps(p, order, ref) {
+			w.find(chargesAgree, p.ID, "%s of %s is not in our books: %+v", ref, u.name, p.Strays)
+		}
 	}
 	w.checkDisputes(all, u, p, c)
 	w.checkPanel(all, u, p, c)

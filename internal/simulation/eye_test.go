@@ -46,7 +46,7 @@ func (w *world) see(change *pay.Change) {
 			w.passed[ref] = true
 			// The operator may also have resolved a refused charge.
 			u := w.upstreams[attempt.Provider]
-			if u == nil || u.charges[ref] == nil {
+			if u == nil || u.charges[ref] == nil || u.charges[ref].lied {
 				continue
 			}
 			if status := u.charges[ref].status; status == "open" || status == "paid" || p.End.Failure == nil || p.End.Failure.Code != "abandoned" {
@@ -78,7 +78,7 @@ func (w *world) arrived(u *upstream, made *charge) {
 	}
 	for _, name := range accounts {
 		for _, other := range w.upstreams[name].charges {
-			if other != made && other.payment == made.payment && (other.status == "open" || other.status == "paid") && made.status != "declined" && made.status != "soft" {
+			if other != made && !other.lied && other.payment == made.payment && (other.status == "open" || other.status == "paid") && made.status != "declined" && made.status != "soft" {
 				w.find(chargedOnce, made.payment, "%s arrived at %s while %s had %s", made.ref, u.name, name, other.ref)
 			}
 		}

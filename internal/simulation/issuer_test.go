@@ -136,7 +136,7 @@ func (u *upstream) notice(d *dispute, instance int, status string) pay.Notice {
 		n.DisputeID = d.id
 	}
 	if u.issuer.tells {
-		n.Outcome.Local = d.amount
+		n.Outcome.Local, n.Outcome.MoneyRef = d.amount, d.of.money(0)
 	}
 	n.Outcome.Message = "the shopper says that it was not him"
 	return n

@@ -237,7 +237,11 @@ func (w *world) ruleRefund(id string) {
 	case !c.Calling() && w.turns.luck("gives back "+id, 2), c.Calling() && made != nil && made.status == "done":
 		word = pay.Approve
 	}
-	_, err = w.office.app.Claims.ResolveClaim(ctx, operator, claims.ClaimResolution{ID: id, Word: word, Note: "their books"})
+	r := claims.ClaimResolution{ID: id, Word: word, Note: "their books"}
+	if c.Kind == pay.Inquiry && !c.Calling() && word == pay.Approve {
+		r = w.parts(r, c)
+	}
+	_, err = w.office.app.Claims.ResolveClaim(ctx, operator, r)
 	w.said("refund", c.Payment, err)
 }
 

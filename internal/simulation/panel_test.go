@@ -16,11 +16,11 @@ type panelRefund struct {
 	failed bool
 }
 
-// left is what the shopper has not got back of a charge, by refunds or by disputes.
+// left is what the shopper has not got back of a charge's first money, by refunds or by disputes.
 func (u *upstream) left(made *charge) int64 {
 	left := made.paid.Minor
 	for _, r := range u.refunds {
-		if r.charge == made.ref && r.status != "failed" {
+		if r.charge == made.ref && r.money == made.money(0) && r.status != "failed" {
 			left -= r.amount.Minor
 		}
 	}
@@ -57,7 +57,7 @@ func (u *upstream) reversed(made *charge, o pay.Outcome) pay.Outcome {
 		}
 	}
 	for _, r := range u.refunds {
-		if r.charge == made.ref {
+		if r.charge == made.ref && r.money == made.money(0) {
 			add(pay.ProviderRefund{ID: r.outcome().ProviderRef, Reference: r.ref, Kind: r.outcome().Kind, Local: r.amount})
 		}
 	}

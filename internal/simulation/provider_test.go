@@ -22,6 +22,9 @@ type upstream struct {
 
 	// Its faults in this world: each happens once in so many calls.
 	slow, mute, broken, gone, declines, wrong int
+	// One in so many paid charges is paid once more, or twice (again); one in so many new charges
+	// is not found by queries for a while (lags).
+	again, lags int
 	// fickle refuses a call and does not record it: the same call may be accepted the next
 	// time.
 	fickle int
@@ -45,13 +48,32 @@ type upstream struct {
 type charge struct {
 	ref, payment string
 	asked, paid  money.Amount
-	status       string // open, paid, declined, soft, canceled
+	more         []money.Amount // what was paid after that
+	status       string         // open, paid, declined, soft, canceled
 	at           time.Time
 	panel        []*panelRefund // what the provider gave back by itself
+	hidden       time.Time      // until then queries do not find it
+	lied         bool           // a query has said that there is no such charge
+}
+
+// money is the provider's id of what was paid, counted from 0.
+func (c *charge) money(n int) string { return fmt.Sprintf("%s/m%d", c.ref, n) }
+
+// moneys is all that was paid, by its id.
+func (c *charge) moneys() map[string]money.Amount {
+	list := map[string]money.Amount{}
+	if c.status == "paid" {
+		list[c.money(0)] = c.paid
+		for i, local := range c.more {
+			list[c.money(i+1)] = local
+		}
+	}
+	return list
 }
 
 type refund struct {
 	ref, charge string
+	money       string // the money that goes back
 	amount      money.Amount
 	status      string // open, done, failed
 }
@@ -69,6 +91,9 @@ func (w *world) newUpstream(name string) *upstream {
 		u.wrong = 4 + c.chance.IntN(20)
 	}
 	u.silent = c.one(4)
+	if c.one(3) && !u.silent { // nobody would ever hear of it otherwise
+		u.again, u.lags = 4+c.chance.IntN(20), 3+c.chance.IntN(20)
+	}
 	if c.one(2) {
 		u.tardy = c.between(time.Second, time.Hour)
 	}
@@ -88,6 +113,7 @@ func (w *world) sound(name string) *upstream {
 
 func (u *upstream) heal() {
 	u.slow, u.mute, u.broken, u.gone, u.fickle, u.silent, u.tardy, u.twice, u.down = 0, 0, 0, 0, 0, false, time.Second, 0, time.Time{}
+	u.again, u.lags = 0, 0
 }
 
 // outcome is the state of a charge in the core's terms.
@@ -99,7 +125,10 @@ func (u *upstream) outcome(c *charge) pay.Outcome {
 		o.FormURL = "https://" + u.name + ".example/" + c.ref
 		o.CheckAt = time.Now().Add(u.asks)
 	case "paid":
-		o.Kind, o.Local = pay.Approved, c.paid
+		o.Kind, o.Local, o.MoneyRef = pay.Approved, c.paid, c.money(0)
+		for i, local := range c.more {
+			o.Also = append(o.Also, pay.Money{Ref: c.money(i + 1), ProviderRef: o.ProviderRef, Local: local})
+		}
 		o = u.reversed(c, o)
 	case "declined", "soft":
 		o.Kind, o.Soft, o.Decline = pay.Declined, c.status == "soft", "refused"
@@ -135,6 +164,9 @@ func (u *upstream) take(r provider.Request) pay.Outcome {
 	made := &charge{ref: r.Reference, payment: id, asked: r.Local, status: "open", at: time.Now()}
 	u.charges[r.Reference] = made
 	c := u.w.turns
+	if c.one(u.lags) {
+		made.hidden = time.Now().Add(c.between(time.Second, 10*time.Minute))
+	}
 	switch {
 	case c.one(u.declines):
 		made.status = "declined"
@@ -153,11 +185,26 @@ func (u *upstream) take(r provider.Request) pay.Outcome {
 func (u *upstream) pay(made *charge) {
 	made.status, made.paid = "paid", made.asked
 	if u.w.turns.one(u.wrong) {
-		made.paid.Minor -= 1 + made.paid.Minor/10
+		if other := 1 + made.paid.Minor/10; u.w.turns.one(2) {
+			made.paid.Minor -= other
+		} else {
+			made.paid.Minor += other
+		}
 		u.w.count("wrong amounts")
 	}
 	u.panels(made)
 	u.tell(made.ref, made.ref+"/paid")
+	for n := 1; n <= 2 && u.w.turns.one(u.again); n++ {
+		wait := u.w.turns.about(time.Second, 3*time.Hour)
+		u.w.aside.Go(func() {
+			time.Sleep(wait)
+			u.w.turns.turn("the shopper pays " + made.ref + " again")
+			made.more = append(made.more, made.asked)
+			u.w.count("second moneys")
+			at := len(made.more)
+			u.send(news{ID: made.ref + "/paid/" + fmt.Sprint(at), Ref: made.ref, Money: at})
+		})
+	}
 }
 
 // give handles a refund that arrives.
@@ -169,11 +216,21 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 		u.w.count("calls refused and forgotten")
 		return pay.Outcome{Kind: pay.Declined, Decline: "busy"}
 	}
-	made := &refund{ref: r.Reference, charge: r.Charge.Reference, amount: r.Local, status: "done"}
+	made := &refund{ref: r.Reference, charge: r.Charge.Reference, money: r.Charge.MoneyRef, amount: r.Local, status: "done"}
 	from, known := u.charges[made.charge]
 	left, disputed := int64(0), false
 	if known {
-		left = u.left(from)
+		if made.money == "" {
+			made.money = from.money(0)
+		}
+		if left = u.left(from); made.money != from.money(0) {
+			left = from.moneys()[made.money].Minor
+			for _, other := range u.refunds {
+				if other.charge == made.charge && other.money == made.money && other.status != "failed" {
+					left -= other.amount.Minor
+				}
+			}
+		}
 		disputed = slices.ContainsFunc(u.disputed(from), func(d *dispute) bool { return d.status == "open" })
 	}
 	c := u.w.turns
@@ -207,6 +264,7 @@ func (u *upstream) give(r provider.RefundRequest) pay.Outcome {
 // news is a notification's body.
 type news struct {
 	ID, Ref  string
+	Money    int    // number of the money; 0: the charge's state
 	Dispute  string // for a dispute: its id, and its state then
 	Instance int
 	Status   string
@@ -264,8 +322,8 @@ func (u *upstream) taken(what news) {
 	case isCharge && made.status == "paid":
 		p, err := u.w.eye.Payments().Any(ctx, made.payment)
 		_, order, _ := pay.ParseReference(what.Ref)
-		fits := made.paid == made.asked
-		if err != nil || fits && p.Attempts[order-1].Status != pay.Approved && !(len(made.panel) > 0 && (made.whole() || len(p.Strays) > 0 || p.Attempts[order-1].Status == pay.Reversed)) || !fits && len(p.Strays) == 0 {
+		stopped := what.Money == 0 && len(made.panel) > 0 && (made.whole() || len(p.Strays) > 0 || p.Attempts[order-1].Status == pay.Reversed)
+		if err != nil || !keeps(p, order, made.money(what.Money)) && !stopped {
 			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node accepted the notification, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
 		}
 	case isRefund && given.status == "done":
@@ -275,6 +333,13 @@ func (u *upstream) taken(what news) {
 			u.w.find(newsIsKept, c.Payment, "%s is done at %s, a node accepted the notification, and %s is %s, %v", what.Ref, u.name, id, c.Status, err)
 		}
 	}
+}
+
+// keeps reports whether a payment has an attempt's money, once, or cannot tell which money it has.
+func keeps(p pay.Payment, order int, ref string) bool {
+	a := p.Attempts[order-1]
+	return a.Status == pay.Approved && (a.MoneyRef == ref || a.MoneyRef == "") ||
+		slices.ContainsFunc(p.Strays, func(s pay.Stray) bool { return s.Order == order && (s.MoneyRef == ref || s.MoneyRef == "") })
 }
 
 // client is a provider's client within a node.
@@ -370,7 +435,12 @@ func (c client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 
 func (c client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.n.heard(r, c.call(ctx, "query "+r.Reference, func() pay.Outcome {
-		if known, ok := c.u.charges[r.Reference]; ok {
+		known, ok := c.u.charges[r.Reference]
+		switch {
+		case ok && time.Now().Before(known.hidden):
+			known.lied = true
+			c.u.w.count("charges denied")
+		case ok:
 			return c.u.outcome(known)
 		}
 		return pay.Outcome{Kind: pay.Missing}
@@ -415,6 +485,8 @@ func (c client) Notices(_ context.Context, n provider.Notification) ([]pay.Notic
 	switch {
 	case told.Dispute != "":
 		notice = c.u.notice(c.u.disputes[told.Dispute], told.Instance, told.Status)
+	case isCharge && told.Money > 0:
+		notice.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: c.u.name + ":" + known.ref, MoneyRef: known.money(told.Money), Local: known.more[told.Money-1]}
 	case isCharge:
 		notice.Outcome = c.u.outcome(known)
 	default:

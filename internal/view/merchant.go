@@ -82,7 +82,7 @@ func NewLedgerWarnings(b ledger.Balances, count, cents int64, since time.Time) [
 	}
 	if suspense := b[ledger.Suspense]; suspense != 0 {
 		warnings = append(warnings, LedgerWarning{Code: "unmatched_confirmation", AmountUSD: USD(suspense),
-			Message: "money that came after its payment had ended waits for the operator"})
+			Message: "money that came late, twice or in another amount waits for the operator"})
 	}
 	if count > 0 {
 		warnings = append(warnings, LedgerWarning{Code: "unmatched_confirmation", AmountUSD: USD(cents), Since: at(since),

@@ -136,7 +136,7 @@ func newDisputes(p pay.Payment) (list []Dispute) {
 
 // Attention is money that came late or in another amount, and waits for somebody to deal with it (LATE-6).
 type Attention struct {
-	Code          pay.AttentionCode `json:"code" enum:"late_payment,amount_mismatch" doc:"late_payment: it came after the payment had ended; amount_mismatch: another amount or currency was paid"`
+	Code          pay.AttentionCode `json:"code" enum:"late_payment,paid_twice,amount_mismatch" doc:"late_payment: it came after the payment had ended; paid_twice: the payment had been paid before; amount_mismatch: another amount or currency was paid"`
 	AmountLocal   Money             `json:"amountLocal" doc:"The amount that arrived"`
 	CurrencyLocal money.Currency    `json:"currencyLocal"`
 	ClaimID       *string           `json:"claimId" doc:"The inquiry about late money"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -157,7 +158,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // Request is the request to a provider for an attempt.
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
-		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, Amount: p.Price.Amount, Local: p.Price.Local,
+		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, MoneyRef: attempt.MoneyRef, Amount: p.Price.Amount, Local: p.Price.Local,
 		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Order.Buyer, ReturnURL: p.Page.ReturnURL,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
@@ -187,6 +188,8 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 				ID: fmt.Sprintf("answer/%s v%d", read.Reference(attempt.Order), read.Version), Account: attempt.Provider,
 				Reference: read.Reference(attempt.Order), Outcome: o,
 			}, routes, c.NewID(pay.ClaimPrefix, now), now)
+		case read.Following() && current.Order == attempt.Order:
+			next, change = read.Look(o, c.NewID(pay.ClaimPrefix, now), now)
 		default:
 			p = read
 			return c.deny(ctx, read, attempt.Order, said, cause)
@@ -215,8 +218,9 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // Errors: store.ErrNoHold.
 func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time, routes *pay.Cascade) (_ pay.Outcome, err error) {
 	routes.By = pay.Caller{}
+	c.Claims(p, &o, routes)
 	attempt, _ := p.Attempts.Current()
-	if !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 {
+	if !p.Status.Open() && !p.Following() || p.Status == pay.Pending && attempt.Calls <= 1 {
 		return o, nil
 	}
 	if asked.IsZero() {
@@ -228,6 +232,19 @@ func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, aske
 		routes.By, err = c.Store.Hold(ctx)
 	}
 	return o, err
+}
+
+// Claims sets the ids of the claims that the money of an outcome may open.
+func (c *Cascade) Claims(p pay.Payment, o *pay.Outcome, routes *pay.Cascade) {
+	if o.Kind != pay.Approved {
+		return
+	}
+	now := c.TimeOf(p.Scope)
+	routes.Claim = c.NewID(pay.ClaimPrefix, now)
+	o.Also = slices.Clone(o.Also)
+	for i := range o.Also {
+		o.Also[i].Claim = c.NewID(pay.ClaimPrefix, now)
+	}
 }
 
 // deny keeps a provider's answer that contradicts the operator's resolution, for the operator.

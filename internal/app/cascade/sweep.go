@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -41,12 +42,15 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 	}
 	routes := c.providers.Routes(p)
 	var asked time.Time // the answer describes the charge at this time, however late it comes
-	if p.Status == pay.Processing || attempt.Calls > 1 {
+	if p.Status == pay.Processing || attempt.Calls > 1 || p.Following() {
 		node, err := c.Store.Hold(ctx)
 		if err != nil {
 			return err
 		}
 		asked = node.At
+	}
+	if p.Following() {
+		return c.follow(ctx, p, attempt, may, asked)
 	}
 	o := attempt.Heard(c.Ask(ctx, p, attempt, may))
 	if p.Looking() {
@@ -79,6 +83,18 @@ func (c *Cascade) query(ctx context.Context, p pay.Payment, may bool) error {
 		return err
 	}
 	return c.resume(ctx, p)
+}
+
+// follow queries the provider about the last attempt of a payment that an earlier attempt completed,
+// and ends its charge if it can. Nobody wants the charge, so the query must not make it.
+func (c *Cascade) follow(ctx context.Context, p pay.Payment, attempt pay.Attempt, may bool, asked time.Time) error {
+	o := attempt.Proved(attempt.Heard(c.Ask(provider.Looking(ctx), p, attempt, may)), asked)
+	if o.Kind == pay.Awaiting {
+		if said, can := c.Cancel(ctx, p, attempt); can && said.Kind != pay.Unknown {
+			o = said
+		}
+	}
+	return c.look(ctx, p, o)
 }
 
 // callAgain makes the call of an attempt whose owner has died or is delayed. If the owner's call is

@@ -3,12 +3,14 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
@@ -126,6 +128,12 @@ type ClaimResolution struct {
 	Note string
 	// Force applies it although the provider says otherwise.
 	Force bool
+	// Of an inquiry that is approved. Keep is the part of its money that the merchant keeps, in
+	// major units; "" is none. Complete: that part completes the payment. ByHand is the reference of
+	// the operator's bank transfer to the shopper; then no provider is asked.
+	Keep     string
+	Complete bool
+	ByHand   string
 }
 
 // ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
@@ -137,20 +145,31 @@ type ClaimResolution struct {
 func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
-	if err != nil {
+	if err = cmp.Or(err, r.checkParts()); err != nil {
 		return c, err
 	}
 	details := map[string]string{"payment": c.Payment, "word": string(v)}
 	if r.Force {
 		details["force"] = "true"
 	}
-	said := rf.Noted(by, c.Scope, audit.ClaimRuled, c.ID, note, details)
+	for name, value := range map[string]string{"keep": r.Keep, "byHand": r.ByHand, "complete": map[bool]string{true: "true"}[r.Complete]} {
+		if value != "" {
+			details[name] = value
+		}
+	}
+	noted := func() []audit.Entry { return rf.Noted(by, c.Scope, audit.ClaimRuled, c.ID, note, details) }
+	said := noted()
 	if v == pay.AskEvidence {
 		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, rf.TimeOf(c.Scope))
 			change.Audit = said
 			return next, change, err
 		})
+	}
+	if r.Keep != "" {
+		if c, err = rf.keep(ctx, c, r, noted()); err != nil {
+			return c, err
+		}
 	}
 	if c.Calling() {
 		node, err := rf.Store.Hold(ctx)
@@ -181,12 +200,46 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		}
 		now := rf.TimeOf(read.Scope)
 		next, change, err := read.Resolve(p, v, pay.PartyOperator, note, now)
-		if read.Kind == pay.Inquiry && read.Calling() {
+		switch {
+		case read.Kind == pay.Inquiry && read.Calling():
 			next, change, err = read.Ended(p, v, note, now)
+		case read.Kind == pay.Inquiry && v == pay.Withdraw:
+			next, change, err = read.Unfounded(p, note, now)
+		case r.ByHand != "":
+			next, change, err = read.GivenByHand(p, r.ByHand, note, now)
 		}
 		change.Audit = said
 		return next, change, err
 	})
+}
+
+// keep gives the merchant the part of an inquiry's money that the operator's decision names. The
+// rest is decided next. If the node dies in between, the claim is open, and about the rest.
+func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said []audit.Entry) (pay.Claim, error) {
+	part, err := money.Parse(r.Keep, c.Local.Currency)
+	if err != nil {
+		return c, problem.Field(problem.AmountInvalid, "keep", "the part that the merchant keeps must be an amount in "+string(c.Local.Currency)+", such as 49.90")
+	}
+	version := c.Version
+	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		if c.Version != version {
+			return c, pay.Change{}, base.ChangedMeanwhile(c.Status, string(r.Word))
+		}
+		next, _, change, err := c.Keep(p, part, r.Complete, r.Note, rf.TimeOf(c.Scope))
+		change.Audit = said
+		return next, change, err
+	})
+}
+
+// checkParts says why the parts of a decision do not fit it.
+func (r ClaimResolution) checkParts() error {
+	switch {
+	case r.Keep+r.ByHand != "" && r.Word != pay.Approve:
+		return problem.Field(problem.InvalidRequest, "outcome", "a part is kept, or money is given back by hand, only when a claim is approved")
+	case r.Complete && r.Keep == "":
+		return problem.Field(problem.MissingField, "keep", "the part that completes the payment is required: its own amount")
+	}
+	return nil
 }
 
 // resolveClaim decides a claim; said is the audit entry if a person decided. If a refund has to be

@@ -133,6 +133,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
+		l.cascade.Claims(read, &notice.Outcome, &routes)
 		now := l.TimeOf(read.Scope)
 		next, change, err := l.apply(ctx, read, notice, routes, now)
 		if err != nil {
@@ -180,7 +181,7 @@ func theirRefund(o pay.Outcome) pay.Outcome {
 // Errors: store.ErrNoHold.
 func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
 	attempt, ok := p.Attempts.Current()
-	if !ok || !p.Status.Open() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
+	if !ok || !p.Status.Open() && !p.Following() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return n.Outcome, pay.Caller{}, nil
 	}
 	by, err := l.Store.Hold(ctx)
@@ -190,7 +191,7 @@ func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.
 	if n.Reference == p.Reference(attempt.Order) {
 		n.Outcome = attempt.Told(n.Outcome.Asked(), by.At)
 	}
-	if p.Status == pay.Pending {
+	if p.Status != pay.Processing {
 		by = pay.Caller{}
 	}
 	return n.Outcome, by, nil

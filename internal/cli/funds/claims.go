@@ -23,7 +23,7 @@ type Claim struct {
 type claimListCmd struct {
 	cli.DatabaseFlags
 	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims with this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
-	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (late money, which came after the payment had ended)."`
+	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came late, twice or in another amount)."`
 	Limit  cli.AtMost      `default:"50" help:"Longest list (default ${default})."`
 }
 
@@ -82,14 +82,18 @@ func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
 type claimResolveCmd struct {
 	cli.DatabaseFlags
 	Claim   string          `arg:"" help:"Claim id, CLM-…"`
-	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant."`
+	Outcome pay.ClaimStatus `required:"" enum:"approved,rejected,withdrawn" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came."`
 	Note    string          `required:"" help:"Reason; the merchant reads it."`
 	Force   bool            `help:"Resolve the claim even if the provider reports something else."`
+
+	Keep     string `placeholder:"AMOUNT" help:"Of an inquiry that is approved: the part of its money that the merchant keeps, in its currency. The rest goes back."`
+	Complete bool   `help:"The kept part completes its payment, which has to be open, and is the payment's amount."`
+	ByHand   string `placeholder:"REFERENCE" help:"Of an inquiry that is approved: you gave the money back by a bank transfer with this reference. No provider is asked."`
 }
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	verbs := map[pay.ClaimStatus]pay.ClaimVerb{pay.ClaimApproved: pay.Approve, pay.ClaimRejected: pay.Reject, pay.ClaimWithdrawn: pay.Withdraw}
-	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force})
+	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
 }
 
 type claimBookCmd struct {

@@ -43,7 +43,7 @@ func TestOtherAmountAroundATimeoutEnds(t *testing.T) {
 				}
 				story, err := d.App.Story(ctx, id)
 				harness.Must(t, err)
-				if strings.Count(story, "mismatched acme-1/answer/") != 1 {
+				if strings.Count(story, "late acme-1/answer/") != 1 {
 					t.Errorf("the story does not have the other amount exactly once:\n%s", story)
 				}
 			})

@@ -133,6 +133,9 @@ func (i item) disputes(n *pay.Notice) bool {
 	}
 	n.DisputeID, n.Stage, n.Network = i.Ref, i.Event, provider.Printable(i.more("chargebackReasonCode"), 20)
 	n.Outcome.Message = provider.Printable(i.Reason, 100)
+	if provider.Plain(i.Original, 64) { // of the disputed payment
+		n.Outcome.MoneyRef = i.Original
+	}
 	n.Outcome.Local, _ = i.Amount.local()
 	if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
 		n.RespondBy = until.UTC()
@@ -170,7 +173,7 @@ func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
 	}
 	o = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
 	if o.Local, ok = i.Amount.local(); ok {
-		o.Kind, o.Decline = pay.Approved, ""
+		o.Kind, o.Decline, o.MoneyRef = pay.Approved, "", i.Ref
 	}
 	return o, true
 }

@@ -372,6 +372,20 @@ func TestEachDeclineHasItsReason(t *testing.T) {
 	}
 }
 
+// LATE-9: an order whose account number was paid twice has two charges.
+func TestEachPaidChargeOfAnOrderIsAMoney(t *testing.T) {
+	a, _, _ := connect(t)
+	var o order
+	text := `{"id":"ord_1","payment_status":"paid","charges":{"data":[{"id":"ch_2","amount":9000,"currency":"MXN","status":"paid","created_at":2},{"id":"ch_0","amount":100,"currency":"MXN","status":"expired"},{"id":"ch_1","amount":10000,"currency":"MXN","status":"paid","created_at":1}]}}`
+	if err := read([]byte(text), &o); err != nil {
+		t.Fatal(err)
+	}
+	got := a.outcome(o, spei, "")
+	if got.MoneyRef != "ch_1" || got.Local.Minor != 10000 || len(got.Also) != 1 || got.Also[0] != (pay.Money{Ref: "ch_2", ProviderRef: "ord_1", Local: money.New(9000, money.MXN)}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestHostileOrdersProveNothing(t *testing.T) {
 	a, _, _ := connect(t)
 	for what, text := range map[string]string{

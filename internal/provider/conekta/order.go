@@ -1,6 +1,7 @@
 package conekta
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -73,26 +74,29 @@ var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
 
 func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
 
-// local is what the shopper paid.
-func (o order) local() (money.Amount, bool) {
-	var total money.Amount
-	for _, c := range o.charges() {
+// moneys is what the shopper paid, the oldest first: an order has one charge unless it was paid
+// again.
+func (o order) moneys() (list []pay.Money, ok bool) {
+	paid, sum := slices.Clone(o.charges()), int64(0)
+	slices.SortStableFunc(paid, func(a, b charge) int { return cmp.Compare(a.Created, b.Created) })
+	for _, c := range paid {
 		if !slices.Contains(paidWords, c.Status) {
 			continue
 		}
 		currency, err := money.ParseCurrency(string(c.Currency))
-		if err != nil || c.Amount <= 0 || total.Currency != "" && total.Currency != currency {
-			return money.Amount{}, false
+		if err != nil || c.Amount <= 0 || len(list) > 0 && currency != list[0].Local.Currency {
+			return nil, false
 		}
-		if total.Currency == "" {
-			total = money.New(0, currency)
+		ref := ""
+		if isID(string(c.ID)) {
+			ref = string(c.ID)
 		}
-		if total.Minor > total.Minor+c.Amount {
-			return money.Amount{}, false
+		if sum += c.Amount; sum < c.Amount || ref == "" && len(list) > 0 { // more than there can be, or it cannot be told apart
+			return nil, false
 		}
-		total.Minor += c.Amount
+		list = append(list, pay.Money{Ref: ref, ProviderRef: string(o.ID), Local: money.New(c.Amount, currency)})
 	}
-	return total, total.IsPositive()
+	return list, len(list) > 0
 }
 
 // outcome is the outcome of an order. rail and pageURL are the request's, and "" for an
@@ -106,12 +110,16 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 		out.Kind, out.Decline = pay.Unknown, "wrong_environment"
 		return out
 	case o.paid():
-		local, ok := o.local()
+		list, ok := o.moneys()
 		if !ok {
 			out.Kind, out.Decline = pay.Unknown, "amount_not_readable"
 			return out
 		}
-		out.Kind, out.Local, out.FormURL = pay.Approved, local, pageURL
+		out.Kind, out.FormURL = pay.Approved, pageURL
+		out.MoneyRef, out.Local, out.Also = list[0].Ref, list[0].Local, list[1:]
+		if len(list) == 1 {
+			out.Also = nil
+		}
 		return o.reversed(out)
 	}
 	switch o.Status {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -34,6 +35,15 @@ func (o order) refunds() (list []refund, all bool) {
 func (o order) reversed(out pay.Outcome) pay.Outcome {
 	if o.Status == "charged_back" { // a dispute
 		return out
+	}
+	if len(o.charges()) > 1 { // each money of an order has its own refunds
+		at := slices.IndexFunc(o.charges(), func(c charge) bool { return string(c.ID) == out.MoneyRef })
+		if at < 0 {
+			return out
+		}
+		first := *o.Charges
+		first.Data = o.Charges.Data[at : at+1]
+		o.Charges, o.Status = &first, first.Data[0].Status
 	}
 	list, all := o.refunds()
 	var back []pay.ProviderRefund
@@ -92,6 +102,10 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 		return *lost
 	case !o.paid():
 		return pay.Outcome{Kind: pay.Errored, Decline: "order_not_paid"}
+	}
+	if list, _ := o.moneys(); len(list) > 1 && r.Charge.MoneyRef != "" && r.Charge.MoneyRef != list[0].Ref {
+		// A refund of an order does not say of which charge.
+		return pay.Outcome{Kind: pay.Declined, Decline: "second_charge", Message: "the order was paid twice: give this charge back in Conekta's panel, or by a bank transfer"}
 	}
 	before, _ := o.refunds()
 	if done, found := newest(before, r.Local); found && r.Local == r.Charge.Local {

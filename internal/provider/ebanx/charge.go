@@ -141,7 +141,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.FormURL = pay.Approved, local, r.PageURL
+		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, r.PageURL, p.Hash
 		o = p.reversed(o)
 	case "OP", "PE":
 		o.Kind = pay.Awaiting

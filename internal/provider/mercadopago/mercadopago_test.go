@@ -221,6 +221,30 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	}
 }
 
+// LATE-9: the shopper pays the same page twice. Each payment is a money of its own, in notifications and in a query.
+func TestBothPaymentsOfOnePageAreReported(t *testing.T) {
+	a, f, _ := connect(t)
+	ctx := context.Background()
+	r := request("card.BRA")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	var moneys []string
+	for _, card := range []string{"visa", "master"} {
+		f.try(f.Charges[0], card).set("approved", "accredited")
+		list, err := a.Notices(ctx, f.Notification(r.Reference))
+		if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Approved || list[0].Outcome.Local != r.Local {
+			t.Fatal(list, err)
+		}
+		moneys = append(moneys, list[0].Outcome.MoneyRef)
+	}
+	o := a.Query(ctx, r)
+	if moneys[0] == moneys[1] || o.MoneyRef != moneys[0] || len(o.Also) != 1 || o.Also[0].Ref != moneys[1] || o.Also[0].Local != r.Local {
+		t.Errorf("the notifications report the money %v, the query %s and %+v", moneys, o.MoneyRef, o.Also)
+	}
+	if at := o.Also[0].ProviderRef; at != moneys[1] {
+		t.Errorf("its refund goes to %s", at)
+	}
+}
+
 func TestAPageThatIsOverIsDeclinedWithTheLastReason(t *testing.T) {
 	for ending, want := range map[providertest.Ending]pay.Outcome{
 		providertest.Declined:     {Kind: pay.Declined, Code: problem.InsufficientFunds, Decline: "insufficient_funds"},

@@ -129,7 +129,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 // amount; the payment has neither. It is reported once, however often the payment changes.
 func (a *account) contested(p payment, n *pay.Notice) {
 	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
-	n.Outcome.Message = "the shopper disputes the payment"
+	n.Outcome.Message, n.Outcome.MoneyRef = "the shopper disputes the payment", string(p.ID)
 	switch {
 	case p.Status == "charged_back" && p.StatusDetail == "settled":
 		n.Ruling = pay.DisputeLost

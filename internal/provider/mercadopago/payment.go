@@ -68,7 +68,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
 			return o
 		}
-		o.Kind, o.Local, o.FormURL = pay.Approved, local, pageURL
+		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, pageURL, o.ProviderRef
 		if p.Status == "approved" || p.Status == "refunded" {
 			o = p.reversed(o)
 		}

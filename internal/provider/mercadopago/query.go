@@ -76,7 +76,7 @@ func (a *account) byReference(ctx context.Context, reference, pageURL string) pa
 	}
 	p, found := decisive(list)
 	if found && p.paid() {
-		return a.outcome(p, pageURL)
+		return a.several(p, list, pageURL)
 	}
 	page, lost := a.preference(ctx, reference)
 	switch {
@@ -99,6 +99,21 @@ func (a *account) byReference(ctx context.Context, reference, pageURL string) pa
 		return a.outcome(p, pageURL)
 	}
 	return pay.Outcome{Kind: pay.Lapsed, Decline: "expired", ProviderRef: string(page.ID)}
+}
+
+// several is the outcome of a paid payment with the others of its reference that were paid: a
+// preference can be paid more than once.
+func (a *account) several(p payment, list []payment, pageURL string) pay.Outcome {
+	o := a.outcome(p, pageURL)
+	for _, other := range list {
+		if other.ID == p.ID || !other.paid() || o.Kind != pay.Approved {
+			continue
+		}
+		if more := a.outcome(other, pageURL); more.Kind == pay.Approved {
+			o.Also = append(o.Also, pay.Money{Ref: more.MoneyRef, ProviderRef: more.ProviderRef, Local: more.Local})
+		}
+	}
+	return o
 }
 
 // decisive is the payment that decides the charge: the first paid one, else one that can
@@ -221,7 +236,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	case !found:
 		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
 	case p.paid():
-		return a.outcome(p, r.PageURL)
+		return a.several(p, list, r.PageURL)
 	case p.dead():
 		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: string(p.ID)}
 	}

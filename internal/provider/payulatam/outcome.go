@@ -41,7 +41,10 @@ func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 				if !readable {
 					o = provider.Unknown("broken_answer")
 				}
-				o.Local = local
+				o.Local, o.MoneyRef = local, o.ProviderRef
+			}
+			if seen && o.Kind == pay.Approved && best.Kind == pay.Approved && o.MoneyRef != best.MoneyRef {
+				best.Also = append(best.Also, pay.Money{Ref: o.MoneyRef, ProviderRef: o.ProviderRef, Local: o.Local})
 			}
 			if !seen || rank[o.Kind] > rank[best.Kind] {
 				best, seen = o, true

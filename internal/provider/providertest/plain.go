@@ -97,7 +97,7 @@ func (p plain) status(c plainCharge) pay.Outcome {
 		if err != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		}
-		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, Local: local}
+		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, MoneyRef: "up-" + c.Reference, Local: local}
 	case "canceled":
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "up-" + c.Reference}
 	case "declined":

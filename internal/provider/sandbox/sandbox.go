@@ -4,6 +4,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -144,7 +145,7 @@ func (p *Provider) answer(r provider.Request) pay.Outcome {
 	if r.Script.Action == SlowPayment {
 		due := r.Created.Add(SlowAfter)
 		if !r.Now.Before(due) {
-			return pay.Outcome{Kind: pay.Approved, Local: r.Local, Played: true}
+			return pay.Outcome{Kind: pay.Approved, MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, Played: true}
 		}
 		o := p.await(r)
 		o.CheckAt = due
@@ -179,7 +180,7 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	case 91:
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "issuer_unavailable"}
 	}
-	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.ref(r), Local: r.Local, FormURL: r.PageURL}
+	return pay.Outcome{Kind: pay.Approved, ProviderRef: p.ref(r), MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, FormURL: r.PageURL}
 }
 
 // await is a charge that waits for the shopper.
@@ -188,6 +189,12 @@ func (p *Provider) await(r provider.Request) pay.Outcome {
 }
 
 func (p *Provider) ref(r provider.Request) string { return p.account + ":" + r.Reference }
+
+// money is the id of a payment of a charge. A shopper pays the same amount once, unless the
+// notification names the money.
+func (p *Provider) money(reference string, local money.Amount) string {
+	return p.account + ":" + reference + ":" + local.Decimal()
+}
 
 // data invents what the shopper needs to pay; the same reference gets the same data.
 func data(r provider.Request) pay.PaymentData {
@@ -246,6 +253,7 @@ type Notification struct {
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
+	Money     string `json:"money,omitempty"`     // id of the money; "": one for each amount
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
 
 	Refund string `json:"refund,omitempty"` // only of reversed: the provider's id of a refund of Amount that it made by itself
@@ -323,7 +331,7 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		if err != nil {
 			return pay.Notice{}, err
 		}
-		notice.Outcome = pay.Outcome{Kind: pay.Approved, Local: local}
+		notice.Outcome = pay.Outcome{Kind: pay.Approved, MoneyRef: cmp.Or(n.Money, p.money(n.Reference, local)), Local: local}
 	case "declined":
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired":

@@ -251,7 +251,7 @@ func (p *Provider) disputed(d dispute, n *pay.Notice) bool {
 		return false
 	}
 	n.DisputeID, n.Stage, n.Network = d.ID, provider.Printable(d.Status, 40), provider.Printable(d.Method.Card.Code, 20)
-	n.Outcome.Message = provider.Printable(d.Reason, 100)
+	n.Outcome.Message, n.Outcome.MoneyRef = provider.Printable(d.Reason, 100), d.Intent.value.ID
 	if currency, err := money.ParseCurrency(strings.ToUpper(d.Currency)); err == nil && d.Amount > 0 {
 		n.Outcome.Local = money.New(d.Amount, currency)
 	}

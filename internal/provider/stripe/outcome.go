@@ -102,7 +102,7 @@ func approved(i intent, o pay.Outcome, r provider.Request) pay.Outcome {
 		o.Decline = "broken_answer"
 		return o
 	}
-	o.Kind, o.FormURL, o.Local = pay.Approved, r.PageURL, money.New(i.Received, currency)
+	o.Kind, o.FormURL, o.Local, o.MoneyRef = pay.Approved, r.PageURL, money.New(i.Received, currency), i.ID
 	return o
 }
 

@@ -310,7 +310,7 @@ func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome 
 		if err != nil || value < 1 {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local = pay.Approved, money.New(value, brl)
+		o.Kind, o.Local, o.MoneyRef = pay.Approved, money.New(value, brl), charge.CorrelationID // its code is paid once
 	case "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:

@@ -139,12 +139,13 @@ FROM (
   ) AS m, {each m.postings} AS j GROUP BY m.payment) AS s
 JOIN payments AS p ON p.id = s.payment
 WHERE CASE WHEN {json p.doc refundFees} = 'kept' THEN s.kept <> s.taken ELSE s.back = p.amount AND s.kept <> 0 END`},
+	// Less what the operator gave the merchant of it before the rest was decided.
 	{"an inquiry's money came in once", `
 SELECT c.id, c.amount || ' cents, came in ' || c.came
-FROM (SELECT d.id, d.amount, -` + claimBooked("d.id", "receivable", "= 'late_capture'") + ` - ` + claimBooked("d.id", "rounding", "= 'late_capture'") + `
+FROM (SELECT d.id, d.amount, ` + claimBooked("d.id", "suspense", "IN ('late_kept', 'late_applied', 'late_return')") + `
+  - ` + claimBooked("d.id", "receivable", "= 'late_capture'") + ` - ` + claimBooked("d.id", "rounding", "= 'late_capture'") + `
   - (SELECT coalesce(sum(` + booked("receivable") + ` + ` + booked("rounding") + `), 0) FROM transfers AS t
-    WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture')
-  + ` + claimBooked("d.id", "suspense", "= 'late_return'") + ` AS came
+    WHERE {named t.id tr_ d.payment} AND NOT (t.claim <> d.id) AND t.kind = 'late_capture') AS came
   FROM claims AS d WHERE {part d.id} AND d.kind = 'inquiry') AS c
 WHERE c.amount <> c.came`},
 	{invariantDisputes, `

@@ -54,14 +54,16 @@ HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc
 
 // Rules that more than one query reports.
 const (
-	invariantLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, and a month at most"
+	invariantLooked   = "an open payment is looked at again; one that has ended is only where it ended unpaid, a month at most, or where its last attempt is followed"
 	invariantPlace    = "a payment is in one place, by its status"
 	invariantShop     = "a payment belongs to its shop's merchant"
 	invariantMisfits  = "what does not fit its payment waits until the operator has closed it"
 	invariantDisputes = "the disputes that are open on a payment are its open claims"
 	unlooked          = `
   CASE WHEN p.status IN ('pending', 'processing') THEN p.due_at <= 0
-  WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000 ELSE p.due_at <> 0 END`
+  WHEN p.status IN ('failed', 'expired') THEN p.due_at > p.updated_at + 2678400000000
+  ELSE p.due_at <> 0 AND (p.due_at > p.updated_at + 7776000000000
+    OR p.doc NOT LIKE '%"order":' || (CAST(coalesce({json p.doc captured}, '0') AS BIGINT) + 1) || ',"provider":%') END`
 )
 
 // flightInvariants are the invariants of payments in flight and of small tables.

@@ -29,8 +29,8 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 		table.Word(f, "kind!", &c.Kind)
 		table.Word(f, "status", &c.Status)
 		f.Text("payment!", &c.Payment)
-		f.Amount("amount_local!", "currency_local!", &c.Local)
-		f.Number("amount!", &c.USD)
+		f.Amount("amount_local", "currency_local!", &c.Local) // an inquiry is about the rest once a part of its money is kept
+		f.Number("amount", &c.USD)
 		f.Number("frozen", &c.Frozen)
 		f.Time("due_at", &c.DueAt)
 		f.Time("created_at!", &c.CreatedAt)

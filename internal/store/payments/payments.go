@@ -178,20 +178,23 @@ type strayDoc struct {
 	Order    int               `json:"order"`
 	Minor    int64             `json:"minor"`
 	Currency money.Currency    `json:"currency"`
-	Claim    string            `json:"claim,omitempty"`
+	Kept     int64             `json:"kept,omitempty"`
+	Provider string            `json:"providerRef,omitempty"`
+	Money    string            `json:"moneyRef,omitempty"`
+	Claim    string            `json:"claim,omitempty"` // check finds an open one by its being the last
 	End      pay.StrayEnd      `json:"end,omitempty"`
 }
 
 func strayDocs(strays []pay.Stray) (docs []strayDoc) {
 	for _, s := range strays {
-		docs = append(docs, strayDoc{s.Code, s.Order, s.Local.Minor, s.Local.Currency, s.Claim, s.End})
+		docs = append(docs, strayDoc{s.Code, s.Order, s.Local.Minor, s.Local.Currency, s.Kept, s.ProviderRef, s.MoneyRef, s.Claim, s.End})
 	}
 	return docs
 }
 
 func straysOf(docs []strayDoc) (strays []pay.Stray) {
 	for _, d := range docs {
-		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Claim: d.Claim, End: d.End})
+		strays = append(strays, pay.Stray{Code: d.Code, Order: d.Order, Local: money.New(d.Minor, d.Currency), Kept: d.Kept, ProviderRef: d.Provider, MoneyRef: d.Money, Claim: d.Claim, End: d.End})
 	}
 	return strays
 }

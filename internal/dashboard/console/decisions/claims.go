@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/claims"
@@ -56,7 +57,8 @@ func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
 		verb := verbs[word.outcome]
 		_, err := c.After(verb)
 		stuck := c.Kind == pay.Inquiry && c.Calling() && verb != pay.Withdraw // its refund is under way, and its provider may not tell
-		if err == nil || stuck {
+		unfounded := c.Kind == pay.Inquiry && verb == pay.Withdraw && !c.Calling() && !c.Status.Terminal() && strings.HasPrefix(c.Reason, "another amount")
+		if err == nil || stuck || unfounded {
 			list = append(list, frame.Option{Value: word.outcome, Label: u.Room.Text(v, word.text)})
 		}
 	}
@@ -82,7 +84,10 @@ func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {
 	note, err := desk.Note(r)
 	if err == nil {
-		_, err = u.App.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != ""})
+		_, err = u.App.Claims.ResolveClaim(r.Context(), v.Actor(), claims.ClaimResolution{
+			ID: r.PathValue("id"), Word: verb, Note: note, Force: r.FormValue("force") != "",
+			Keep: strings.TrimSpace(r.FormValue("keep")), Complete: r.FormValue("complete") != "", ByHand: strings.TrimSpace(r.FormValue("byHand")),
+		})
 	}
 	if err != nil {
 		return u.claimRefused(w, r, v, err)
@@ -91,7 +96,7 @@ func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb
 }
 
 func (u *room) claimRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
-	typed := desk.Typed(r, "outcome", "note")
+	typed := desk.Typed(r, "outcome", "note", "keep", "complete", "byHand")
 	status, fault := refused(&typed, err)
 	if fault != nil {
 		return fault

@@ -1,0 +1,512 @@
+package pay
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// Stray is money of an order that differs from the payment's request: it came after the payment had
+// ended, a second time, or in another amount. We have it or had it, and the payment's amount does
+// not include it.
+type Stray struct {
+	Code        AttentionCode
+	Order       int          // of the attempt that took it
+	Local       money.Amount // the amount that came
+	Kept        int64        // minor units of Local that the operator accepted before the rest is decided
+	ProviderRef string       // as Attempt has it: where its refund goes; "": as the attempt's
+	MoneyRef    string       // the provider's id of this money; "" if it reports none
+	Claim       string       // the inquiry about it; "" of another amount that could not be booked
+	End         StrayEnd     // what was done with it, "" while that is open
+}
+
+// AttentionCode is why a payment needs attention (LATE-6).
+type AttentionCode string
+
+// The codes.
+const (
+	LatePayment    AttentionCode = "late_payment"
+	PaidTwice      AttentionCode = "paid_twice"
+	AmountMismatch AttentionCode = "amount_mismatch"
+)
+
+// StrayEnd is what was done with stray money.
+type StrayEnd string
+
+// Ends.
+const (
+	GivenBack StrayEnd = "given_back" // the shopper got it back
+	Accepted  StrayEnd = "accepted"   // the merchant has it
+	DealtWith StrayEnd = "dealt_with" // the operator closed the notice, having dealt with the money
+)
+
+// PaymentReceived is the reason (details.reason) why another payment of an order is refused.
+const PaymentReceived = "payment_received"
+
+// maxStrays limits the different amounts that a payment remembers, in case a provider reports
+// another one each time. Each late money is booked.
+const maxStrays = 16
+
+// Strays are a payment's stray money, in the order in which it came.
+type Strays []Stray
+
+// Attention is the oldest stray money that was not dealt with.
+func (ss Strays) Attention() (Stray, bool) {
+	for _, s := range ss {
+		if s.End == "" {
+			return s, true
+		}
+	}
+	return Stray{}, false
+}
+
+// Holds reports whether we or the merchant have, or may have, more of the shopper's money for the
+// order than the payment counts. Then the shopper must not be asked to pay again. Money that was
+// given back does not count. Money that the operator dealt with by hand does, since only the
+// operator knows where it is.
+func (p Payment) Holds() bool {
+	return !p.Times.Unsure.IsZero() || p.Strays.kept()
+}
+
+// kept reports whether some of it was not given back.
+func (ss Strays) kept() bool {
+	return slices.ContainsFunc(ss, func(s Stray) bool { return s.End != GivenBack })
+}
+
+// astray records stray money. It returns false if it is known already, or if there is too much of
+// it.
+func (p Payment) astray(s Stray) (Payment, bool) {
+	known := func(k Stray) bool {
+		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim
+	}
+	if slices.ContainsFunc(p.Strays, known) || s.Code == AmountMismatch && len(p.Strays) >= maxStrays {
+		return p, false
+	}
+	p.Strays = append(slices.Clip(p.Strays), s)
+	return p, true
+}
+
+// end records what was done with open stray money. The slice is new: values that were handed out do
+// not change.
+func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended bool) {
+	p.Strays = slices.Clone(p.Strays)
+	for i, s := range p.Strays {
+		if s.End == "" && of(s) {
+			p.Strays[i].End, ended = end, true
+		}
+	}
+	return p, ended
+}
+
+// mismatched records that another amount came, and makes an event for the merchant, once for each
+// amount. Money that the provider names by an id is booked; other money waits for the operator as a
+// mismatched notice. The payment is written in any case, so that an operator who closes the last
+// notice at this moment must look again.
+func (p Payment) mismatched(order int, o Outcome, claimID string, now time.Time) (Payment, Change, Verdict) {
+	p, change, verdict := p.misfit(order, o, claimID, p, now)
+	change.Payments = []Payment{p}
+	return p, change, verdict
+}
+
+// misfit records that a provider reports another amount. from is the stored payment; the caller
+// writes the returned one. The verdict is Late if the money was booked, else Mismatched. The Change
+// has no events if the amount is known.
+func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now time.Time) (Payment, Change, Verdict) {
+	var change Change
+	s := Stray{Code: AmountMismatch, Order: order, Local: o.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef}
+	verdict := Mismatched
+	switch usd := p.share(o.Local); {
+	case claimID != "" && usd > 0 && o.MoneyRef != "" && !p.has(order, o):
+		reason := "another amount was paid: " + o.Local.String() + ", not " + p.Price.Local.String()
+		p, change = p.suspend(s, usd, claimID, reason, from, now)
+		verdict = Late
+	default:
+		s.ProviderRef, s.MoneyRef = "", ""
+		next, news := p.astray(s)
+		if !news || p.Strays.booked(order, o) {
+			return p.written(from, now), change, verdict
+		}
+		p = next.written(from, now)
+	}
+	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	change.Events = append([]Event{told}, change.Events...)
+	return p, change, verdict
+}
+
+// booked reports whether an attempt's money of this id and amount is in suspense, or was.
+func (ss Strays) booked(order int, o Outcome) bool {
+	return o.MoneyRef != "" && slices.ContainsFunc(ss, func(s Stray) bool {
+		return s.Order == order && s.MoneyRef == o.MoneyRef && s.Claim != "" && s.Local == o.Local
+	})
+}
+
+// share is what an amount is worth at the payment's own rate, in USD cents, rounded down; 0 in
+// another currency.
+func (p Payment) share(local money.Amount) int64 {
+	if local.Currency != p.Price.Local.Currency || !local.IsPositive() {
+		return 0
+	}
+	return p.Price.Amount.Fraction(local.Minor, p.Price.Local.Minor, money.Down).Minor
+}
+
+// Dealt clears a payment's attention after the operator has closed its last mismatched notice, with
+// an event for the merchant. It returns false if nothing needed attention.
+func (p Payment) Dealt(now time.Time) (Payment, Change, bool) {
+	from := p
+	p, ended := p.end(func(s Stray) bool { return s.Code == AmountMismatch && s.Claim == "" }, DealtWith)
+	if !ended {
+		return from, Change{}, false
+	}
+	p = p.written(from, now)
+	p, told := p.event(hook.PaymentAttention, from.Status, now)
+	return p, Change{Payments: []Payment{p}, Events: []Event{told}}, true
+}
+
+// has reports whether an attempt's money is in the books: the same id is the same money. If the
+// provider reports no id, an attempt is paid once. An attempt from before ids were kept, or that
+// the operator resolved as paid, gets the id of the money that is reported next.
+func (p Payment) has(order int, o Outcome) bool {
+	a := p.Attempts[order-1]
+	switch {
+	case p.strayed(order, o.MoneyRef) >= 0:
+		return true
+	case a.Status != Approved:
+		return false
+	case o.MoneyRef == "" || a.MoneyRef != "":
+		return o.MoneyRef == "" || a.MoneyRef == o.MoneyRef
+	case a.Resolved:
+		return true
+	}
+	return o.ProviderRef == "" || a.ProviderRef == "" || a.ProviderRef == o.ProviderRef
+}
+
+// strayed finds the booked stray money of an attempt by its id; -1 if there is none.
+func (p Payment) strayed(order int, ref string) int {
+	return slices.IndexFunc(p.Strays, func(s Stray) bool { return ref != "" && s.Order == order && s.MoneyRef == ref && s.Claim != "" })
+}
+
+// again handles a report of money that is in the books. It keeps the money's id if it is new.
+func (p Payment) again(order int, o Outcome, now time.Time) (Payment, Change) {
+	a := p.Attempts[order-1]
+	if o.MoneyRef == "" || a.MoneyRef != "" || a.Status != Approved || p.strayed(order, o.MoneyRef) >= 0 {
+		return p, Change{}
+	}
+	from := p
+	p.Attempts = slices.Clone(p.Attempts)
+	p.Attempts[order-1].MoneyRef = o.MoneyRef
+	if a.ProviderRef == "" {
+		p.Attempts[order-1].ProviderRef = o.ProviderRef
+	}
+	p = p.written(from, now)
+	p.Times.Updated = from.Times.Updated // the merchant does not see it
+	return p, Change{Payments: []Payment{p}}
+}
+
+// Why money is late, for the claim.
+const (
+	afterTheEnd  = "paid after the payment had ended"
+	byAnother    = "paid twice: another attempt had completed the payment"
+	anotherMoney = "paid twice: the provider reports another payment of the same charge"
+)
+
+// late books money that came after the payment had ended, or a second time. It is real money: it
+// goes to suspense, and an inquiry asks the operator what to do with it (LATE-1).
+func (p Payment) late(order int, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from, code, reason := p, LatePayment, afterTheEnd
+	switch second := p.Attempts[order-1].Status == Approved; {
+	case second:
+		code, reason = PaidTwice, anotherMoney
+	case !p.Times.Completed.IsZero():
+		code, reason = PaidTwice, byAnother
+	}
+	if reason != anotherMoney { // the attempt keeps the ids of its first money
+		p.Attempts = p.noted(order, o, now)
+		if order == len(p.Attempts) { // this attempt is the one that is being queried
+			p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}
+		}
+	}
+	p, change := p.suspend(Stray{Code: code, Order: order, Local: p.Price.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef},
+		p.Price.Amount.Minor, claimID, reason, from, now)
+	change.Payments = []Payment{p}
+	return p.applyHeld(change, nil, now)
+}
+
+// suspend books money to suspense and opens the inquiry about it, of usd cents. from is the stored
+// payment; the caller adds the returned one to the Change. The transfer's id counts the attempt's
+// money, so that each is booked once, whichever claim it gets.
+func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from Payment, now time.Time) (Payment, Change) {
+	step, before := "late", 1
+	for _, other := range p.Strays {
+		if other.Order == s.Order && other.Claim != "" {
+			before++
+		}
+	}
+	if before > 1 {
+		step += "-" + strconv.Itoa(before)
+	}
+	rounding := int64(0)
+	if s.Local == p.Price.Local {
+		rounding = p.Price.rounding()
+	}
+	s.Claim = claimID
+	p.Strays = append(slices.Clip(p.Strays), s)
+	p = p.written(from, now)
+	claim := p.claim(claimID, Inquiry, ClaimPending, s.Local, usd, PartyProvider, now)
+	claim.Reason, claim.Attempt = reason, s.Order
+	claim, opened := claim.event(hook.ClaimOpened, p, now)
+	capture := claim.transfer("late", ledger.LateCapture, now,
+		ledger.Posting{Account: ledger.Receivable, Amount: -usd - rounding}, ledger.Posting{Account: ledger.Rounding, Amount: rounding},
+		ledger.Posting{Account: ledger.Suspense, Amount: usd})
+	capture.ID = transferID(p.Reference(s.Order), step)
+	return p, Change{Claims: []Claim{claim}, Transfers: []ledger.Transfer{capture}, Events: []Event{opened}}
+}
+
+// Money is one payment that a shopper made. An order or a page of a provider may have been paid
+// several times.
+type Money struct {
+	Ref         string // the provider's id of it
+	ProviderRef string // as Outcome has it
+	Local       money.Amount
+	Claim       string // id of the inquiry that it may open; the use case sets it
+}
+
+// also books the further money that an answer or a notice lists. change is the decision about the
+// first one, not written yet; from is the stored payment.
+func (p Payment) also(from Payment, change Change, order int, o Outcome, now time.Time) (Payment, Change) {
+	for _, m := range o.Also {
+		if m.Claim == "" {
+			continue
+		}
+		said := Outcome{Kind: Approved, ProviderRef: m.ProviderRef, MoneyRef: m.Ref, Local: m.Local}
+		next, more, verdict := p.confirm(Notice{Reference: p.Reference(order), Outcome: said}, Cascade{}, m.Claim, now)
+		if verdict == Ignored || verdict == Mismatched && len(more.Events) == 0 {
+			continue
+		}
+		p = next.written(from, now)
+		change.Payments = []Payment{p}
+		change.Claims, change.Transfers, change.Events = append(change.Claims, more.Claims...), append(change.Transfers, more.Transfers...), append(change.Events, more.Events...)
+		if verdict != Applied {
+			told := from.answered(p.Attempts[order-1], said, verdict, now)
+			told.ID += " " + m.Claim
+			change.Notices = append(change.Notices, told)
+		}
+	}
+	return p, change
+}
+
+// came is the amount of an inquiry's money; of the capture for "".
+func (p Payment) came(inquiry string) money.Amount {
+	for _, s := range p.Strays {
+		if inquiry != "" && s.Claim == inquiry {
+			return s.Local
+		}
+	}
+	return p.Price.Local
+}
+
+// worth is came in USD cents, as it was booked.
+func (p Payment) worth(inquiry string) int64 {
+	if came := p.came(inquiry); came != p.Price.Local {
+		return p.share(came)
+	}
+	return p.Price.Amount.Minor
+}
+
+// open reports whether the attempt may still charge the shopper, as far as is known.
+func (a Attempt) open() bool {
+	return a.Status == Sending || a.Status == Unknown || a.Status == Awaiting
+}
+
+// follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
+// call is under way, or its page can still be paid. due is when it was to be looked at.
+func (p Payment) follow(due, now time.Time) Payment {
+	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
+		p.Work.DueAt = now
+		if last.Status == Sending && due.After(now) { // its node has the call in hand
+			p.Work.DueAt = due
+		}
+	}
+	return p
+}
+
+// Following reports whether an earlier attempt completed the payment, and the last one is followed
+// to its end: it may charge the shopper too.
+func (p Payment) Following() bool { return !p.Times.Completed.IsZero() && p.Looking() }
+
+// followed records what is known of the attempt that is followed: the answer to its call, to a
+// query or to the request to end it. Money that it took is late money.
+func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from := p
+	if o.partlyBack() {
+		o = o.remaining()
+	}
+	if o.Kind == Approved && !p.misfits(attempt.Order, o) {
+		return p.found(attempt, o, claimID, now)
+	}
+	var change Change
+	if o.Kind == Approved {
+		var verdict Verdict
+		p, change, verdict = p.misfit(attempt.Order, o, claimID, from, now)
+		change.Notices = append(change.Notices, from.answered(attempt, o, verdict, now))
+		o = Outcome{Kind: Unknown, Decline: amountMismatch}
+	}
+	p.Attempts = p.noted(attempt.Order, o, now)
+	p.Work.DueAt = p.nextFollow(o, now)
+	if p.Work.DueAt.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
+		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
+			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
+		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
+	}
+	p = p.written(from, now)
+	if len(change.Events) == 0 {
+		p.Times.Updated = from.Times.Updated // the merchant does not see it
+	}
+	change.Payments = []Payment{p}
+	return p, change
+}
+
+// nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
+// for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
+// for as long as the last look.
+func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
+	attempt, _ := p.Attempts.Current()
+	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
+	switch {
+	case o.Decline == amountMismatch:
+	case o.Kind == Unknown:
+		if last := closes.Add(looks[len(looks)-1]); now.Before(last) {
+			return now.Add(attempt.pause())
+		}
+	case o.Kind == Awaiting && now.Before(closes):
+		if at := now.Add(looks[0]); at.Before(closes) {
+			return at
+		}
+		return closes
+	case o.Kind == Awaiting:
+		for _, after := range looks[:answeredLooks] {
+			if at := closes.Add(after); at.After(now) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// endInquiry gives late money to the shopper or to the merchant. The merchant gets it without fees:
+// none were agreed for a payment that had ended.
+func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Change) {
+	end, step, kind, account := Accepted, "accept", ledger.LateAccepted, ledger.Available
+	if to.Pays() {
+		end, step, kind, account = GivenBack, "refund", ledger.LateRefund, ledger.Refunds
+	}
+	change := Change{Transfers: moving(c.transfer(step, kind, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: account, Amount: c.USD}))}
+	if next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, end); ended {
+		p = next.written(p, now)
+		change.Payments = []Payment{p}
+	}
+	return p, change
+}
+
+// Keep gives a part of an inquiry's money to the merchant, as the operator decided. The claim is
+// about the rest from then on. If it completes the payment, the part is the payment's amount and
+// becomes its capture; otherwise the merchant gets it without fees.
+//
+// Errors: claim_already_resolved, conflict_state, amount_invalid unless a rest is left.
+func (c Claim) Keep(p Payment, part money.Amount, complete bool, note string, now time.Time) (Claim, Payment, Change, error) {
+	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
+	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
+	if _, err := c.After(Approve); err != nil {
+		return fail(err)
+	}
+	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: "keep"}}
+	switch {
+	case c.Kind != Inquiry || at < 0:
+		conflict.Message = "only a part of an inquiry's money can be kept"
+		return fail(conflict)
+	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
+		return fail(problem.Field(problem.AmountInvalid, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+	case complete && (!p.Status.Open() || part != p.Price.Local):
+		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
+		return fail(conflict)
+	}
+	from, s := p, p.Strays[at]
+	usd := money.New(c.USD, money.USD).Fraction(part.Minor, c.Local.Minor, money.Down).Minor
+	if complete {
+		usd = p.Price.Amount.Minor
+	}
+	kind, account, step := ledger.LateKept, ledger.Available, "keep"
+	if complete {
+		kind, account, step = ledger.LateApplied, ledger.Receivable, "apply"
+	}
+	s.Kept += part.Minor
+	moved := c.transfer(step+"-"+strconv.FormatInt(s.Kept, 10), kind, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -usd}, ledger.Posting{Account: account, Amount: usd})
+	moved.Local = part
+	p.Strays = slices.Clone(p.Strays)
+	p.Strays[at] = s
+	c = c.written(now)
+	c.Local, c.USD = c.Local.Sub(part), c.USD-usd
+	c = c.step(PartyOperator, note, now)
+	change := Change{}
+	if complete {
+		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}
+		p.Attempts, p.Times.Unsure = p.noted(s.Order, said, now), time.Time{}
+		p, change = p.complete(from, s.Order, said, now)
+	} else {
+		p = p.written(from, now)
+		change.Payments = []Payment{p}
+	}
+	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)
+	return c, p, change, nil
+}
+
+// GivenByHand records that the operator gave an inquiry's money back, by a bank transfer with the
+// reference: no provider is asked.
+//
+// Errors: claim_already_resolved, conflict_state, missing_field without a reference.
+func (c Claim) GivenByHand(p Payment, reference, note string, now time.Time) (Claim, Change, error) {
+	to, err := c.After(Approve)
+	switch {
+	case err != nil:
+		return c, Change{}, err
+	case c.Kind != Inquiry:
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
+			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
+	case reference == "":
+		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
+	}
+	c.Call.ByHand = reference
+	c, change := c.resolve(p, to, PartyOperator, note, now)
+	return c, change, nil
+}
+
+// Unfounded takes back what was booked of money of another amount that never came: the provider
+// reported it, and its books do not have it.
+//
+// Errors: claim_already_resolved, conflict_state if the claim is about other money.
+func (c Claim) Unfounded(p Payment, note string, now time.Time) (Claim, Change, error) {
+	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
+	if _, err := c.After(Approve); err != nil {
+		return c, Change{}, err
+	}
+	if c.Kind != Inquiry || at < 0 || p.Strays[at].Code != AmountMismatch {
+		_, err := c.After(Withdraw)
+		return c, Change{}, err
+	}
+	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
+	var change Change
+	if ended {
+		p = next.written(p, now)
+		change.Payments = []Payment{p}
+	}
+	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD}))
+	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, note, now)
+	return c, change, nil
+}
