@@ -19,6 +19,12 @@ FROM payments AS p LEFT JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) |
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback')
   AND (t.id IS NULL OR t.payment <> p.id OR CAST({json t.postings receivable} AS BIGINT) <> -p.amount
     OR t.amount_local <> p.amount_local OR t.currency_local <> p.currency_local)`},
+	{"a captured payment has the fees and the reserve that its capture booked", `
+SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked ' || f.postings FROM (
+  SELECT p.id, {json p.doc fees} AS fees, coalesce(CAST({json p.doc reserve} AS BIGINT), 0) AS reserve, t.postings
+  FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id}) AS f
+WHERE ` + feeDiffers("platform", "platform_fees") + ` OR ` + feeDiffers("provider", "provider_fees") + ` OR ` + feeDiffers("flat", "flat_fees") +
+		` OR ` + feeDiffers("network", "network_fees") + ` OR f.reserve <> coalesce(CAST({json f.postings reserve} AS BIGINT), 0)`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
 	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},
@@ -45,6 +51,11 @@ LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status
 WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
 HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
 })
+
+// feeDiffers is the condition that a fee of a payment's document is not what its capture booked.
+func feeDiffers(fee, account string) string {
+	return "coalesce(CAST({json f.fees " + fee + "} AS BIGINT), 0) <> coalesce(CAST({json f.postings " + account + "} AS BIGINT), 0)"
+}
 
 // Rules that more than one query reports.
 const (
