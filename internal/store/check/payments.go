@@ -25,6 +25,12 @@ SELECT p.id, 'settles ' || (t.settles_at - t.at) / 1000000 || ' s after its capt
 JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture'
 WHERE {part p.id} AND p.status IN ('completed', 'refunded', 'chargeback') AND t.settles_at <> 0
   AND t.settles_at <> t.at + coalesce(CAST({json p.doc delay} AS BIGINT), 0) / 1000`},
+	{"a captured payment has the fees and the reserve that its capture booked", `
+SELECT f.id, 'fees of ' || f.fees || ', a reserve of ' || f.reserve || '; booked ' || f.postings FROM (
+  SELECT p.id, {json p.doc fees} AS fees, coalesce(CAST({json p.doc reserve} AS BIGINT), 0) AS reserve, t.postings
+  FROM payments AS p JOIN transfers AS t ON t.id = 'tr_' || substr(p.id, 5) || '-capture' WHERE {part p.id}) AS f
+WHERE ` + feeDiffers("platform", "platform_fees") + ` OR ` + feeDiffers("provider", "provider_fees") + ` OR ` + feeDiffers("flat", "flat_fees") +
+		` OR ` + feeDiffers("network", "network_fees") + ` OR f.reserve <> coalesce(CAST({json f.postings reserve} AS BIGINT), 0)`},
 	{"refunded is at most captured", `
 SELECT p.id, p.refunded || ' of ' || p.amount_local FROM payments AS p WHERE {part p.id} AND (p.refunded < 0 OR p.refunded > p.amount_local)`},
 	{invariantLooked, `SELECT p.id, p.status || ' due at ' || p.due_at FROM payments AS p WHERE {part p.id} AND ` + unlooked},
@@ -51,6 +57,11 @@ LEFT JOIN claims AS c ON c.payment = p.id AND c.kind = 'chargeback' AND c.status
 WHERE {part p.id} AND p.doc LIKE '%"dispute":%' AND coalesce({json p.doc dispute}, '') <> '' GROUP BY p.id, p.doc
 HAVING count(c.id) <> (length({json p.doc dispute}) - length(replace({json p.doc dispute}, 'CLM-', ''))) / 4`},
 })
+
+// feeDiffers is the condition that a fee of a payment's document is not what its capture booked.
+func feeDiffers(fee, account string) string {
+	return "coalesce(CAST({json f.fees " + fee + "} AS BIGINT), 0) <> coalesce(CAST({json f.postings " + account + "} AS BIGINT), 0)"
+}
 
 // Rules that more than one query reports.
 const (
