@@ -62,7 +62,9 @@ func Answers(said pay.OutcomeKind) bool {
 
 // Good reports whether a provider accepted a payment. Whether the shopper then pays a
 // voucher does not count.
-func Good(said pay.OutcomeKind) bool { return said == pay.Approved || said == pay.Reversed || said == pay.Awaiting }
+func Good(said pay.OutcomeKind) bool {
+	return said == pay.Approved || said == pay.Reversed || said == pay.Awaiting
+}
 
 // Candidate is an account with its recorded health.
 func (h *Health) Candidate(account acquirer.Account, rail, band string) Candidate {
