@@ -44,29 +44,32 @@ func constants(t *testing.T) map[string]map[string]bool {
 
 // parts are the fields that have some of their type's values on purpose.
 var parts = map[string]string{
-	"internal/admin/resolution.go Outcome paid,not-charged":                                     paymentWords,
-	"internal/admin/resolution.go Outcome paid,not-paid,returned":                               withdrawalWords,
-	"internal/admin/resolution.go Outcome approved,rejected,withdrawn":                          claimEnds,
-	"internal/admin/shape/ruling.go Provider approved,pending,declined,unknown,missing,expired": "the others are of calls that did not ask, or got no answer",
-	"internal/admin/shape/ruling.go Provider paid,rejected,accepted,unknown,missing":            "the others are of calls that did not ask, or got no answer",
-	"internal/admin/shape/ruling.go Status pending,processing,failed,expired":                   "the others have an outcome",
-	"internal/api/kyc.go Status processing,verified,rejected,expired":                           "a verification begins with the other",
-	"internal/api/webhooks.go Status enabled,disabled":                                          notDeleted,
-	"internal/cli/funds/claims.go Outcome approved,rejected,withdrawn":                          claimEnds,
-	"internal/cli/funds/resolution.go Outcome paid,not-charged":                                 paymentWords,
-	"internal/cli/funds/resolution.go Outcome paid,not-paid,returned":                           withdrawalWords,
-	"internal/view/claim.go Status pending":                                                     "a refund begins so",
-	"internal/view/session.go Status pending":                                                   "a session with a payment is so",
-	"internal/view/session.go TransactionStatus pending,processing,completed":                   "the others are told as errors",
-	"internal/view/webhook.go Status enabled,disabled":                                          notDeleted,
-	"internal/view/webhook.go PreviousStatus failed,dead_letter":                                "only a delivery that failed is sent again",
-	"internal/view/webhook.go NewStatus pending":                                                "it waits then",
+	"internal/admin/resolution.go Outcome paid,not-charged":                                              paymentWords,
+	"internal/admin/resolution.go Outcome paid,not-paid,returned":                                        withdrawalWords,
+	"internal/admin/resolution.go Outcome approved,rejected,withdrawn":                                   claimEnds,
+	"internal/admin/resolution.go Origin provider,operator":                                              bookedOrigins,
+	"internal/cli/funds/claims.go Origin provider,operator":                                              bookedOrigins,
+	"internal/admin/shape/ruling.go Provider approved,reversed,pending,declined,unknown,missing,expired": "the others are of calls that did not ask, or got no answer",
+	"internal/admin/shape/ruling.go Provider paid,rejected,accepted,unknown,missing":                     "the others are of calls that did not ask, or got no answer",
+	"internal/admin/shape/ruling.go Status pending,processing,failed,expired":                            "the others have an outcome",
+	"internal/api/kyc.go Status processing,verified,rejected,expired":                                    "a verification begins with the other",
+	"internal/api/webhooks.go Status enabled,disabled":                                                   notDeleted,
+	"internal/cli/funds/claims.go Outcome approved,rejected,withdrawn":                                   claimEnds,
+	"internal/cli/funds/resolution.go Outcome paid,not-charged":                                          paymentWords,
+	"internal/cli/funds/resolution.go Outcome paid,not-paid,returned":                                    withdrawalWords,
+	"internal/view/claim.go Status pending,approved":                                                     "a refund begins so, or was made already",
+	"internal/view/session.go Status pending":                                                            "a session with a payment is so",
+	"internal/view/session.go TransactionStatus pending,processing,completed":                            "the others are told as errors",
+	"internal/view/webhook.go Status enabled,disabled":                                                   notDeleted,
+	"internal/view/webhook.go PreviousStatus failed,dead_letter":                                         "only a delivery that failed is sent again",
+	"internal/view/webhook.go NewStatus pending":                                                         "it waits then",
 }
 
 const (
 	paymentWords    = "the other words are of withdrawals"
 	withdrawalWords = "the other word is of payments"
 	claimEnds       = "the others are not for an operator to decide"
+	bookedOrigins   = "the merchant's refunds are made, not booked"
 	notDeleted      = "a deleted one is not shown"
 )
 

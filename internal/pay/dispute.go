@@ -89,12 +89,13 @@ func (t Taking) State() ClaimStatus {
 	return ClaimApproved
 }
 
-// DisputedLocal is the amount, in the shopper's currency, that a dispute of the payment is about.
-func (p Payment) DisputedLocal(t Taking) money.Amount {
+// Disputed is the amount, in the shopper's currency, that the dispute of a payment of that price is
+// about.
+func (t Taking) Disputed(p Price) money.Amount {
 	if t.Local > 0 {
-		return money.New(t.Local, p.Price.Local.Currency)
+		return money.New(t.Local, p.Local.Currency)
 	}
-	return p.Price.Local.Fraction(t.USD+t.Short, p.Price.Amount.Minor, money.Up)
+	return p.Local.Fraction(t.USD+t.Short, p.Amount.Minor, money.Up)
 }
 
 // lost is the part of the capture, in local minor units, that lost disputes are about. No refund
@@ -102,7 +103,7 @@ func (p Payment) DisputedLocal(t Taking) money.Amount {
 func (p Payment) lost() (minor int64) {
 	for _, t := range p.Disputes.Takings {
 		if t.Attempt == 0 && !t.Open && !t.Followed && t.State().Pays() {
-			minor += p.DisputedLocal(t).Minor
+			minor += t.Disputed(p.Price).Minor
 		}
 	}
 	return minor

@@ -73,7 +73,7 @@ func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
 
 // ConfirmRefund applies a notice of a refund to its claim. The Change always keeps the notice. A
 // refund that fails after it was confirmed gets a claim of its own, with the id claimID: see
-// Returned. Any other notice that contradicts a refund that has ended is kept as mismatched for the
+// takeBack. Any other notice that contradicts a refund that has ended is kept as mismatched for the
 // operator.
 func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time) (Claim, Change) {
 	next, change, verdict := c, Change{}, Ignored
@@ -81,7 +81,7 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time)
 	case !ok:
 	case c.Call.Returned != "" && n.Outcome.Kind == Declined && round == c.Call.Round:
 	case c.fails(round, n.Outcome):
-		next, change = c.Returned(p, claimID, n.Outcome.Message, now)
+		next, change = c.takeBack(p, claimID, n.Outcome.Message, now)
 		verdict = Applied
 	case c.contradicts(round, n.Outcome):
 		verdict = Mismatched

@@ -367,18 +367,18 @@ func (p Payment) BookRefund(n NewBooking, claims []Claim, now time.Time) (Paymen
 	return p, c, change, nil
 }
 
-// Returned takes back a refund that failed after the provider had confirmed it: the shopper's bank
+// takeBack takes back a refund that failed after the provider had confirmed it: the shopper's bank
 // sent the money back. The claim has ended and stays approved; a new one, id, names it. It is
 // rejected at once and returns the merchant's part to available, so that the amount can be refunded
 // again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
-func (c Claim) Returned(p Payment, id, note string, now time.Time) (Claim, Change) {
+func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Change) {
 	d := newDocket(p, []Claim{c}, now)
 	d.comeBack(c, id, note)
 	_, change := d.done()
 	return d.claims[0], change
 }
 
-// comeBack is Returned for a claim of the docket.
+// comeBack is takeBack for a claim of the docket.
 func (d *docket) comeBack(c Claim, id, note string) {
 	if note == "" {
 		note = "the refund failed after it had been confirmed"

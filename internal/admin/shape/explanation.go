@@ -24,14 +24,14 @@ type Explanation struct {
 type Attempt struct {
 	Order      int             `json:"order" doc:"From 1"`
 	Account    string          `json:"account" example:"stripe-mx"`
-	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"The latest known outcome"`
+	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired,reversed" doc:"The latest known outcome"`
 	Reason     string          `json:"reason,omitempty" doc:"The provider's or the issuer's word"`
 	Why        string          `json:"why,omitempty" doc:"Why it went there"`
 	Passed     []string        `json:"passedOver,omitempty" doc:"Accounts that were left out, each with the reason"`
 	Stop       string          `json:"stop,omitempty" doc:"Why no other account was tried after it, though there was one"`
 	StartedAt  view.Time       `json:"startedAt"`
 	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or if the service died during it"`
-	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired" doc:"What the call itself returned, if more was learnt later"`
+	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired,reversed" doc:"What the call itself returned, if more was learnt later"`
 	EndedAt    *view.Time      `json:"endedAt,omitempty" doc:"When the outcome was learnt"`
 }
 

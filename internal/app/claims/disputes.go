@@ -99,24 +99,22 @@ func orMoved(err error) error {
 
 // AskNameless queries the open disputes of a payment that the provider knows only by the payment's
 // state: a notification that it is paid may mean that they have ended.
-func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment) error {
+func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment) {
 	if p.Disputes.OpenOnCapture() == "" {
-		return nil
+		return
 	}
 	claims, err := rf.Contested(ctx, p)
-	if err != nil {
-		return err
-	}
 	for _, c := range claims {
 		attempt, _ := c.Taker(p)
 		querier, _ := rf.disputeQuerier(provider.DisputeRequest{Charge: rf.cascade.Request(p, attempt)}, attempt)
 		if c.Kind == pay.ChargebackClaim && !c.Status.Terminal() && c.Case.ID == "" && querier != nil {
-			if _, _, err := rf.askDispute(ctx, c); err != nil {
-				return err
-			}
+			_, _, failed := rf.askDispute(ctx, c)
+			err = errors.Join(err, failed)
 		}
 	}
-	return nil
+	if err != nil {
+		rf.Log.ErrorContext(ctx, "a dispute could not be queried; it is queried again", "payment", p.ID, "error", err)
+	}
 }
 
 // askDispute queries a dispute and commits the answer. No answer is committed too: it sets the time

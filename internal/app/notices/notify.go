@@ -89,14 +89,9 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
 	if notice.Refund != "" {
-		if known, err := l.refunds.Told(ctx, notice, cause); known || err != nil {
+		known := false
+		if notice, known, err = l.ofRefund(ctx, notice, cause); known || err != nil {
 			return p, nil, err
-		}
-		// A refund that somebody made at the provider may have the charge's reference.
-		notice.Reference, notice.Refund, notice.Outcome = notice.Refund, "", theirRefund(notice.Outcome)
-		id, _, _ := pay.ParseReference(notice.Reference)
-		if _, err := l.Store.Payments().Any(ctx, id); err != nil {
-			return p, nil, base.OrRefuse(err, acquiring.NotOurs())
 		}
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
@@ -127,9 +122,6 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		}
 		notice := notice
 		routes = l.providers.Routes(read)
-		if notice.Outcome.Kind == pay.Reversed && notice.Outcome.Local.Currency == "" {
-			notice.Outcome.Local = read.Price.Local // the provider does not say how much was paid
-		}
 		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
@@ -154,9 +146,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		return p, nil, err
 	}
 	if notice.Outcome.Kind == pay.Approved && !notice.OfDispute() {
-		if err := l.refunds.AskNameless(ctx, p); err != nil {
-			l.Log.ErrorContext(ctx, "a dispute could not be queried; it is queried again", "payment", p.ID, "error", err)
-		}
+		l.refunds.AskNameless(ctx, p)
 	}
 	if !opened { // a call that is under way belongs to another one
 		return p, events, nil
@@ -164,6 +154,22 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	// A soft decline opened the next attempt: make its call.
 	p, err = l.cascade.Drive(context.WithoutCancel(ctx), p, routes, cause)
 	return p, events, err
+}
+
+// ofRefund applies a notice of a refund of ours. One that somebody made at the provider may have the
+// charge's reference: then known is false, and the notice is one of that charge.
+//
+// Errors: transaction_not_found if it is neither.
+func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
+	if known, err := l.refunds.Told(ctx, n, cause); known || err != nil {
+		return n, known, err
+	}
+	n.Reference, n.Refund, n.Outcome = n.Refund, "", theirRefund(n.Outcome)
+	id, _, _ := pay.ParseReference(n.Reference)
+	if _, err := l.Store.Payments().Any(ctx, id); err != nil {
+		return n, false, base.OrRefuse(err, acquiring.NotOurs())
+	}
+	return n, false, nil
 }
 
 // theirRefund is what a refund of the provider's own says of its charge.
@@ -180,6 +186,9 @@ func theirRefund(o pay.Outcome) pay.Outcome {
 //
 // Errors: store.ErrNoHold.
 func (l *Notices) proved(ctx context.Context, p pay.Payment, n pay.Notice) (pay.Outcome, pay.Caller, error) {
+	if n.Outcome.Kind == pay.Reversed && n.Outcome.Local.Currency == "" {
+		n.Outcome.Local = p.Price.Local // the provider does not say how much was paid
+	}
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() && !p.Following() || p.Status == pay.Pending && attempt.Calls <= 1 || n.OfDispute() {
 		return n.Outcome, pay.Caller{}, nil

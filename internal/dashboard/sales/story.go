@@ -143,7 +143,7 @@ func ofAttempts(p pay.Payment, names bool) (list []moment) {
 			}
 		case pay.Unknown, pay.Sending:
 			m.Tone, m.Icon = "waiting", ""
-		case pay.Approved, pay.Awaiting, pay.Lapsed:
+		case pay.Approved, pay.Reversed, pay.Awaiting, pay.Lapsed:
 		}
 		if names {
 			inner, account, reason := m.text, a.Provider, a.Why
