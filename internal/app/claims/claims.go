@@ -204,9 +204,9 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		case read.Kind == pay.Inquiry && read.Calling():
 			next, change, err = read.Ended(p, v, note, now)
 		case read.Kind == pay.Inquiry && v == pay.Withdraw:
-			next, change, err = read.Unfounded(p, note, now)
+			next, change, err = pay.Disposition{Note: note, At: now}.Unfounded(read, p)
 		case r.ByHand != "":
-			next, change, err = read.GivenByHand(p, r.ByHand, note, now)
+			next, change, err = pay.Disposition{Note: note, At: now}.GiveByHand(read, p, r.ByHand)
 		}
 		change.Audit = said
 		return next, change, err
@@ -225,7 +225,7 @@ func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said
 		if c.Version != version {
 			return c, pay.Change{}, base.ChangedMeanwhile(c.Status, string(r.Word))
 		}
-		next, _, change, err := c.Keep(p, part, r.Complete, r.Note, rf.TimeOf(c.Scope))
+		next, _, change, err := pay.Disposition{Note: r.Note, At: rf.TimeOf(c.Scope)}.Keep(c, p, part, r.Complete)
 		change.Audit = said
 		return next, change, err
 	})
