@@ -128,7 +128,10 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 	default:
 		s.ProviderRef, s.MoneyRef = "", ""
 		next, news := p.astray(s)
-		if !news || p.Strays.booked(order, o) {
+		switch {
+		case p.Strays.booked(order, o): // the same report again
+			return p.written(from, now), change, Ignored
+		case !news:
 			return p.written(from, now), change, verdict
 		}
 		p = next.written(from, now)
@@ -416,7 +419,7 @@ type Disposition struct {
 // about the rest from then on. If it completes the payment, the part is the payment's amount and
 // becomes its capture; otherwise the merchant gets it without fees.
 //
-// Errors: claim_already_resolved, conflict_state, amount_invalid unless a rest is left.
+// Errors: claim_already_resolved, conflict_state, invalid_request unless a rest is left.
 func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
 	now := d.At
 	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
@@ -430,7 +433,7 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 		conflict.Message = "only a part of an inquiry's money can be kept"
 		return fail(conflict)
 	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
-		return fail(problem.Field(problem.AmountInvalid, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
 	case complete && (!p.Status.Open() || part != p.Price.Local):
 		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
 		return fail(conflict)
