@@ -348,6 +348,52 @@ func (c Claim) String() string {
 	return b.String()
 }
 
+// GiveByHand records that the operator gave an inquiry's money back, by a bank transfer with the
+// reference: no provider is asked.
+//
+// Errors: claim_already_resolved, conflict_state, missing_field without a reference.
+func (d Disposition) GiveByHand(c Claim, p Payment, reference string) (Claim, Change, error) {
+	to, err := c.After(Approve)
+	switch {
+	case err != nil:
+		return c, Change{}, err
+	case c.Kind != Inquiry:
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
+			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
+	case reference == "":
+		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
+	}
+	c.Call.ByHand = reference
+	c, change := c.resolve(p, to, PartyOperator, d.Note, d.At)
+	return c, change, nil
+}
+
+// Unfounded ends an inquiry about money of another amount that never came, and takes back what was
+// booked: the provider reported it, and its books do not have it.
+//
+// Errors: claim_already_resolved, conflict_state if the claim is about other money.
+func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
+	now := d.At
+	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
+	if _, err := c.After(Approve); err != nil {
+		return c, Change{}, err
+	}
+	if c.Kind != Inquiry || at < 0 || p.Strays[at].Code != AmountMismatch {
+		_, err := c.After(Withdraw)
+		return c, Change{}, err
+	}
+	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
+	var change Change
+	if ended {
+		p = next.written(p, now)
+		change.Payments = []Payment{p}
+	}
+	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD}))
+	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
+	return c, change, nil
+}
+
 // Evidence is a merchant's answer to a claim.
 type Evidence struct {
 	ID   string        `json:"id"` // ev_…

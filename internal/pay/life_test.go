@@ -276,7 +276,7 @@ func (l *life) stepClaim(t *rapid.T) {
 		return
 	}
 	if c.Kind == Inquiry && rapid.IntRange(0, 9).Draw(t, "it never came") == 0 {
-		if _, change, err := c.Unfounded(l.p, "", l.now); err == nil {
+		if _, change, err := (Disposition{At: l.now}).Unfounded(c, l.p); err == nil {
 			l.apply(t, l.p, change)
 			l.unfounded += c.USD
 		}
@@ -288,7 +288,7 @@ func (l *life) stepClaim(t *rapid.T) {
 		if complete {
 			part = l.p.Price.Local
 		}
-		_, next, change, err := c.Keep(l.p, part, complete, "", l.now)
+		_, next, change, err := Disposition{At: l.now}.Keep(c, l.p, part, complete)
 		if _, refused := c.After(Approve); (err == nil) != (refused == nil) {
 			t.Fatalf("keep %s of a %s claim of %s: %v", part, c.Status, c.Local, err)
 		}
@@ -305,7 +305,7 @@ func (l *life) stepClaim(t *rapid.T) {
 		_, change, err = c.Ask("", l.now)
 	case Approve:
 		if c.Kind == Inquiry && rapid.Bool().Draw(t, "by hand") {
-			_, change, err = c.GivenByHand(l.p, "TED 1", "", l.now)
+			_, change, err = Disposition{At: l.now}.GiveByHand(c, l.p, "TED 1")
 			break
 		}
 		fallthrough

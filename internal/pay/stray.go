@@ -128,7 +128,10 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 	default:
 		s.ProviderRef, s.MoneyRef = "", ""
 		next, news := p.astray(s)
-		if !news || p.Strays.booked(order, o) {
+		switch {
+		case p.Strays.booked(order, o): // the same report again
+			return p.written(from, now), change, Ignored
+		case !news:
 			return p.written(from, now), change, verdict
 		}
 		p = next.written(from, now)
@@ -413,12 +416,20 @@ func (c Claim) endInquiry(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 	return p, change
 }
 
+// Disposition is the operator's decision about the money of an inquiry, beside giving all of it back by its
+// provider or to the merchant (Claim.Resolve).
+type Disposition struct {
+	Note string // why; the merchant reads it
+	At   time.Time
+}
+
 // Keep gives a part of an inquiry's money to the merchant, as the operator decided. The claim is
 // about the rest from then on. If it completes the payment, the part is the payment's amount and
 // becomes its capture; otherwise the merchant gets it without fees.
 //
-// Errors: claim_already_resolved, conflict_state, amount_invalid unless a rest is left.
-func (c Claim) Keep(p Payment, part money.Amount, complete bool, note string, now time.Time) (Claim, Payment, Change, error) {
+// Errors: claim_already_resolved, conflict_state, invalid_request unless a rest is left.
+func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) (Claim, Payment, Change, error) {
+	now := d.At
 	fail := func(err error) (Claim, Payment, Change, error) { return c, p, Change{}, err }
 	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
 	if _, err := c.After(Approve); err != nil {
@@ -430,7 +441,7 @@ func (c Claim) Keep(p Payment, part money.Amount, complete bool, note string, no
 		conflict.Message = "only a part of an inquiry's money can be kept"
 		return fail(conflict)
 	case part.Currency != c.Local.Currency || !part.IsPositive() || part.Minor >= c.Local.Minor:
-		return fail(problem.Field(problem.AmountInvalid, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
+		return fail(problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be above zero and below "+c.Local.String()+": resolve the claim as rejected to give all of it to the merchant"))
 	case complete && (!p.Status.Open() || part != p.Price.Local):
 		conflict.Message, conflict.Details.From = "only a payment that is open can be completed, with its own amount of "+p.Price.Local.String(), string(p.Status)
 		return fail(conflict)
@@ -452,7 +463,7 @@ func (c Claim) Keep(p Payment, part money.Amount, complete bool, note string, no
 	p.Strays[at] = s
 	c = c.written(now)
 	c.Local, c.USD = c.Local.Sub(part), c.USD-usd
-	c = c.step(PartyOperator, note, now)
+	c = c.step(PartyOperator, d.Note, now)
 	change := Change{}
 	if complete {
 		said := Outcome{Kind: Approved, ProviderRef: s.ProviderRef, MoneyRef: s.MoneyRef, Local: part}
@@ -464,49 +475,4 @@ func (c Claim) Keep(p Payment, part money.Amount, complete bool, note string, no
 	}
 	change.Claims, change.Transfers = append(change.Claims, c), append(moving(moved), change.Transfers...)
 	return c, p, change, nil
-}
-
-// GivenByHand records that the operator gave an inquiry's money back, by a bank transfer with the
-// reference: no provider is asked.
-//
-// Errors: claim_already_resolved, conflict_state, missing_field without a reference.
-func (c Claim) GivenByHand(p Payment, reference, note string, now time.Time) (Claim, Change, error) {
-	to, err := c.After(Approve)
-	switch {
-	case err != nil:
-		return c, Change{}, err
-	case c.Kind != Inquiry:
-		return c, Change{}, &problem.Error{Code: problem.ConflictState, Message: "only an inquiry's money can be given back by hand",
-			Details: problem.Details{From: string(c.Status), Action: "by_hand"}}
-	case reference == "":
-		return c, Change{}, problem.Field(problem.MissingField, "reference", "the reference of your bank transfer to the shopper is required")
-	}
-	c.Call.ByHand = reference
-	c, change := c.resolve(p, to, PartyOperator, note, now)
-	return c, change, nil
-}
-
-// Unfounded takes back what was booked of money of another amount that never came: the provider
-// reported it, and its books do not have it.
-//
-// Errors: claim_already_resolved, conflict_state if the claim is about other money.
-func (c Claim) Unfounded(p Payment, note string, now time.Time) (Claim, Change, error) {
-	at := slices.IndexFunc(p.Strays, func(s Stray) bool { return s.Claim == c.ID })
-	if _, err := c.After(Approve); err != nil {
-		return c, Change{}, err
-	}
-	if c.Kind != Inquiry || at < 0 || p.Strays[at].Code != AmountMismatch {
-		_, err := c.After(Withdraw)
-		return c, Change{}, err
-	}
-	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
-	var change Change
-	if ended {
-		p = next.written(p, now)
-		change.Payments = []Payment{p}
-	}
-	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
-		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD}))
-	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, note, now)
-	return c, change, nil
 }

@@ -230,17 +230,17 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 	if _, change, err := c.Resolve(p, Reject, PartyOperator, "ok", noon); err != nil || change.Transfers[0].Amount(ledger.Available) != 9000 || change.Payments[0].Status != Pending {
 		t.Errorf("accepted: %v, %+v", err, change)
 	}
-	if _, _, err := c.GivenByHand(p, "", "sent", noon); err == nil {
+	if _, _, err := (Disposition{"sent", noon}).GiveByHand(c, p, ""); err == nil {
 		t.Error("it is given back by hand without a reference")
 	}
-	if done, change, err := c.GivenByHand(p, "TED 0091", "sent", noon); err != nil || done.Status != ClaimApproved || change.Transfers[0].Amount(ledger.Refunds) != 9000 || done.Call.ByHand != "TED 0091" {
+	if done, change, err := (Disposition{"sent", noon}).GiveByHand(c, p, "TED 0091"); err != nil || done.Status != ClaimApproved || change.Transfers[0].Amount(ledger.Refunds) != 9000 || done.Call.ByHand != "TED 0091" {
 		t.Errorf("given back by hand: %v, %s", err, done)
 	}
-	if _, _, _, err := c.Keep(p, c.Local, false, "", noon); err == nil {
+	if _, _, _, err := (Disposition{"", noon}).Keep(c, p, c.Local, false); err == nil {
 		t.Error("all of it is kept as a part")
 	}
 	p, c = begin(t, 110)
-	rest, done, change, err := c.Keep(p, p.Price.Local, true, "", noon)
+	rest, done, change, err := Disposition{"", noon}.Keep(c, p, p.Price.Local, true)
 	if err != nil || done.Status != Completed || rest.USD != 1000 || rest.Local != c.Local.Sub(p.Price.Local) || len(change.Transfers) != 2 {
 		t.Fatalf("%v: %s, %s", err, done, rest)
 	}
@@ -259,10 +259,10 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 		t.Errorf("the rest goes back: %v, %s to %s", err, sending, taker.ProviderRef)
 	}
 	ended, _ := p.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
-	if _, _, _, err := c.Keep(ended, p.Price.Local, true, "", noon); err == nil {
+	if _, _, _, err := (Disposition{"", noon}).Keep(c, ended, p.Price.Local, true); err == nil {
 		t.Error("a payment that ended is completed")
 	}
-	if part, _, change, err := c.Keep(ended, p.Price.Local, false, "", noon); err != nil || part.USD != 1000 || change.Transfers[0].Amount(ledger.Available) != 10000 {
+	if part, _, change, err := (Disposition{"", noon}).Keep(c, ended, p.Price.Local, false); err != nil || part.USD != 1000 || change.Transfers[0].Amount(ledger.Available) != 10000 {
 		t.Errorf("the merchant keeps the right amount: %v, %s", err, part)
 	}
 }

@@ -33,7 +33,7 @@ func (w *world) see(change *pay.Change) {
 			// canceled.
 			u := w.upstreams[current.Provider]
 			payable := p.End.Canceled() && (!u.cancels || u.stubborn)
-			if made != nil && !payable && len(made.panel) == 0 && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
+			if made != nil && !made.lied && !payable && len(made.panel) == 0 && (made.status == "open" || made.status == "paid" && made.paid == made.asked) {
 				w.find(failsUnpaid, p.ID, "%s has failed, and %s is %s", p.ID, ref, made.status)
 			}
 		}

@@ -218,7 +218,7 @@ func (c *Cascade) Settle(ctx context.Context, p pay.Payment, attempt pay.Attempt
 // Errors: store.ErrNoHold.
 func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, asked time.Time, routes *pay.Cascade) (_ pay.Outcome, err error) {
 	routes.By = pay.Caller{}
-	c.Claims(p, &o, routes)
+	c.AssignClaims(p, &o, routes)
 	attempt, _ := p.Attempts.Current()
 	if !p.Status.Open() && !p.Following() || p.Status == pay.Pending && attempt.Calls <= 1 {
 		return o, nil
@@ -234,8 +234,8 @@ func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, aske
 	return o, err
 }
 
-// Claims sets the ids of the claims that the money of an outcome may open.
-func (c *Cascade) Claims(p pay.Payment, o *pay.Outcome, routes *pay.Cascade) {
+// AssignClaims sets the ids of the claims that the money of an outcome may open.
+func (c *Cascade) AssignClaims(p pay.Payment, o *pay.Outcome, routes *pay.Cascade) {
 	if o.Kind != pay.Approved {
 		return
 	}

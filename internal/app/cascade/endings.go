@@ -44,7 +44,7 @@ func (c *Cascade) expire(ctx context.Context, p pay.Payment, o pay.Outcome) erro
 // look commits a provider's answer about a payment that ended unpaid.
 func (c *Cascade) look(ctx context.Context, p pay.Payment, o pay.Outcome) error {
 	now := c.TimeOf(p.Scope)
-	c.Claims(p, &o, &pay.Cascade{})
+	c.AssignClaims(p, &o, &pay.Cascade{})
 	_, change := p.Look(o, c.NewID(pay.ClaimPrefix, now), now)
 	err := c.Commit(ctx, change, view.Cause{})
 	if errors.Is(err, store.ErrStale) { // a notification came meanwhile; if not, it is due again at the end of the lease

@@ -141,7 +141,8 @@ type ClaimResolution struct {
 // unless the operator forces the decision.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
-// otherwise (details.reason).
+// otherwise (details.reason); invalid_request or missing_field if the parts of the decision do not
+// fit.
 func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResolution) (pay.Claim, error) {
 	v, note := r.Word, r.Note
 	c, err := rf.AnyClaim(ctx, r.ID)
@@ -204,9 +205,9 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		case read.Kind == pay.Inquiry && read.Calling():
 			next, change, err = read.Ended(p, v, note, now)
 		case read.Kind == pay.Inquiry && v == pay.Withdraw:
-			next, change, err = read.Unfounded(p, note, now)
+			next, change, err = pay.Disposition{Note: note, At: now}.Unfounded(read, p)
 		case r.ByHand != "":
-			next, change, err = read.GivenByHand(p, r.ByHand, note, now)
+			next, change, err = pay.Disposition{Note: note, At: now}.GiveByHand(read, p, r.ByHand)
 		}
 		change.Audit = said
 		return next, change, err
@@ -218,14 +219,14 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 func (rf *Claims) keep(ctx context.Context, c pay.Claim, r ClaimResolution, said []audit.Entry) (pay.Claim, error) {
 	part, err := money.Parse(r.Keep, c.Local.Currency)
 	if err != nil {
-		return c, problem.Field(problem.AmountInvalid, "keep", "the part that the merchant keeps must be an amount in "+string(c.Local.Currency)+", such as 49.90")
+		return c, problem.Field(problem.InvalidRequest, "keep", "the part that the merchant keeps must be an amount in "+string(c.Local.Currency)+", such as 49.90")
 	}
 	version := c.Version
 	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
 		if c.Version != version {
 			return c, pay.Change{}, base.ChangedMeanwhile(c.Status, string(r.Word))
 		}
-		next, _, change, err := c.Keep(p, part, r.Complete, r.Note, rf.TimeOf(c.Scope))
+		next, _, change, err := pay.Disposition{Note: r.Note, At: rf.TimeOf(c.Scope)}.Keep(c, p, part, r.Complete)
 		change.Audit = said
 		return next, change, err
 	})

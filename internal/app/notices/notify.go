@@ -125,7 +125,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		if notice.Outcome, routes.By, err = l.proved(ctx, read, notice); err != nil {
 			return err
 		}
-		l.cascade.Claims(read, &notice.Outcome, &routes)
+		l.cascade.AssignClaims(read, &notice.Outcome, &routes)
 		now := l.TimeOf(read.Scope)
 		next, change, err := l.apply(ctx, read, notice, routes, now)
 		if err != nil {

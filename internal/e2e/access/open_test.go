@@ -1,7 +1,9 @@
 package access
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -67,7 +69,10 @@ func TestOldestOfEachKindHasAnAge(t *testing.T) {
 		is("late money", 0)
 
 		first.Next("paid")
-		first.Fails(harness.TellsOther)
+		first.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) { // in another currency
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			_, _ = io.WriteString(w, `{"status":"paid","amount":"10","currency":"USD"}`)
+		})
 		d.Pay(t, 1, 1)
 		d.Pass(t, 9*time.Hour)
 		is("notification that does not fit", 9*time.Hour)

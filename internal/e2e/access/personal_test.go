@@ -45,7 +45,7 @@ func told(t *testing.T, s *harness.Instance) persons {
 	p.evidence = o.Post(t, path, harness.EvidenceFile("text/plain", fileName, []byte(fileWords))).Want(t, http.StatusCreated).Text(t, "evidence.1.id")
 	harness.RuleClaim(t, o, payment, "won") // the event claim.resolved has the evidence
 	id := o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"180","currency":"MXN","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
+	s.Notify(t, "sandbox-1", harness.Note(id, `"status":"paid","amount":"9","currency":"USD","payer":{"name":"`+payerName+`","email":"`+payerMail+`"}`)).
 		Want(t, http.StatusOK)
 	waiting, err := s.App.Notices.Notifications(ctx, id, 10)
 	harness.Must(t, err)

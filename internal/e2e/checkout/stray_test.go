@@ -177,9 +177,8 @@ func TestPageTellsWhatBecameOfTheMoney(t *testing.T) {
 			"en": "We have received $183.49\u00a0MXN, and the amount due was $183.50\u00a0MXN. Please do not pay again.",
 			"es": "Recibimos $183.49\u00a0MXN y el monto era $183.50\u00a0MXN.", "pt": "Recebemos $183.49\u00a0MXN, e o valor pedido era $183.50\u00a0MXN.",
 		})
-		open, err := s.App.Notices.Notifications(ctx, "", 10)
+		_, err = harness.DecideClaim(s.App, o.Get(t, "/payments/"+id).Text(t, "attention.claimId"), pay.Reject, "the shop keeps it")
 		harness.Must(t, err)
-		harness.Must(t, s.App.Notices.CloseNotification(ctx, s.App.Notices.Self(), open[0].ID, "given back in cash"))
 		pageSays(t, s, id, map[string]string{"en": "ask the shop before you pay again"})
 		o.Simulate(t, id, "paid").Want(t, http.StatusOK)
 		if _, page, _ := s.Visit(t, "/pay/"+id+"?lang=en"); !strings.Contains(page, "Payment received") || !strings.Contains(page, "We also received another payment for this order") {

@@ -45,7 +45,7 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 		o.Withdraw(t, "1200000")
 		_, claim := o.Dispute(t, true)
 		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
-		s.Notify(t, "sandbox-1", harness.Note(o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`), `"status":"paid","amount":"183","currency":"MXN"`)).Want(t, http.StatusOK)
+		s.Notify(t, "sandbox-1", harness.Note(o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`), `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 		id := o.Post(t, "/kyc/init", `{"level":"basic","subjectType":"company"}`).Want(t, http.StatusCreated).Text(t, "verificationId")
 		address, err := url.Parse(s.App.Verifications.VerificationURL(id))
 		harness.Must(t, err)

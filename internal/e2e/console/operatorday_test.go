@@ -188,7 +188,7 @@ func (d operated) compares() {
 func (d operated) decides() {
 	d.t.Helper()
 	odd := d.box.Create(d.t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-	d.box.Notify(d.t, "sandbox-1", harness.Note(odd, `"status":"paid","amount":"183","currency":"MXN"`)).Want(d.t, http.StatusOK)
+	d.box.Notify(d.t, "sandbox-1", harness.Note(odd, `"status":"paid","amount":"183","currency":"USD"`)).Want(d.t, http.StatusOK)
 	open, err := d.box.App.Notices.Notifications(ctx, "", 10)
 	harness.Must(d.t, err)
 	_, claim := d.box.Dispute(d.t, true)

@@ -258,7 +258,7 @@ func TestDecisionsAreAFile(t *testing.T) {
 		harness.Must(t, err)
 		op.Do(t, consolePath+"verifications/"+kyc+"/decide", "outcome", "rejected", "code", "document_expired", "message", "the passport ended in May")
 		paid := box.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		o.Notify(t, "sandbox-1", harness.Note(paid, `"status":"paid","amount":"183","currency":"MXN"`)).Want(t, http.StatusOK)
+		o.Notify(t, "sandbox-1", harness.Note(paid, `"status":"paid","amount":"183","currency":"USD"`)).Want(t, http.StatusOK)
 		open, err := o.App.Notices.Notifications(ctx, "", 10)
 		harness.Must(t, err)
 		op.Do(t, consolePath+"notices/close", "id", open[0].ID, "note", "given back at the provider")

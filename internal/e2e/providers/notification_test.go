@@ -199,7 +199,7 @@ func TestFaultyConfirmationDoesNoHarm(t *testing.T) {
 		}{
 			{sandbox.Duplicate, "completed", "payment.completed payment.captured"},
 			{sandbox.OutOfOrder, "completed", "payment.completed payment.captured"},
-			{sandbox.WrongAmount, "pending", "payment.attention claim.opened"},
+			{sandbox.WrongAmount, "pending", "payment.attention"},
 			{sandbox.BadSignature, "pending", ""},
 		} {
 			t.Run(string(c.fault), func(t *testing.T) {

@@ -55,7 +55,7 @@ const (
 const (
 	Duplicate    Fault = "duplicate"     // it comes twice
 	OutOfOrder   Fault = "out_of_order"  // an older decline comes after it
-	WrongAmount  Fault = "wrong_amount"  // a cent is missing
+	WrongAmount  Fault = "wrong_amount"  // a cent is missing, and the money has no id
 	BadSignature Fault = "bad_signature" // signed by somebody else
 )
 
@@ -253,7 +253,7 @@ type Notification struct {
 	Amount    string `json:"amount,omitempty"`
 	Currency  string `json:"currency,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	Money     string `json:"money,omitempty"`     // id of the money; "": one for each amount
+	Money     string `json:"money,omitempty"`     // id of the money; "": one for each amount; unnamed: none
 	Simulated bool   `json:"simulated,omitempty"` // the merchant asked for it
 
 	Refund string `json:"refund,omitempty"` // only of reversed: the provider's id of a refund of Amount that it made by itself
@@ -265,6 +265,9 @@ type Notification struct {
 	Code      string `json:"networkReasonCode,omitempty"`
 	RespondBy string `json:"respondBy,omitempty"` // RFC 3339
 }
+
+// unnamed is the money of a notification that does not say which money it is about.
+const unnamed = "-"
 
 // Send returns what the provider sends to confirm a payment: one signed notification, or
 // whatever its fault makes of it.
@@ -279,7 +282,7 @@ func (p *Provider) Send(n Notification) []provider.Notification {
 	case WrongAmount:
 		if paid, err := money.Parse(n.Amount, money.Currency(n.Currency)); err == nil {
 			paid.Minor--
-			n.Amount = paid.Decimal()
+			n.Amount, n.Money = paid.Decimal(), unnamed
 		}
 	case BadSignature:
 		s := p.sign(n)
@@ -332,6 +335,9 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 			return pay.Notice{}, err
 		}
 		notice.Outcome = pay.Outcome{Kind: pay.Approved, MoneyRef: cmp.Or(n.Money, p.money(n.Reference, local)), Local: local}
+		if n.Money == unnamed {
+			notice.Outcome.MoneyRef = ""
+		}
 	case "declined":
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired":
