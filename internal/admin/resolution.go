@@ -37,6 +37,7 @@ type WithdrawalRuling struct {
 	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force     bool     `json:"force,omitempty" doc:"Resolve it even if the payout provider says otherwise"`
+	Amount    string   `json:"amount,omitempty" maxLength:"40" example:"120.50" doc:"Of returned: what came back, in units of the currency that arrived. Without it, all that is left"`
 	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived"`
 }
 
@@ -77,7 +78,7 @@ func (a *API) rulingRoutes() {
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
-		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.resolveWithdrawal)
+		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance, and `returned` books what came back of a completed one, in one or more parts."), conflict, a.resolveWithdrawal)
 }
 
 // unsureLimit bounds the list.
@@ -111,7 +112,7 @@ func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn)
 }
 
 func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
+	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference, Amount: in.Body.Amount})
 	if err != nil {
 		return nil, err
 	}

@@ -52,9 +52,9 @@ var parts = lookedAt([]part{
 	{table: "inbox", prefix: hook.InboxPrefix, invariants: inboxInvariants},
 	{table: "receipts", when: never, invariants: receiptInvariants},
 	{table: "settlement_lines", when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
-	{table: "settlements", when: always, invariants: settlementInvariants},
+	{table: "settlements", when: always, invariants: settlementInvariants, each: (*checker).settlementsCovered},
 	{table: "reserves", when: always, invariants: reserveInvariants},
-	{table: "withdrawals", when: always, invariants: withdrawalInvariants},
+	{table: "withdrawals", when: always, invariants: withdrawalInvariants, each: (*checker).withdrawalsCover},
 })
 
 const (
