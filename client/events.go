@@ -29,17 +29,21 @@ const (
 	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
 	EventWalletCreated       EventType = "wallet.created"    // withdrawals can go to one more destination
 
-	// Since NewestEvents.
+	// Since PaymentEvents.
 	EventPaymentCreated  EventType = "payment.created"          // no provider was called yet; Sequence is 0
 	EventPaymentPending  EventType = "payment.pending"          // the shopper has to act; Sequence is 0
 	EventCheckoutExpired EventType = "checkout.session.expired" // no method was chosen in 24 hours
+
+	// Since NewestEvents.
+	EventWithdrawalReturned EventType = "withdrawal.returned" // a part came back: Withdrawal.ReturnedAmount
 )
 
 // The sets of event types that AllEvents may mean, each named by the day of its
 // introduction.
 const (
-	FirstEvents  = "2026-11-21"
-	NewestEvents = "2026-11-24"
+	FirstEvents   = "2026-11-21"
+	PaymentEvents = "2026-11-24"
+	NewestEvents  = "2026-11-27"
 )
 
 // AllEvents subscribes a webhook to every event.
@@ -132,7 +136,7 @@ func (e *Event) subject() any {
 	case EventWalletCreated:
 		e.Wallet = new(Wallet)
 		return e.Wallet
-	case EventWithdrawalCompleted, EventWithdrawalFailed:
+	case EventWithdrawalCompleted, EventWithdrawalFailed, EventWithdrawalReturned:
 		e.Withdrawal = new(Withdrawal)
 		return e.Withdrawal
 	}

@@ -127,22 +127,30 @@ func (c *Client) QuoteWithdrawal(ctx context.Context, walletID string, amount De
 
 // Withdrawal is money on its way from the available balance to a wallet.
 type Withdrawal struct {
-	ID             string    `json:"id"` // wdr_…
-	WalletID       string    `json:"walletId"`
-	Amount         Decimal   `json:"amount"`
-	Currency       string    `json:"currency"` // USD
-	FeeUSD         Decimal   `json:"feeUsd"`
-	NetAmount      Decimal   `json:"netAmount"`     // Amount less FeeUSD
-	Payout         *Payout   `json:"payout"`        // what arrives; nil for a token
-	Status         string    `json:"status"`        // pending, processing, completed, failed or canceled
-	PendingReason  string    `json:"pendingReason"` // why it is due but not sent
-	FailureCode    string    `json:"failureCode"`
-	FailureMessage string    `json:"failureMessage"`
-	Reference      string    `json:"reference"`
-	CreatedAt      time.Time `json:"createdAt"`
-	CompletedAt    time.Time `json:"completedAt"` // zero unless it completed
-	FailedAt       time.Time `json:"failedAt"`    // zero unless it failed
-	Replayed       bool      `json:"-"`           // the reply is from an earlier request with the same key
+	ID             string              `json:"id"` // wdr_…
+	WalletID       string              `json:"walletId"`
+	Amount         Decimal             `json:"amount"`
+	Currency       string              `json:"currency"` // USD
+	FeeUSD         Decimal             `json:"feeUsd"`
+	NetAmount      Decimal             `json:"netAmount"`      // Amount less FeeUSD
+	Payout         *Payout             `json:"payout"`         // what arrives; nil for a token
+	ReturnedAmount Decimal             `json:"returnedAmount"` // USD that came back after it had arrived
+	Covers         []CoveredSettlement `json:"covers"`         // the settlements that it pays out, oldest first
+	Status         string              `json:"status"`         // pending, processing, completed, failed or canceled
+	PendingReason  string              `json:"pendingReason"`  // why it is due but not sent
+	FailureCode    string              `json:"failureCode"`
+	FailureMessage string              `json:"failureMessage"`
+	Reference      string              `json:"reference"`
+	CreatedAt      time.Time           `json:"createdAt"`
+	CompletedAt    time.Time           `json:"completedAt"` // zero unless it completed
+	FailedAt       time.Time           `json:"failedAt"`    // zero unless it failed
+	Replayed       bool                `json:"-"`           // the reply is from an earlier request with the same key
+}
+
+// CoveredSettlement is the part of a settlement that a withdrawal pays out.
+type CoveredSettlement struct {
+	SettlementID string  `json:"settlementId"`
+	Amount       Decimal `json:"amount"` // USD
 }
 
 // CreateWithdrawal takes money out of the available balance.

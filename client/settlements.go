@@ -23,28 +23,46 @@ const (
 // NetAmount is exactly the sum of its lines: GrossVolume - Fees.Total - Refunds -
 // Chargebacks - ChargebackFees - ReserveHeld + ReserveReleased + Adjustments.
 type Settlement struct {
-	ID               string           `json:"id"` // STL-…
-	Status           SettlementStatus `json:"status"`
-	PeriodStart      time.Time        `json:"periodStart"`
-	PeriodEnd        time.Time        `json:"periodEnd"`        // zero while open; payments captured up to here
-	Currency         string           `json:"currency"`         // USD
-	TransactionCount int64            `json:"transactionCount"` // its lines, refunds and releases included
-	GrossVolume      Decimal          `json:"grossVolume"`      // what shoppers paid
-	Fees             Fees             `json:"fees"`             // less the fees that refunds returned
-	Refunds          Decimal          `json:"refunds"`          // what shoppers got back
-	Chargebacks      Decimal          `json:"chargebacks"`
-	ChargebackFees   Decimal          `json:"chargebackFees"`
-	ReserveHeld      Decimal          `json:"reserveHeld"`
-	ReserveReleased  Decimal          `json:"reserveReleased"` // released reserve, and reserve returned by refunds
-	Adjustments      Decimal          `json:"adjustments"`
-	NetAmount        Decimal          `json:"netAmount"`
-	PDFURL           string           `json:"pdfUrl"`       // "" until the receipt is ready; the link needs the same credentials, as SettlementReport does
-	CSVURL           string           `json:"csvUrl"`       // "" while open; likewise
-	PayoutID         string           `json:"payoutId"`     // the automatic withdrawal that pays it out, if that was agreed
-	PayoutReason     string           `json:"payoutReason"` // why there is none yet
-	CreatedAt        time.Time        `json:"createdAt"`
-	ClosedAt         time.Time        `json:"closedAt"` // zero while open
-	PaidAt           time.Time        `json:"paidAt"`   // zero until then
+	ID               string            `json:"id"` // STL-…
+	Status           SettlementStatus  `json:"status"`
+	PeriodStart      time.Time         `json:"periodStart"`
+	PeriodEnd        time.Time         `json:"periodEnd"`        // zero while open; payments captured up to here
+	Currency         string            `json:"currency"`         // USD
+	TransactionCount int64             `json:"transactionCount"` // its lines, refunds and releases included
+	GrossVolume      Decimal           `json:"grossVolume"`      // what shoppers paid
+	Fees             Fees              `json:"fees"`             // less the fees that refunds returned
+	Refunds          Decimal           `json:"refunds"`          // what shoppers got back
+	Chargebacks      Decimal           `json:"chargebacks"`
+	ChargebackFees   Decimal           `json:"chargebackFees"`
+	ReserveHeld      Decimal           `json:"reserveHeld"`
+	ReserveReleased  Decimal           `json:"reserveReleased"` // released reserve, and reserve returned by refunds
+	Adjustments      Decimal           `json:"adjustments"`
+	NetAmount        Decimal           `json:"netAmount"`
+	PDFURL           string            `json:"pdfUrl"`        // "" until the receipt is ready; the link needs the same credentials, as SettlementReport does
+	CSVURL           string            `json:"csvUrl"`        // "" while open; likewise
+	PayoutID         string            `json:"payoutId"`      // the automatic withdrawal that pays it out, if that was agreed
+	PayoutReason     string            `json:"payoutReason"`  // why a part is not paid out automatically yet
+	WithdrawalIDs    []string          `json:"withdrawalIds"` // those that cover its net, oldest first
+	Payout           *SettlementPayout `json:"payout"`        // how far it is paid out; nil while open
+	CreatedAt        time.Time         `json:"createdAt"`
+	ClosedAt         time.Time         `json:"closedAt"` // zero while open
+	PaidAt           time.Time         `json:"paidAt"`   // zero until then
+}
+
+// SettlementPayout says how far a settlement is paid out.
+type SettlementPayout struct {
+	Status string            `json:"status"` // owed, in_progress, paid, nothing_to_pay or paid_unlinked
+	Amount Decimal           `json:"amount"` // USD that withdrawals cover, arrived or not
+	Owed   Decimal           `json:"owed"`   // USD that nothing covers yet; negative: a debt
+	Covers []SettlementCover `json:"covers"`
+}
+
+// SettlementCover is a part of a settlement's net.
+type SettlementCover struct {
+	WithdrawalID string  `json:"withdrawalId"` // the withdrawal that pays it out, "" for a set-off
+	SettlementID string  `json:"settlementId"` // the settlement that it is set off against
+	Amount       Decimal `json:"amount"`       // USD
+	Paid         bool    `json:"paid"`
 }
 
 // SettlementFilter selects settlements; zero fields select all.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestASettlementIsReadLineByLineAndPaid(t *testing.T) {
 		s.ReserveHeld == "0" || s.Refunds != "0" || s.PeriodEnd.IsZero() || s.ClosedAt.IsZero() || !s.PaidAt.IsZero() || s.CSVURL == "" {
 		t.Errorf("the settlement is %+v", s)
 	}
-	if read, err := api.Settlement(ctx, s.ID); err != nil || read != s {
+	if read, err := api.Settlement(ctx, s.ID); err != nil || !reflect.DeepEqual(read, s) {
 		t.Errorf("it reads as %+v, %v, want %+v", read, err, s)
 	}
 	page, err := api.SettlementTransactions(ctx, s.ID, client.Page{Limit: 1, Offset: 1})
@@ -147,7 +148,7 @@ func TestASettlementsReportComesAsAFile(t *testing.T) {
 		Settlement   client.Settlement       `json:"settlement"`
 		Transactions []client.SettlementLine `json:"transactions"`
 	}
-	if err := json.Unmarshal(report(client.ReportJSON), &whole); err != nil || whole.Settlement != s || len(whole.Transactions) != 2 {
+	if err := json.Unmarshal(report(client.ReportJSON), &whole); err != nil || !reflect.DeepEqual(whole.Settlement, s) || len(whole.Transactions) != 2 {
 		t.Errorf("the JSON is %+v, %v", whole, err)
 	}
 

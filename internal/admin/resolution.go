@@ -37,6 +37,7 @@ type WithdrawalRuling struct {
 	Outcome   pay.Word `json:"outcome" enum:"paid,not-paid,returned" example:"paid"`
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force     bool     `json:"force,omitempty" doc:"Resolve it even if the payout provider says otherwise"`
+	Amount    string   `json:"amount,omitempty" maxLength:"40" example:"120.50" doc:"Of returned: what came back, in units of the currency that arrived. Without it, all that is left"`
 	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived"`
 }
 
@@ -97,7 +98,7 @@ func (a *API) rulingRoutes() {
 	handle(a, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
 		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero."), []problem.Code{problem.ConflictState}, a.bookRefund)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
-		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance."), conflict, a.resolveWithdrawal)
+		"The provider is queried first, if possible. `paid` completes it, `not-paid` returns the money to the balance, and `returned` books what came back of a completed one, in one or more parts."), conflict, a.resolveWithdrawal)
 }
 
 // unsureLimit bounds the list.
@@ -142,7 +143,7 @@ func (a *API) bookRefund(ctx context.Context, by audit.Actor, in *bookRefundIn) 
 }
 
 func (a *API) resolveWithdrawal(ctx context.Context, by audit.Actor, in *ruleWithdrawalIn) (*ruledWithdrawalOut, error) {
-	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference})
+	w, said, err := a.App.Payouts.ResolveWithdrawal(ctx, by, base.Resolution{ID: in.ID, Word: in.Body.Outcome, Note: in.Body.Note, Force: in.Body.Force, Reference: in.Body.Reference, Amount: in.Body.Amount})
 	if err != nil {
 		return nil, err
 	}

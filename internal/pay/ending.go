@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -218,9 +219,11 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 
 // ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
 //
+// part is what came back, in the currency that arrived; zero: all that is left.
+//
 // Errors: conflict_state if its end is known, or if it was never sent and the finding is that it
-// arrived.
-func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
+// arrived; invalid_request for a part that does not fit.
+func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, part money.Amount, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
 		w.Payout.ProviderRef = o.ProviderRef
 	}
@@ -229,8 +232,7 @@ func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, now time.Time) (Wi
 		next, change := w.complete(now)
 		return next, change, nil
 	case word == WordReturned && w.Status == WithdrawalDone:
-		next, change := w.comeBack(PayoutOutcome{}, now)
-		return next, change, nil
+		return w.ComeBack(part, PayoutOutcome{}, now)
 	case word == WordNotPaid && w.Open():
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil

@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
-	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -114,7 +112,7 @@ func (w Withdrawal) passOn(o PayoutOutcome, now time.Time) (Withdrawal, Change) 
 	w = w.next(now)
 	w.Tried = tried[max(0, len(tried)-attemptsKept):]
 	w.Round++
-	w.Status, w.DueAt, w.Payout = WithdrawalPending, now, Payout{}
+	w.Status, w.DueAt, w.Payout, w.Waiting = WithdrawalPending, now, Payout{}, ""
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: float}
 }
 
@@ -175,13 +173,17 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case !current && (n.Outcome.Kind == PayoutPaid || n.Outcome.Kind == PayoutAccepted):
 		verdict = Mismatched // this account had proved that it did not pay
 	case !current:
-	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown: // for example, a part came back
+	case w.isPart(n.Outcome):
+		usd, _ := w.returning(n.Outcome.Local)
+		next, change = w.comeBack(usd, n.Outcome.Local, n.Outcome, now)
+		verdict = Applied
+	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown:
 		verdict = Mismatched
 	case w.Status == WithdrawalProcessing:
 		next, change, _ = w.Resolve(proved, now)
 		verdict = Applied
-	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned:
-		next, change = w.comeBack(n.Outcome, now)
+	case w.Status == WithdrawalDone && n.Outcome.Kind == PayoutReturned && w.Returns == 0: // all of it
+		next, change = w.comeBack(w.Net(), w.LeftToReturn(), n.Outcome, now)
 		verdict = Applied
 	case w.Status == WithdrawalDone && n.Outcome.Kind != PayoutPaid && n.Outcome.Kind != PayoutAccepted, // any other answer
 		w.Status == WithdrawalRefused && w.CompletedAt.IsZero() && n.Outcome.Kind == PayoutPaid,
@@ -212,23 +214,6 @@ func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) 
 	}
 	_, change, verdict := w.Told(told, before.Payout.Provider, o, now)
 	return Change{Notices: change.Notices}, verdict == Mismatched
-}
-
-// comeBack returns the money of a completed payout that the bank sent back. The fee is kept,
-// because the payout was made.
-func (w Withdrawal) comeBack(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
-	before := w.Status
-	w = w.next(now)
-	w.Status, w.FailedAt = WithdrawalRefused, now
-	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "returned"), cmp.Or(o.Message, "the payout arrived and was sent back")
-	back := w.transfer("return", ledger.WithdrawalReturn, now,
-		ledger.Posting{Account: ledger.PaidOut, Amount: -w.Net()},
-		ledger.Posting{Account: ledger.Available, Amount: w.Net()},
-	)
-	float := w.moveFloat("return", ledger.FloatReturned, ledger.FloatPaid, ledger.Float, now)
-	w.Payout.Float = money.Amount{}
-	w, told := w.event(hook.WithdrawalFailed, before, now)
-	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
 }
 
 // BatchPrefix begins the id of a batch of payouts.

@@ -20,7 +20,7 @@ var payday = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func taken(t *testing.T) (pay.Withdrawal, pay.Change) {
 	t.Helper()
 	w, _ := pay.Wallet{ID: "wal_A", Scope: tenant.Scope{Merchant: "mer_1", Shop: "shp_1"}}.Open(0, nil, nil, payday)
-	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), 300, exchange.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
+	out, change, err := w.Withdraw("wdr_A", money.New(100_00, money.USD), tenant.Terms{WithdrawalFee: 300}, exchange.Conversion{}, ledger.Balances{ledger.Available: 100_00}, payday)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestWithdrawalBalancesHoweverItEnds(t *testing.T) {
 				t.Errorf("%s: %s holds %d, want %d", c.name, account, books[account], c.books[account])
 			}
 		}
-		if wantEvents := 1; w.Status != c.want || !w.DueAt.IsZero() || (c.want != pay.WithdrawalCanceled && events != wantEvents) || events != int(w.Sequence) {
+		if wantEvents := 1; w.Status != c.want || w.DueAt.IsZero() == (c.want == pay.WithdrawalDone) || (c.want != pay.WithdrawalCanceled && events != wantEvents) || events != int(w.Sequence) {
 			t.Errorf("%s: %s with %d events, due %v, want %s", c.name, w, events, w.DueAt, c.want)
 		}
 		// An ended withdrawal cannot end again.
@@ -136,7 +136,7 @@ func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 		{"a cent too much", w, 101, 100, later, problem.BalanceInsufficient},
 		{"a negative balance", w, 4, -1, later, problem.BalanceInsufficient},
 	} {
-		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), 3, exchange.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
+		_, change, err := c.wallet.Withdraw("wdr_A", money.New(c.amount, money.USD), tenant.Terms{WithdrawalFee: 3}, exchange.Conversion{}, ledger.Balances{ledger.Available: c.available}, c.now)
 		var e *problem.Error
 		errors.As(err, &e)
 		if c.want == "" && (err != nil || len(change.Floors) != 1) || c.want != "" && (e == nil || e.Code != c.want) {

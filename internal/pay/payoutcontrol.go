@@ -77,6 +77,10 @@ func (u Unpayable) Before(other Unpayable) bool {
 	return slices.Index(order, u) < slices.Index(order, other)
 }
 
+// OfSums reports whether a reason is a limit on the sum of an hour or a day. A withdrawal counts when its account gets it, also
+// one that leaves in a file later.
+func (u Unpayable) OfSums() bool { return u == WaitsHourly || u == WaitsDaily }
+
 // PayoutControlID is the id of a merchant's control in an environment; merchant "" is all
 // merchants.
 func PayoutControlID(merchant string, live bool) string {
@@ -130,7 +134,7 @@ func (c PayoutControl) Holds(w Withdrawal, now time.Time) (why Unpayable, until 
 	case c.Stopped != "":
 		return WaitsStopped, now.Add(stopLook)
 	case w.ApprovedBy != "":
-	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove:
+	case c.ApprovalAbove > 0 && w.Amount > c.ApprovalAbove && w.Status == WithdrawalPending: // one that was sent had it, or needed none
 		return WaitsApproval, now.Add(approvalLook)
 	case c.Hourly > 0 && !w.sentSince(c.HourAt) && w.Amount > c.Hourly-c.HourSum:
 		return WaitsHourly, earlier(c.HourAt.Add(time.Hour), now)
@@ -166,10 +170,12 @@ func (c PayoutControl) Count(w Withdrawal, now time.Time) (PayoutControl, bool) 
 	return c, true
 }
 
-// sentSince reports whether the withdrawal was sent, since a time, to an account that proved that
-// it did not pay. A withdrawal counts once in an hour and in a day, however many accounts it goes
-// to.
+// sentSince reports whether the withdrawal was sent since a time. A withdrawal counts once in an hour and in a day, however
+// many accounts it goes to and however often it is sent.
 func (w Withdrawal) sentSince(at time.Time) bool {
+	if w.Status == WithdrawalProcessing && !w.Payout.SentAt.Before(at) {
+		return true
+	}
 	return slices.ContainsFunc(w.Tried, func(a PayoutAttempt) bool { return !time.UnixMicro(a.Started).Before(at) })
 }
 

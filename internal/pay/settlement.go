@@ -25,7 +25,7 @@ type SettlementStatus string
 const (
 	BatchOpen   SettlementStatus = "open"   // it waits until its lines are old enough
 	BatchClosed SettlementStatus = "closed" // its lines and totals are fixed, its money is available
-	BatchPaid   SettlementStatus = "paid"   // its payout is confirmed
+	BatchPaid   SettlementStatus = "paid"   // withdrawals that cover its net have arrived
 )
 
 // SettlementStatuses lists the states in order.
@@ -43,9 +43,6 @@ const (
 	// restPause is how long a settlement waits if it could collect nothing although something is old
 	// enough.
 	restPause = time.Minute
-	// payoutTime is how long the sandbox's bank takes to pay a closed settlement. In production the
-	// operator confirms it.
-	payoutTime = day
 )
 
 // Settlement collects a merchant's lines in one environment. There is one open settlement at a
@@ -78,13 +75,16 @@ type Settlement struct {
 	Sequence  int64  // events so far
 	PDFAt     time.Time
 	Automatic bool   // its net is paid out automatically (PayoutLimits)
-	Payout    string // the withdrawal that pays it out, "" if there is none yet
+	Payout    string // the latest withdrawal that pays it out automatically, "" if there is none
 	PayoutWhy string // why there is none
+	// Covers is what its net is paid out by or set off against, Covered their sum in USD cents.
+	Covers    []Cover
+	Covered   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	ClosedAt  time.Time
 	PaidAt    time.Time
-	DueAt     time.Time // open: when to look; later: for the receipt, the sandbox's payout; zero when all is done
+	DueAt     time.Time // open: when to look; later: for the receipt, the automatic payout; zero when all is done
 }
 
 // Cursor is a place in the order in which lines are collected: by kind and time. Of the lines at
@@ -264,49 +264,16 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 	return s, events
 }
 
-// Receipt stores the PDF of a closed settlement and makes the event that it is ready. If automatic
-// payouts were agreed, its payout follows.
+// Receipt stores the PDF of a closed settlement and makes the event that it is ready. It is due again at once: withdrawals
+// and debts may cover it, and if automatic payouts were agreed, its payout follows.
 func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {
 	s = s.written(now)
-	s.PDFAt, s.Automatic = now, automatic
-	s = s.wait()
+	s.PDFAt, s.Automatic, s.DueAt = now, automatic, now
 	s, events := s.tell(hook.SettlementPDFReady, "", shops, now)
 	return Change{
 		Settlements: []Settlement{s}, Events: events,
 		Documents: []Document{{ID: s.ID, Merchant: s.Merchant, Live: s.Live, Body: pdf}},
 	}
-}
-
-// wait sets when a settlement that is not open is due again.
-func (s Settlement) wait() Settlement {
-	switch {
-	case s.PDFAt.IsZero():
-	case s.Status == BatchClosed && s.Automatic:
-		s.DueAt = s.UpdatedAt
-	case s.Status == BatchClosed && !s.Live:
-		s.DueAt = s.ClosedAt.Add(payoutTime)
-	default:
-		s.DueAt = time.Time{}
-	}
-	return s
-}
-
-// Pay records that the payout of a closed settlement is confirmed. It moves no money: the money has been
-// available since the settlement closed.
-//
-// Errors: conflict_state if it is open, settlement_already_paid.
-func (s Settlement) Pay(now time.Time) (Settlement, Change, error) {
-	switch s.Status {
-	case BatchOpen:
-		return s, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the settlement is open: it can be paid once it is closed",
-			Details: problem.Details{From: string(s.Status), Action: string(BatchPaid)}}
-	case BatchPaid:
-		return s, Change{}, problem.New(problem.SettlementAlreadyPaid, "the settlement was paid at "+s.PaidAt.Format(time.RFC3339))
-	}
-	s = s.written(now)
-	s.Status, s.PaidAt = BatchPaid, now
-	s = s.wait()
-	return s, Change{Settlements: []Settlement{s}}, nil
 }
 
 // Document is a file that is stored once and never changes.
@@ -338,15 +305,12 @@ const (
 	WaitsMinimum Unpayable = "below_minimum"
 	WaitsDay     Unpayable = "payout_day"
 	WaitsWallet  Unpayable = "no_wallet"
+	WaitsMoney   Unpayable = "balance_insufficient"
 	WaitsPause   Unpayable = tenant.ReasonPaused
 )
 
-// payoutLook is the pause before a settlement whose payout is under way is looked at again.
-// payoutAgain is the pause after a payout that could not be made.
-const (
-	payoutLook  = 15 * time.Second
-	payoutAgain = time.Hour
-)
+// payoutAgain is the pause before an automatic payout that could not be made, or not in full, is tried again.
+const payoutAgain = time.Hour
 
 // weekdays are the names of days in PayoutLimits.Days.
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
@@ -371,75 +335,36 @@ func (l PayoutLimits) PayoutDay(at time.Time) bool {
 	return l.Days == "" || slices.Contains(strings.Split(l.Days, ","), weekdays[at.UTC().Weekday()])
 }
 
-// Owed is the sum of the nets, in USD cents, of the settlements that are to be paid out
-// automatically and are not paid yet.
-func Owed(list []Settlement) (sum int64, of []Settlement) {
-	for _, s := range list {
-		if s.Status == BatchClosed && s.Automatic && s.Payout == "" && !s.PDFAt.IsZero() {
-			sum += s.Net
-			of = append(of, s)
-		}
-	}
-	return sum, of
-}
-
-// PaidBy returns the settlements with the withdrawal that pays out their nets.
-func PaidBy(of []Settlement, withdrawal string, now time.Time) []Settlement {
-	list := make([]Settlement, 0, len(of))
-	for _, s := range of {
-		s = s.written(now)
-		s.Payout, s.PayoutWhy, s.DueAt = withdrawal, "", now.Add(payoutLook)
-		list = append(list, s)
-	}
-	return list
-}
-
-// Unpaid records why a settlement's payout is not made, and when to look again. A payout below the
-// minimum waits for the next settlement.
+// Unpaid records why a settlement's payout is not made, and when to look again.
 func (s Settlement) Unpaid(why Unpayable, now time.Time) Change {
 	s = s.written(now)
-	s.PayoutWhy, s.DueAt = string(why), now.Add(payoutAgain)
-	switch why {
-	case WaitsMinimum:
-		s.DueAt = time.Time{}
-	case WaitsDay:
+	s.Automatic, s.PayoutWhy, s.DueAt = true, string(why), now.Add(payoutAgain)
+	if why == WaitsDay {
 		s.DueAt = now.UTC().Truncate(day).Add(day)
 	}
 	return Change{Settlements: []Settlement{s}}
 }
 
+// Rested ends the looks at a settlement. newest, if it is not zero, is the newest settlement that is owed, and looks for
+// all.
+func (s Settlement) Rested(newest Settlement, now time.Time) Change {
+	s = s.written(now)
+	s.DueAt = time.Time{}
+	if s.Left() == 0 {
+		s.PayoutWhy = ""
+	}
+	change := Change{Settlements: []Settlement{s}}
+	if newest.ID != "" && newest.DueAt.IsZero() {
+		newest = newest.written(now)
+		newest.Automatic, newest.DueAt = true, now
+		change.Settlements = append(change.Settlements, newest)
+	}
+	return change
+}
+
 // ByHand ends the automatic payout of a settlement: the merchant withdraws.
 func (s Settlement) ByHand(now time.Time) Change {
 	s = s.written(now)
-	s.Automatic = false
-	return Change{Settlements: []Settlement{s.wait()}}
-}
-
-// PayoutIs applies the state of a withdrawal to the settlements that it pays out.
-func PayoutIs(w Withdrawal, of []Settlement, now time.Time) (Change, error) {
-	var change Change
-	for _, s := range of {
-		if s.Payout != w.ID || s.Status != BatchClosed {
-			continue
-		}
-		switch {
-		case w.Open():
-			s = s.written(now)
-			s.DueAt = now.Add(payoutLook)
-		case !w.CompletedAt.IsZero(): // the money may have come back later, but it was paid
-			paid, _, err := s.Pay(now)
-			if err != nil {
-				return change, err
-			}
-			s = paid
-		default: // the money is back; the next settlement's payout includes it
-			s = s.written(now)
-			s.Payout, s.PayoutWhy, s.DueAt = "", w.FailureCode, time.Time{}
-			if s.PayoutWhy == "" {
-				s.PayoutWhy = string(w.Status)
-			}
-		}
-		change.Settlements = append(change.Settlements, s)
-	}
-	return change, nil
+	s.Automatic, s.DueAt = false, time.Time{}
+	return Change{Settlements: []Settlement{s}}
 }

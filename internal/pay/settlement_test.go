@@ -384,25 +384,6 @@ func TestSettlementWithoutLinesIsDueAgain(t *testing.T) {
 	}
 }
 
-func TestSettlementIsPaidOnceAndOnlyClosed(t *testing.T) {
-	for status, want := range map[SettlementStatus]problem.Code{
-		BatchOpen: problem.ConflictState, BatchClosed: "", BatchPaid: problem.SettlementAlreadyPaid,
-	} {
-		s := Settlement{ID: "STL-1", Version: 3, Status: status, PDFAt: noon}
-		next, change, err := s.Pay(noon)
-		var refused *problem.Error
-		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Code != want {
-			t.Errorf("pay of a settlement that is %s: %v, want %q", status, err, want)
-		}
-		if want == "" && (next.Status != BatchPaid || next.PaidAt != noon || next.Version != 4 || len(change.Settlements) != 1 || !next.DueAt.IsZero()) {
-			t.Errorf("paid: %+v", next)
-		}
-		if want != "" && len(change.Settlements) != 0 {
-			t.Errorf("a refused payout writes %+v", change)
-		}
-	}
-}
-
 func TestReserveIsReleasedByTheDay(t *testing.T) {
 	at := time.Date(2026, 11, 21, 23, 59, 59, 0, time.UTC)
 	want := time.Date(2027, 2, 20, 0, 0, 0, 0, time.UTC)

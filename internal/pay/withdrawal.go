@@ -60,12 +60,17 @@ type Withdrawal struct {
 	Waiting             string          // why it is due and not sent, or ""
 	FailureCode         string
 	FailureMessage      string
-	Sequence            int64 // events so far
-	DueAt               time.Time
-	CreatedAt           time.Time
-	UpdatedAt           time.Time
-	CompletedAt         time.Time
-	FailedAt            time.Time
+	// Returned is what came back after it had arrived, in USD cents; ReturnedLocal is the same in minor units of what arrived,
+	// zero for a token. Returns counts the parts.
+	Returned, ReturnedLocal int64
+	Returns                 int
+	Covers                  []Covered // the settlements that it pays out, oldest first
+	Sequence                int64     // events so far
+	DueAt                   time.Time
+	CreatedAt               time.Time
+	UpdatedAt               time.Time
+	CompletedAt             time.Time
+	FailedAt                time.Time
 }
 
 // Payout is a withdrawal at the account that it was sent to; zero before it is sent, and again when
@@ -117,8 +122,8 @@ func WithdrawalOf(t ledger.Transfer) (id string, ok bool) {
 // new withdrawal's. into is the converted net.
 //
 // Errors: conflict_state for a wallet that cannot be paid to, amount_below_minimum for an amount
-// that does not exceed the fee, balance_insufficient.
-func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
+// that does not exceed the fee or is below the smallest withdrawal of the terms, balance_insufficient.
+func (w Wallet) Withdraw(id string, amount money.Amount, terms tenant.Terms, into exchange.Conversion, have ledger.Balances, now time.Time) (Withdrawal, Change, error) {
 	if !w.Usable(now) {
 		e := &problem.Error{Code: problem.ConflictState, Param: "walletId", Message: "the wallet was deleted: send the id of another one; GET /wallets lists them",
 			Details: problem.Details{From: string(w.Status), Action: "withdraw"}}
@@ -127,10 +132,10 @@ func (w Wallet) Withdraw(id string, amount money.Amount, fee int64, into exchang
 		}
 		return Withdrawal{}, Change{}, e
 	}
-	if amount.Minor <= fee {
-		least := money.New(fee+1, money.USD)
+	fee := terms.WithdrawalFee
+	if least := terms.LeastWithdrawal(); amount.Minor < least {
 		return Withdrawal{}, Change{}, problem.Field(problem.AmountBelowMinimum, "amount",
-			fmt.Sprintf("the amount must be at least %s: the fee is part of it", least))
+			fmt.Sprintf("the amount must be at least %s: the fee is part of it", money.New(least, money.USD)))
 	}
 	if amount.Minor > have[ledger.Available] {
 		return Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance: withdraw at most %s", amount.Minor, have[ledger.Available])
@@ -196,10 +201,35 @@ func (w Withdrawal) Differs(to Wallet, booked []ledger.Transfer) string {
 	return ""
 }
 
+// CancelMemory is how long a canceled withdrawal bounds the rate of those that follow it.
+const CancelMemory = 24 * time.Hour
+
+// NotBetter returns a conversion of net, in USD cents, at no better a rate for the merchant than those of canceled withdrawals in
+// the same currency. A withdrawal fixes its rate, so canceling it and making another must bring nothing (PAYOUT-13).
+//
+// Errors: those of the conversion.
+func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exchange.Conversion, error) {
+	for _, w := range canceled {
+		if w.Rate.IsZero() || w.Local.Currency != into.Local.Currency {
+			continue
+		}
+		promised := exchange.Reading{Currency: w.Local.Currency, Rate: w.Rate, Source: w.RateSource, At: w.RateAt}
+		as, err := promised.Into(money.New(net, money.USD))
+		if err != nil {
+			return into, err
+		}
+		if as.Local.Minor < into.Local.Minor {
+			into = as
+		}
+	}
+	return into, nil
+}
+
 // Created is the withdrawal as its creation returned it.
 func (w Withdrawal) Created() Withdrawal {
 	w.Status, w.FailureCode, w.FailureMessage, w.Waiting = WithdrawalPending, "", "", ""
 	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
+	w.Returned, w.ReturnedLocal, w.Covers = 0, 0, nil
 	return w
 }
 
@@ -212,7 +242,7 @@ func (w Withdrawal) Cancel(now time.Time) (Withdrawal, Change, error) {
 			Details: problem.Details{From: string(w.Status), Action: "cancel"}}
 	}
 	w = w.next(now)
-	w.Status, w.DueAt, w.Waiting = WithdrawalCanceled, time.Time{}, ""
+	w.Status, w.DueAt, w.Waiting = WithdrawalCanceled, w.uncoveringAt(now), ""
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: []ledger.Transfer{w.giveBack(now)}}, nil
 }
 
@@ -238,6 +268,15 @@ func (w Withdrawal) Send(to PayoutRoute, by Caller, now time.Time) (Withdrawal, 
 // Refuse ends a withdrawal that was not sent, for our own reason.
 func (w Withdrawal) Refuse(code, message string, now time.Time) (Withdrawal, Change) {
 	return w.fail(PayoutOutcome{Code: code, Message: message}, now)
+}
+
+// Hold records why a withdrawal that was sent, and that its account does not have, is not sent again, and when its account is
+// queried again.
+func (w Withdrawal) Hold(reason string, until, now time.Time) Change {
+	w = w.next(now)
+	w.Waiting, w.DueAt = reason, until
+	w.Payout.Checks++
+	return Change{Withdrawals: []Withdrawal{w}}
 }
 
 // Heard is Resolve for the answer to a call or query; before is the withdrawal as it was at the call.
@@ -276,6 +315,7 @@ func (w Withdrawal) Resolve(o PayoutOutcome, now time.Time) (Withdrawal, Change,
 		return next, change, true
 	}
 	w = w.next(now)
+	w.Waiting = ""
 	w.Payout.Accepted = w.Payout.Accepted || o.Kind == PayoutAccepted
 	w.Payout.Said = strings.TrimSpace(string(o.Kind) + " " + o.Code + " " + o.Message)
 	w.Payout.Checks++
@@ -299,7 +339,7 @@ var payoutPauses = backoff{first: 15 * time.Second, most: 5 * time.Minute}
 func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 	before := w.Status
 	w = w.next(now)
-	w.Status, w.DueAt, w.CompletedAt = WithdrawalDone, time.Time{}, now
+	w.Status, w.DueAt, w.CompletedAt, w.Waiting = WithdrawalDone, now, now, "" // due: it covers settlements
 	paid := w.transfer("paid", ledger.WithdrawalPaid, now,
 		ledger.Posting{Account: ledger.InTransit, Amount: -w.Amount},
 		ledger.Posting{Account: ledger.PaidOut, Amount: w.Net()},
@@ -313,12 +353,20 @@ func (w Withdrawal) complete(now time.Time) (Withdrawal, Change) {
 func (w Withdrawal) fail(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
 	before := w.Status
 	w = w.next(now)
-	w.Status, w.DueAt, w.FailedAt, w.Waiting = WithdrawalRefused, time.Time{}, now, ""
+	w.Status, w.DueAt, w.FailedAt, w.Waiting = WithdrawalRefused, w.uncoveringAt(now), now, ""
 	w.FailureCode, w.FailureMessage = cmp.Or(o.Code, "rejected"), cmp.Or(o.Message, "the payout was rejected")
 	back := w.giveBack(now)
 	w, float := w.freeFloat(now)
 	w, told := w.event(hook.WithdrawalFailed, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{told}}
+}
+
+// uncoveringAt is when a withdrawal that did not arrive is due: at once if it covers settlements, which are owed again.
+func (w Withdrawal) uncoveringAt(now time.Time) time.Time {
+	if len(w.Covers) == 0 {
+		return time.Time{}
+	}
+	return now
 }
 
 // giveBack returns all of the money, the fee included.

@@ -73,6 +73,7 @@ func (w *world) check() {
 	w.checkCharges(all)
 	w.checkRefunds(all)
 	w.checkPayouts(all)
+	w.checkAutomatic()
 	w.checkAnswers(all)
 	w.checkEvents(all)
 	w.checkOwners(all)

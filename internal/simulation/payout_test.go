@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -29,6 +31,9 @@ type bank struct {
 
 type paidOut struct {
 	net    int64
+	local  money.Amount
+	back   int64  // of local, while it is paid
+	parts  int    // that came back
 	status string // open, paid, rejected, returned
 }
 
@@ -60,7 +65,24 @@ func (p *paidOut) outcome() pay.PayoutOutcome {
 // tell notifies the nodes of a payout's result, until one accepts it.
 func (b *bank) tell(ref string) {
 	told := b.payouts[ref].outcome()
-	id := ref + " " + string(told.Kind)
+	b.notify(ref, ref+" "+string(told.Kind), told)
+}
+
+// partBack sends a part of a payout back.
+func (b *bank) partBack(ref string) {
+	made := b.payouts[ref]
+	part := money.New(1+b.w.turns.chance.Int64N(max(1, (made.local.Minor-made.back)/2)), made.local.Currency)
+	if part.Minor < 20 || made.back+part.Minor >= made.local.Minor {
+		return // worth less than a cent, or all of it
+	}
+	made.back += part.Minor
+	made.parts++
+	b.w.count("parts of payouts returned")
+	b.notify(ref, fmt.Sprint(ref, " part ", made.parts), pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed", Local: part})
+}
+
+// notify sends the nodes a notice about a payout, until one accepts it.
+func (b *bank) notify(ref, id string, told pay.PayoutOutcome) {
 	body, err := json.Marshal(pay.PayoutNotice{ID: id, Reference: ref, Outcome: told})
 	if err != nil {
 		panic(err)
@@ -130,7 +152,8 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 			w.count("payouts refused for lack of money")
 			return pay.PayoutOutcome{Kind: pay.PayoutUnavailable, Code: "insufficient_float"}
 		}
-		made := &paidOut{net: r.Net.Minor, status: "open"}
+		w.gates.sentTo(w, w.walletAt[r.Destination], r.Reference)
+		made := &paidOut{net: r.Net.Minor, local: r.Local, status: "open"}
 		if w.turns.one(p.b.rejects) {
 			made.status = "rejected"
 		}
@@ -146,6 +169,14 @@ func (p payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 			made.status = "paid"
 			p.b.tell(r.Reference)
 			if !w.turns.one(p.b.returns) {
+				return
+			}
+			if w.turns.one(3) {
+				for range 1 + w.turns.chance.IntN(2) {
+					time.Sleep(w.turns.about(time.Minute, 10*time.Hour))
+					w.turns.turn("a part of a payout comes back " + r.Reference)
+					p.b.partBack(r.Reference)
+				}
 				return
 			}
 			time.Sleep(w.turns.about(time.Minute, 10*time.Hour))
@@ -226,7 +257,10 @@ func (w *world) checkPayouts(all *books) {
 		}
 	}
 	for _, out := range all.withdrawn {
-		paid, returned := 0, 0
+		if out.Payout.Provider == acquiring.HandPayouts {
+			continue // the operator paid it
+		}
+		paid, returned, back := 0, 0, int64(0)
 		for _, f := range by[out.ID] {
 			switch f.status {
 			case "open", "rejected":
@@ -235,12 +269,16 @@ func (w *world) checkPayouts(all *books) {
 				returned++
 			default:
 				paid++
+				back += f.back
 			}
 			if f.net != out.Net() || f.bank != out.Payout.Provider || f.ref != out.Reference() {
 				w.find(payoutsAgree, out.ID, "%s paid %d for %s, and withdrawal %s is %d at %s as %s", f.bank, f.net, f.ref, out.ID, out.Net(), out.Payout.Provider, out.Reference())
 			}
 		}
 		delete(by, out.ID)
+		if out.Status == pay.WithdrawalDone && out.ReturnedLocal != back {
+			w.find(payoutsAgree, out.ID, "%d of withdrawal %s came back, the bank sent %d", out.ReturnedLocal, out.ID, back)
+		}
 		switch {
 		case paid+returned > 1:
 			w.find(payoutsAgree, out.ID, "withdrawal %s was paid %d times", out.ID, paid+returned)
@@ -262,6 +300,11 @@ func (w *world) checkFloat(all *books) {
 	for _, made := range w.banks[payers[0]].payouts {
 		if made.status == "paid" {
 			paid += made.net
+		}
+	}
+	for _, out := range all.withdrawn {
+		if out.Payout.Provider == payers[0] && out.Status == pay.WithdrawalDone {
+			paid -= out.Returned
 		}
 	}
 	floats, err := w.eye.Books().Floats(context.Background())

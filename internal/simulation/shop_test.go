@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,6 +43,7 @@ type request struct {
 	shop     *merchant
 	tag      string // marks what it makes: an order's id, a refund's reason
 	amount   int64  // of a withdrawal; each has its own
+	wallet   string // of a withdrawal; "": the shop's first
 	key      string // the Idempotency-Key, "" without one
 	tries    int
 	settled  bool  // it has an answer that is not a 5xx
@@ -335,7 +337,7 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	r.amount = 1000 + int64(w.withdrawals) // each amount is unique
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		made, _, err := n.app.Payouts.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
-			Wallet: r.shop.wallet, Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
+			Wallet: cmp.Or(r.wallet, r.shop.wallet), Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),
 		})
 		if err != nil {
 			return "", "", err

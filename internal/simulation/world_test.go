@@ -55,6 +55,9 @@ type world struct {
 	versions    map[string]int64
 	passed      map[string]bool // charges that count as missing
 	over        bool            // no node starts any more
+	gates       gates
+	walletAt    map[string]string // second wallets, by their destination
+	automatic   map[string]int64  // merchants with automatic payouts, with their minimum
 
 	logged   []string
 	aside    sync.WaitGroup // work in the background: calls in progress, shoppers, notifications
@@ -122,7 +125,7 @@ func (l logs) Handle(_ context.Context, r slog.Record) error {
 func newWorld(seed uint64, from *prepared) (*world, error) {
 	w := &world{
 		seed: seed, turns: newConductor(seed), upstreams: map[string]*upstream{}, inboxes: map[string]*inbox{},
-		counts: map[string]int{}, stats: map[string]int{},
+		counts: map[string]int{}, stats: map[string]int{}, gates: gates{gone: map[string]time.Time{}}, walletAt: map[string]string{},
 	}
 	c := w.turns
 	w.span = c.between(10*time.Minute, 2*time.Hour)
@@ -189,6 +192,9 @@ func (w *world) live() error {
 	if c.one(5) {
 		w.develop(w.shops[w.seed%uint64(len(w.shops))], rand.New(rand.NewPCG(w.seed, 90)))
 	}
+	if c.one(2) {
+		w.aside.Go(w.settles)
+	}
 	for kind := range 5 {
 		if c.one(2) {
 			w.aside.Go(func() { w.trouble(kind, rand.New(rand.NewPCG(w.seed, uint64(1000+kind)))) })
@@ -202,6 +208,7 @@ func (w *world) live() error {
 		w.rule(pay.Approve, pay.Reject)
 		w.rest(2 * day)
 		w.rule(pay.Reject) // what no provider refunds stays with the merchant
+		w.easy()
 		w.rest(6 * day)
 		w.check()
 	}

@@ -46,7 +46,7 @@ func TestPayoutRowsComeBackAsTheyWereWritten(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), 300, exchange.Conversion{}, have, noon.Add(time.Hour))
+		out, change, err := w.Withdraw("wdr_A", money.New(50_00, money.USD), tenant.Terms{WithdrawalFee: 300}, exchange.Conversion{}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		out, change = out.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{Node: "node_a", At: noon}, noon.Add(2*time.Hour))
@@ -107,7 +107,7 @@ func TestDueWithdrawalsAreLeasedOnce(t *testing.T) {
 		funded(t, s, 100_00)
 		have, err := s.Books().Balances(ctx, acme)
 		must(t, err)
-		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), 0, exchange.Conversion{}, have, noon)
+		_, change, err = w.Withdraw("wdr_A", money.New(50_00, money.USD), tenant.Terms{}, exchange.Conversion{}, have, noon)
 		must(t, err)
 		must(t, s.Commit(ctx, change))
 		lease := func(at time.Time) int {
@@ -164,7 +164,7 @@ func TestCheckFindsBrokenWithdrawals(t *testing.T) {
 			"a withdrawal that failed or was cancelled gave everything back, and no other did: wdr_BACK",
 			"a transfer of a withdrawal has its withdrawal: tr_GONE-paid",
 			"in transit is the sum of the open withdrawals: mer_acme",
-			"an open withdrawal is looked at again, a closed one is not: wdr_OPEN",
+			"an open withdrawal is looked at again: wdr_OPEN",
 			"a withdrawal stays with its wallet's shop and environment: wdr_LOST",
 			"a withdrawal that completed or failed has told so, and no other has: wdr_DONE",
 		} {

@@ -42,14 +42,30 @@ type Withdrawal struct {
 	FeeUSD         Money                `json:"feeUsd"`
 	NetAmount      Money                `json:"netAmount" doc:"amount less feeUsd: what is paid out"`
 	Payout         *Payout              `json:"payout" doc:"What arrives; null for a token, which is paid at the value of netAmount"`
+	ReturnedAmount Money                `json:"returnedAmount" doc:"USD that came back after the payout had arrived, and is in the balance again"`
+	Covers         []CoveredSettlement  `json:"covers" doc:"The settlements that it pays out, oldest first. A withdrawal that the merchant makes covers them once it has arrived"`
 	Status         pay.WithdrawalStatus `json:"status" enum:"pending,processing,completed,failed,canceled"`
-	PendingReason  *string              `json:"pendingReason" doc:"Why it has not been sent although it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null if nothing holds it back"`
+	PendingReason  *string              `json:"pendingReason" doc:"Why it has not been sent, or not been sent again, although it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null if nothing holds it back"`
 	FailureCode    *string              `json:"failureCode"`
 	FailureMessage *string              `json:"failureMessage"`
 	Reference      string               `json:"reference" doc:"Names the payout at the bank or network"`
 	CreatedAt      Time                 `json:"createdAt"`
 	CompletedAt    *Time                `json:"completedAt" nullable:"true"`
 	FailedAt       *Time                `json:"failedAt" nullable:"true"`
+}
+
+// CoveredSettlement is the part of a settlement's net that a withdrawal pays out (SETTLE-11).
+type CoveredSettlement struct {
+	SettlementID string `json:"settlementId" example:"STL-06EN7G7FQR8N7M5D5S2Q9K1V3W"`
+	Amount       Money  `json:"amount" doc:"USD"`
+}
+
+func newCovers(list []pay.Covered) []CoveredSettlement {
+	shown := make([]CoveredSettlement, 0, len(list))
+	for _, c := range list {
+		shown = append(shown, CoveredSettlement{c.Settlement, USD(c.Amount)})
+	}
+	return shown
 }
 
 // Payout is the amount that arrives at a wallet, fixed when the withdrawal is made.
@@ -86,7 +102,7 @@ func NewWithdrawalQuote(w pay.Withdrawal) WithdrawalQuote {
 func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	return Withdrawal{
 		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
-		Payout: newPayout(w.Conversion), PendingReason: text(w.PendingReason()),
+		Payout: newPayout(w.Conversion), ReturnedAmount: USD(w.Returned), Covers: newCovers(w.Covers), PendingReason: text(w.PendingReason()),
 		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: w.Reference(),
 		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),
 	}

@@ -13,7 +13,7 @@ const Base = "/api/v1"
 // Settlement is a batch of a merchant's earnings (SETTLE-10).
 type Settlement struct {
 	ID               string               `json:"id" example:"STL-06EN7G7FQR8N7M5D5S2Q9K1V3W"`
-	Status           pay.SettlementStatus `json:"status" enum:"open,closed,paid" doc:"closed: fixed, and its money is available; paid: the payout is confirmed"`
+	Status           pay.SettlementStatus `json:"status" enum:"open,closed,paid" doc:"closed: fixed, and its money is available; paid: withdrawals that cover its net have arrived"`
 	PeriodStart      Time                 `json:"periodStart"`
 	PeriodEnd        *Time                `json:"periodEnd" nullable:"true" doc:"Payments captured up to here; null while open"`
 	Currency         string               `json:"currency" enum:"USD"`
@@ -29,11 +29,51 @@ type Settlement struct {
 	NetAmount        Money                `json:"netAmount" doc:"Exactly the sum of its lines: grossVolume - fees.total - refunds - chargebacks - chargebackFees - reserveHeld + reserveReleased + adjustments"`
 	PDFURL           *string              `json:"pdfUrl" doc:"null until the receipt is ready"`
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
-	PayoutID         *string              `json:"payoutId" doc:"The withdrawal that pays it out automatically, if that was agreed"`
-	PayoutReason     *string              `json:"payoutReason" doc:"Why there is none yet: below_minimum, payout_day, no_wallet, merchant_paused, or why the withdrawal was refused"`
+	PayoutID         *string              `json:"payoutId" doc:"The latest withdrawal that pays it out automatically, if that was agreed"`
+	PayoutReason     *string              `json:"payoutReason" doc:"Why a part is not paid out automatically yet: below_minimum, balance_insufficient (claims hold the money), payout_day, no_wallet, merchant_paused, or why the withdrawal was refused or came back"`
+	WithdrawalIDs    []string             `json:"withdrawalIds" doc:"The withdrawals that cover its net, oldest first" example:"[\"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6\"]"`
+	Payout           *SettlementPayout    `json:"payout" doc:"How far it is paid out; null while open"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
 	PaidAt           *Time                `json:"paidAt" nullable:"true"`
+}
+
+// SettlementPayout says how far a settlement is paid out (SETTLE-11).
+type SettlementPayout struct {
+	Status pay.PayoutState   `json:"status" enum:"owed,in_progress,paid,nothing_to_pay,paid_unlinked" doc:"owed: a part is covered by nothing; in_progress: withdrawals cover all of it, and some have not arrived; nothing_to_pay: its net is zero or a debt, or was set off; paid_unlinked: it was marked as paid before withdrawals were linked to settlements"`
+	Amount Money             `json:"amount" doc:"What withdrawals cover of its net, arrived or not"`
+	Owed   Money             `json:"owed" doc:"What nothing covers yet; below zero: a debt that later settlements are set off against"`
+	Covers []SettlementCover `json:"covers" doc:"What its net is paid out by or set off against"`
+}
+
+// SettlementCover is a part of a settlement's net.
+type SettlementCover struct {
+	WithdrawalID *string `json:"withdrawalId" doc:"The withdrawal that pays the part out"`
+	SettlementID *string `json:"settlementId" doc:"The settlement that the part is set off against"`
+	Amount       Money   `json:"amount" doc:"USD; below zero: this settlement is a debt"`
+	Paid         bool    `json:"paid" doc:"The withdrawal has arrived, or it is a set-off"`
+}
+
+func newSettlementPayout(s pay.Settlement) *SettlementPayout {
+	if s.Status == pay.BatchOpen {
+		return nil
+	}
+	v := &SettlementPayout{Status: s.PayoutState(), Amount: USD(s.PaidOut()), Covers: []SettlementCover{}}
+	if v.Status != pay.PayoutFromBefore {
+		v.Owed = USD(s.Left())
+	} else {
+		v.Owed = USD(0)
+	}
+	for _, c := range s.Covers {
+		part := SettlementCover{Amount: USD(c.Amount), Paid: c.Paid}
+		if c.SetOff() {
+			part.SettlementID = text(c.By)
+		} else {
+			part.WithdrawalID = text(c.By)
+		}
+		v.Covers = append(v.Covers, part)
+	}
+	return v
 }
 
 // NewSettlement shows a settlement. publicURL is the service's own address.
@@ -43,7 +83,7 @@ func NewSettlement(s pay.Settlement, publicURL string) Settlement {
 		GrossVolume: USD(s.Gross), Fees: newFees(s.Totals.Fees()), Refunds: USD(s.Refunds), Chargebacks: USD(s.Chargebacks),
 		ChargebackFees: USD(s.ChargebackFees), ReserveHeld: USD(s.Held), ReserveReleased: USD(s.Released),
 		Adjustments: USD(s.Adjustments), NetAmount: USD(s.Net),
-		PayoutID: text(s.Payout), PayoutReason: text(s.PayoutWhy),
+		PayoutID: text(s.Payout), PayoutReason: text(s.PayoutWhy), WithdrawalIDs: append([]string{}, s.Withdrawals()...), Payout: newSettlementPayout(s),
 		CreatedAt: Time{s.CreatedAt}, ClosedAt: at(s.ClosedAt), PaidAt: at(s.PaidAt),
 	}
 	if s.Status == pay.BatchOpen {

@@ -279,6 +279,9 @@ var eventSamples = map[hook.EventType]object{
 		"sequence": 1, "data.object.status": "failed", "data.object.failedAt": closedTime, "data.previous": object{"status": "processing"},
 		"data.object.failureCode": "account_closed", "data.object.failureMessage": "the bank account is closed",
 	},
+	hook.WithdrawalReturned: {
+		"sequence": 2, "data.object.status": "completed", "data.object.completedAt": closedTime, "data.object.returnedAmount": 20, "data.previous": object{"status": "completed"},
+	},
 	hook.ClaimResolved: {
 		"sequence": 2, "data.object.status": "approved", "data.object.outcome": "approved", "data.object.frozenUsd": 0,
 		"data.object.updatedAt": closedTime, "data.object.resolvedAt": closedTime, "data.previous": object{"status": "pending"},

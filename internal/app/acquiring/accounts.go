@@ -85,7 +85,7 @@ func (ac *Accounts) Add(ctx context.Context, by audit.Actor, n NewAccount) (acco
 //
 // Errors: invalid_request.
 func (ac *Accounts) check(ctx context.Context, account acquirer.Account, credentials map[string]string) error {
-	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts {
+	if _, taken := ac.providers.StandIns[account.ID]; taken || account.ID == StandInPayouts || account.ID == HandPayouts {
 		return invalid("id", account.ID+" is a simulated provider: choose another id")
 	}
 	if err := account.Check(); err != nil { // before the id becomes part of anything
@@ -434,3 +434,9 @@ func (ps *Providers) StatusOf(account acquirer.Account) AccountStatus {
 
 // StandInPayouts is the account name in withdrawals that a stand-in pays.
 const StandInPayouts = "simulated"
+
+// HandPayouts is the account name in withdrawals that the operator paid by hand while there is no account for that.
+const HandPayouts = "by_hand"
+
+// handAdapter is the adapter of accounts from which the operator pays by hand.
+const handAdapter = "manual"

@@ -4,6 +4,7 @@
 package acquiring
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,6 +135,18 @@ func (ps *Providers) Filers() (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// ByHand is the account of payouts that the operator makes by hand in an environment: the first of the adapter manual, or
+// HandPayouts.
+func (ps *Providers) ByHand(live bool) string {
+	first := ""
+	for id, d := range ps.connectors.Load().byID {
+		if d.Account.Adapter == handAdapter && d.Account.Live == live && (first == "" || id < first) {
+			first = id
+		}
+	}
+	return cmp.Or(first, HandPayouts)
 }
 
 // Upstream returns the client of an account: a stand-in, or one that the operator opened.

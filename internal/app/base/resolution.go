@@ -16,6 +16,8 @@ type Resolution struct {
 	// Reference is the bank's or the network's name of a payout that arrived, "" if it is not
 	// known.
 	Reference string
+	// Amount is the part of a payout that came back, in units of the currency that arrived; "": all that is left.
+	Amount string
 }
 
 // ToldOf is the audit log's details of a resolution, with the provider's answer.
@@ -23,6 +25,9 @@ func (r Resolution) ToldOf(said string) map[string]string {
 	told := map[string]string{"word": string(r.Word), "provider": said, "force": strconv.FormatBool(r.Force)}
 	if r.Reference != "" {
 		told["reference"] = r.Reference
+	}
+	if r.Amount != "" {
+		told["amount"] = r.Amount
 	}
 	return told
 }

@@ -4,53 +4,73 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
-// PayAutomatically takes the next step of a settlement's automatic payout. The withdrawal is made
-// in one commit with the settlements that it pays, so nothing is paid out twice.
-func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error {
-	now := po.TimeOf(s.Scope)
-	list, err := po.Store.Settlements().Unpaid(ctx, s.Scope)
+// SettlePayout takes the next step of a closed settlement that has its receipt: what was paid or is owed by other settlements covers
+// it, and if automatic payouts were agreed, what is there of the rest is withdrawn. The withdrawal is made in one commit with the
+// settlements that it covers, so nothing is paid out twice. The newest settlement that is owed looks for all (SETTLE-9).
+func (po *Payouts) SettlePayout(ctx context.Context, id string, scope tenant.Scope) error {
+	if err := po.cover(ctx, scope); err != nil {
+		return err
+	}
+	now := po.TimeOf(scope)
+	s, err := po.Store.Settlements().Any(ctx, id)
 	if err != nil {
 		return err
 	}
-	if s.Payout != "" {
-		w, err := po.Store.Withdrawals().Any(ctx, s.Payout)
-		if err != nil {
-			return err
-		}
-		change, err := pay.PayoutIs(w, list, now)
-		if err != nil || len(change.Settlements) == 0 {
-			return err
-		}
-		for _, paid := range change.Settlements {
-			if paid.Status == pay.BatchPaid {
-				change.Audit = append(change.Audit, po.Audited(po.Self(), paid.Scope, audit.SettlementPaid, paid.ID, map[string]string{"withdrawal": w.ID})...)
-			}
-		}
-		return po.Commit(ctx, change, view.Cause{})
+	list, err := po.Store.Settlements().Uncovered(ctx, scope)
+	if err != nil {
+		return err
+	}
+	made, err := po.Store.Withdrawals().Uncovering(ctx, scope)
+	if err != nil {
+		return err
 	}
 	control, err := po.Control(ctx, s.Merchant, s.Live)
 	if err != nil {
 		return err
 	}
-	owed, of := pay.Owed(list)
+	if !control.Automatic {
+		return po.Commit(ctx, s.ByHand(now), view.Cause{})
+	}
+	owed, of := pay.Owed(list, made)
+	var newest pay.Settlement
+	if len(of) > 0 {
+		newest = of[len(of)-1]
+	}
+	if newest.ID != s.ID {
+		return po.Commit(ctx, s.Rested(newest, now), view.Cause{})
+	}
+	return po.payAutomatically(ctx, s, control, owed, of)
+}
+
+// payAutomatically withdraws what is there of what is owed of settlements, the newest of which is s. It never waits for money that
+// open claims hold, which is not available.
+func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, control pay.PayoutControl, owed int64, of []pay.Settlement) error {
+	now := po.TimeOf(s.Scope)
 	merchant, err := po.Store.Merchants().Get(ctx, s.Merchant)
 	if err != nil {
 		return err
 	}
-	switch fee := merchant.Terms().WithdrawalFee; {
-	case !control.Automatic:
-		return po.Commit(ctx, s.ByHand(now), view.Cause{})
-	case owed <= fee || owed < control.Minimum:
+	have, err := po.Store.Books().Balances(ctx, s.Scope)
+	if err != nil {
+		return err
+	}
+	least := max(merchant.Terms().LeastWithdrawal(), control.Minimum)
+	amount := min(owed, have[ledger.Available])
+	switch {
+	case owed < least:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsMinimum, now), view.Cause{})
+	case amount < least:
+		return po.Commit(ctx, s.Unpaid(pay.WaitsMoney, now), view.Cause{})
 	case merchant.MayBegin(s.Live) != nil:
 		return po.Commit(ctx, s.Unpaid(pay.WaitsPause, now), view.Cause{})
 	case !control.PayoutDay(now):
@@ -60,20 +80,22 @@ func (po *Payouts) PayAutomatically(ctx context.Context, s pay.Settlement) error
 	if err != nil {
 		return err
 	}
-	_, err = po.withdraw(ctx, po.Self(), tenant.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms().WithdrawalFee, NewWithdrawal{
-		Amount: money.New(owed, money.USD), Mark: id.Mark("automatic|" + of[0].ID),
-		With: func(w pay.Withdrawal) []pay.Settlement { return pay.PaidBy(of, w.ID, now) },
+	// A withdrawal or a claim may take the money in the meantime: then the next look pays what is left.
+	_, err = po.withdrawOnce(ctx, po.Self(), tenant.Scope{Merchant: s.Merchant, Shop: shops[0].ID, Live: s.Live}, merchant.Terms(), NewWithdrawal{
+		Amount: money.New(amount, money.USD), Mark: id.Mark("automatic|" + s.ID),
+		With: func(w pay.Withdrawal) (pay.Withdrawal, []pay.Settlement) { return w.PayOff(of, now) },
 	})
-	if refused, ok := errors.AsType[*problem.Error](err); ok {
-		why := pay.Unpayable(refused.Details.Reason)
-		if why == "" {
-			why = pay.Unpayable(refused.Code)
-		}
-		if refused.Code == problem.MissingField {
-			why = pay.WaitsWallet
-		}
-		po.Quiet.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
-		return po.Commit(ctx, s.Unpaid(why, now), view.Cause{})
+	refused, ok := errors.AsType[*problem.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	why := pay.Unpayable(refused.Details.Reason)
+	if why == "" {
+		why = pay.Unpayable(refused.Code)
+	}
+	if refused.Code == problem.MissingField {
+		why = pay.WaitsWallet
+	}
+	po.Quiet.WarnSometimes(ctx, "the payout of a settlement waits", s.ID, "settlement", s.ID, "reason", why)
+	return base.UnlessStale(po.Commit(ctx, s.Unpaid(why, now), view.Cause{}))
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -75,10 +74,9 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 			if err != nil {
 				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 			}
-			if wallet.Status == pay.WalletDisabled { // deleted while it waited: nothing has left
-				if err := bf.payouts.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "wallet_disabled", Message: "the wallet was deleted before the withdrawal was sent"}); err != nil {
-					return made, err
-				}
+			if held, err := bf.held(ctx, w); err != nil {
+				return made, err
+			} else if held {
 				continue
 			}
 			if err := bf.payouts.proved(ctx, w, wallet); err != nil {
@@ -88,11 +86,6 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 			request, err := bf.payouts.payoutRequest(w, wallet)
 			if err != nil {
 				return made, err
-			}
-			if stopped, err := bf.stopped(ctx, w); err != nil {
-				return made, err
-			} else if stopped {
-				continue
 			}
 			if o := to.Send(ctx, request); o.Kind != pay.PayoutHeld { // the account's settings were changed
 				if err := bf.payouts.resolvePayout(ctx, w, o); err != nil {
@@ -199,10 +192,19 @@ func (bf *Batches) Dissolve(ctx context.Context, by audit.Actor, id string) (pay
 	})
 }
 
-// stopped reports whether the operator has stopped a withdrawal's payouts.
-func (bf *Batches) stopped(ctx context.Context, w pay.Withdrawal) (bool, error) {
-	list, err := bf.Store.Withdrawals().Controls(ctx, w.Merchant, w.Live)
-	return slices.ContainsFunc(list, func(c pay.PayoutControl) bool { return c.Stopped != "" }), err
+// held reports whether the gate keeps a withdrawal out of a file. One whose wallet was deleted fails: nothing has left.
+func (bf *Batches) held(ctx context.Context, w pay.Withdrawal) (bool, error) {
+	p, err := bf.payouts.gate(ctx, w, bf.TimeOf(w.Scope))
+	if err != nil || p.why == pay.Payable || p.why.OfSums() { // it was counted when its account got it
+		return false, err
+	}
+	if p.why != walletGone {
+		return true, nil
+	}
+	if err = bf.payouts.turnAway(ctx, w, p, true); errors.Is(err, errHeld) || errors.Is(err, store.ErrStale) { // stale: another batch got it
+		err = nil
+	}
+	return true, err
 }
 
 // mayLeave returns an error if a batch that was not exported yet contains a withdrawal that must
@@ -222,20 +224,17 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		if err != nil {
 			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
 		}
-		if wallet.Status == pay.WalletDisabled {
-			return refuse(w, "wallet_disabled")
-		}
 		if err := bf.payouts.proved(ctx, w, wallet); errors.Is(err, store.ErrNotProved) {
 			return refuse(w, string(pay.WaitsProof))
 		} else if err != nil {
 			return err
 		}
-		stopped, err := bf.stopped(ctx, w)
+		p, err := bf.payouts.gate(ctx, w, bf.TimeOf(w.Scope))
 		if err != nil {
 			return err
 		}
-		if stopped {
-			return refuse(w, string(pay.WaitsStopped))
+		if p.why != pay.Payable && !p.why.OfSums() {
+			return refuse(w, string(p.why))
 		}
 	}
 	return nil

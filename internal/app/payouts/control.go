@@ -66,25 +66,6 @@ func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, err
 	return po.Store.Withdrawals().AllControls(ctx)
 }
 
-// allowed says whether a withdrawal may be sent now, or why not and when to look again. counted are
-// the controls to be written when it is sent.
-func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time) (counted []pay.PayoutControl, why pay.Unpayable, until time.Time, err error) {
-	list, err := po.Store.Withdrawals().Controls(ctx, w.Merchant, w.Live)
-	for _, c := range list {
-		at := now
-		if c.Merchant == "" { // a merchant's test clock does not apply to the control of all merchants
-			at = po.Now()
-		}
-		if held, next := c.Holds(w, at); held.Before(why) {
-			why, until = held, now.Add(next.Sub(at))
-		}
-		if next, limited := c.Count(w, at); limited {
-			counted = append(counted, next)
-		}
-	}
-	return counted, why, until, err
-}
-
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
 // Errors: store.ErrNotFound, conflict_state.
@@ -110,8 +91,8 @@ func (po *Payouts) WaitingWithdrawals(ctx context.Context, limit int) ([]pay.Wit
 	return po.Store.Withdrawals().Waiting(ctx, limit)
 }
 
-// errHeld says that the limits hold a withdrawal.
-var errHeld = errors.New("the limits hold the withdrawal")
+// errHeld says that the gate holds a withdrawal.
+var errHeld = errors.New("the gate holds the withdrawal")
 
 // floatLook is the pause before an account is chosen again for a withdrawal whose float others took: there may be another, and
 // the next choice sees what is left.
@@ -127,27 +108,22 @@ func (po *Payouts) lacksFloat(ctx context.Context, w pay.Withdrawal, now time.Ti
 	return cmp.Or(po.Store.Commit(ctx, change), errHeld)
 }
 
-// sending records that a withdrawal is about to be sent.
+// sending records that a withdrawal is about to be sent, if the gate lets it through. missing: it was sent before, and its account
+// proved that it does not have it.
 //
-// Errors: errHeld if the limits hold it, base.ErrDoneByOthers if it has moved on.
-func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller) (sent pay.Withdrawal, err error) {
+// Errors: errHeld if the gate holds it, base.ErrDoneByOthers if it has moved on.
+func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, by pay.Caller, missing bool) (sent pay.Withdrawal, err error) {
 	now := po.TimeOf(w.Scope)
-	if w.Status != pay.WithdrawalPending { // it was counted when it was sent first
-		sent, change := w.Send(route, by, now)
-		return sent, po.Store.Commit(ctx, change)
-	}
 	err = base.Again(func() error {
-		counted, why, until, err := po.allowed(ctx, w, now)
+		p, err := po.gate(ctx, w, now)
 		if err != nil {
 			return err
 		}
-		if why != pay.Payable {
-			if _, change, fresh := w.Wait(string(why), until, now); fresh {
-				if err := po.Store.Commit(ctx, change); err != nil {
-					return err
-				}
-			}
-			return errHeld
+		if p.why != pay.Payable {
+			return po.turnAway(ctx, w, p, missing)
+		}
+		if w.Status != pay.WithdrawalPending { // it has its float
+			return po.sendAgain(ctx, &sent, w, route, p, by, now)
 		}
 		// Read again: the withdrawal may have waited in its account's lane for long.
 		have, err := po.floats.free(ctx, 1)
@@ -160,7 +136,7 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 		}
 		route.Float = need
 		next, change := w.Send(route, by, now)
-		change.Controls = counted
+		change.Controls = p.counted
 		if err = po.Store.Commit(ctx, change); !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrInsufficient) {
 			sent = next
 			return err
@@ -168,15 +144,32 @@ func (po *Payouts) sending(ctx context.Context, w pay.Withdrawal, route pay.Payo
 		if errors.Is(err, store.ErrInsufficient) {
 			return po.lacksFloat(ctx, w, now)
 		}
-		// Another payout was counted at the same time, or the withdrawal has moved on.
-		read, readErr := po.Store.Withdrawals().Get(ctx, w.Scope, w.ID)
-		if readErr != nil {
-			return readErr
-		}
-		if read.Version != w.Version {
-			return base.ErrDoneByOthers
-		}
-		return err
+		return po.movedOn(ctx, w, err)
 	})
 	return sent, err
+}
+
+// sendAgain records that a withdrawal is sent to its account once more.
+func (po *Payouts) sendAgain(ctx context.Context, sent *pay.Withdrawal, w pay.Withdrawal, route pay.PayoutRoute, p passage, by pay.Caller, now time.Time) error {
+	next, change := w.Send(route, by, now)
+	change.Controls = p.counted
+	err := po.Store.Commit(ctx, change)
+	if errors.Is(err, store.ErrStale) {
+		return po.movedOn(ctx, w, err)
+	}
+	*sent = next
+	return err
+}
+
+// movedOn returns stale if only another payout was counted at the same time, and base.ErrDoneByOthers if the withdrawal has moved
+// on.
+func (po *Payouts) movedOn(ctx context.Context, w pay.Withdrawal, stale error) error {
+	read, err := po.Store.Withdrawals().Get(ctx, w.Scope, w.ID)
+	if err != nil {
+		return err
+	}
+	if read.Version != w.Version {
+		return base.ErrDoneByOthers
+	}
+	return stale
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -19,7 +20,14 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 	if r.Reference != "" && r.Word == pay.WordNotPaid {
 		return w, "", problem.Field(problem.InvalidRequest, "reference", "a bank's reference is only for a payout that arrived: leave it out")
 	}
+	if r.Amount != "" && r.Word != pay.WordReturned {
+		return w, "", problem.Field(problem.InvalidRequest, "amount", "an amount is only for money that came back: leave it out")
+	}
 	w, err = po.Store.Withdrawals().Any(ctx, r.ID)
+	if err != nil {
+		return w, "", err
+	}
+	part, err := cameBack(w, r.Amount)
 	if err != nil {
 		return w, "", err
 	}
@@ -56,7 +64,7 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		if r.Reference != "" {
 			read.Payout.BankRef = r.Reference
 		}
-		next, change, err := r.Word.ResolvePayout(read, o, po.TimeOf(read.Scope))
+		next, change, err := r.Word.ResolvePayout(read, o, part, po.TimeOf(read.Scope))
 		if err != nil {
 			return read, err
 		}
@@ -67,6 +75,20 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		return w, o.Kind, err
 	}
 	return ruled, o.Kind, nil
+}
+
+// cameBack reads the part of a payout that came back, in the currency that arrived; zero for "".
+//
+// Errors: invalid_request.
+func cameBack(w pay.Withdrawal, amount string) (money.Amount, error) {
+	if amount == "" {
+		return money.Amount{}, nil
+	}
+	part, err := money.Parse(amount, w.LeftToReturn().Currency)
+	if err != nil || part.Minor <= 0 {
+		return part, problem.Field(problem.InvalidRequest, "amount", "the amount must be what came back, such as "+w.LeftToReturn().Decimal()+" "+string(w.LeftToReturn().Currency))
+	}
+	return part, nil
 }
 
 // filed refuses the operator's resolution of a withdrawal in a file that was not exported yet: the

@@ -35,7 +35,12 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 	if err != nil {
 		return 0, err
 	}
+	var ended []pay.Withdrawal
 	for _, w := range due {
+		if !w.Open() {
+			ended = append(ended, w)
+			continue
+		}
 		wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
 		if err != nil {
 			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
@@ -59,6 +64,7 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 			}
 		})
 	}
+	po.coverAll(ctx, ended)
 	return len(due), nil
 }
 
@@ -90,8 +96,11 @@ func (po *Payouts) route(ctx context.Context, w pay.Withdrawal, wallet pay.Walle
 // account to which it was sent, if may allows that. With account "" it does nothing.
 func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, may bool) error {
 	if w.Status == pay.WithdrawalPending && wallet.Status == pay.WalletDisabled {
-		_, change := w.Refuse("wallet_disabled", "the wallet was deleted before the withdrawal was sent", po.TimeOf(w.Scope))
-		return po.Commit(ctx, change, view.Cause{})
+		err := po.turnAway(ctx, w, passage{why: walletGone}, false)
+		if errors.Is(err, errHeld) {
+			err = nil
+		}
+		return err
 	}
 	account := route.Account
 	if account == "" {
@@ -106,7 +115,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 		return err
 	}
 	if w.Status == pay.WithdrawalPending {
-		return po.sendPayout(ctx, w, wallet, route, to, request)
+		return po.sendPayout(ctx, w, wallet, route, to, request, false)
 	}
 	if !may {
 		return po.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
@@ -118,7 +127,7 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	o := w.Asked(w.Payout.ProvedPayout(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
-		return po.sendPayout(ctx, w, wallet, route, to, request)
+		return po.sendPayout(ctx, w, wallet, route, to, request, o.Kind == pay.PayoutMissing)
 	}
 	return po.resolvePayout(ctx, w, o)
 }
@@ -157,8 +166,8 @@ func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, 
 }
 
 // sendPayout records that the provider is about to be called, which gives the call to this node.
-// Then it calls the provider and commits the answer.
-func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, to payout.Provider, request payout.Request) error {
+// Then it calls the provider and commits the answer. missing is as in sending.
+func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, to payout.Provider, request payout.Request, missing bool) error {
 	if po.Shut() {
 		return nil
 	}
@@ -170,7 +179,7 @@ func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, wallet pay.
 	if err != nil {
 		return err
 	}
-	sent, err := po.sending(ctx, w, route, by)
+	sent, err := po.sending(ctx, w, route, by, missing)
 	if errors.Is(err, errHeld) || errors.Is(err, base.ErrDoneByOthers) {
 		return nil
 	}

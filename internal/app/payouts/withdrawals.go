@@ -29,8 +29,8 @@ type NewWithdrawal struct {
 	// Mark replaces the key's mark for withdrawals that the service makes itself.
 	Mark string
 	id   string // its id, if an account has it from before a restore
-	// With returns settlements to be written in the same commit; nil: none.
-	With func(pay.Withdrawal) []pay.Settlement
+	// With returns the withdrawal with the settlements that it covers, which are written in the same commit; nil: none.
+	With func(pay.Withdrawal) (pay.Withdrawal, []pay.Settlement)
 }
 
 // mark is the part of its ids that is derived from the request.
@@ -63,7 +63,7 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 		}
 		var made pay.Withdrawal
 		if err = merchant.MayBegin(scope.Live); err == nil {
-			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms().WithdrawalFee, n)
+			made, err = po.withdrawOnce(ctx, by.Actor(), scope, merchant.Terms(), n)
 		}
 		if _, refused := errors.AsType[*problem.Error](err); refused {
 			// The same request may have come first, and be the reason for the error.
@@ -80,9 +80,9 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 }
 
 // withdraw is Withdraw without a key, for the service itself.
-func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Scope, fee int64, n NewWithdrawal) (w pay.Withdrawal, err error) {
+func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Scope, terms tenant.Terms, n NewWithdrawal) (w pay.Withdrawal, err error) {
 	err = base.Again(func() error {
-		w, err = po.withdrawOnce(ctx, by, scope, fee, n)
+		w, err = po.withdrawOnce(ctx, by, scope, terms, n)
 		return err
 	})
 	return w, err
@@ -91,7 +91,7 @@ func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Sc
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: those of Withdraw; store.ErrStale if the same request was first.
-func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenant.Scope, fee int64, n NewWithdrawal) (pay.Withdrawal, error) {
+func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenant.Scope, terms tenant.Terms, n NewWithdrawal) (pay.Withdrawal, error) {
 	if err := po.MayMoveMoney(); err != nil {
 		return pay.Withdrawal{}, err
 	}
@@ -103,7 +103,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 	if found {
 		n.id, _, _ = pay.ParsePayoutReference(at.Reference)
 	}
-	made, change, err := po.decideWithdrawal(ctx, scope, n, fee, now)
+	made, change, err := po.decideWithdrawal(ctx, scope, n, terms, now)
 	if err != nil {
 		return made, err
 	}
@@ -115,7 +115,8 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 	change.Audit = po.Audited(by, scope, audit.WithdrawalCreated, made.ID, map[string]string{"amount": n.Amount.String(), "wallet": made.Wallet})
 	change.Once = n.Idempotency.Guard(scope, made.ID, now)
 	if n.With != nil {
-		change.Settlements = n.With(made)
+		made, change.Settlements = n.With(made)
+		change.Withdrawals = []pay.Withdrawal{made}
 	}
 	err = po.Commit(ctx, change, view.Cause{RequestID: n.RequestID, IdempotencyKey: n.Idempotency.Key})
 	if errors.Is(err, store.ErrDuplicate) {
@@ -125,7 +126,7 @@ func (po *Payouts) withdrawOnce(ctx context.Context, by audit.Actor, scope tenan
 }
 
 // decideWithdrawal reads what a withdrawal depends on and decides.
-func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n NewWithdrawal, fee int64, now time.Time) (pay.Withdrawal, pay.Change, error) {
+func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n NewWithdrawal, terms tenant.Terms, now time.Time) (pay.Withdrawal, pay.Change, error) {
 	wallet, err := po.payee(ctx, scope, n.Wallet)
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
@@ -134,8 +135,16 @@ func (po *Payouts) decideWithdrawal(ctx context.Context, scope tenant.Scope, n N
 	if err != nil {
 		return pay.Withdrawal{}, pay.Change{}, err
 	}
-	into, unknown := po.conversion(wallet, money.New(max(0, n.Amount.Minor-fee), money.USD))
-	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, fee, into, balances, now)
+	net := max(0, n.Amount.Minor-terms.WithdrawalFee)
+	into, unknown := po.conversion(wallet, money.New(net, money.USD))
+	if unknown == nil && !into.Rate.IsZero() {
+		canceled, err := po.Store.Withdrawals().Canceled(ctx, scope, now.Add(-pay.CancelMemory))
+		if err != nil {
+			return pay.Withdrawal{}, pay.Change{}, err
+		}
+		into, unknown = pay.NotBetter(into, net, canceled)
+	}
+	w, change, err := wallet.Withdraw(cmp.Or(n.id, po.MarkedID(pay.WithdrawalPrefix, now, n.mark(scope))), n.Amount, terms, into, balances, now)
 	if err = cmp.Or(err, unknown); err != nil {
 		return w, change, err
 	}
@@ -152,7 +161,7 @@ func (po *Payouts) Quote(ctx context.Context, by base.Principal, scope tenant.Sc
 	if err = cmp.Or(err, merchant.MayBegin(scope.Live)); err != nil {
 		return pay.Withdrawal{}, err
 	}
-	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms().WithdrawalFee, po.TimeOf(scope))
+	w, _, err := po.decideWithdrawal(ctx, scope, n, merchant.Terms(), po.TimeOf(scope))
 	return w, err
 }
 

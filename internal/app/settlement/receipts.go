@@ -7,9 +7,8 @@ import (
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -24,8 +23,7 @@ const (
 	reportPage   = 1000
 )
 
-// Receipts does the due work of closed settlements: first the PDF; in the sandbox also the payout,
-// which in production the operator confirms.
+// Receipts does the due work of closed settlements: first the PDF, then the payout.
 func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 	now := e.Now()
 	due, err := e.Store.Settlements().LeaseReceipts(ctx, now, now.Add(pay.SettleLease), settleBatch)
@@ -41,12 +39,8 @@ func (e *Settlements) Receipts(ctx context.Context) (int, error) {
 }
 
 func (e *Settlements) receipt(ctx context.Context, s pay.Settlement) error {
-	if !s.PDFAt.IsZero() && s.Automatic {
-		return e.payouts.PayAutomatically(ctx, s)
-	}
 	if !s.PDFAt.IsZero() {
-		_, err := e.pay(ctx, s, e.Self())
-		return err
+		return e.payouts.SettlePayout(ctx, s.ID, s.Scope)
 	}
 	pdf, err := e.drawReceipt(ctx, s)
 	if err != nil {
@@ -209,10 +203,9 @@ func (e *Settlements) Language(ctx context.Context, merchant string) (tenant.Lan
 	return m.Language, err
 }
 
-// SimulatePayout pays a sandbox settlement at the merchant's request.
+// SimulatePayout pays a sandbox settlement at the merchant's request, as the operator pays one by hand.
 //
-// Errors: production_key_refused, settlement_not_found, conflict_state,
-// settlement_already_paid.
+// Errors: production_key_refused, those of payouts.Payouts.PaySettlement.
 func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id string) (pay.Settlement, error) {
 	if by.Live {
 		return pay.Settlement{}, tenant.NoSimulation("")
@@ -221,35 +214,8 @@ func (e *Settlements) SimulatePayout(ctx context.Context, by base.Principal, id 
 	if err != nil {
 		return s, err
 	}
-	return e.paySettlement(ctx, s.ID, by.Actor())
-}
-
-// PaySettlement records, for the operator, that the payout of a settlement is confirmed.
-//
-// Errors: settlement_not_found, conflict_state, settlement_already_paid.
-func (e *Settlements) PaySettlement(ctx context.Context, id string) (pay.Settlement, error) {
-	return e.paySettlement(ctx, id, e.Self())
-}
-
-func (e *Settlements) paySettlement(ctx context.Context, id string, by audit.Actor) (paid pay.Settlement, err error) {
-	err = base.Again(func() error {
-		s, err := e.Store.Settlements().Any(ctx, id)
-		if err != nil {
-			return orNoSettlement(err)
-		}
-		paid, err = e.pay(ctx, s, by)
-		return err
-	})
+	paid, _, err := e.payouts.PaySettlement(ctx, by.Actor(), payouts.HandPayment{Settlement: s.ID, Reference: "simulated"})
 	return paid, err
-}
-
-func (e *Settlements) pay(ctx context.Context, s pay.Settlement, by audit.Actor) (pay.Settlement, error) {
-	next, change, err := s.Pay(e.TimeOf(s.Scope))
-	if err != nil {
-		return s, err
-	}
-	change.Audit = e.Audited(by, s.Scope, audit.SettlementPaid, s.ID, map[string]string{"netAmount": money.New(s.Net, money.USD).String()})
-	return next, e.Store.Commit(ctx, change)
 }
 
 // AnySettlements lists settlements of all merchants, newest first, for the operator.

@@ -2,13 +2,14 @@ package books
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"text/tabwriter"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/cli"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
 
@@ -16,7 +17,7 @@ import (
 type Settlement struct {
 	List settlementListCmd `cmd:"" help:"List settlements of all merchants, newest first."`
 	Show settlementShowCmd `cmd:"" help:"Show a settlement with its totals and first lines."`
-	Pay  settlementPayCmd  `cmd:"" help:"Mark closed settlements as paid, once their payouts are confirmed. It moves no money."`
+	Pay  settlementPayCmd  `cmd:"" help:"Book that you have paid a closed settlement by hand: a withdrawal that is made and completed at once. It takes the money from the merchant's available balance."`
 }
 
 type settlementListCmd struct {
@@ -37,13 +38,17 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET")
+	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET\tOWED")
 	for _, s := range list {
 		closed := "-"
 		if !s.ClosedAt.IsZero() {
 			closed = s.ClosedAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net))
+		owed := "-"
+		if s.PayoutState() == pay.PayoutOwed {
+			owed = cli.USD(s.Left())
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net), owed)
 	}
 	return out.Flush()
 }
@@ -84,6 +89,16 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	} {
 		fmt.Fprintf(out, "  %s\t%s\n", total.name, cli.USD(total.cents))
 	}
+	for _, cover := range s.Covers {
+		state := "under way"
+		if cover.Paid {
+			state = "paid"
+		}
+		fmt.Fprintf(out, "  covered by %s\t%s\t%s\n", cover.By, cli.USD(cover.Amount), state)
+	}
+	if s.Status == pay.BatchClosed {
+		fmt.Fprintf(out, "  owed\t%s\t%s\n", cli.USD(s.Left()), s.PayoutWhy)
+	}
 	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)
 	for _, l := range lines {
 		fmt.Fprintf(out, "  %d\t%s\t%s\t%s\t%s\n", l.Number, l.At.Format(time.RFC3339), l.Type, l.Payment, cli.USD(l.Net))
@@ -92,25 +107,31 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 }
 
 type settlementPayCmd struct {
-	cli.DatabaseFlags
-	Settlements []string `arg:"" help:"Settlement ids, STL-…"`
+	cli.AccountFlags
+	Settlement string `arg:"" help:"Settlement id, STL-…"`
+	Reference  string `required:"" placeholder:"TEXT" help:"What the bank calls your transfer."`
+	Amount     string `placeholder:"USD" help:"What you paid; without it, all that is left of the settlement."`
+	Wallet     string `placeholder:"ID" help:"Wallet that the money went to, wal_…; without it, the default wallet of the merchant's first shop."`
+	Note       string `help:"For the audit log."`
 }
 
-// Run marks the settlements that it can, and returns an error for the others.
-func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger) error {
-	a, err := c.Existing(ctx, log)
+func (c *settlementPayCmd) Run(ctx context.Context, log *slog.Logger, adapters cli.Registry) error {
+	payment := payouts.HandPayment{Settlement: c.Settlement, Wallet: c.Wallet, Reference: c.Reference, Note: c.Note}
+	if c.Amount != "" {
+		var err error
+		if payment.Amount, err = money.Parse(c.Amount, money.USD); err != nil {
+			return fmt.Errorf("--amount: %w", err)
+		}
+	}
+	a, err := c.Over(ctx, log, adapters)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	var failed []error
-	for _, id := range c.Settlements {
-		s, err := a.Settlements.PaySettlement(ctx, id)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", id, err))
-			continue
-		}
-		fmt.Fprintln(cli.Stdout, s.ID, "is paid")
+	s, w, err := a.Payouts.PaySettlement(ctx, a.Self(), payment)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Settlement, err)
 	}
-	return errors.Join(failed...)
+	fmt.Fprintf(cli.Stdout, "%s is %s: %s pays out %s\n", s.ID, s.Status, w.ID, cli.USD(w.Amount))
+	return nil
 }

@@ -77,7 +77,7 @@ func (c *paymentResolveCmd) Run(ctx context.Context, log *slog.Logger, adapters 
 type Withdrawal struct {
 	List    withdrawalListCmd    `cmd:"" help:"List withdrawals that were sent and have no known outcome yet, oldest first."`
 	Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal with its full destination, to pay it by hand. The audit log records that you saw it."`
-	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due but not sent, and what they wait for."`
+	Waiting withdrawalWaitingCmd `cmd:"" help:"List withdrawals that are due but not sent, or not sent again, and what they wait for."`
 	Approve withdrawalApproveCmd `cmd:"" help:"Approve a withdrawal, so that it passes the limits (cascada payout limit)."`
 	Resolve withdrawalResolveCmd `cmd:"" help:"Resolve a withdrawal whose payout provider does not report how it ended. The provider is queried first, if possible. Works while the server runs."`
 }
@@ -140,6 +140,7 @@ type withdrawalResolveCmd struct {
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
 	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid returns the money to the balance; returned is for money that arrived and came back, and returns it without the fee."`
 	Reference  string   `placeholder:"TEXT" help:"The bank's or the network's reference of the payout, if it arrived."`
+	Amount     string   `placeholder:"AMOUNT" help:"With returned: the part that came back, in units of the currency that arrived; without it, all that is left. More parts may follow."`
 	Note       string   `required:"" help:"How you know; for the audit log."`
 	Force      bool     `help:"Resolve the withdrawal even if the payout provider reports something else."`
 }
@@ -150,11 +151,14 @@ func (c *withdrawalResolveCmd) Run(ctx context.Context, log *slog.Logger) error 
 		return err
 	}
 	defer a.Close()
-	w, said, err := a.Payouts.ResolveWithdrawal(ctx, a.Self(), base.Resolution{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference})
+	w, said, err := a.Payouts.ResolveWithdrawal(ctx, a.Self(), base.Resolution{ID: c.Withdrawal, Word: c.Outcome, Note: c.Note, Force: c.Force, Reference: c.Reference, Amount: c.Amount})
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
 	fmt.Fprintf(cli.Stdout, "%s is %s; the query to the payout provider returned %s\n", w.ID, w.Status, said)
+	if w.Returned > 0 && w.Status == pay.WithdrawalDone {
+		fmt.Fprintf(cli.Stdout, "%s of %s came back so far\n", cli.USD(w.Returned), cli.USD(w.Net()))
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // A month of a merchant with automatic payouts of settlements. A settlement below the minimum waits
-// for the next one. One that the bank rejects is paid with the next one. One payout arrives and is
+// for the next one. One that the bank rejects is paid later. One payout arrives and is
 // returned. Every cent of the settlements is paid out, a fee, or in the balance.
 func TestMonthOfAutomaticPayouts(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		if r := o.Get(t, "/withdrawals?status=completed"); r.Text(t, "pagination.total") != "1" {
 			t.Errorf("want one payout for both settlements: %s", r)
 		}
-		// The bank rejects the payout of the third settlement. The next payout has the third and the fourth.
+		// The bank rejects the payout of the third settlement. It is tried again a day later, or with the fourth.
 		b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
 			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
 		}, nil)
@@ -93,7 +93,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		o.Create(t, `{"amount":80,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
 		step(t, status("paid, paid, paid, paid"), "the third and fourth settlements are paid")
-		// The bank returns the last payout. Its settlements stay paid, and the money is available again.
+		// The bank returns the last payout. Its settlement is owed again, and the money is available.
 		last := o.Get(t, "/withdrawals?status=completed").Text(t, "data.0.id")
 		if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "n1", Reference: last[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}}); got != 200 {
 			t.Errorf("the notification of the return gets %d, want 200", got)
@@ -102,7 +102,7 @@ func TestMonthOfAutomaticPayouts(t *testing.T) {
 		limit(func(l *pay.PayoutLimits) { l.Automatic = false })
 		o.Create(t, `{"amount":60,"paymentMethodId":"sbx_card"}`)
 		harness.MoveTestClock(t, o, "24h")
-		step(t, status("closed, paid, paid, paid, paid"), "the fifth settlement is not paid out")
+		step(t, status("closed, closed account_closed, paid, paid, paid"), "the fifth settlement is not paid out, and the fourth is owed again")
 		harness.MoveTestClock(t, o, "480h")
 
 		earned, fees := 0.0, 0.0
@@ -153,4 +153,147 @@ func number(t *testing.T, r harness.Reply, path string) float64 {
 	}
 	t.Fatalf("%s is %v, want a number", path, v)
 	return 0
+}
+
+// autopay is a sandbox shop with automatic payouts.
+type autopay struct {
+	*testing.T
+	o harness.Client
+	b *harness.Payer
+}
+
+func eachAutopay(t *testing.T, minimum int64, test func(a autopay)) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		b := harness.NewPayer()
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Adapters = append(c.Adapters, b.Adapter()) })
+		_, err := s.App.Accounts.Add(ctx, s.App.Self(), acquiring.NewAccount{ID: "bank-1", Adapter: "bank"})
+		harness.Must(t, err)
+		o := s.NewShop(t)
+		_, err = s.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Automatic, l.Minimum = true, minimum })
+		harness.Must(t, err)
+		o.Wallet(t)
+		test(autopay{t, o, b})
+	})
+}
+
+// pass moves the test clock, and does all that is due.
+func (a autopay) pass(by string) {
+	a.Helper()
+	harness.MoveTestClock(a.T, a.o, by)
+	for range 6 {
+		a.o.Work(a.T)
+		harness.MoveTestClock(a.T, a.o, "1m")
+		_, err := a.o.App.Payouts.PayOut(ctx)
+		harness.Must(a.T, err)
+	}
+}
+
+func (a autopay) completed() string {
+	return a.o.Get(a.T, "/withdrawals?status=completed").Text(a.T, "pagination.total")
+}
+
+func (a autopay) statuses() string {
+	r := a.o.Get(a.T, "/settlements")
+	var list []string
+	for i := 0; ; i++ {
+		if _, listed := r.At(a.T, fmt.Sprintf("data.%d.id", i)); !listed {
+			return strings.Join(list, " ")
+		}
+		if status, closed := r.At(a.T, fmt.Sprintf("data.%d.payout.status", i)); closed {
+			list = append(list, fmt.Sprint(status))
+		}
+	}
+}
+
+// 4,519 are settled while 10 of an older payment are disputed: what is available is paid, and the rest once it is.
+func TestOneSmallDisputeDoesNotStopAutomaticPayouts(t *testing.T) {
+	eachAutopay(t, 0, func(a autopay) {
+		disputed := a.o.Create(a.T, `{"amount":10,"paymentMethodId":"sbx_card"}`)
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("1h")
+		a.o.Simulate(a.T, disputed, "chargeback").Want(a.T, 200)
+		for range 5 {
+			a.o.Create(a.T, `{"amount":1000,"paymentMethodId":"sbx_card"}`)
+		}
+		a.pass("50h")
+		a.pass("1h")
+		if a.completed() != "2" || harness.Available(a.T, a.o) != "0" {
+			a.Errorf("%s payouts, %s available: want all that is there paid out", a.completed(), harness.Available(a.T, a.o))
+		}
+		r := a.o.Get(a.T, "/settlements?status=closed")
+		if r.Text(a.T, "data.0.payout.status") != "owed" || r.Text(a.T, "data.0.payoutReason") != "balance_insufficient" {
+			a.Errorf("want the disputed rest owed: %s", r)
+		}
+	})
+}
+
+// A withdrawal by hand in between is part of what is paid of the settlements: the next payout pays the rest.
+func TestWithdrawalByHandDoesNotStopAutomaticPayouts(t *testing.T) {
+	eachAutopay(t, 200_00, func(a autopay) {
+		a.o.Create(a.T, `{"amount":150,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		w := a.o.Withdraw(a.T, "50")
+		harness.MoveTestClock(a.T, a.o, "1h")
+		a.o.PayOut(a.T, w, "completed")
+		a.o.Create(a.T, `{"amount":300,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("2h")
+		if a.completed() != "2" || harness.Available(a.T, a.o) != "0" || a.statuses() != "paid paid" {
+			a.Errorf("%s payouts, %s available, settlements %s", a.completed(), harness.Available(a.T, a.o), a.statuses())
+		}
+	})
+}
+
+// What the bank sends back is paid with the next settlement, or a day later if there is none.
+func TestReturnedAutomaticPayoutIsPaidAgain(t *testing.T) {
+	eachAutopay(t, 0, func(a autopay) {
+		back := func(notice string) {
+			last := a.o.Get(a.T, "/withdrawals?status=completed").Text(a.T, "data.0.id")
+			bankTells(a.T, a.o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: notice, Reference: last[len(pay.WithdrawalPrefix):], Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}})
+		}
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("1h")
+		back("n1")
+		a.pass("1h")
+		if a.statuses() != "owed" {
+			a.Errorf("the payout came back, and the settlement is %s", a.statuses())
+		}
+		a.pass("25h")
+		a.pass("1h")
+		if a.statuses() != "paid" || harness.Available(a.T, a.o) != "0" {
+			a.Errorf("a day later it is %s, with %s available", a.statuses(), harness.Available(a.T, a.o))
+		}
+		back("n2")
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("1h")
+		if a.statuses() != "paid paid" || harness.Available(a.T, a.o) != "0" {
+			a.Errorf("with the next settlement they are %s, with %s available", a.statuses(), harness.Available(a.T, a.o))
+		}
+	})
+}
+
+// The bank rejects a payout, and the merchant withdraws that money by hand: payouts go on.
+func TestRejectedPayoutThatIsWithdrawnByHandStopsNothing(t *testing.T) {
+	eachAutopay(t, 0, func(a autopay) {
+		a.b.Behave(func(*harness.Payer, payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutRejected, Code: "account_closed"}
+		}, nil)
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("1h")
+		a.b.Behave(nil, nil)
+		w := a.o.Withdraw(a.T, harness.Available(a.T, a.o))
+		harness.MoveTestClock(a.T, a.o, "1h")
+		a.o.PayOut(a.T, w, "completed")
+		a.o.Create(a.T, `{"amount":20,"paymentMethodId":"sbx_card"}`)
+		a.pass("73h")
+		a.pass("2h")
+		if a.completed() != "2" || a.statuses() != "paid paid" {
+			a.Errorf("%s payouts, settlements %s", a.completed(), a.statuses())
+		}
+	})
 }

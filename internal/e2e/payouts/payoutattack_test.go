@@ -169,7 +169,7 @@ func TestWhatIsGivenBackIsInNoFile(t *testing.T) {
 				if f := hook.Load(); f != nil {
 					if harness.CalledBy(".makeBatch") {
 						(*f)("make")
-					} else if harness.CalledBy(".(*Batches).Make") && harness.CalledBy(".resolvePayout.func1") {
+					} else if harness.CalledBy(".(*Batches).Make") && harness.CalledBy(".turnAway") {
 						(*f)("resolve")
 					}
 				}

@@ -144,3 +144,91 @@ func TestPayoutsKeepToTheirLimits(t *testing.T) {
 		o.Get(t, "/withdrawals/"+small).Want(t, http.StatusOK)
 	})
 }
+
+// neverArrived is a withdrawal whose call was lost on the way. The bank does not answer.
+func neverArrived(t *testing.T, o harness.Client, b *harness.Payer) string {
+	t.Helper()
+	b.Behave(unknownPayer, unknownPayer)
+	id := o.Withdraw(t, "200")
+	o.Clock.Advance(pay.WithdrawalHold(true))
+	o.PayOut(t, id, "processing")
+	return id
+}
+
+// payFor runs the loop of payouts for an hour.
+func payFor(t *testing.T, o harness.Client, times int) {
+	t.Helper()
+	for range times {
+		o.Clock.Advance(5 * time.Minute)
+		_, err := o.App.Payouts.PayOut(ctx)
+		harness.Must(t, err)
+	}
+}
+
+// A payout whose call was lost, and that the bank never had, is not sent again while payouts are stopped or
+// the day's limit is used up. The bank is still queried. It leaves once it may.
+func TestGateHoldsWhatTheBankNeverHad(t *testing.T) {
+	t.Parallel()
+	for reason, shut := range map[string]func(*testing.T, harness.Client) func(){
+		"payouts_stopped": func(t *testing.T, o harness.Client) func() {
+			limit := func(why string) {
+				_, err := o.App.Payouts.LimitPayouts(ctx, carla, "", true, func(l *pay.PayoutLimits) { l.Stopped = why })
+				harness.Must(t, err)
+			}
+			limit("a key was stolen")
+			return func() { limit("") }
+		},
+		"daily_limit": func(t *testing.T, o harness.Client) func() {
+			limit := func(most int64) {
+				_, err := o.App.Payouts.LimitPayouts(ctx, carla, o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Daily = most })
+				harness.Must(t, err)
+			}
+			limit(100_00)
+			o.Clock.Advance(24 * time.Hour)
+			return func() { limit(0) }
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+				id := neverArrived(t, o, b)
+				open := shut(t, o)
+				o.Clock.Advance(time.Hour)
+				b.Behave(nil, nil) // the bank answers again: it never had it
+				payFor(t, o, 12)
+				if sends, _, ok := b.Told(id); ok || sends != 1 {
+					t.Fatalf("it was sent %d times, paid %t", sends, ok)
+				}
+				w := o.Get(t, "/withdrawals/"+id)
+				waiting, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
+				if w.Text(t, "status") != "processing" || w.Text(t, "pendingReason") != reason || err != nil || len(waiting) != 1 {
+					t.Errorf("want it to wait for %s, for all to see: %s, %d waiting, %v", reason, w, len(waiting), err)
+				}
+				open()
+				payFor(t, o, 3)
+				o.PayOut(t, id, "completed")
+			})
+		})
+	}
+}
+
+// A deleted wallet gets nothing that the bank never had: the withdrawal fails, and the money is back. As long as the bank may have
+// it, nothing is decided.
+func TestDeletedWalletIsNotPaidWhatTheBankNeverHad(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+		before := harness.Available(t, o)
+		id := neverArrived(t, o, b)
+		o.Delete(t, "/wallets/"+o.Get(t, "/withdrawals/"+id).Text(t, "walletId")).Want(t, http.StatusOK)
+		payFor(t, o, 12)
+		if w := o.Get(t, "/withdrawals/"+id); w.Text(t, "status") != "processing" {
+			t.Errorf("the bank may have it: %s", w)
+		}
+		b.Behave(nil, nil)
+		payFor(t, o, 3)
+		w := o.PayOut(t, id, "failed")
+		if sends, _, ok := b.Told(id); ok || sends != 1 || w.Text(t, "failureCode") != "wallet_disabled" || harness.Available(t, o) != before {
+			t.Errorf("sent %d times, paid %t, %s available: %s", sends, ok, harness.Available(t, o), w)
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payouts"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -176,21 +177,27 @@ func TestSettlementIsPaidOnce(t *testing.T) {
 		simulate(o, open, "closed").Refused(t, "400 invalid_request invalid_request_error param=action issues=action")
 		simulate(s.NewShop(t), open, "paid").Refused(t, "404 settlement_not_found invalid_request_error")
 		simulate(o.Production(), open, "paid").Refused(t, "400 production_key_refused invalid_request_error")
-		before := o.Get(t, "/me").Text(t, "balance.available")
+		simulate(o, open, "paid").Refused(t, "400 missing_field invalid_request_error param=walletId missing=walletId")
+		o.Wallet(t)
 		paid := simulate(o, open, "paid").Want(t, http.StatusOK)
-		if paid.Text(t, "status") != "paid" || paid.Text(t, "paidAt") == "<nil>" {
-			t.Errorf("want the settlement paid, with the time: %s", paid)
+		if paid.Text(t, "status") != "paid" || paid.Text(t, "paidAt") == "<nil>" || paid.Text(t, "payout.status") != "paid" || paid.Text(t, "payout.amount") != paid.Text(t, "netAmount") {
+			t.Errorf("want the settlement paid, with the time and the payout: %s", paid)
+		}
+		w := o.Get(t, "/withdrawals/"+paid.Text(t, "withdrawalIds.0")).Want(t, http.StatusOK)
+		if w.Text(t, "status") != "completed" || w.Text(t, "amount") != paid.Text(t, "netAmount") || w.Text(t, "feeUsd") != "0" || w.Text(t, "covers.0.settlementId") != open {
+			t.Errorf("want a completed withdrawal of the net: %s", w)
 		}
 		simulate(o, open, "paid").Refused(t, "409 settlement_already_paid conflict_error")
-		if _, err := s.App.Settlements.PaySettlement(ctx, open); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
+		if _, _, err := s.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: open, Reference: "TED 1"}); err == nil || !strings.Contains(err.Error(), "settlement_already_paid") {
 			t.Errorf("a second payment by the operator returns %v, want settlement_already_paid", err)
 		}
-		if after := o.Get(t, "/me").Text(t, "balance.available"); after != before {
-			t.Errorf("available was %s and is %s, want no change: to mark a settlement as paid moves no money", before, after)
+		if after := o.Get(t, "/me").Text(t, "balance.available"); after != "0" {
+			t.Errorf("available is %s, want 0: what was paid is not there any more", after)
 		}
 		if got := o.Get(t, "/payments/"+payment).Text(t, "settlement.status"); got != "paid" {
 			t.Errorf("the payment's settlement is %s, want paid", got)
 		}
+		o.Fund(t, false, 200_00)
 		o.Simulate(t, payment, "refunded").Want(t, http.StatusOK)
 		harness.Eventually(t, "payment.refunded has the settlement's status paid", func() bool {
 			for _, d := range endpoint.Deliveries() {

@@ -30,7 +30,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		})
 		id := open.Text(t, "data.0.id")
 		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "open", 0, `"pdfUrl":null,"csvUrl":null`,
-			`"periodEnd":null,"closedAt":null,"paidAt":null`, `"grossVolume":0,"fees":{"platform":0,"provider":0,"network":0,"total":0},"refunds":0,"reserveHeld":0,"reserveReleased":0,"netAmount":0`))
+			`"payout":null,"periodEnd":null,"closedAt":null,"paidAt":null`, `"grossVolume":0,"fees":{"platform":0,"provider":0,"network":0,"total":0},"refunds":0,"reserveHeld":0,"reserveReleased":0,"netAmount":0`))
 		harness.MoveTestClock(t, o, "47h")
 		s.Work(t)
 		if got := o.Get(t, "/settlements/"+id).Text(t, "status"); got != "open" {
@@ -46,7 +46,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 			t.Fatalf("the closed settlement is not %s: %s", id, list)
 		}
 		report := s.URL + harness.APIPath + "/settlements/" + id + "/report?format="
-		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
+		o.Get(t, "/settlements/"+id).Is(t, http.StatusOK, settlement(id, "closed", 5, fmt.Sprintf(`"pdfUrl":%q,"csvUrl":%q`, report+"pdf", report+"csv"), `"payout":{"status":"owed","amount":0,"owed":136.91,"covers":[]},"periodEnd":"<time>","closedAt":"<time>","paidAt":null`,
 			`"grossVolume":160,"fees":{"platform":1.8,"provider":3.79,"network":0,"total":5.59},"refunds":10,"reserveHeld":8,"reserveReleased":0.5,"netAmount":136.91`))
 
 		// The settlement's net amount is available. The payment that came later is pending.
@@ -87,14 +87,17 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 		first := o.Get(t, "/settlements/"+id)
 		o.Simulate(t, card, "refunded").Want(t, http.StatusOK)
 		harness.MoveTestClock(t, o, "72h")
-		o.Settle(t, "the first settlement is paid", func() bool { return o.Get(t, "/settlements/"+id).Text(t, "status") == "paid" })
-		second := harness.ClosedSettlements(t, o, 1)
+		second := harness.ClosedSettlements(t, o, 2)
+		o.Settle(t, "the debt of the second settlement is set off", func() bool { return o.Get(t, "/settlements/"+id).Text(t, "payout.owed") == "64.46" })
+		if r := o.Get(t, "/settlements/"+second.Text(t, "data.0.id")); r.Text(t, "payout.status") != "nothing_to_pay" || r.Text(t, "payout.covers.0.settlementId") != id {
+			t.Errorf("want nothing to pay of a debt: %s", r)
+		}
 		if got := second.Text(t, "data.0.netAmount"); got != "-72.45" || second.Text(t, "data.0.transactionCount") != "3" {
 			t.Errorf("the next settlement nets %s, want 18.06 - 90.51: %s", got, second)
 		}
 		after := harness.Decode(t, o.Get(t, "/settlements/"+id).Body).(map[string]any)
 		was := harness.Decode(t, first.Body).(map[string]any)
-		for _, key := range []string{"status", "paidAt"} {
+		for _, key := range []string{"payout"} {
 			delete(after, key)
 			delete(was, key)
 		}
@@ -112,7 +115,7 @@ func TestSettlementClosesAfterTheDelay(t *testing.T) {
 // settlement returns the pattern of a settlement without disputes.
 func settlement(id, status string, lines int, more ...string) string {
 	return fmt.Sprintf(`{"id":%q,"status":%q,"periodStart":"<time>","currency":"USD","transactionCount":%d,"chargebacks":0,"chargebackFees":0,
-		"adjustments":0,"payoutId":null,"payoutReason":null,"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
+		"adjustments":0,"payoutId":null,"payoutReason":null,"withdrawalIds":[],"createdAt":"<time>",%s}`, id, status, lines, strings.Join(more, ","))
 }
 
 // A settlement belongs to the merchant. Each of its shops gets the event once.

@@ -21,7 +21,7 @@ func withdrawal(wallet, status, code, completed, failed string) string {
 	if code == "null" {
 		message = code
 	}
-	return fmt.Sprintf(`{"id":"<wdr>","walletId":%q,"amount":100,"currency":"USD","feeUsd":3,"netAmount":97,"payout":{"amount":1779.95,"currency":"MXN","rate":18.35,"rateAt":"<time>"},"status":%q,"pendingReason":null,"failureCode":%s,
+	return fmt.Sprintf(`{"id":"<wdr>","walletId":%q,"amount":100,"currency":"USD","feeUsd":3,"netAmount":97,"payout":{"amount":1779.95,"currency":"MXN","rate":18.35,"rateAt":"<time>"},"returnedAmount":0,"covers":[],"status":%q,"pendingReason":null,"failureCode":%s,
 		"failureMessage":%s,"reference":"<suffix>","createdAt":"<time>","completedAt":%s,"failedAt":%s}`, wallet, status, code, message, completed, failed)
 }
 

@@ -41,6 +41,7 @@ type Terms struct {
 	ReserveBps    int64         // held back from each payment, 1/10,000
 	Delay         time.Duration // from capture to available, from ShortestDelay to LongestDelay
 	WithdrawalFee int64         // USD cents
+	MinWithdrawal int64         // USD cents, the fee included; 0: anything above the fee
 	ChargebackFee int64         // USD cents, for each dispute, whatever its outcome
 	TrustScore    int           // 0 to 1000, the score a merchant of this tier starts with
 	RefundFees    RefundFees    // the merchant's own, whatever the tier
@@ -59,6 +60,9 @@ func (m Merchant) Terms() Terms {
 	return t
 }
 
+// LeastWithdrawal is the smallest withdrawal, in USD cents, the fee included: more than the fee (PAYOUT-11).
+func (t Terms) LeastWithdrawal() int64 { return max(t.MinWithdrawal, t.WithdrawalFee+1) }
+
 // TermsOf returns the terms of a tier. An unknown tier gets the starter's.
 func TermsOf(t Tier) Terms {
 	switch t {
@@ -67,7 +71,7 @@ func TermsOf(t Tier) Terms {
 	case Premium:
 		return Terms{PlatformBps: 90, ReserveBps: 300, Delay: 48 * time.Hour, WithdrawalFee: 100, ChargebackFee: 1500, TrustScore: 750}
 	case Trusted:
-		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 0, ChargebackFee: 1500, TrustScore: 900}
+		return Terms{PlatformBps: 70, ReserveBps: 0, Delay: 24 * time.Hour, WithdrawalFee: 50, MinWithdrawal: 500, ChargebackFee: 1500, TrustScore: 900}
 	}
 	return Terms{PlatformBps: 150, ReserveBps: 1000, Delay: 48 * time.Hour, WithdrawalFee: 500, ChargebackFee: 2500, TrustScore: 400}
 }

@@ -55,6 +55,8 @@ var SettlementsTable = table.Describe(table.Table[pay.Settlement]{
 		f.Time("due_at", &v.DueAt)
 		f.Time("created_at!", &v.CreatedAt)
 		f.Time("updated_at", &v.UpdatedAt)
+		listOf(f, "covers", &v.Covers)
+		f.Number("covered", &v.Covered)
 		table.Document[settlementDoc](f, "doc", v)
 	},
 })
@@ -397,13 +399,37 @@ func (s Settlements) LeaseReceipts(ctx context.Context, now, until time.Time, li
 	return base.Leased(ctx, s.b, ReceiptDuty, SettlementsTable.Scan(s.b.Personal), now, until, limit)
 }
 
-// selectUnpaid reads closed, unpaid settlements with automatic payout.
-var selectUnpaid = engine.Statement(`
-SELECT ` + SettlementsTable.List + ` FROM settlements WHERE merchant = $1 AND live = $2 AND status = 'closed' AND doc LIKE '%"automatic":true%' ORDER BY number DESC`)
+var (
+	// A settlement that was marked as paid before withdrawals were linked to settlements is covered too: by what was paid of it.
+	selectUncovered = engine.Statement(`
+SELECT ` + SettlementsTable.List + ` FROM settlements
+WHERE merchant = $1 AND live = $2 AND status <> 'open' AND covered <> net ORDER BY number`)
+	selectSettlementsByID = engine.Statement(`SELECT ` + SettlementsTable.ListOf("s") + ` FROM {rows: id TEXT} AS r JOIN settlements AS s ON s.id = r.id`)
+)
 
-// Unpaid reads a merchant's closed, unpaid settlements with automatic payout, newest first.
-func (s Settlements) Unpaid(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
-	return base.Many(ctx, s.b, selectUnpaid, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+// Uncovered reads a merchant's closed settlements whose net is not covered in full, oldest first.
+func (s Settlements) Uncovered(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
+	return base.Many(ctx, s.b, selectUncovered, SettlementsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+}
+
+// ByID reads settlements of any tenant, for the loops. Unknown ids are missing.
+func (s Settlements) ByID(ctx context.Context, ids []string) ([]pay.Settlement, error) {
+	return base.Many(ctx, s.b, selectSettlementsByID, SettlementsTable.Scan(s.b.Personal), s.b.IDs(ids)...)
+}
+
+// listOf is a column with a list as JSON, "" for an empty one.
+func listOf[T any](f *table.Fields, name string, list *[]T) {
+	f.Converted(name, func() string {
+		if len(*list) == 0 {
+			return ""
+		}
+		return table.Encode(*list)
+	}, func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(text), list)
+	})
 }
 
 var selectDocument = engine.Statement(`SELECT ` + DocumentsTable.List + ` FROM documents WHERE id = $1 AND merchant = $2 AND live = $3`)

@@ -40,6 +40,10 @@ var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 		f.Text("provider", &w.Payout.Provider)
 		f.Text("provider_ref", &w.Payout.ProviderRef)
 		f.Text("batch", &w.Payout.Batch)
+		listOf(f, "covers", &w.Covers)
+		covered := w.CoveredSum()
+		f.Number("covered", &covered)
+		f.Number("returned", &w.Returned)
 		table.Document[withdrawalDoc](f, "doc", w)
 	},
 })
@@ -73,13 +77,16 @@ type withdrawalDoc struct {
 	RateAt     int64               `json:"rateAt,omitempty"`
 	Float      int64               `json:"float,omitempty"`
 	FloatOf    money.Currency      `json:"floatCurrency,omitempty"`
+
+	ReturnedLocal int64 `json:"returnedLocal,omitempty"`
+	Returns       int   `json:"returns,omitempty"`
 }
 
 func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 	*d = withdrawalDoc{"", "", w.Payout.Checks, w.FailureCode, w.FailureMessage,
 		table.Micros(w.Payout.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Payout.Accepted, w.Payout.Found, w.Payout.Flight,
 		w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
-		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency}
+		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency, w.ReturnedLocal, w.Returns}
 }
 
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
@@ -89,6 +96,10 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.Conversion = exchange.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Payout.Float = money.New(d.Float, d.FloatOf)
 	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
+	w.ReturnedLocal, w.Returns = d.ReturnedLocal, d.Returns
+	if w.Status == pay.WithdrawalRefused && !w.CompletedAt.IsZero() && w.Returned == 0 { // from before parts were counted
+		w.Returned, w.ReturnedLocal, w.Returns = w.Net(), d.Local, 1
+	}
 	w.Rate, err = table.ParseRate(d.Rate)
 	return err
 }
@@ -150,7 +161,8 @@ func (s Withdrawals) Sent(ctx context.Context, limit int) ([]pay.Withdrawal, err
 	return base.Many(ctx, s.b, selectSentWithdrawals, WithdrawalsTable.Scan(s.b.Personal), limit)
 }
 
-// Waiting lists pending withdrawals that wait for something, and those that were set aside, of all tenants, oldest first.
+// Waiting lists withdrawals that are not sent, or not sent again, and wait for something, and those that were set aside, of all
+// tenants, oldest first.
 func (s Withdrawals) Waiting(ctx context.Context, limit int) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectWaitingWithdrawals, table.ScanAnd(s.b.Personal, WithdrawalsTable, func(w *pay.Withdrawal, aside int64) {
 		if aside > 0 {
@@ -163,10 +175,31 @@ var (
 	selectWaitingWithdrawals = engine.Statement(`
 SELECT ` + WithdrawalsTable.ListOf("w") + `, CASE WHEN q.id IS NULL THEN 0 ELSE 1 END FROM withdrawals AS w
 LEFT JOIN quarantined AS q ON q.work = 'withdrawals' AND q.id = w.id AND q.due_at = w.due_at
-WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status = 'pending' AND coalesce({json w.doc waiting}, '') <> '') ORDER BY w.id LIMIT $1`)
+WHERE w.due_at > 0 AND (q.id IS NOT NULL OR w.status IN ('pending', 'processing') AND coalesce({json w.doc waiting}, '') <> '') ORDER BY w.id LIMIT $1`)
 	selectAnyWithdrawal   = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE id = $1`)
 	selectSentWithdrawals = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE due_at > 0 AND status = 'processing' ORDER BY id LIMIT $1`)
 )
+
+// uncovering is the condition of the index withdrawals_uncovering, word for word.
+const uncovering = `covered <> CASE status WHEN 'canceled' THEN 0 WHEN 'failed' THEN CASE WHEN returned > 0 THEN amount - returned ELSE 0 END ELSE amount - returned END`
+
+var (
+	selectUncovering = engine.Statement(`
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND ` + uncovering + ` ORDER BY id`)
+	selectCanceled = engine.Statement(`
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND status = 'canceled' AND updated_at >= $3`)
+)
+
+// Uncovering reads a merchant's withdrawals that cover less or more of its settlements than they pay, oldest first. Those that are
+// open are among them.
+func (s Withdrawals) Uncovering(ctx context.Context, scope tenant.Scope) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectUncovering, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
+}
+
+// Canceled reads a merchant's withdrawals that were canceled since a time.
+func (s Withdrawals) Canceled(ctx context.Context, scope tenant.Scope, since time.Time) ([]pay.Withdrawal, error) {
+	return base.Many(ctx, s.b, selectCanceled, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
+}
 
 // Bound lists withdrawals of a merchant's sandbox that hold a part of a float or are in a batch.
 func (s Withdrawals) Bound(ctx context.Context, merchant string, limit int) ([]pay.Withdrawal, error) {

@@ -131,7 +131,7 @@ SELECT t.id, t.claim || ' of ' || coalesce(c.payment, 'nothing') FROM transfers 
 WHERE {part t.id} AND t.claim <> '' AND (c.id IS NULL OR c.payment <> t.payment)`},
 	{"a transfer of a withdrawal has its withdrawal", `
 SELECT t.id, t.kind FROM transfers AS t
-LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN 10 ELSE 8 END)
+LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN CASE WHEN t.id LIKE '%-return' THEN 10 ELSE 12 END ELSE 8 END)
 WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
 	// A test clock may overtake a transfer in progress; production has no test clock.
 	{"a settlement leaves nothing behind", `

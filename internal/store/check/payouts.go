@@ -28,12 +28,17 @@ LEFT JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return' AND r.k
 WHERE {part w.id} AND ((w.status IN ('failed', 'canceled') AND r.id IS NULL) <> (t.id IS NOT NULL)
   OR t.id IS NOT NULL AND (t.merchant <> w.merchant OR t.live <> w.live
     OR coalesce(CAST({json t.postings available} AS BIGINT), 0) <> w.amount))`},
-	{"a withdrawal that came back gave back what had arrived", `
-SELECT w.id, w.status || ' of ' || w.amount || ' cents, sent back ' || r.postings
-FROM withdrawals AS w JOIN transfers AS r ON r.id = 'tr_' || substr(w.id, 5) || '-return'
-WHERE {part w.id} AND (r.kind = 'withdrawal_return' AND (w.status <> 'failed' OR r.merchant <> w.merchant OR r.live <> w.live
-  OR coalesce(CAST({json r.postings available} AS BIGINT), 0) <> w.amount - w.fee
-  OR coalesce(CAST({json r.postings paid_out} AS BIGINT), 0) <> w.fee - w.amount))`},
+	// What came back before parts were counted came back as a whole.
+	{"what came back of a withdrawal was given back, part by part", `
+SELECT v.id, v.status || ' of ' || v.amount || ' cents, returned ' || v.returned || ', given back ' || v.back FROM (
+  SELECT w.id, w.status, w.amount, w.fee, w.returned, (SELECT coalesce(sum(CAST({json r.postings available} AS BIGINT)), 0) FROM transfers AS r
+    WHERE {named r.id tr_ w.id} AND r.kind = 'withdrawal_return' AND r.merchant = w.merchant AND r.live = w.live) AS back,
+    (SELECT coalesce(sum(CAST({json r.postings paid_out} AS BIGINT)), 0) FROM transfers AS r
+    WHERE {named r.id tr_ w.id} AND r.kind = 'withdrawal_return' AND r.merchant = w.merchant AND r.live = w.live) AS taken
+  FROM withdrawals AS w WHERE {part w.id}) AS v
+WHERE v.back + v.taken <> 0 OR v.back <> v.returned AND NOT (v.returned = 0 AND v.status = 'failed' AND v.back = v.amount - v.fee)
+  OR v.returned < 0 OR v.returned > v.amount - v.fee OR v.returned > 0 AND v.status NOT IN ('completed', 'failed')
+  OR v.returned > 0 AND (v.returned = v.amount - v.fee) <> (v.status = 'failed')`},
 	{"a withdrawal took its part of a float once, and gave it back or spent it", `
 SELECT w.id, w.status || ' with ' || coalesce({json w.doc float}, '0') || ', committed ' || sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0))
   || ', paid ' || sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0))
@@ -43,8 +48,8 @@ WHERE {part w.id}
 GROUP BY w.id, w.status, w.doc
 HAVING sum(coalesce(CAST({json t.postings float_committed} AS BIGINT), 0)) <> CASE w.status WHEN 'processing' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END
   OR sum(coalesce(CAST({json t.postings float_paid} AS BIGINT), 0)) <> CASE w.status WHEN 'completed' THEN coalesce(CAST({json w.doc float} AS BIGINT), 0) ELSE 0 END`},
-	{"an open withdrawal is looked at again, a closed one is not", `
-SELECT w.id, status || ' due at ' || due_at FROM withdrawals AS w WHERE {part w.id} AND ((status IN ('pending', 'processing')) <> (due_at > 0))`},
+	{"an open withdrawal is looked at again", `
+SELECT w.id, status || ' due at ' || due_at FROM withdrawals AS w WHERE {part w.id} AND status IN ('pending', 'processing') AND due_at = 0`},
 	{"a withdrawal costs less than its amount", `
 SELECT w.id, fee || ' of ' || amount FROM withdrawals AS w WHERE {part w.id} AND (fee < 0 OR fee >= amount)`},
 	{"a withdrawal stays with its wallet's shop and environment", `
@@ -52,11 +57,14 @@ SELECT d.id, d.merchant FROM withdrawals AS d LEFT JOIN wallets AS w ON w.id = d
 WHERE {part d.id} AND (w.id IS NULL OR w.merchant <> d.merchant OR w.shop <> d.shop OR w.live <> d.live)`},
 	{"a withdrawal that completed or failed has told so, and no other has", `
 SELECT w.id, w.status || ' with ' || w.sequence || ' events, found ' || count(e.id) FROM withdrawals AS w
-LEFT JOIN events AS e ON {named e.id evt_ w.id} AND NOT (e.object <> w.id) AND NOT (e.shop <> w.shop OR e.live <> w.live) AND e.type IN ('withdrawal.completed', 'withdrawal.failed')
+LEFT JOIN events AS e ON {named e.id evt_ w.id} AND NOT (e.object <> w.id) AND NOT (e.shop <> w.shop OR e.live <> w.live)
+  AND e.type IN ('withdrawal.completed', 'withdrawal.failed', 'withdrawal.returned')
 WHERE {part w.id}
-GROUP BY w.id, w.status, w.sequence
+GROUP BY w.id, w.status, w.sequence, w.returned
 HAVING w.sequence <> count(e.id) OR (w.status IN ('completed', 'failed')) <> (w.sequence > 0)
-  OR w.sequence <> count(DISTINCT e.type) OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END) <> 'withdrawal.' || w.status`},
+  OR count(CASE WHEN e.type = 'withdrawal.completed' THEN 1 END) > 1 OR count(CASE WHEN e.type = 'withdrawal.failed' THEN 1 END) > 1
+  OR w.sequence > 0 AND max(CASE WHEN e.sequence = w.sequence THEN e.type ELSE '' END)
+    <> CASE WHEN w.status = 'completed' AND w.returned > 0 THEN 'withdrawal.returned' ELSE 'withdrawal.' || w.status END`},
 	{"a withdrawal's batch is there", `
 SELECT w.id, w.batch FROM withdrawals AS w LEFT JOIN payout_batches AS b ON b.id = w.batch WHERE {part w.id} AND (w.batch <> '' AND b.id IS NULL)`},
 })
