@@ -29,17 +29,21 @@ const (
 	EventWithdrawalFailed    EventType = "withdrawal.failed" // the money is back in the balance
 	EventWalletCreated       EventType = "wallet.created"    // withdrawals can go to one more destination
 
-	// Since NewestEvents.
+	// Since MoreEvents.
 	EventPaymentCreated  EventType = "payment.created"          // no provider was called yet; Sequence is 0
 	EventPaymentPending  EventType = "payment.pending"          // the shopper has to act; Sequence is 0
 	EventCheckoutExpired EventType = "checkout.session.expired" // no method was chosen in 24 hours
+
+	// Since NewestEvents.
+	EventBalanceAdjusted EventType = "balance.adjusted" // the operator credited or debited the balance by hand
 )
 
 // The sets of event types that AllEvents may mean, each named by the day of its
 // introduction.
 const (
 	FirstEvents  = "2026-11-21"
-	NewestEvents = "2026-11-24"
+	MoreEvents   = "2026-11-24"
+	NewestEvents = "2026-11-28"
 )
 
 // AllEvents subscribes a webhook to every event.
@@ -68,6 +72,7 @@ type Event struct {
 	Payment    *Payment       `json:"-"` // of payment.*
 	Claim      *Claim         `json:"-"` // of claim.* and chargeback.created
 	Settlement *Settlement    `json:"-"` // of settlement.*
+	Adjustment *Adjustment    `json:"-"`
 	Withdrawal *Withdrawal    `json:"-"` // of withdrawal.*
 	Wallet     *Wallet        `json:"-"` // of wallet.created
 	Checkout   *EndedCheckout `json:"-"` // of checkout.session.expired
@@ -129,6 +134,9 @@ func (e *Event) subject() any {
 	case EventCheckoutExpired:
 		e.Checkout = new(EndedCheckout)
 		return e.Checkout
+	case EventBalanceAdjusted:
+		e.Adjustment = new(Adjustment)
+		return e.Adjustment
 	case EventWalletCreated:
 		e.Wallet = new(Wallet)
 		return e.Wallet

@@ -44,6 +44,8 @@ func constants(t *testing.T) map[string]map[string]bool {
 
 // parts are the fields that have some of their type's values on purpose.
 var parts = map[string]string{
+	"internal/admin/adjustments.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other": "a reversal names what it takes back",
+	"internal/cli/funds/adjust.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other":  "a reversal names what it takes back",
 	"internal/admin/resolution.go Outcome paid,not-charged":                                     paymentWords,
 	"internal/admin/resolution.go Outcome paid,not-paid,returned":                               withdrawalWords,
 	"internal/admin/resolution.go Outcome approved,rejected,withdrawn":                          claimEnds,

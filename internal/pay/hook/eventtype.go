@@ -24,6 +24,8 @@ const (
 	PaymentCreated EventType = "payment.created"          // the payment exists, and no provider was called yet
 	PaymentPending EventType = "payment.pending"          // the shopper has to act
 	SessionExpired EventType = "checkout.session.expired" // the shopper chose no method in time
+
+	BalanceAdjusted EventType = "balance.adjusted" // an operator adjusted the balance
 )
 
 // eventRow is everything that is said about a type, except its name.
@@ -66,12 +68,14 @@ var events = []eventRow{
 		meaning: "A different amount was paid than was requested (`attention` shows it), or the operator has resolved that (`attention` is null)."},
 	{kind: WalletAdded, since: FirstEvents,
 		meaning: "A wallet was added. Each shop of the merchant is told: the balance can be withdrawn to one more destination."},
-	{kind: PaymentCreated, since: NewestEvents, early: "0a", place: -1, optional: true,
+	{kind: PaymentCreated, since: MoreEvents, early: "0a", place: -1, optional: true,
 		meaning: "A payment was made, and no provider was asked yet. `sequence` is 0: it comes before the counted events. Made only if a webhook subscribes to it."},
-	{kind: PaymentPending, since: NewestEvents, early: "0b", place: 0, optional: true,
+	{kind: PaymentPending, since: MoreEvents, early: "0b", place: 0, optional: true,
 		meaning: "A payment waits for the shopper. `sequence` is 0: it comes before the counted events, after payment.created. Made only if a webhook subscribes to it."},
-	{kind: SessionExpired, since: NewestEvents,
+	{kind: SessionExpired, since: MoreEvents,
 		meaning: "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works."},
+	{kind: BalanceAdjusted, since: NewestEvents,
+		meaning: "The operator credited or debited the balance by hand. Each shop of the merchant is told: `reason` and `note` say why."},
 }
 
 // rows has the events by their type.
@@ -110,11 +114,12 @@ type EventsVersion string
 // The sets.
 const (
 	FirstEvents  EventsVersion = "2026-11-21"
-	NewestEvents EventsVersion = "2026-11-24"
+	MoreEvents   EventsVersion = "2026-11-24"
+	NewestEvents EventsVersion = "2026-11-28"
 )
 
 // EventsVersions lists the sets, oldest first.
-func EventsVersions() []EventsVersion { return []EventsVersion{FirstEvents, NewestEvents} }
+func EventsVersions() []EventsVersion { return []EventsVersion{FirstEvents, MoreEvents, NewestEvents} }
 
 // Prefixes of ids (SVC-13).
 const (

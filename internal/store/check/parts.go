@@ -54,6 +54,7 @@ var parts = lookedAt([]part{
 	{table: "settlement_lines", when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
 	{table: "settlements", when: always, invariants: settlementInvariants},
 	{table: "reserves", when: always, invariants: reserveInvariants},
+	{table: "adjustments", when: always, invariants: adjustmentInvariants},
 	{table: "withdrawals", when: always, invariants: withdrawalInvariants},
 })
 
