@@ -36,6 +36,7 @@ const (
 
 	// Since NewestEvents.
 	EventWithdrawalReturned EventType = "withdrawal.returned" // a part came back: Withdrawal.ReturnedAmount
+	EventBalanceAdjusted    EventType = "balance.adjusted"    // the operator credited or debited the balance by hand
 )
 
 // The sets of event types that AllEvents may mean, each named by the day of its
@@ -43,7 +44,7 @@ const (
 const (
 	FirstEvents   = "2026-11-21"
 	PaymentEvents = "2026-11-24"
-	NewestEvents  = "2026-11-27"
+	NewestEvents  = "2026-11-28"
 )
 
 // AllEvents subscribes a webhook to every event.
@@ -72,6 +73,7 @@ type Event struct {
 	Payment    *Payment       `json:"-"` // of payment.*
 	Claim      *Claim         `json:"-"` // of claim.* and chargeback.created
 	Settlement *Settlement    `json:"-"` // of settlement.*
+	Adjustment *Adjustment    `json:"-"`
 	Withdrawal *Withdrawal    `json:"-"` // of withdrawal.*
 	Wallet     *Wallet        `json:"-"` // of wallet.created
 	Checkout   *EndedCheckout `json:"-"` // of checkout.session.expired
@@ -133,6 +135,9 @@ func (e *Event) subject() any {
 	case EventCheckoutExpired:
 		e.Checkout = new(EndedCheckout)
 		return e.Checkout
+	case EventBalanceAdjusted:
+		e.Adjustment = new(Adjustment)
+		return e.Adjustment
 	case EventWalletCreated:
 		e.Wallet = new(Wallet)
 		return e.Wallet

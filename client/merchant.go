@@ -114,8 +114,22 @@ type Movement struct {
 	ClaimID       string    `json:"claimId"`
 	SettlementID  string    `json:"settlementId"`
 	WithdrawalID  string    `json:"withdrawalId"`
-	Description   string    `json:"description"`
+	AdjustmentID  string    `json:"adjustmentId"` // of an adjustment by the operator
+	Reason        string    `json:"reason"`       // why the operator adjusted the balance
+	Description   string    `json:"description"`  // of an adjustment: the operator's note
 	CreatedAt     time.Time `json:"createdAt"`
+}
+
+// Adjustment is money that the operator booked to the available balance by hand.
+type Adjustment struct {
+	ID        string    `json:"id"`     // adj_…
+	Amount    Decimal   `json:"amount"` // USD; negative: from the merchant
+	Currency  string    `json:"currency"`
+	Bucket    string    `json:"bucket"`   // available
+	Reason    string    `json:"reason"`   // such as goodwill or fee_correction
+	Note      string    `json:"note"`     // in the operator's words
+	Reverses  string    `json:"reverses"` // the adjustment that it takes back
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // MovementPage is one page of movements.

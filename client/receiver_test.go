@@ -16,6 +16,10 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
@@ -269,7 +273,8 @@ func (p *endpoint) first(t *testing.T, kind client.EventType) (first client.Even
 // Every event of a running service is delivered to an endpoint made with this
 // package, and has the same data as the API.
 func TestEveryEventIsReceived(t *testing.T) {
-	api, ctx := shop(t), t.Context()
+	s, keys := service(t, nil)
+	api, ctx := newClient(t, client.Config{URL: s.URL, PublishableKey: keys.Publishable, SecretKey: keys.Secret}), t.Context()
 	p := &endpoint{}
 	server := httptest.NewServer(p)
 	defer server.Close()
@@ -287,6 +292,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	receivesAttention(t, api, p)
 	p.trust(rotated.Secret)
 	receivesPayouts(t, api, p)
+	receivesAdjustments(t, s, api, p)
 	for _, kind := range hook.EventTypes() {
 		p.first(t, client.EventType(kind))
 	}
@@ -436,5 +442,27 @@ func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
 	}
 	if e := p.first(t, client.EventWithdrawalFailed); e.Withdrawal == nil || e.Withdrawal.ID != made["10.05"].ID || e.Withdrawal.FailureCode != "invalid_account" {
 		t.Errorf("withdrawal.failed is %+v about %+v", e, e.Withdrawal)
+	}
+}
+
+func receivesAdjustments(t *testing.T, s *daemon.Service, api *client.Client, p *endpoint) {
+	t.Helper()
+	me, err := api.Me(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.App.Adjustments.Make(t.Context(), s.App.Self(), settlement.NewAdjustment{
+		Merchant: me.ID, Amount: money.New(12_50, money.USD), Reason: pay.ForGoodwill, Note: "the delay of last week", Reference: "ticket 1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.first(t, client.EventBalanceAdjusted)
+	if a := e.Adjustment; a == nil || a.ID != made.ID || a.Amount != "12.5" || a.Reason != "goodwill" || a.Note != made.Note || a.Bucket != "available" || a.Reverses != "" || a.CreatedAt.IsZero() {
+		t.Errorf("balance.adjusted is about %+v", a)
+	}
+	page, err := api.Movements(t.Context(), client.Page{Limit: 1})
+	if err != nil || len(page.Data) != 1 || page.Data[0].AdjustmentID != made.ID || page.Data[0].Reason != "goodwill" || page.Data[0].Description != made.Note {
+		t.Errorf("the movement is %+v, %v", page.Data, err)
 	}
 }

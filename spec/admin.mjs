@@ -70,6 +70,15 @@ const claim = (await shop("GET", `/claims?transactionId=${transactionId}`)).data
 await call("resolveClaim", { id: claim }, { outcome: "rejected", note });
 await call("resolveWithdrawal", { id: "wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" }, { outcome: "paid", note }, [404]); // none is in doubt
 
+// What no other operation books.
+const environment = "sandbox";
+const credit = await call("createAdjustment", {}, { merchantId: merchant, environment, amount: "12.50", reason: "goodwill", note, reference: "ticket 1" });
+await call("getAdjustment", { id: credit.id });
+await call("listAdjustments");
+await call("reverseAdjustment", { id: credit.id }, { note });
+await call("approveAdjustment", { id: credit.id }, undefined, [409]); // it waits for nobody
+await call("rejectAdjustment", { id: credit.id }, { note }, [409]);
+
 for (const id of todo) problems.push(`${id} was not called`);
 if (problems.length > 0) {
   console.error(problems.join("\n"));

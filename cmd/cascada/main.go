@@ -40,6 +40,7 @@ type commands struct {
 	KYC        people.KYC             `cmd:"" name:"kyc" help:"List and decide verifications of merchants."`
 	Reconcile  books.Reconcile        `cmd:"" help:"Compare a provider's own report with the books, line by line. The exit code is 1 if they differ."`
 	Settlement books.Settlement       `cmd:"" help:"List and show settlements, and book those that you paid by hand."`
+	Adjust     funds.Adjust           `cmd:"" help:"Credit or debit a merchant's balance by hand; approve and reverse that."`
 	Check      books.Check            `cmd:"" help:"Prove the ledger and the other invariants of a live database. The exit code is 1 if one is broken."`
 	Backup     books.Backup           `cmd:"" help:"Copy an SQLite database to a file while the server runs; check and encrypt the copy."`
 	Restore    books.Restore          `cmd:"" help:"Restore an SQLite database from a backup. After that the server starts closed: see recover."`

@@ -61,6 +61,7 @@ func New(c Config) (http.Handler, error) {
 	a.merchantRoutes()
 	a.readRoutes()
 	a.rulingRoutes()
+	a.adjustmentRoutes()
 	if err := a.publish(); err != nil {
 		return nil, err
 	}

@@ -129,6 +129,7 @@ type App struct {
 	Events         *delivery.Events
 	Replays        *delivery.Replays
 	Settlements    *settlement.Settlements
+	Adjustments    *settlement.Adjustments
 	Wallets        *payouts.Wallets
 	Payouts        *payouts.Payouts
 	Floats         *payouts.Floats
@@ -265,6 +266,7 @@ func (a *App) load(ctx context.Context) error {
 	a.Payouts = payouts.NewPayouts(a.Base, a.Rates, a.Providers, a.Wallets, a.Floats, payouts.PayoutsConfig{Sandbox: a.Config.SandboxPayout, Live: a.Config.LivePayout})
 	a.Batches = payouts.NewBatches(a.Payouts)
 	a.Settlements = settlement.NewSettlements(a.Base, a.Payouts)
+	a.Adjustments = settlement.NewAdjustments(a.Base)
 	a.Reconciliation = reconciliation.NewReconciliation(a.Base, a.Providers, a.catalog, a.Config.Adapters)
 	a.Recovery = recovery.NewRecovery(a.Base, a.Claims, a.Payouts)
 	a.Notices = notices.NewNotices(a.Base, a.Providers, a.Cascade, a.Claims, a.Payouts)

@@ -63,6 +63,8 @@ var parts = map[string]string{
 	"internal/view/webhook.go Status enabled,disabled":                                                   notDeleted,
 	"internal/view/webhook.go PreviousStatus failed,dead_letter":                                         "only a delivery that failed is sent again",
 	"internal/view/webhook.go NewStatus pending":                                                         "it waits then",
+	"internal/admin/adjustments.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other": "a reversal names what it takes back",
+	"internal/cli/funds/adjust.go Reason goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other":  "a reversal names what it takes back",
 }
 
 const (

@@ -156,7 +156,7 @@ var layers = map[string]layer{
 	"internal/cli/books":             {"cli money pay pay/... reconcile app app/... backup daemon", "a command parses flags, calls use cases and prints"},
 	"internal/cli/people":            {"cli pay pay/... app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
 	"internal/cli/providers":         {"cli money pay pay/... provider routing/replay routing/rulefile app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
-	"internal/cli/funds":             {"cli money pay pay/... app app/... daemon", "a command parses flags, calls use cases and prints"},
+	"internal/cli/funds":             {"cli money pay pay/... app app/... admin/shape daemon", "a command parses flags, calls use cases and prints"},
 	"cmd/cascada":                    {"cli cli/... pay pay/... reconcile provider/adapters app app/... daemon bench", "the program puts commands together, and serves"},
 
 	"internal/dashboard/console":           {"pay pay/... admin/shape app/... store dashboard/frame dashboard/console/desk", "an operator's page shows what use cases return; it decides nothing"},

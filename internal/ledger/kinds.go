@@ -4,6 +4,7 @@ package ledger
 const (
 	Settled        Kind = "settlement"      // a batch closed: pending to available
 	ReserveRelease Kind = "reserve_release" // a day's reserve is released: reserve to available
+	Adjusted       Kind = "adjustment"      // an operator's adjustment: adjustments to available, or back
 )
 
 // Kinds of transfers in a float.
@@ -20,7 +21,7 @@ func Kinds() []Kind {
 	return []Kind{
 		Capture, RefundFreeze, RefundPaid, RefundRelease, RefundReturn, ChargebackHold, ChargebackFee, ChargebackPaid, ChargebackRelease, ChargebackReversal,
 		LateCapture, LateRefund, LateReturn, LateAccepted, LateKept, LateReversal, LateApplied,
-		Settled, ReserveRelease, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
+		Settled, ReserveRelease, Adjusted, WithdrawalOpened, WithdrawalPaid, WithdrawalReversal, WithdrawalReturn,
 		FloatEntered, FloatSent, FloatArrived, FloatBack, FloatReturned,
 	}
 }

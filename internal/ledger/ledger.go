@@ -48,6 +48,9 @@ const (
 	Rounding       Account = "rounding"        // what providers owe beyond what merchants are credited with: less than a cent a payment
 )
 
+// Adjustments is what operators booked by hand to merchants, with the opposite sign. It is the service's.
+const Adjustments Account = "adjustments"
+
 // Accounts of a float: the operator's money at a payout account, in one
 // currency. Its transfers have [FloatOwner] in the merchant's place.
 const (
@@ -79,7 +82,7 @@ func Accounts() []Account {
 	return []Account{
 		Pending, Available, Frozen, Reserve, Suspense,
 		Receivable, PlatformFees, ProviderFees, FlatFees, NetworkFees, ChargebackFees, Refunds, Chargebacks,
-		InTransit, PaidOut, WithdrawalFees, Rounding,
+		InTransit, PaidOut, WithdrawalFees, Rounding, Adjustments,
 		Float, FloatCommitted, FloatPaid, FloatFunding,
 	}
 }

@@ -59,7 +59,8 @@ type Change struct {
 	Settlements   []Settlement
 	Lines         []SettlementLine // of settlements; a transfer has at most one
 	Reserves      []Reserve
-	Documents     []Document // new ones only
+	Adjustments   []Adjustment // ErrStale if the reference of a new one is taken
+	Documents     []Document   // new ones only
 	Accounts      []acquirer.Account
 	Operators     []tenant.Operator
 	Users         []people.User       // ErrStale if the address of a new one is taken
@@ -96,7 +97,7 @@ type Event struct {
 	ID   string // evt_…, the same for all endpoints, tries and replays
 	Type hook.EventType
 	tenant.Scope
-	Object   string // id of the payment, claim, settlement, withdrawal, wallet or session
+	Object   string // id of the payment, claim, settlement, withdrawal, wallet, session or adjustment
 	Sequence int64  // counts the object's events from 1; 0 for those before the first number
 	At       time.Time
 	Previous Status // the object's status before, or ""
@@ -110,6 +111,7 @@ type Event struct {
 	Session    *Session    // of checkout.session.expired
 
 	Settlement *Settlement // of settlement.*
+	Adjustment *Adjustment // of balance.adjusted
 
 	Payload []byte // the body that is sent; made before the commit
 }

@@ -56,6 +56,8 @@ type Movement struct {
 	Claim        string
 	Settlement   string
 	Withdrawal   string
+	Adjustment   string           // the adjustment that it is of, or ""
+	Reason       AdjustmentReason // of its adjustment; set in lists only, as Text then is its note
 	Text         string
 	At           time.Time
 }
@@ -76,6 +78,7 @@ func Movements(t ledger.Transfer) []Movement {
 		}
 		// A transfer of a settlement or a withdrawal is named after it.
 		suffix, _, _ := strings.Cut(strings.TrimPrefix(t.ID, ledger.TransferPrefix), "-")
+		m.Adjustment, _ = AdjustmentOf(t)
 		switch of {
 		case MovedSettlement:
 			m.Settlement = SettlementPrefix + suffix
@@ -96,6 +99,22 @@ func Movements(t ledger.Transfer) []Movement {
 		add(kind.movement, bucket, t.Amount(bucket), kind.text)
 	}
 	return list
+}
+
+// Explained returns a movement with the reason, the note and the object of its adjustment.
+func (m Movement) Explained(a Adjustment) Movement {
+	m.Reason, m.Text = a.Reason, a.Note
+	switch {
+	case strings.HasPrefix(a.About, PaymentPrefix):
+		m.Payment = a.About
+	case strings.HasPrefix(a.About, ClaimPrefix):
+		m.Claim = a.About
+	case strings.HasPrefix(a.About, WithdrawalPrefix):
+		m.Withdrawal = a.About
+	case strings.HasPrefix(a.About, SettlementPrefix):
+		m.Settlement = a.About
+	}
+	return m
 }
 
 // MovementCount is the number of a transfer's Movements.
@@ -163,6 +182,7 @@ var bookings = map[ledger.Kind]booking{
 	ledger.LateKept:     {movement: MovedAdjustment, line: LineAdjustment, text: "Part of a payment of another amount"},
 	ledger.LateAccepted: {movement: MovedAdjustment, line: LineAdjustment, text: "Payment received after its end"},
 
+	ledger.Adjusted:       {movement: MovedAdjustment, line: LineAdjustment, text: "Adjustment"},
 	ledger.ReserveRelease: {movement: MovedRelease, line: LineRelease, text: "Rolling reserve released"},
 	ledger.Settled:        {movement: MovedSettlement, apart: true, text: "Settled"},
 

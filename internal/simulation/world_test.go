@@ -188,6 +188,7 @@ func (w *world) live() error {
 		if err := w.staff(rand.New(rand.NewPCG(w.seed, 97))); err != nil {
 			return err
 		}
+		w.desk()
 	}
 	if c.one(5) {
 		w.develop(w.shops[w.seed%uint64(len(w.shops))], rand.New(rand.NewPCG(w.seed, 90)))

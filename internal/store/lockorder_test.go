@@ -40,6 +40,7 @@ const lockOrder = `
 290 settlements
 300 reserves
 310 drifts
+315 adjustments
 320 recoveries
 330 found
 340 users

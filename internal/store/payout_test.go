@@ -28,7 +28,7 @@ func openedWallet(id, fingerprint string, coolDown time.Duration, before *pay.Wa
 func funded(t *testing.T, s *store.Store, cents int64) {
 	t.Helper()
 	must(t, s.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
-		ID: "tr_fund", Merchant: acme.Merchant, Kind: "adjustment", Local: money.New(cents, money.USD), At: noon,
+		ID: "tr_fund", Merchant: acme.Merchant, Kind: "funding", Local: money.New(cents, money.USD), At: noon,
 		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -cents}, {Account: ledger.Available, Amount: cents}},
 	}}}))
 }

@@ -35,11 +35,12 @@ var elsewhere = map[string][]string{
 	"settlements":      {".Shop"},
 	"settlement_lines": {".OrderID", ".Shop"},
 	"reserves":         {".Shop"},
+	"adjustments":      {".Shop"},
 	"files":            {".Stored"},
 	"audit":            {".By.Agent", ".By.IP", ".Note", ".Salt"},
 	"audit_addresses":  {".Act", ".At", ".By.Agent", ".By.ID", ".By.Kind", ".By.Request", ".Details", ".Live", ".Merchant", ".Note", ".Object", ".Shop"},
 	"audit_notes":      {".Act", ".At", ".By", ".Details", ".Live", ".Merchant", ".Shop"},
-	"events":           {".Claim", ".Payload", ".Payment", ".Previous", ".Refund", ".Session", ".Settlement", ".Wallet", ".Withdrawal"},
+	"events":           {".Adjustment", ".Claim", ".Payload", ".Payment", ".Previous", ".Refund", ".Session", ".Settlement", ".Wallet", ".Withdrawal"},
 }
 
 // filler sets the fields of a row. Without texts it leaves out all that a row can be without.

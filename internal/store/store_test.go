@@ -247,7 +247,7 @@ func TestOnceKeyIsTakenOnce(t *testing.T) {
 }
 
 func transfer(id string, postings ...ledger.Posting) ledger.Transfer {
-	return ledger.Transfer{ID: id, Merchant: acme.Merchant, Kind: "adjustment", Local: money.New(0, money.USD), At: noon, Postings: postings}
+	return ledger.Transfer{ID: id, Merchant: acme.Merchant, Kind: "funding", Local: money.New(0, money.USD), At: noon, Postings: postings}
 }
 
 // Twenty callers withdraw 30 of 100 at once, each with a floor of zero: three succeed.

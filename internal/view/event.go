@@ -63,6 +63,8 @@ func NewEvent(e pay.Event, cause Cause, checkoutURL string) ([]byte, error) {
 	switch { // the object of nearly all events is a payment
 	case e.Session != nil:
 		v.Data.Object = NewEndedSession(*e.Session, cause.SessionToken)
+	case e.Adjustment != nil:
+		v.Data.Object = NewAdjustment(*e.Adjustment)
 	case e.Settlement != nil:
 		v.Data.Object = NewSettlement(*e.Settlement, checkoutURL)
 	case e.Claim != nil:

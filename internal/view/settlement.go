@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -136,6 +137,8 @@ type Movement struct {
 	ClaimID       *string          `json:"claimId"`
 	SettlementID  *string          `json:"settlementId"`
 	WithdrawalID  *string          `json:"withdrawalId"`
+	AdjustmentID  *string          `json:"adjustmentId" doc:"Of an adjustment by the operator; null otherwise"`
+	Reason        *string          `json:"reason" doc:"Why the operator adjusted the balance; null otherwise. The description is the operator's note"`
 	Description   string           `json:"description"`
 	CreatedAt     Time             `json:"createdAt"`
 }
@@ -154,8 +157,26 @@ func NewMovement(m pay.Movement) Movement {
 	return Movement{
 		ID: m.ID, Type: m.Type, Amount: USD(m.Amount), Bucket: string(m.Bucket), BalanceAfter: USD(m.BalanceAfter),
 		TransactionID: text(m.Payment), ClaimID: text(m.Claim), SettlementID: text(m.Settlement), WithdrawalID: text(m.Withdrawal),
+		AdjustmentID: text(m.Adjustment), Reason: text(string(m.Reason)),
 		Description: m.Text, CreatedAt: Time{m.At},
 	}
+}
+
+// Adjustment is money that the operator booked to a merchant's available balance by hand (ADJ-3).
+type Adjustment struct {
+	ID        string               `json:"id" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
+	Amount    Money                `json:"amount" doc:"USD; negative: from the merchant"`
+	Currency  string               `json:"currency" enum:"USD"`
+	Bucket    string               `json:"bucket" enum:"available"`
+	Reason    pay.AdjustmentReason `json:"reason" doc:"Why, from a list"`
+	Note      string               `json:"note" doc:"Why, in the operator's words"`
+	Reverses  *string              `json:"reverses" doc:"The adjustment that it takes back, null for none"`
+	CreatedAt Time                 `json:"createdAt"`
+}
+
+// NewAdjustment shows an adjustment to its merchant.
+func NewAdjustment(a pay.Adjustment) Adjustment {
+	return Adjustment{a.ID, USD(a.Amount), string(money.USD), string(ledger.Available), a.Reason, a.Note, text(a.Reverses), Time{a.UpdatedAt}}
 }
 
 // Release is a day on which a part of the reserve becomes available.

@@ -62,6 +62,8 @@ func eventObject(e hook.EventType) reflect.Type {
 		return reflect.TypeFor[view.Claim]()
 	case "settlement":
 		return reflect.TypeFor[view.Settlement]()
+	case "balance":
+		return reflect.TypeFor[view.Adjustment]()
 	case "checkout":
 		return reflect.TypeFor[view.EndedSession]()
 	}

@@ -270,6 +270,7 @@ var eventSamples = map[hook.EventType]object{
 		"data.object.timestamps": object{"created": sampleTime, "updated": dayLater, "completed": paidTime},
 	},
 	hook.WalletAdded:         {"data.previous": object{}},
+	hook.BalanceAdjusted:     {"sequence": 1, "data.previous": object{}},
 	hook.ChargebackCreated:   {"data.object.type": "chargeback", "data.object.status": "needs_evidence", "data.object.reason": "fraudulent", "data.object.evidenceDueBy": weekLater, "data.object.origin": nil, "data.previous": object{}},
 	hook.ClaimOpened:         {"data.previous": object{}},
 	hook.SettlementClosed:    {"data.previous": object{"status": "open"}, "data.object.pdfUrl": nil},

@@ -1,6 +1,7 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -179,11 +180,39 @@ func (e *Settlements) Movements(ctx context.Context, scope tenant.Scope, page li
 			return nil, 0, err
 		}
 		defer done()
-		list, total, err = e.Store.Books().ShopMovements(ctx, scope, page, math.MaxInt32)
-		return list, total, base.OrNotBehind(err)
+		if list, total, err = e.Store.Books().ShopMovements(ctx, scope, page, math.MaxInt32); err != nil {
+			return nil, 0, base.OrNotBehind(err)
+		}
+		return list, total, e.explain(ctx, list, siblings)
 	}
-	list, total, err = e.Store.Books().Movements(ctx, scope, page)
-	return list, total, base.OrNotBehind(err)
+	if list, total, err = e.Store.Books().Movements(ctx, scope, page); err != nil {
+		return nil, 0, base.OrNotBehind(err)
+	}
+	return list, total, e.explain(ctx, list, siblings)
+}
+
+// explain adds the reasons and notes of adjustments to movements. A shop with siblings does not see what an adjustment is
+// about: it may be a sibling's payment.
+func (e *Settlements) explain(ctx context.Context, list []pay.Movement, siblings bool) error {
+	var ids []string
+	for _, m := range list {
+		if m.Adjustment != "" {
+			ids = append(ids, m.Adjustment)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := e.Store.Adjustments().ByID(ctx, ids)
+	for i, m := range list {
+		if a, ok := known[m.Adjustment]; ok {
+			if siblings {
+				a.About = ""
+			}
+			list[i] = m.Explained(a)
+		}
+	}
+	return err
 }
 
 // FindMovements lists the movements of a type and time, newest first, without the running balance. A shop
@@ -193,7 +222,11 @@ func (e *Settlements) FindMovements(ctx context.Context, scope tenant.Scope, f l
 	if err != nil {
 		return store.FoundMovements{}, err
 	}
-	return e.Store.Books().Find(ctx, scope, f, siblings)
+	found, err := e.Store.Books().Find(ctx, scope, f, siblings)
+	if err != nil {
+		return found, err
+	}
+	return found, e.explain(ctx, found.Movements, siblings)
 }
 
 // EachMovement calls each with all movements, newest first, and tells whether BalanceAfter is set. It is
@@ -209,6 +242,9 @@ func (e *Settlements) EachMovement(ctx context.Context, scope tenant.Scope, f li
 	for {
 		found, err := e.Store.Books().Find(ctx, scope, f, siblings)
 		if err != nil {
+			return err
+		}
+		if err := e.explain(ctx, found.Movements, siblings); err != nil {
 			return err
 		}
 		if balances == nil {
@@ -239,10 +275,10 @@ func (e *Settlements) newestMovements(ctx context.Context, scope tenant.Scope) (
 	}
 	if siblings {
 		list, _, err := e.Store.Books().ShopMovements(ctx, scope, lists.Page{Limit: MovementsShown}, movementsLookedAt)
-		return list, err
+		return list, cmp.Or(err, e.explain(ctx, list, siblings))
 	}
 	list, _, err := e.Store.Books().Movements(ctx, scope, lists.Page{Limit: MovementsShown})
-	return list, err
+	return list, cmp.Or(err, e.explain(ctx, list, siblings))
 }
 
 // siblings reports whether the scope is a shop whose merchant has other shops.

@@ -36,7 +36,7 @@ func fund(t *testing.T, database string, secrets *vault.Vault, scope tenant.Scop
 	db, err := store.Open(ctx, database, store.Options{SealKey: secrets.Key("blocks")})
 	harness.Must(t, err)
 	harness.Must(t, db.Commit(ctx, pay.Change{Transfers: []ledger.Transfer{{
-		ID: "tr_fund", Merchant: scope.Merchant, Kind: "adjustment", Local: money.New(100_00, money.USD), At: at,
+		ID: "tr_fund", Merchant: scope.Merchant, Kind: "funding", Local: money.New(100_00, money.USD), At: at,
 		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -100_00}, {Account: ledger.Available, Amount: 100_00}},
 	}}}))
 	db.Close()

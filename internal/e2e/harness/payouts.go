@@ -40,7 +40,7 @@ func (o Client) Fund(t *testing.T, live bool, cents int64) {
 	t.Helper()
 	now := o.Clock.Now()
 	o.behind(t, pay.Change{Transfers: []ledger.Transfer{{
-		ID: fmt.Sprintf("tr_fund-%s-%d", o.Merchant.ID, now.UnixNano()), Merchant: o.Merchant.ID, Live: live, Kind: "adjustment",
+		ID: fmt.Sprintf("tr_fund-%s-%d", o.Merchant.ID, now.UnixNano()), Merchant: o.Merchant.ID, Live: live, Kind: "funding",
 		Local: money.New(cents, money.USD), At: now,
 		Postings: []ledger.Posting{{Account: ledger.Receivable, Amount: -cents}, {Account: ledger.Available, Amount: cents}},
 	}}})

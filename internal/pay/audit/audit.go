@@ -128,6 +128,9 @@ const (
 	VerificationStarted Act = "verification.started"
 	VerificationMoved   Act = "verification.moved" // decided, or simulated in the sandbox
 	SettlementPaid      Act = "settlement.paid"
+	AdjustmentMade      Act = "adjustment.created"
+	AdjustmentApproved  Act = "adjustment.approved"
+	AdjustmentRejected  Act = "adjustment.rejected"
 
 	ProviderAdded    Act = "provider.added"
 	ProviderChanged  Act = "provider.changed"

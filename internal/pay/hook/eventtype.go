@@ -26,6 +26,7 @@ const (
 	SessionExpired EventType = "checkout.session.expired" // the shopper chose no method in time
 
 	WithdrawalReturned EventType = "withdrawal.returned" // a part of a completed withdrawal came back
+	BalanceAdjusted    EventType = "balance.adjusted"    // an operator adjusted the balance
 )
 
 // eventRow is everything that is said about a type, except its name.
@@ -76,6 +77,8 @@ var events = []eventRow{
 		meaning: "Nobody chose a method in the 24 hours of a hosted checkout. `data.object.sessionId` is its token, which no longer works."},
 	{kind: WithdrawalReturned, since: NewestEvents,
 		meaning: "A part of a completed withdrawal came back and is in the balance again: `returnedAmount` is the sum of all parts. If all of it comes back, `withdrawal.failed` is sent."},
+	{kind: BalanceAdjusted, since: NewestEvents,
+		meaning: "The operator credited or debited the balance by hand. Each shop of the merchant is told: `reason` and `note` say why."},
 }
 
 // rows has the events by their type.
@@ -115,7 +118,7 @@ type EventsVersion string
 const (
 	FirstEvents   EventsVersion = "2026-11-21"
 	PaymentEvents EventsVersion = "2026-11-24" // adds how a payment and a checkout begin and end
-	NewestEvents  EventsVersion = "2026-11-27" // adds withdrawal.returned
+	NewestEvents  EventsVersion = "2026-11-28" // adds withdrawal.returned and balance.adjusted
 )
 
 // EventsVersions lists the sets, oldest first.

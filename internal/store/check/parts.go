@@ -57,6 +57,7 @@ var parts = lookedAt([]part{
 	{table: "settlement_lines", prefix: ledger.TransferPrefix, when: never, invariants: lineInvariants, tallies: []tally{lineTally, reserveTally}},
 	{table: "settlements", prefix: pay.SettlementPrefix, when: always, invariants: settlementInvariants, each: (*checker).settlementsCovered},
 	{table: "reserves", when: always, invariants: reserveInvariants},
+	{table: "adjustments", when: always, invariants: adjustmentInvariants},
 	{table: "withdrawals", prefix: pay.WithdrawalPrefix, when: always, invariants: withdrawalInvariants, each: (*checker).withdrawalsCover},
 	{table: "wallets", prefix: pay.WalletPrefix, when: always},
 	{table: "documents", large: true, prefix: pay.SettlementPrefix},

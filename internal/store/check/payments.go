@@ -133,6 +133,9 @@ WHERE {part t.id} AND t.claim <> '' AND (c.id IS NULL OR c.payment <> t.payment)
 SELECT t.id, t.kind FROM transfers AS t
 LEFT JOIN withdrawals AS w ON w.id = 'wdr_' || substr(t.id, 4, length(t.id) - CASE t.kind WHEN 'withdrawal' THEN 7 WHEN 'withdrawal_return' THEN CASE WHEN t.id LIKE '%-return' THEN 10 ELSE 12 END ELSE 8 END)
 WHERE {part t.id} AND t.kind IN ('withdrawal', 'withdrawal_paid', 'withdrawal_reversal', 'withdrawal_return') AND w.id IS NULL`},
+	{"a transfer of an adjustment has its adjustment", `
+SELECT t.id, t.kind FROM transfers AS t LEFT JOIN adjustments AS a ON a.id = 'adj_' || replace(substr(t.id, 4), '-adjustment', '')
+WHERE {part t.id} AND t.kind = 'adjustment' AND (a.id IS NULL OR a.status <> 'applied')`},
 	// A test clock may overtake a transfer in progress; production has no test clock.
 	{"a settlement leaves nothing behind", `
 SELECT t.id, 'not in any settlement' FROM transfers AS t

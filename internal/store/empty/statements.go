@@ -117,6 +117,7 @@ var nouns = []noun{
 	found("settlements", byMerchant, byParent("documents", "id")),
 	walked("documents"),
 	walked("reserves"),
+	found("adjustments", byMerchant),
 	found("transfers", byMerchant, byParent("settlement_lines", "id")),
 	walked("settlement_lines"),
 	walked("drifts"),

@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/cascadapay/cascada/internal/admin/shape"
+	"github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type adjustmentIn struct {
+	ID string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
+}
+
+type adjustmentsIn struct {
+	Merchant string               `query:"merchantId" maxLength:"64" doc:"Only adjustments of this merchant"`
+	Status   pay.AdjustmentStatus `query:"status" enum:"pending,applied,rejected" doc:"Only adjustments with this status"`
+}
+
+type createAdjustmentIn struct{ Body AdjustmentOrder }
+
+// AdjustmentOrder is an adjustment that an operator makes.
+type AdjustmentOrder struct {
+	_             struct{}             `additionalProperties:"false"`
+	MerchantID    string               `json:"merchantId" minLength:"1" maxLength:"64" example:"mer_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Environment   tenant.Environment   `json:"environment,omitempty" enum:"sandbox,production" doc:"production by default"`
+	Amount        string               `json:"amount" maxLength:"20" example:"-12.50" doc:"USD as text; above zero the merchant gets it, below zero the merchant pays it"`
+	Reason        pay.AdjustmentReason `json:"reason" enum:"goodwill,fee_correction,provider_refund,late_cash_returned,payout_returned_in_part,wrong_amount,write_off,debt_paid_in,other" example:"goodwill" doc:"The merchant reads it"`
+	Note          string               `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the delay of last week" doc:"Why; the merchant reads it"`
+	About         string               `json:"about,omitempty" maxLength:"200" doc:"The payment, claim, withdrawal, settlement or notification that it is about"`
+	Reference     string               `json:"reference" minLength:"1" maxLength:"200" example:"ticket 4711" doc:"Your own name of it. Each is booked once: a repeat returns what the first made"`
+	AllowNegative bool                 `json:"allowNegative,omitempty" doc:"It may take the available balance below zero"`
+}
+
+type reverseAdjustmentIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
+	Body AdjustmentReversal
+}
+
+// AdjustmentReversal takes an adjustment back.
+type AdjustmentReversal struct {
+	_             struct{} `additionalProperties:"false"`
+	Note          string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"it was another merchant's" doc:"Why; the merchant reads it"`
+	AllowNegative bool     `json:"allowNegative,omitempty" doc:"It may take the available balance below zero"`
+}
+
+type rejectAdjustmentIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" example:"adj_0000000000AJ0Y3ZK9VQ4T4R1M"`
+	Body AdjustmentRejection
+}
+
+// AdjustmentRejection says why a second operator rejects an adjustment.
+type AdjustmentRejection struct {
+	_    struct{} `additionalProperties:"false"`
+	Note string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the amount is wrong" doc:"Why; it is kept in the audit log"`
+}
+
+type adjustmentOut struct{ Body shape.Adjustment }
+
+type adjustmentsOut struct {
+	Body struct {
+		Data []shape.Adjustment `json:"data"`
+	}
+}
+
+func (a *API) adjustmentRoutes() {
+	op := func(id, method, path, summary, text string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Description: text, Tags: []string{"Adjustments"}}
+	}
+	none, decided := []problem.Code{problem.NotFound}, []problem.Code{problem.NotFound, problem.ConflictState, problem.BalanceInsufficient}
+	handle(a, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first, at most 500."), nil, a.adjustments)
+	handle(a, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", ""), none, a.adjustment)
+	handle(a, op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
+		"For what no other operation books. Above the limit for approvals it waits for a second operator."),
+		[]problem.Code{problem.MerchantNotFound, problem.ConflictState, problem.BalanceInsufficient, problem.AmountInvalid, problem.MissingField}, a.createAdjustment)
+	handle(a, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", ""), decided, a.approveAdjustment)
+	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", ""),
+		[]problem.Code{problem.NotFound, problem.ConflictState}, a.rejectAdjustment)
+	handle(a, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
+		"It is the exact opposite and names the first. There is one at most."), decided, a.reverseAdjustment)
+}
+
+// adjustmentsListed bounds the list.
+const adjustmentsListed = 500
+
+func (a *API) adjustments(ctx context.Context, _ audit.Actor, in *adjustmentsIn) (*adjustmentsOut, error) {
+	list, err := a.App.Adjustments.List(ctx, in.Merchant, in.Status, adjustmentsListed)
+	out := &adjustmentsOut{}
+	out.Body.Data = shape.NewAdjustments(list)
+	return out, err
+}
+
+func (a *API) adjustment(ctx context.Context, _ audit.Actor, in *adjustmentIn) (*adjustmentOut, error) {
+	one, err := a.App.Adjustments.Any(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	reversed, err := a.App.Adjustments.ReversedBy(ctx, one)
+	return &adjustmentOut{shape.NewAdjustment(one, reversed)}, err
+}
+
+func (a *API) createAdjustment(ctx context.Context, by audit.Actor, in *createAdjustmentIn) (*adjustmentOut, error) {
+	amount, err := settlement.AdjustmentAmount(in.Body.Amount)
+	if err != nil {
+		return nil, err
+	}
+	return adjusted(a.App.Adjustments.Make(ctx, by, settlement.NewAdjustment{
+		Merchant: in.Body.MerchantID, Live: in.Body.Environment != tenant.EnvironmentOf(false), Amount: amount, Reason: in.Body.Reason, Note: in.Body.Note,
+		About: in.Body.About, Reference: in.Body.Reference, Negative: in.Body.AllowNegative,
+	}))
+}
+
+func adjusted(one pay.Adjustment, err error) (*adjustmentOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &adjustmentOut{shape.NewAdjustment(one, "")}, nil
+}
+
+func (a *API) approveAdjustment(ctx context.Context, by audit.Actor, in *adjustmentIn) (*adjustmentOut, error) {
+	return adjusted(a.App.Adjustments.Approve(ctx, by, in.ID))
+}
+
+func (a *API) rejectAdjustment(ctx context.Context, by audit.Actor, in *rejectAdjustmentIn) (*adjustmentOut, error) {
+	return adjusted(a.App.Adjustments.Reject(ctx, by, in.ID, in.Body.Note))
+}
+
+func (a *API) reverseAdjustment(ctx context.Context, by audit.Actor, in *reverseAdjustmentIn) (*adjustmentOut, error) {
+	return adjusted(a.App.Adjustments.Reverse(ctx, by, in.ID, in.Body.Note, in.Body.AllowNegative))
+}

@@ -1,0 +1,254 @@
+package pay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+)
+
+// AdjustmentPrefix begins an adjustment's id.
+const AdjustmentPrefix = "adj_"
+
+// AdjustmentStatus is the state of an adjustment (ADJ-4).
+type AdjustmentStatus string
+
+// States of an adjustment.
+const (
+	AdjustmentPending  AdjustmentStatus = "pending"  // it waits for a second operator
+	AdjustmentApplied  AdjustmentStatus = "applied"  // its money has moved
+	AdjustmentRejected AdjustmentStatus = "rejected" // an operator decided against it: nothing has moved
+)
+
+// AdjustmentStatuses lists the states.
+func AdjustmentStatuses() []AdjustmentStatus {
+	return []AdjustmentStatus{AdjustmentPending, AdjustmentApplied, AdjustmentRejected}
+}
+
+// AdjustmentReason says why an operator books an adjustment. The merchant reads it (ADJ-2).
+type AdjustmentReason string
+
+// The reasons.
+const (
+	ForGoodwill       AdjustmentReason = "goodwill"                // the operator gives the merchant money
+	ForFees           AdjustmentReason = "fee_correction"          // a fee was too high or too low
+	ForProviderRefund AdjustmentReason = "provider_refund"         // the provider gave a payment back without our asking
+	ForLateCash       AdjustmentReason = "late_cash_returned"      // money that came late was given back to the shopper by hand
+	ForPartOfPayout   AdjustmentReason = "payout_returned_in_part" // the bank sent a part of a payout back
+	ForWrongAmount    AdjustmentReason = "wrong_amount"            // a shopper paid another amount than was asked for
+	ForWriteOff       AdjustmentReason = "write_off"               // the operator gives up what the merchant owes
+	ForDebtPaid       AdjustmentReason = "debt_paid_in"            // the merchant paid what it owed from outside
+	ForReversal       AdjustmentReason = "reversal"                // another adjustment is taken back; only Reverse gives it
+	ForOther          AdjustmentReason = "other"                   // the note says it
+)
+
+// reasonSigns has each reason with the sign of its amounts: 1 for credits, -1 for debits, 0 for both.
+var reasonSigns = []struct {
+	reason AdjustmentReason
+	sign   int64
+}{
+	{ForGoodwill, 1}, {ForFees, 0}, {ForProviderRefund, -1}, {ForLateCash, -1}, {ForPartOfPayout, 1},
+	{ForWrongAmount, 0}, {ForWriteOff, 1}, {ForDebtPaid, 1}, {ForReversal, 0}, {ForOther, 0},
+}
+
+// AdjustmentReasons lists the reasons that an operator may give.
+func AdjustmentReasons() []AdjustmentReason {
+	var list []AdjustmentReason
+	for _, r := range reasonSigns {
+		if r.reason != ForReversal {
+			list = append(list, r.reason)
+		}
+	}
+	return list
+}
+
+// MaxAdjustment is the largest amount of an adjustment, in USD cents, with either sign.
+const MaxAdjustment = 10_000_000_00
+
+// Adjustment is money that an operator books to a merchant's available balance, or, below zero, from it, for what no
+// other transfer says. It is never edited: another one takes it back.
+type Adjustment struct {
+	ID           string // adj_…, made from the merchant, the environment and the reference
+	tenant.Scope        // without a shop: like the balance, it is the merchant's
+	Version      int64
+	Status       AdjustmentStatus
+	Amount       int64 // USD cents; above zero the merchant gets it
+	Reason       AdjustmentReason
+	Note         string // why, for people; the merchant reads it
+	About        string // id of the payment, claim, withdrawal, settlement or notice that it is about, or ""
+	Reference    string // the operator's own name of it: each is booked once
+	Reverses     string // the adjustment that it takes back, or ""
+	Negative     bool   // it may take the available balance below zero
+	MadeBy       string // the operator who made it
+	DecidedBy    string // the operator who approved or rejected it, or ""
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// AdjustmentID is the id of the adjustment with an operator's reference.
+func AdjustmentID(scope tenant.Scope, reference string) string {
+	return derivedID(AdjustmentPrefix, time.Time{}, scope.Merchant, string(scope.Environment()), reference)
+}
+
+// ReversalReference is the reference of the adjustment that takes another one back: there is one at most.
+func ReversalReference(id string) string { return "reversal of " + id }
+
+// AdjustmentTransfer is the id of the transfer of an adjustment.
+func AdjustmentTransfer(id string) string {
+	return transferID(strings.TrimPrefix(id, AdjustmentPrefix), "adjustment")
+}
+
+// AdjustmentOf returns the adjustment that a transfer belongs to.
+func AdjustmentOf(t ledger.Transfer) (id string, ok bool) {
+	if t.Kind != ledger.Adjusted {
+		return "", false
+	}
+	suffix, _, ok := strings.Cut(strings.TrimPrefix(t.ID, ledger.TransferPrefix), "-")
+	return AdjustmentPrefix + suffix, ok
+}
+
+// Same reports whether two adjustments say the same, whoever made them.
+func (a Adjustment) Same(b Adjustment) bool {
+	return a.Scope == b.Scope && a.Amount == b.Amount && a.Reason == b.Reason && a.Note == b.Note && a.About == b.About &&
+		a.Reference == b.Reference && a.Reverses == b.Reverses && a.Negative == b.Negative
+}
+
+// check returns an error for an adjustment that says too little, or what its reason does not.
+//
+// Errors: missing_field, invalid_request, amount_invalid.
+func (a Adjustment) check() error {
+	at := slices.IndexFunc(reasonSigns, func(r struct {
+		reason AdjustmentReason
+		sign   int64
+	}) bool {
+		return r.reason == a.Reason
+	})
+	switch {
+	case at < 0 || (a.Reason == ForReversal) != (a.Reverses != ""):
+		return problem.Field(problem.InvalidRequest, "reason", "reason must be one of "+joined(AdjustmentReasons()))
+	case a.Amount == 0 || a.Amount > MaxAdjustment || a.Amount < -MaxAdjustment:
+		return problem.Field(problem.AmountInvalid, "amount", fmt.Sprintf("amount must be USD other than zero, at most %s with either sign", money.New(MaxAdjustment, money.USD)))
+	case a.Amount*reasonSigns[at].sign < 0 && a.Amount > 0:
+		return problem.Field(problem.AmountInvalid, "amount", string(a.Reason)+" takes money from the merchant: amount must be below zero")
+	case a.Amount*reasonSigns[at].sign < 0:
+		return problem.Field(problem.AmountInvalid, "amount", string(a.Reason)+" gives the merchant money: amount must be above zero")
+	case strings.TrimSpace(a.Note) == "":
+		return problem.Field(problem.MissingField, "note", "note is required: the merchant reads why its balance changed")
+	case strings.TrimSpace(a.Reference) == "":
+		return problem.Field(problem.MissingField, "reference", "reference is required: your own name of this booking; each is booked once")
+	case a.Negative && a.Amount > 0:
+		return problem.Field(problem.InvalidRequest, "allowNegative", "only an adjustment that takes money may take the balance below zero")
+	}
+	return nil
+}
+
+func joined[T ~string](list []T) string {
+	var b strings.Builder
+	for i, s := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(s))
+	}
+	return b.String()
+}
+
+// Make opens an adjustment: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
+// applied. have is the merchant's balances. An adjustment that was rejected before may be made again.
+//
+// Errors: missing_field, invalid_request, amount_invalid, balance_insufficient.
+func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+	if err := a.check(); err != nil {
+		return a, Change{}, err
+	}
+	a.ID = AdjustmentID(a.Scope, a.Reference)
+	a.CreatedAt, a.DecidedBy = now, ""
+	if above > 0 && max(a.Amount, -a.Amount) > above {
+		return a.move(AdjustmentPending, now)
+	}
+	return a.apply(have, shops, now)
+}
+
+// Approve applies an adjustment that waits for a second operator.
+//
+// Errors: conflict_state if it does not wait, or, with the reason same_operator, for the operator who made it;
+// balance_insufficient.
+func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+	if a.Status != AdjustmentPending {
+		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved")
+	}
+	if person(operator) == person(a.MadeBy) {
+		err := a.conflict("approve", "the operator who made the adjustment cannot approve it: another operator must")
+		err.Details.Reason = "same_operator"
+		return a, Change{}, err
+	}
+	a.DecidedBy = operator
+	return a.apply(have, shops, now)
+}
+
+// Reject ends an adjustment that waits for a second operator. Whoever made it may do that too.
+//
+// Errors: conflict_state.
+func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, error) {
+	if a.Status != AdjustmentPending {
+		return a, Change{}, a.conflict("reject", "only an adjustment that waits for approval can be rejected")
+	}
+	a.DecidedBy = operator
+	return a.move(AdjustmentRejected, now)
+}
+
+// Reversal is the adjustment that takes an applied one back: its exact opposite. It is made as any other.
+//
+// Errors: conflict_state if it is not applied, or is a reversal itself.
+func (a Adjustment) Reversal(note, operator string, negative bool) (Adjustment, error) {
+	switch {
+	case a.Status != AdjustmentApplied:
+		return a, a.conflict("reverse", "only an adjustment that is applied can be reversed")
+	case a.Reverses != "":
+		return a, a.conflict("reverse", "a reversal cannot be reversed: make a new adjustment")
+	}
+	return Adjustment{
+		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID),
+		Reverses: a.ID, Negative: negative, MadeBy: operator,
+	}, nil
+}
+
+// apply moves the money and makes an event for each of the merchant's shops.
+func (a Adjustment) apply(have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
+	if left := have[ledger.Available] + a.Amount; a.Amount < 0 && left < 0 && !a.Negative {
+		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have[ledger.Available])
+	}
+	a, change, err := a.move(AdjustmentApplied, now)
+	change.Transfers = []ledger.Transfer{{
+		ID: AdjustmentTransfer(a.ID), Merchant: a.Merchant, Live: a.Live, Kind: ledger.Adjusted, Local: money.New(a.Amount, money.USD), At: now,
+		Postings: []ledger.Posting{{Account: ledger.Available, Amount: a.Amount}, {Account: ledger.Adjustments, Amount: -a.Amount}},
+	}}
+	if a.Amount < 0 && !a.Negative {
+		change.Floors = []ledger.Floor{{Merchant: a.Merchant, Live: a.Live, Account: ledger.Available}}
+	}
+	suffix, snapshot := strings.TrimPrefix(a.ID, AdjustmentPrefix), a
+	for _, shop := range shops {
+		change.Events = append(change.Events, Event{
+			ID:   hook.EventID(suffix, 1) + "-" + strings.TrimPrefix(shop.ID, tenant.ShopPrefix),
+			Type: hook.BalanceAdjusted, Scope: tenant.Scope{Merchant: a.Merchant, Shop: shop.ID, Live: a.Live},
+			Object: a.ID, Sequence: 1, At: now, Adjustment: &snapshot,
+		})
+	}
+	return a, change, err
+}
+
+func (a Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change, error) {
+	a.Version++
+	a.Status, a.UpdatedAt = to, now
+	return a, Change{Adjustments: []Adjustment{a}}, nil
+}
+
+func (a Adjustment) conflict(action, message string) *problem.Error {
+	return &problem.Error{Code: problem.ConflictState, Message: message + ": it is " + string(a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
+}
