@@ -87,7 +87,7 @@ func (po *Payouts) allowed(ctx context.Context, w pay.Withdrawal, now time.Time)
 
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
-// Errors: store.ErrNotFound, conflict_state.
+// Errors: store.ErrNotFound, conflict_state, store.ErrNotProved.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err := po.Store.Withdrawals().Any(ctx, id)
@@ -95,6 +95,9 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 			return err
 		}
 		next, change, err := w.Approve(by.ID, po.TimeOf(w.Scope))
+		if err == nil {
+			err = po.provedAsIs(ctx, w)
+		}
 		if err != nil {
 			return err
 		}
