@@ -57,14 +57,14 @@ const (
 	WaitsDaily    Unpayable = "daily_limit"
 
 	WaitsAccount Unpayable = "payout_delayed" // no account can pay it now
-	WaitsProof   Unpayable = "not_proved"     // it is not as the service wrote it, or not as the ledger has it: nothing is sent; the merchant reads payout_delayed
+	WaitsProof   Unpayable = "not_proved"     // it is not as the service wrote it, or not as the ledger has it: nothing is sent or given back. It is not written into the withdrawal
 	WaitsFloat   Unpayable = "float_short"    // the accounts that could pay it have too little float; the merchant reads payout_delayed
 )
 
 // PendingReason is why a due withdrawal is not sent, in the form that the merchant may read; "" if
 // nothing holds it back.
 func (w Withdrawal) PendingReason() string {
-	if w.Waiting == string(WaitsFloat) || w.Waiting == string(WaitsProof) {
+	if w.Waiting == string(WaitsFloat) {
 		return string(WaitsAccount)
 	}
 	return w.Waiting

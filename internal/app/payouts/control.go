@@ -68,7 +68,7 @@ func (po *Payouts) PayoutControls(ctx context.Context) ([]pay.PayoutControl, err
 
 // ApproveWithdrawal lets a withdrawal pass the limits.
 //
-// Errors: store.ErrNotFound, conflict_state.
+// Errors: store.ErrNotFound, conflict_state, store.ErrNotProved.
 func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, note string) (approved pay.Withdrawal, err error) {
 	err = base.Again(func() error {
 		w, err := po.Store.Withdrawals().Any(ctx, id)
@@ -76,6 +76,9 @@ func (po *Payouts) ApproveWithdrawal(ctx context.Context, by audit.Actor, id, no
 			return err
 		}
 		next, change, err := w.Approve(by.ID, po.TimeOf(w.Scope))
+		if err == nil {
+			err = po.provedAsIs(ctx, w)
+		}
 		if err != nil {
 			return err
 		}

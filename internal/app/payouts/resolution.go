@@ -65,6 +65,9 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 			read.Payout.BankRef = r.Reference
 		}
 		next, change, err := r.Word.ResolvePayout(read, o, part, po.TimeOf(read.Scope))
+		if err == nil {
+			err = po.provedAsIs(ctx, w)
+		}
 		if err != nil {
 			return read, err
 		}

@@ -140,6 +140,24 @@ func (po *Payouts) proved(ctx context.Context, w pay.Withdrawal, to pay.Wallet) 
 	return po.Store.Withdrawals().Prove(ctx, w, to)
 }
 
+// provedAsIs is proved for what gives a withdrawal's money back, ends it or lets it pass: a row that somebody changed is not
+// written again, which would make its hash right. One that has moved on is proved by whoever wrote it.
+//
+// Errors: store.ErrNotProved.
+func (po *Payouts) provedAsIs(ctx context.Context, w pay.Withdrawal) error {
+	if !w.Open() {
+		return nil
+	}
+	to, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
+	if err == nil {
+		err = po.proved(ctx, w, to)
+	}
+	if errors.Is(err, store.ErrStale) {
+		return nil
+	}
+	return err
+}
+
 // unproved sets aside a withdrawal that must not be sent: the log has an error, there is an alert, and the reason not_proved for the
 // operator. Nothing of its row is written, so what is wrong with it stays to be seen.
 func (po *Payouts) unproved(ctx context.Context, w pay.Withdrawal, why error) {
@@ -219,6 +237,12 @@ func (po *Payouts) resolvePayout(ctx context.Context, before pay.Withdrawal, o p
 		next, change, ok := w.Heard(before, o, now)
 		if !ok {
 			return nil
+		}
+		if err := po.provedAsIs(ctx, w); errors.Is(err, store.ErrNotProved) {
+			po.unproved(ctx, w, err) // it is asked about again, once the row is put right
+			return nil
+		} else if err != nil {
+			return err
 		}
 		err := po.Commit(ctx, change, view.Cause{})
 		if errors.Is(err, store.ErrStale) {

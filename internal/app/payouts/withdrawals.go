@@ -228,7 +228,7 @@ func (po *Payouts) Withdrawals(ctx context.Context, scope tenant.Scope, f lists.
 
 // CancelWithdrawal returns the money of a withdrawal that was not sent yet.
 //
-// Errors: withdrawal_not_found, conflict_state.
+// Errors: withdrawal_not_found, conflict_state; store.ErrNotProved: its money must not move.
 func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.Decide(func() (pay.Withdrawal, error) {
 		w, err := po.Withdrawal(ctx, scope, id)
@@ -236,6 +236,9 @@ func (po *Payouts) CancelWithdrawal(ctx context.Context, by base.Principal, scop
 			return w, err
 		}
 		next, change, err := w.Cancel(po.TimeOf(scope))
+		if err == nil {
+			err = po.provedAsIs(ctx, w)
+		}
 		if err != nil {
 			return w, err
 		}

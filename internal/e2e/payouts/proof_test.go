@@ -1,6 +1,7 @@
 package payouts
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -8,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // Somebody changes a payout in the database before it leaves: what arrives, the fee, the rate, the wallet, or the wallet's
@@ -51,6 +55,15 @@ func TestPayoutIsProvedBeforeItLeaves(t *testing.T) {
 			}
 			if sends, _, _ := b.Told(id); sends != 0 {
 				t.Errorf("%s.%s was changed to %s, and the payout was sent", c.table, c.column, c.change)
+			}
+			if c.table == "withdrawals" && c.column != "wallet" { // nor is anything given back
+				before := harness.Available(t, o)
+				scope := tenant.Scope{Merchant: o.Merchant.ID, Shop: o.Shop.ID, Live: true}
+				_, canceled := o.App.Payouts.CancelWithdrawal(ctx, base.Principal{}, scope, id)
+				_, approved := o.App.Payouts.ApproveWithdrawal(ctx, carla, id, "it looks right")
+				if !errors.Is(canceled, store.ErrNotProved) || !errors.Is(approved, store.ErrNotProved) || harness.Available(t, o) != before {
+					t.Errorf("%s.%s was changed, and it may be canceled (%v) and approved (%v)", c.table, c.column, canceled, approved)
+				}
 			}
 			list, err := o.App.Payouts.WaitingWithdrawals(ctx, 10)
 			harness.Must(t, err)

@@ -121,7 +121,7 @@ func RollupTexts() (texts []string) {
 
 // counterInvariants are the invariants of the counters.
 var counterInvariants = invariants([]invariant{
-	{"what is counted and added up is of a shop", `
+	{"a total is of a shop that exists", `
 SELECT n.shop, 'there is no such shop' FROM (SELECT c.shop FROM counters AS c UNION SELECT r.shop FROM rollups AS r WHERE r.shop <> '') AS n
 LEFT JOIN shops AS s ON s.id = n.shop WHERE s.id IS NULL`},
 	{"counters of all days have what was rolled up of each", `
