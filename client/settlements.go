@@ -173,10 +173,10 @@ func (c *Client) SettlementReport(ctx context.Context, id string, format ReportF
 	return err
 }
 
-// SimulateSettlement acts as the bank that confirms the payout of a closed sandbox
-// settlement; SimulatePaid is the only action.
+// SimulateSettlement pays a closed sandbox settlement to the default wallet of the merchant's first shop, which takes
+// the money from the balance; SimulatePaid is the only action.
 //
-// Errors: settlement_not_found, conflict_state while it is open, settlement_already_paid,
+// Errors: missing_field without a wallet, balance_insufficient, settlement_not_found, conflict_state while it is open, settlement_already_paid,
 // production_key_refused.
 func (c *Client) SimulateSettlement(ctx context.Context, id string, action Action) (Settlement, error) {
 	var s Settlement

@@ -75,8 +75,11 @@ func TestASettlementIsReadLineByLineAndPaid(t *testing.T) {
 	}
 	_, err = api.SimulateSettlement(ctx, open.Data[0].ID, client.SimulatePaid)
 	refused(t, err, client.CodeConflictState, http.StatusConflict)
+	if _, err := api.CreateWallet(ctx, client.NewWallet{Type: "bank_account", Currency: "MXN", Destination: "032180000118359719"}); err != nil {
+		t.Fatal(err)
+	}
 	paid, err := api.SimulateSettlement(ctx, s.ID, client.SimulatePaid)
-	if err != nil || paid.ID != s.ID || paid.Status != client.SettlementPaid || paid.PaidAt.IsZero() {
+	if err != nil || paid.ID != s.ID || paid.Status != client.SettlementPaid || paid.PaidAt.IsZero() || len(paid.WithdrawalIDs) != 1 || paid.Payout == nil || paid.Payout.Amount != s.NetAmount {
 		t.Errorf("paid it is %+v, %v", paid, err)
 	}
 	_, err = api.SimulateSettlement(ctx, s.ID, client.SimulatePaid)

@@ -125,26 +125,26 @@ func (s *Settlement) uncover(withdrawal string, amount int64) {
 	s.Covers = slices.DeleteFunc(s.Covers, func(c Cover) bool { return c.Amount == 0 })
 }
 
-// CoverLimit is the most, in USD cents, that the withdrawal can cover: its amount less what came back. The
+// coverLimit is the most, in USD cents, that the withdrawal can cover: its amount less what came back. The
 // fee of a payout that came back is spent.
-func (w Withdrawal) CoverLimit() int64 {
+func (w Withdrawal) coverLimit() int64 {
 	if w.Status == WithdrawalCanceled || w.Status == WithdrawalRefused && w.CompletedAt.IsZero() {
 		return 0
 	}
 	return w.Amount - w.Returned
 }
 
-// CoveredSum is the sum, in USD cents, of what the withdrawal covers.
-func (w Withdrawal) CoveredSum() (sum int64) {
-	for _, c := range w.Covers {
+// CoveredSum is the sum, in USD cents, of what a withdrawal covers.
+func CoveredSum(list []Covered) (sum int64) {
+	for _, c := range list {
 		sum += c.Amount
 	}
 	return sum
 }
 
-// Uncovering is the part of the withdrawal, in USD cents, that covers no settlement yet: below zero, it covers
+// uncovering is the part of the withdrawal, in USD cents, that covers no settlement yet: below zero, it covers
 // more than it paid.
-func (w Withdrawal) Uncovering() int64 { return w.CoverLimit() - w.CoveredSum() }
+func (w Withdrawal) uncovering() int64 { return w.coverLimit() - CoveredSum(w.Covers) }
 
 // coverOldest lets the withdrawal cover up to an amount of the oldest settlements that are owed.
 func (w *Withdrawal) coverOldest(list []Settlement, amount int64) {
@@ -160,7 +160,7 @@ func (w *Withdrawal) coverOldest(list []Settlement, amount int64) {
 
 // uncoverNewest takes back what the withdrawal covers beyond what it paid, of the newest settlements first.
 func (w *Withdrawal) uncoverNewest(list []Settlement) {
-	over := -w.Uncovering()
+	over := -w.uncovering()
 	w.Covers = slices.Clone(w.Covers)
 	for i := len(w.Covers) - 1; i >= 0 && over > 0; i-- {
 		part := min(over, w.Covers[i].Amount)
@@ -205,21 +205,24 @@ func Match(list []Settlement, made []Withdrawal, now time.Time) Change {
 	slices.SortFunc(list, byNumber)
 	slices.SortFunc(before, byNumber)
 	var change Change
-	for _, w := range made {
-		from := w
-		if w.Uncovering() < 0 {
+	ended := slices.Clone(made)
+	for at := range ended { // first what is owed again
+		w := &ended[at]
+		if w.uncovering() < 0 {
 			w.uncoverNewest(list)
 		}
 		if !w.CompletedAt.IsZero() {
 			for i := range list {
 				list[i].arrived(w.ID)
 			}
-			if rest := w.Uncovering(); rest > 0 {
-				w.coverOldest(list, rest)
-			}
+		}
+	}
+	for at, w := range ended {
+		if rest := w.uncovering(); !w.CompletedAt.IsZero() && rest > 0 {
+			w.coverOldest(list, rest)
 		}
 		looked := !w.Open() && !w.DueAt.IsZero()
-		if looked || !slices.Equal(from.Covers, w.Covers) {
+		if looked || !slices.Equal(made[at].Covers, w.Covers) {
 			w = w.next(now)
 			if looked {
 				w.DueAt = time.Time{}
@@ -237,7 +240,7 @@ func Match(list []Settlement, made []Withdrawal, now time.Time) Change {
 		switch {
 		case s.Status == BatchClosed && s.settled():
 			s.Status, s.PaidAt, s.PayoutWhy = BatchPaid, now, ""
-		case s.Status == BatchPaid && owedAgain:
+		case s.Status == BatchPaid && before[i].settled() && !s.settled(): // a withdrawal came back
 			s.Status, s.PaidAt = BatchClosed, time.Time{}
 		}
 		if owedAgain && s.Automatic && !s.PDFAt.IsZero() {
@@ -273,7 +276,7 @@ func Owed(list []Settlement, made []Withdrawal) (sum int64, of []Settlement) {
 		}
 	}
 	for _, w := range made {
-		sum -= w.Uncovering()
+		sum -= w.uncovering()
 	}
 	slices.SortFunc(of, byNumber)
 	return sum, of
@@ -403,11 +406,11 @@ func (w Withdrawal) isPart(o PayoutOutcome) bool {
 	return ok
 }
 
-// ComeBack returns a part of the money of a completed payout that the bank sent back, in the currency that arrived; with zero, all
+// returnPart returns a part of the money of a completed payout that the bank sent back, in the currency that arrived; with zero, all
 // that is left. The fee is kept, because the payout was made. Once all is back, the withdrawal has failed.
 //
 // Errors: conflict_state if it is not completed, invalid_request for a part that does not fit.
-func (w Withdrawal) ComeBack(part money.Amount, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
+func (w Withdrawal) returnPart(part money.Amount, o PayoutOutcome, now time.Time) (Withdrawal, Change, error) {
 	if w.Status != WithdrawalDone {
 		return w, Change{}, &problem.Error{Code: problem.ConflictState, Message: "the withdrawal is " + string(w.Status) + ": only money that arrived can come back",
 			Details: problem.Details{From: string(w.Status), Action: string(WordReturned)}}

@@ -52,7 +52,7 @@ func TestWithdrawalsCoverSettlements(t *testing.T) {
 	}
 	// A part of it comes back: the newest of what it covered is owed again.
 	w := first.Withdrawals[0]
-	w, back, err := w.ComeBack(money.New(60, money.USD), PayoutOutcome{}, noon)
+	w, back, err := w.returnPart(money.New(60, money.USD), PayoutOutcome{}, noon)
 	if err != nil || back.Events[0].Type != hook.WithdrawalReturned || back.Transfers[0].Amount(ledger.Available) != 60 || w.Status != WithdrawalDone {
 		t.Fatalf("a part comes back: %v, %s, %+v", err, w, back)
 	}
@@ -109,7 +109,7 @@ func TestCoversAddUp(t *testing.T) {
 			list, out := values()
 			gone := int64(0)
 			for _, w := range out {
-				gone += w.CoverLimit()
+				gone += w.coverLimit()
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0, 1:
@@ -129,8 +129,8 @@ func TestCoversAddUp(t *testing.T) {
 				}
 				if owed > 3 {
 					w, covered := madeWithdrawal(fmt.Sprintf("%02d", len(made)), rapid.Int64Range(4, owed).Draw(t, "amount"), WithdrawalProcessing).PayOff(of, noon)
-					if w.CoveredSum() != w.Amount {
-						t.Fatalf("%s covers %d", w, w.CoveredSum())
+					if CoveredSum(w.Covers) != w.Amount {
+						t.Fatalf("%s covers %d", w, CoveredSum(w.Covers))
 					}
 					write(Change{Settlements: covered, Withdrawals: []Withdrawal{w}})
 				}
@@ -144,7 +144,7 @@ func TestCoversAddUp(t *testing.T) {
 						w, _ = w.fail(PayoutOutcome{}, noon)
 					case w.Status == WithdrawalDone:
 						part := money.New(rapid.Int64Range(1, w.LeftToReturn().Minor).Draw(t, "back"), money.USD)
-						next, _, err := w.ComeBack(part, PayoutOutcome{}, noon)
+						next, _, err := w.returnPart(part, PayoutOutcome{}, noon)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -183,11 +183,11 @@ func checkCovers(t *rapid.T, settlements map[string]Settlement, made map[string]
 		for _, c := range w.Covers {
 			sides[[2]string{w.ID, c.Settlement}] -= c.Amount
 		}
-		if w.Uncovering() < 0 {
-			t.Fatalf("%s covers %d of %d", w, w.CoveredSum(), w.CoverLimit())
+		if w.uncovering() < 0 {
+			t.Fatalf("%s covers %d of %d", w, CoveredSum(w.Covers), w.coverLimit())
 		}
 		if !w.CompletedAt.IsZero() {
-			idle += w.Uncovering()
+			idle += w.uncovering()
 		}
 		if !w.Open() && !w.DueAt.IsZero() {
 			t.Fatalf("%s is still due", w)

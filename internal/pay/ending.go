@@ -232,7 +232,7 @@ func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, part money.Amount,
 		next, change := w.complete(now)
 		return next, change, nil
 	case word == WordReturned && w.Status == WithdrawalDone:
-		return w.ComeBack(part, PayoutOutcome{}, now)
+		return w.returnPart(part, PayoutOutcome{}, now)
 	case word == WordNotPaid && w.Open():
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil

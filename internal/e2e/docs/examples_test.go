@@ -182,6 +182,7 @@ var played = map[string]func(t *testing.T, o harness.Client) string{
 	},
 	"POST /settlements/{id}/simulate": func(t *testing.T, o harness.Client) string {
 		o.Create(t, harness.Card)
+		o.Wallet(t, `{"type":"bank_account","currency":"MXN","destination":"002010077777777771"}`)
 		harness.MoveTestClock(t, o, "49h")
 		return harness.ClosedSettlements(t, o, 1).Text(t, "data.0.id")
 	},

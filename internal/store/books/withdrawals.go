@@ -41,7 +41,7 @@ var WithdrawalsTable = table.Describe(table.Table[pay.Withdrawal]{
 		f.Text("provider_ref", &w.Payout.ProviderRef)
 		f.Text("batch", &w.Payout.Batch)
 		listOf(f, "covers", &w.Covers)
-		covered := w.CoveredSum()
+		covered := pay.CoveredSum(w.Covers)
 		f.Number("covered", &covered)
 		f.Number("returned", &w.Returned)
 		table.Document[withdrawalDoc](f, "doc", w)
