@@ -307,7 +307,7 @@ func (p Payment) book(b madeRefund, now time.Time) (Payment, Claim, Change) {
 		actor = PartyOperator
 	}
 	p = p.move(Refunding, now)
-	p.Refunds.USD, p.Terms.RefundFees = p.given().add(parts, 1), p.Terms.FeesOnRefund()
+	p.Terms.RefundFees, p.Refunds.USD = p.Terms.FeesOnRefund(), p.given().add(parts, 1)
 	p.Refunds.Local += b.local.Minor
 	p = p.written(from, now)
 	c := p.claim(b.id, UserDispute, ClaimPending, b.local, parts.USD, actor, now)

@@ -98,9 +98,9 @@ func orMoved(err error) error {
 }
 
 // AskNameless queries the open disputes of a payment that the provider knows only by the payment's
-// state: a notification that it is paid may mean that they have ended.
-func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment) {
-	if p.Disputes.OpenOnCapture() == "" {
+// state, if a notice says that it is paid: they may have ended.
+func (rf *Claims) AskNameless(ctx context.Context, p pay.Payment, n pay.Notice) {
+	if n.Outcome.Kind != pay.Approved || n.OfDispute() || p.Disputes.OpenOnCapture() == "" {
 		return
 	}
 	claims, err := rf.Contested(ctx, p)

@@ -88,11 +88,9 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	// The stored text must be valid for the database: money must not wait because of a character.
 	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
 	notice.Account = account
-	if notice.Refund != "" {
-		known := false
-		if notice, known, err = l.ofRefund(ctx, notice, cause); known || err != nil {
-			return p, nil, err
-		}
+	notice, known, err := l.ofRefund(ctx, notice, cause)
+	if known || err != nil {
+		return p, nil, err
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
@@ -145,9 +143,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	if err != nil {
 		return p, nil, err
 	}
-	if notice.Outcome.Kind == pay.Approved && !notice.OfDispute() {
-		l.refunds.AskNameless(ctx, p)
-	}
+	l.refunds.AskNameless(ctx, p, notice)
 	if !opened { // a call that is under way belongs to another one
 		return p, events, nil
 	}
@@ -156,11 +152,14 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	return p, events, err
 }
 
-// ofRefund applies a notice of a refund of ours. One that somebody made at the provider may have the
+// ofRefund applies a notice of a refund of ours, and passes other notices on. One that somebody made at the provider may have the
 // charge's reference: then known is false, and the notice is one of that charge.
 //
 // Errors: transaction_not_found if it is neither.
 func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
+	if n.Refund == "" {
+		return n, false, nil
+	}
 	if known, err := l.refunds.Told(ctx, n, cause); known || err != nil {
 		return n, known, err
 	}
