@@ -13,6 +13,7 @@ import (
 var AdjustmentsTable = table.Describe(table.Table[pay.Adjustment]{
 	Name:    "adjustments",
 	Lock:    315,
+	Hashed:  true,
 	Of:      func(c *pay.Change) []pay.Adjustment { return c.Adjustments },
 	ID:      func(a *pay.Adjustment) string { return a.ID },
 	Version: func(a *pay.Adjustment) int64 { return a.Version },

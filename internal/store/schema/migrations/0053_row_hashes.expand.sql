@@ -2,6 +2,7 @@
 ALTER TABLE transfers ADD COLUMN memo TEXT NOT NULL DEFAULT '';
 -- Each row of these tables has a keyed hash of itself, with its version behind it. It is empty in rows that older programs
 -- wrote or change.
+ALTER TABLE adjustments ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE claims ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE clocks ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
 ALTER TABLE documents ADD COLUMN row_hash TEXT NOT NULL DEFAULT '';
