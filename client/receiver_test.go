@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/client"
+	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/money"
@@ -291,7 +292,7 @@ func TestEveryEventIsReceived(t *testing.T) {
 	receivesClaims(t, api, p)
 	receivesAttention(t, api, p)
 	p.trust(rotated.Secret)
-	receivesPayouts(t, api, p)
+	receivesPayouts(t, s, api, p)
 	receivesAdjustments(t, s, api, p)
 	for _, kind := range hook.EventTypes() {
 		p.first(t, client.EventType(kind))
@@ -393,7 +394,7 @@ func receivesClaims(t *testing.T, api *client.Client, p *endpoint) {
 }
 
 // receivesPayouts lets a capture be settled and withdrawn.
-func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
+func receivesPayouts(t *testing.T, s *daemon.Service, api *client.Client, p *endpoint) {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := api.CreatePayment(ctx, client.NewPayment{Amount: "100", PaymentMethodID: "sbx_card"}); err != nil {
@@ -442,6 +443,14 @@ func receivesPayouts(t *testing.T, api *client.Client, p *endpoint) {
 	}
 	if e := p.first(t, client.EventWithdrawalFailed); e.Withdrawal == nil || e.Withdrawal.ID != made["10.05"].ID || e.Withdrawal.FailureCode != "invalid_account" {
 		t.Errorf("withdrawal.failed is %+v about %+v", e, e.Withdrawal)
+	}
+	if _, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ // the bank sent some of it back
+		ID: made["10"].ID, Word: pay.WordReturned, Amount: "20", Note: "the statement of today", Force: true,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if e := p.first(t, client.EventWithdrawalReturned); e.Withdrawal == nil || e.Withdrawal.ID != made["10"].ID || e.Withdrawal.ReturnedAmount == "" || e.Withdrawal.Status != "completed" {
+		t.Errorf("withdrawal.returned is %+v about %+v", e, e.Withdrawal)
 	}
 }
 

@@ -297,3 +297,38 @@ func (f Flight) ProvedPayout(o PayoutOutcome, asked time.Time) PayoutOutcome {
 	}
 	return PayoutOutcome{Kind: PayoutUnknown, ProviderRef: o.ProviderRef, Code: o.Code, Message: o.Message}
 }
+
+// Reversal is what a provider reports to have given back of a charge, refunds of ours included.
+type Reversal struct {
+	Total   money.Amount // in all; zero if it is not known
+	Refunds []ProviderRefund
+}
+
+// ProviderRefund is a refund in a provider's own list.
+type ProviderRefund struct {
+	ID        string       // the provider's
+	Reference string       // ours; "" if it has none of ours
+	Kind      OutcomeKind  // Approved, Awaiting, Declined or Unknown
+	Local     money.Amount // zero if it cannot be read
+}
+
+// wholeBack reports whether nothing is left of what the shopper paid.
+func (o Outcome) wholeBack() bool {
+	return o.Kind == Reversed && o.Back != nil && o.Back.Total.IsPositive() && o.Back.Total == o.Local
+}
+
+// partlyBack reports whether the provider gave a part back, or does not say how much.
+func (o Outcome) partlyBack() bool { return o.Kind == Reversed && !o.wholeBack() }
+
+// remaining is a reversed outcome as one of a payment of what the provider still has; all that was
+// paid if it does not say how much went back. Another outcome stays as it is.
+func (o Outcome) remaining() Outcome {
+	if o.Kind != Reversed {
+		return o
+	}
+	left := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: o.Local}
+	if o.Back != nil && o.Back.Total.Currency == o.Local.Currency && o.Back.Total.Minor < o.Local.Minor {
+		left.Local.Minor -= o.Back.Total.Minor
+	}
+	return left
+}

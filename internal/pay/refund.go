@@ -341,13 +341,13 @@ type NewBooking struct {
 	Note   string
 }
 
-// BookRefund books a refund that the provider made by itself, or that the operator made by hand.
+// Book books a refund that the provider made by itself, or that the operator made by hand.
 // claims are all claims of the payment. The same id is booked once.
 //
 // Errors: invalid_request without an id; conflict_state if the payment was not completed, if nothing
 // is left, if a dispute is open, or if the id is of a known refund; amount_above_maximum,
 // amount_invalid.
-func (p Payment) BookRefund(n NewBooking, claims []Claim, now time.Time) (Payment, Claim, Change, error) {
+func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Claim, Change, error) {
 	left := p.unrefunded()
 	if n.Ref == "" {
 		return p, Claim{}, Change{}, problem.Field(problem.InvalidRequest, "reference", "a refund that was made has an id at the provider, or the bank's reference: name it")
@@ -418,4 +418,34 @@ func (d *docket) comeBack(c Claim, id, note string) {
 			ledger.Posting{Account: ledger.NetworkFees, Amount: c.Parts.Network},
 			ledger.Posting{Account: ledger.Available, Amount: c.Parts.held()})), owed...)}, ClaimRejected, PartyProvider, note, d.now)
 	d.add(change)
+}
+
+// Origin says who gave money back by a refund.
+type Origin string
+
+// The origins.
+const (
+	ByMerchant Origin = "merchant" // the merchant asked for the refund
+	ByProvider Origin = "provider" // the provider gave it back without our asking
+	ByOperator Origin = "operator" // the operator gave it back by hand
+)
+
+// Origins lists all origins.
+func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
+
+// From is who gave the money of a refund back; "" if the claim is not a refund.
+func (c Claim) From() Origin {
+	if c.Kind == UserDispute && c.Origin == "" {
+		return ByMerchant
+	}
+	return c.Origin
+}
+
+// Key names a claim among those of its payment, so that one dispute, or one refund that the
+// provider or the operator made, cannot get two claims; "" if it needs no such name.
+func (c Claim) Key() string {
+	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
+		return "refund/" + c.Call.Ref
+	}
+	return c.Case.Key()
 }

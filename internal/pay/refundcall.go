@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/cascadapay/cascada/internal/money"
 )
 
 // RefundCall is a claim's refund at the provider. The zero value means that there is none.
@@ -256,71 +254,6 @@ func (c Claim) inquiry() string {
 		return c.ID
 	}
 	return c.Case.Inquiry
-}
-
-// Origin says who gave money back by a refund.
-type Origin string
-
-// The origins.
-const (
-	ByMerchant Origin = "merchant" // the merchant asked for the refund
-	ByProvider Origin = "provider" // the provider gave it back without our asking
-	ByOperator Origin = "operator" // the operator gave it back by hand
-)
-
-// Origins lists all origins.
-func Origins() []Origin { return []Origin{ByMerchant, ByProvider, ByOperator} }
-
-// From is who gave the money of a refund back; "" if the claim is not a refund.
-func (c Claim) From() Origin {
-	if c.Kind == UserDispute && c.Origin == "" {
-		return ByMerchant
-	}
-	return c.Origin
-}
-
-// Key names a claim among those of its payment, so that one dispute, or one refund that the
-// provider or the operator made, cannot get two claims; "" if it needs no such name.
-func (c Claim) Key() string {
-	if c.Kind == UserDispute && c.From() != ByMerchant && c.Call.Ref != "" {
-		return "refund/" + c.Call.Ref
-	}
-	return c.Case.Key()
-}
-
-// Reversal is what a provider reports to have given back of a charge, refunds of ours included.
-type Reversal struct {
-	Total   money.Amount // in all; zero if it is not known
-	Refunds []ProviderRefund
-}
-
-// ProviderRefund is a refund in a provider's own list.
-type ProviderRefund struct {
-	ID        string       // the provider's
-	Reference string       // ours; "" if it has none of ours
-	Kind      OutcomeKind  // Approved, Awaiting, Declined or Unknown
-	Local     money.Amount // zero if it cannot be read
-}
-
-// wholeBack reports whether nothing is left of what the shopper paid.
-func (o Outcome) wholeBack() bool {
-	return o.Kind == Reversed && o.Back != nil && o.Back.Total.IsPositive() && o.Back.Total == o.Local
-}
-
-// partlyBack reports whether the provider gave a part back, or does not say how much.
-func (o Outcome) partlyBack() bool { return o.Kind == Reversed && !o.wholeBack() }
-
-// remaining is a reversed outcome as one of a payment of what the provider still has; all that was
-// paid if it does not say how much went back. Another outcome stays as it is.
-func (o Outcome) remaining() Outcome {
-	if o.Kind != Reversed {
-		return o
-	}
-	left := Outcome{Kind: Approved, ProviderRef: o.ProviderRef, Local: o.Local}
-	if o.Back != nil && o.Back.Total.Currency == o.Local.Currency && o.Back.Total.Minor < o.Local.Minor {
-		left.Local.Minor -= o.Back.Total.Minor
-	}
-	return left
 }
 
 // wentBack reports whether the outcome is of a charge that the provider had reported as reversed.

@@ -63,7 +63,7 @@ func (h *hearing) gave(shopper, merchant int64) {
 	}
 }
 
-// What went back before we knew that it was paid is credited to nobody (PAY-36).
+// What went back before we knew that it was paid is credited to nobody (PAY-37).
 func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 	paid := Outcome{Kind: Approved, ProviderRef: "ch_1", Local: usd(100_00)}
 	t.Run("whole", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 				t.Errorf("the events are %v", h.told)
 			}
 			h.refund(0)
-			_, c, change, err := h.p.BookRefund(NewBooking{ID: "CLM-B", Ref: "TED 0091", Origin: ByOperator}, h.claims, noon)
+			_, c, change, err := NewBooking{ID: "CLM-B", Ref: "TED 0091", Origin: ByOperator}.Book(h.p, h.claims, noon)
 			if err == nil {
 				t.Errorf("all went back, and another %s is booked: %d transfers", c.Local, len(change.Transfers))
 			}
@@ -276,7 +276,7 @@ func TestOperatorBooksARefund(t *testing.T) {
 	book := func(n NewBooking) error {
 		h.ids++
 		n.ID = fmt.Sprintf("CLM-B%d", h.ids)
-		_, _, change, err := h.p.BookRefund(n, h.claims, noon)
+		_, _, change, err := n.Book(h.p, h.claims, noon)
 		h.apply(change)
 		return err
 	}

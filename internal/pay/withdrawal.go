@@ -168,7 +168,7 @@ func (w Withdrawal) agreed(to Wallet) string {
 
 // Differs says how a withdrawal differs from what the ledger has of it before its money leaves: "" if it does not. booked are the
 // withdrawal's transfers. Those from before there were memos prove the amount alone.
-func (w Withdrawal) Differs(to Wallet, booked []ledger.Transfer) string {
+func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 	taken, gone := int64(0), int64(0)
 	for _, t := range booked {
 		if t.Merchant != w.Merchant || t.Live != w.Live {

@@ -156,7 +156,7 @@ func TestDisputesComeBackAsTheyWereWritten(t *testing.T) {
 		heard(t, s, p.ID, "4", pay.Notice{DisputeID: "dp_1", Instance: 2, Stage: "PREARBITRATION"})
 		read, err := s.Payments().Any(ctx, p.ID)
 		must(t, err)
-		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 2" {
+		if got := fmt.Sprint(read.Disputes.Open(), len(read.Disputes.Takings)); got != "[CLM-2 CLM-4] 3" {
 			t.Errorf("open are %s of %+v", got, read.Disputes.Takings)
 		}
 		claims, err := s.Claims().Of(ctx, []string{p.ID})
@@ -297,7 +297,7 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 			back.Postings = []ledger.Posting{{Account: ledger.Chargebacks, Amount: -19}, {Account: ledger.Frozen, Amount: 19}}
 			return pay.Change{Claims: []pay.Claim{c}, Transfers: []ledger.Transfer{back}}
 		},
-		"a claim follows one of the same dispute that has ended, and is the only one that does": func(p pay.Payment) pay.Change {
+		"a claim follows one of the same kind that has ended, and is the only one that does": func(p pay.Payment) pay.Change {
 			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
 			c.Previous = "CLM-nobody"
 			return pay.Change{Claims: []pay.Claim{c}}

@@ -173,7 +173,7 @@ func TestChangedRowIsNamed(t *testing.T) {
 				switch column {
 				case "live":
 					change = "live = NOT live"
-				case "at", "amount_local":
+				case "at", "amount_local", "settles_at":
 					change = column + " = " + column + " + 1"
 				}
 				suffix := "-" + table + "-" + column

@@ -94,7 +94,7 @@ type Booking struct {
 // BookRefund books a refund that was made already, for the operator. The same reference is booked
 // once.
 //
-// Errors: transaction_not_found; those of pay.Payment.BookRefund.
+// Errors: transaction_not_found; those of pay.NewBooking.Book.
 func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (claim pay.Claim, err error) {
 	if err := rf.MayMoveMoney(); err != nil {
 		return claim, err
@@ -113,9 +113,9 @@ func (rf *Claims) BookRefund(ctx context.Context, by audit.Actor, b Booking) (cl
 			return err
 		}
 		now := rf.TimeOf(p.Scope)
-		_, booked, change, err := p.BookRefund(pay.NewBooking{
+		_, booked, change, err := pay.NewBooking{
 			ID: rf.NewID(pay.ClaimPrefix, now), Ref: b.Reference, Origin: b.Origin, Local: local, Note: b.Note,
-		}, claims, now)
+		}.Book(p, claims, now)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func TestProvidersOwnRefundIsARefund(t *testing.T) {
 	})
 }
 
-// What went back before it was known to be paid completes nothing (PAY-36).
+// What went back before it was known to be paid completes nothing (PAY-37).
 func TestRefundAsTheFirstNews(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)

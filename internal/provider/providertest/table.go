@@ -55,6 +55,7 @@ func Table(t *testing.T, adapter string) map[string]string {
 	column, told := -1, map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "|") { // a command may contain a bar
+			column = -1
 			continue
 		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")

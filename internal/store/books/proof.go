@@ -61,7 +61,7 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 		return err
 	}
 	for _, one := range []pay.Withdrawal{w, read} { // the caller's, and the row that was just proved
-		if why := one.Differs(to, booked); why != "" {
+		if why := pay.Differs(one, to, booked); why != "" {
 			return fmt.Errorf("%w: %s", ErrNotProved, why)
 		}
 	}
