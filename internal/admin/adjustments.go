@@ -74,12 +74,12 @@ func (a *API) adjustmentRoutes() {
 	}
 	none, decided := []problem.Code{problem.NotFound}, []problem.Code{problem.NotFound, problem.ConflictState, problem.BalanceInsufficient}
 	handle(a, op("listAdjustments", http.MethodGet, "/adjustments", "List adjustments", "Newest first, at most 500."), nil, a.adjustments)
-	handle(a, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", ""), none, a.adjustment)
+	handle(a, op("getAdjustment", http.MethodGet, "/adjustments/{id}", "Read an adjustment", "With the adjustment that reversed it, if one did."), none, a.adjustment)
 	handle(a, op("createAdjustment", http.MethodPost, "/adjustments", "Credit or debit a merchant's balance",
 		"For what no other operation books. Above the limit for approvals it waits for a second operator."),
 		[]problem.Code{problem.MerchantNotFound, problem.ConflictState, problem.BalanceInsufficient, problem.AmountInvalid, problem.MissingField}, a.createAdjustment)
-	handle(a, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", ""), decided, a.approveAdjustment)
-	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", ""),
+	handle(a, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", "Its money moves at once. The operator who made it cannot approve it."), decided, a.approveAdjustment)
+	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. The same reference may be used again."),
 		[]problem.Code{problem.NotFound, problem.ConflictState}, a.rejectAdjustment)
 	handle(a, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
 		"It is the exact opposite and names the first. There is one at most."), decided, a.reverseAdjustment)

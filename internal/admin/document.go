@@ -54,6 +54,7 @@ func (a *API) publish() error {
 		{Name: "Accounts", Description: "Accounts at providers, which take the payments."},
 		{Name: "Merchants", Description: "Merchants' terms."},
 		{Name: "Routing", Description: "Why payments go where they go."},
+		{Name: "Adjustments", Description: "Credits and debits of a merchant's balance by hand."},
 		{Name: "Endings", Description: "What only the operator can end."},
 	}
 	for path, item := range doc.Paths {

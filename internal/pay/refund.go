@@ -141,7 +141,7 @@ func (p Payment) checkRefund(n NewRefund, left money.Amount) error {
 		return conflict("open_dispute", "the payment is disputed: a refund would pay the shopper twice. Answer claim "+p.Disputes.OpenOnCapture()+" or accept it")
 	}
 	if !left.IsPositive() {
-		return conflict("fully_refunded", "nothing is left to refund: refunds (refundedAmountLocal) and lost disputes (disputes) gave back all that was paid")
+		return conflict("fully_refunded", "nothing is left to refund: read its refundedAmountLocal and disputes, which together are all that was paid")
 	}
 	if n.Amount.IsNegative() {
 		return problem.Field(problem.AmountInvalid, "amount", "the amount must be above zero, such as 49.90; leave it out to refund all that is left")

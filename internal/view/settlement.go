@@ -49,8 +49,8 @@ type SettlementPayout struct {
 
 // SettlementCover is a part of a settlement's net.
 type SettlementCover struct {
-	WithdrawalID *string `json:"withdrawalId" doc:"The withdrawal that pays the part out"`
-	SettlementID *string `json:"settlementId" doc:"The settlement that the part is set off against"`
+	WithdrawalID *string `json:"withdrawalId" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The withdrawal that pays the part out"`
+	SettlementID *string `json:"settlementId" example:"STL-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The settlement that the part is set off against"`
 	Amount       Money   `json:"amount" doc:"USD; below zero: this settlement is a debt"`
 	Paid         bool    `json:"paid" doc:"The withdrawal has arrived, or it is a set-off"`
 }

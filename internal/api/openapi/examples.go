@@ -229,6 +229,7 @@ var samples = map[string]any{
 	"ReceivedHeaders.webhook-id":                 "evt_" + suffix + "-1", "ReceivedHeaders.webhook-timestamp": "1763726400",
 	"ReceivedHeaders.webhook-signature": sampleStandardSignature,
 
+	"withdrawalIds": []any{"wdr_" + suffix},
 	"Settlement.id": "STL-" + suffix, "Settlement.fees": object{"platform": 20.52, "provider": 21.68, "network": 0, "total": 42.2},
 	"Settlement.status": "closed", "Settlement.transactionCount": 42, "Settlement.grossVolume": 1710.05, "Settlement.refunds": 25.5, "chargebacks": 0,
 	"Settlement.chargebackFees": 0, "reserveHeld": 85.5, "reserveReleased": 0, "adjustments": 0, "netAmount": 1556.85,

@@ -38,6 +38,8 @@ func (d *desk) available(t *testing.T) string {
 func TestAdjustmentIsBookedOnceAndTold(t *testing.T) {
 	harness.Operated(t, func(t *testing.T, op harness.Operator) {
 		d := &desk{Operator: op, o: op.NewShop(t)}
+		endpoint := op.Receive(t)
+		d.o.Subscribe(t, endpoint.URL, `"balance.adjusted"`)
 		payment := d.o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
 		order := d.order("12.50", "goodwill", payment, "")
 		made := d.Post(t, "/adjustments", order).Want(t, http.StatusOK)
@@ -62,6 +64,7 @@ func TestAdjustmentIsBookedOnceAndTold(t *testing.T) {
 		if event.Text(t, "data.0.data.object.amount") != "12.5" || event.Text(t, "data.0.data.object.reason") != "goodwill" || event.Text(t, "pagination.total") != "1" {
 			t.Errorf("the events are %s", event)
 		}
+		op.Spec.CheckEvent(t, "balance.adjusted", endpoint.About(t, made.Text(t, "id"), 1)[0].Body)
 		harness.MoveTestClock(t, d.o, "49h")
 		list := harness.ClosedSettlements(t, d.o, 1)
 		if got := list.Text(t, "data.0.adjustments"); got != "12.5" {
@@ -126,6 +129,18 @@ func TestAdjustmentNeedsASecondOperatorAndIsReversedOnce(t *testing.T) {
 		if got := d.available(t); got != "50.01" {
 			t.Errorf("available is %s, want 50.01", got)
 		}
+		const note = `{"note":"x"}`
+		for _, verb := range []string{"approve", "reject", "reverse"} {
+			d.Post(t, "/adjustments/adj_0000000000AJ0Y3ZK9VQ4T4R1M/"+verb, map[bool]string{false: note}[verb == "approve"]).Refused(t, "404 not_found invalid_request_error")
+		}
+		bo.Post(t, path+"/reject", note).Refused(t, "409 conflict_state conflict_error from=applied action=reject")
+		d.Post(t, "/adjustments/"+rejected+"/reverse", note).Refused(t, "409 conflict_state conflict_error from=rejected action=reverse")
+		debit := d.adjust(t, "-50.02", "fee_correction", "", "").Want(t, http.StatusOK).Text(t, "id")
+		bo.Post(t, "/adjustments/"+debit+"/approve", "").Refused(t, "422 balance_insufficient balance_error param=amount")
+		credit := d.adjust(t, "10", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
+		d.adjust(t, "-50", "fee_correction", "", "").Want(t, http.StatusOK)
+		d.adjust(t, "-10.01", "fee_correction", "", "").Want(t, http.StatusOK)
+		d.Post(t, "/adjustments/"+credit+"/reverse", note).Refused(t, "422 balance_insufficient balance_error param=amount")
 	})
 }
 

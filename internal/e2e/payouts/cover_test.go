@@ -200,3 +200,26 @@ func TestSmallAndCanceledWithdrawals(t *testing.T) {
 		}
 	})
 }
+
+// A part that comes back is told to the shop's endpoints.
+func TestPartThatCameBackIsTold(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Fund(t, false, 50_00)
+		o.Wallet(t)
+		endpoint := s.Receive(t)
+		o.Subscribe(t, endpoint.URL, `"withdrawal.returned"`)
+		w := o.Withdraw(t, "20")
+		harness.MoveTestClock(t, o, "1m")
+		o.PayOut(t, w, "processing")
+		harness.MoveTestClock(t, o, "1m")
+		o.PayOut(t, w, "completed")
+		_, _, err := o.App.Payouts.ResolveWithdrawal(ctx, carla, base.Resolution{ID: w, Word: pay.WordReturned, Amount: "100", Note: "on the statement"})
+		harness.Must(t, err)
+		told := endpoint.About(t, w, 1)[0]
+		s.Spec.CheckEvent(t, "withdrawal.returned", told.Body)
+		if told.Text("data.object.status") != "completed" || told.Text("data.object.returnedAmount") != o.Get(t, "/withdrawals/"+w).Text(t, "returnedAmount") || told.Text("data.object.returnedAmount") == "0" {
+			t.Errorf("the endpoint got %s", told.Body)
+		}
+	})
+}
