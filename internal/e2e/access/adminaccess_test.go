@@ -26,10 +26,12 @@ func TestAdminAPIIsForOperatorsAlone(t *testing.T) {
 			{"Authorization: Bearer " + o.Live.Secret, wrong}, {"Authorization: Bearer " + o.Live.Publishable, wrong},
 			{"Authorization: Bearer " + access, wrong},
 		} {
-			for _, path := range []string{"/accounts", "/adapters", "/health", "/payments/TXN-1/explanation", "/accounts/bank"} {
+			for _, path := range []string{"/accounts", "/adapters", "/health", "/payments/TXN-1/explanation", "/accounts/bank", "/adjustments"} {
 				op.Ask(t, http.MethodGet, path, "", c.header).Refused(t, c.want)
 			}
-			op.Ask(t, http.MethodPost, "/accounts/bank/enable", "", c.header).Refused(t, c.want)
+			for _, path := range []string{"/accounts/bank/enable", "/adjustments", "/adjustments/adj_1/approve", "/payments/TXN-1/refunds"} {
+				op.Ask(t, http.MethodPost, path, "", c.header).Refused(t, c.want)
+			}
 		}
 		op.Get(t, "/accounts").Want(t, http.StatusOK)
 		o.As(op.Token).Get(t, "/me").Refused(t, wrong) // an operator's token is no merchant's either
@@ -146,6 +148,8 @@ func TestAdminDocumentListsEveryEndpoint(t *testing.T) {
 GET /accounts
 GET /accounts/{id}
 GET /adapters
+GET /adjustments
+GET /adjustments/{id}
 GET /health
 GET /merchants/{id}
 GET /payments/unsure
@@ -157,6 +161,10 @@ POST /accounts/{id}/check
 POST /accounts/{id}/credentials
 POST /accounts/{id}/disable
 POST /accounts/{id}/enable
+POST /adjustments
+POST /adjustments/{id}/approve
+POST /adjustments/{id}/reject
+POST /adjustments/{id}/reverse
 POST /claims/{id}/resolution
 POST /merchants/{id}/pause
 POST /merchants/{id}/resume

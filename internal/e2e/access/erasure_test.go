@@ -212,7 +212,12 @@ func TestDamagedTextDoesNotEndAnErasure(t *testing.T) {
 		defer s.Log.Mute()
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
-		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE object = $1 AND type = 'claim.resolved'", p.claim)
+		query, closeQuery := s.Open(t)
+		defer closeQuery()
+		id, payload, _ := strings.Cut(query("SELECT id, payload FROM events WHERE object = '" + p.claim + "' AND type = 'claim.resolved'")[0], "\x1f")
+		exec("UPDATE events SET payload = 'sealed:1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' WHERE id = $1", id)
+		namedBy(t, s, id)
+		defer exec("UPDATE events SET payload = $1 WHERE id = $2", payload, id)
 		done, err := s.App.Privacy.EraseShopper(ctx, audit.Actor{Kind: audit.ByOperator, ID: "ana"}, privacy.Shopper{Merchant: p.Merchant.ID, Email: inesMail}, false)
 		if err != nil {
 			t.Errorf("the erasure stops after %v, want 3 payments: %v", done.Payments, err)
@@ -311,6 +316,7 @@ func TestTwoNodesForgetAtOnce(t *testing.T) {
 	exec, closeDB := one.Exec(t)
 	defer closeDB()
 	exec(`INSERT INTO receipts (id, account, payment, verdict, body, at) SELECT 'x/' || md5(g::text), 'x', '', 'ignored', 'body', (random() * 1000000)::bigint FROM generate_series(1, 20000) AS g`)
+	harness.Unhash(t, one) // an older program wrote them
 	exec(`INSERT INTO key_uses (id, version, key_id, address, first_at, last_at) SELECT md5(g::text), 1, 'k', 'a', 1, (random() * 1000000)::bigint FROM generate_series(1, 5000) AS g`)
 	query, closeQuery := one.Open(t)
 	defer closeQuery()
@@ -475,6 +481,7 @@ func TestKeyIsNotRevokedByWhatSeveralAreShownAs(t *testing.T) {
 		harness.Must(t, err)
 		exec("UPDATE keys SET preview = $1 WHERE merchant = $2 AND kind = 'secret'", preview, other.Merchant.ID) // by chance: 1 in 16 million pairs
 		exec("UPDATE keys SET preview = 'sk_live_…xxxx' WHERE merchant = $1 AND live AND kind = 'secret'", other.Merchant.ID)
+		harness.Unhash(t, s, "keys")                           // an older program wrote them
 		_, err = s.App.Keys.Revoke(ctx, s.App.Self(), preview) // typed again
 		if err == nil {
 			t.Error("the second revocation by the same preview revoked another merchant's key")

@@ -253,6 +253,7 @@ func unseal(t *testing.T, s *harness.Instance) {
 		exec("UPDATE claims SET doc = $1 WHERE id = $2", doc, id)
 	}
 	exec("DELETE FROM secrets WHERE id = 'resealed/personal'")
+	harness.Unhash(t, s, "files", "inbox", "events", "claims")
 }
 
 // The service reads an old database whose evidence and notifications are not encrypted, and
@@ -295,9 +296,13 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		defer closeDB()
 		// The first text is copied from another row, the others are damaged.
 		exec("UPDATE receipts SET body = (SELECT o.body FROM receipts AS o WHERE o.id = $1) WHERE id = $2", other.receipt, p.receipt)
+		query, closeQuery := s.Open(t)
+		defer closeQuery()
+		content := query("SELECT content FROM files WHERE id = '" + p.evidence + "'")[0]
 		exec("UPDATE files SET content = substr(content, 1, 40) || 'AAAA' || substr(content, 45) WHERE id = $1", p.evidence)
 		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:', 'sealed:1:AAAA') WHERE id = $1", p.claim)
 		defer s.Log.Mute()
+		namedBy(t, s, p.claim, p.evidence)
 
 		if n, err := s.App.Notices.Notification(ctx, p.receipt); err == nil || !strings.Contains(err.Error(), p.receipt) {
 			t.Errorf("the notification %s reads as %q with the error %v, want an error that names it", p.receipt, n.Body, err)
@@ -336,7 +341,30 @@ func TestTextThatCannotBeOpenedIsNamed(t *testing.T) {
 		if r.Text(t, "evidence.0.text") != "it was signed for" || r.Text(t, "evidence.1.text") != "it was signed for" {
 			t.Errorf("the repaired claim shows %s, want both texts", r)
 		}
+
+		// The check names a row until it is as the service wrote it, or the service writes it again.
+		namedBy(t, s, p.claim, p.evidence, claim)
+		exec("UPDATE claims SET doc = replace(doc, 'sealed:1:AAAA', 'sealed:1:') WHERE id = $1", p.claim)
+		exec("UPDATE files SET content = $1 WHERE id = $2", content, p.evidence)
+		p.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		namedBy(t, s)
 	})
+}
+
+// namedBy fails the test unless the check names exactly these rows.
+func namedBy(t *testing.T, s *harness.Instance, want ...string) {
+	t.Helper()
+	broken, err := s.App.Check(ctx)
+	harness.Must(t, err)
+	var named []string
+	for _, b := range broken {
+		named = append(named, b.ID)
+	}
+	slices.Sort(named)
+	slices.Sort(want)
+	if !slices.Equal(named, want) {
+		t.Errorf("the check names %q, want %q: %v", named, want, broken)
+	}
 }
 
 // When all personal data is encrypted, the service looks once more, a day later: nodes of an older

@@ -117,6 +117,18 @@ func (s *Instance) Exec(t *testing.T) (exec func(text string, args ...any), clos
 	return func(text string, args ...any) { _, err := conn.Exec(ctx, text, args...); Must(t, err) }, func() { Must(t, conn.Close(ctx)) }
 }
 
+// Unhash makes the database one in which a program from before rows had hashes wrote all rows of these tables: they have no
+// hash, and only later rows of production must have one. A test calls it after it wrote such rows.
+func Unhash(t *testing.T, s *Instance, tables ...string) {
+	t.Helper()
+	exec, closeDB := s.Exec(t)
+	defer closeDB()
+	for _, table := range tables {
+		exec("UPDATE " + table + " SET row_hash = ''")
+	}
+	exec("UPDATE watermarks SET day = $1 WHERE id = 'row hashes'", s.Clock.Now().Unix()/86400+1)
+}
+
 // Open returns a function that reads rows, and one that closes the connection. The values of a row
 // have \x1f between them.
 func (s *Instance) Open(t *testing.T) (query func(text string) []string, closeDB func()) {

@@ -94,6 +94,13 @@ var Fixtures = map[string]fixture{
 		o.PayOut(t, id, "processing")
 		o.Clock.Advance(15 * time.Second)
 		o.PayOut(t, id, "completed")
+		query, closeDB := o.Open(t)
+		defer closeDB()
+		Eventually(t, "the withdrawal was compared with the settlements", func() bool {
+			_, err := o.App.Payouts.PayOut(ctx)
+			Must(t, err)
+			return query("SELECT due_at FROM withdrawals WHERE id = '" + id + "'")[0] == "0"
+		})
 		return id
 	}},
 	"/kyc/{id}":         {Code: "not_found", Wide: true, Make: verified},

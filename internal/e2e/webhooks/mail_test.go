@@ -305,13 +305,14 @@ func TestEmailsWithoutAServerAreNotKept(t *testing.T) {
 	})
 }
 
-// A merchant's name and address cannot inject headers, text or recipients into an e-mail.
+// A merchant's name and address cannot inject headers, text or recipients into an e-mail, not even those from before the
+// service checked them.
 func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 	withMail(t, mailtest.Options{}, func(t *testing.T, s *harness.Instance, in *mailtest.Server) {
 		exec, closeDB := s.Exec(t)
 		defer closeDB()
 		named := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
-		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID) // as in a row from before the service checked it
+		exec("UPDATE merchants SET name = $1 WHERE id = $2", "Acme\r\nBcc: all@example.com\r\n\r\nCall +1 555", named.Merchant.ID)
 		named.Production().Wallet(t)
 		m := mailed(t, s, in, 1)[0]
 		if want := "A new payout destination was added to Acme Bcc: all@example.com Call +1 555"; m.Subject != want || m.Header.Get("Bcc") != "" || m.To != "ops@acme.example" {
@@ -322,7 +323,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 		}
 		for i, address := range []string{"ops@acme.example\r\nRCPT TO:<all@example.com>", `"ops> ORCPT=rfc822;all@example.com"@acme.example`, "ops@acme.example, all@example.com"} {
 			o := mailMerchant(t, s, "Acme", "ops@acme.example", tenant.English)
-			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID) // as in a row from before the service checked it
+			exec("UPDATE merchants SET email = $1 WHERE id = $2", address, o.Merchant.ID)
 			o.Production().Wallet(t)
 			mailsUntil(t, s, "the e-mail is given up", func() bool { _, as := mailTries(s, 1, 0, int64(i+1)); return as })
 		}
@@ -330,6 +331,7 @@ func TestEmailHoldsNothingThatWasPutIn(t *testing.T) {
 		if n := len(in.Came()); n != 1 {
 			t.Errorf("the server got %d e-mails, want 1", n)
 		}
+		harness.Unhash(t, s, "merchants")
 	})
 }
 
