@@ -369,8 +369,8 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 
 // takeBack takes back a refund that failed after the provider had confirmed it: the shopper's bank
 // sent the money back. The claim has ended and stays approved; a new one, id, names it. It is
-// rejected at once and returns the merchant's part to available, so that the amount can be refunded
-// again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
+// rejected at once and returns the merchant's part to available, and the reserve's to the reserve if it was
+// drawn from there, so that the amount can be refunded again (REF-15). Late money goes back to suspense, and the new claim is an inquiry that is open.
 func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Change) {
 	d := newDocket(p, []Claim{c}, now)
 	d.comeBack(c, id, note)
@@ -416,7 +416,8 @@ func (d *docket) comeBack(c Claim, id, note string) {
 			ledger.Posting{Account: ledger.ProviderFees, Amount: c.Parts.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: c.Parts.Flat},
 			ledger.Posting{Account: ledger.NetworkFees, Amount: c.Parts.Network},
-			ledger.Posting{Account: ledger.Available, Amount: c.Parts.held()})), owed...)}, ClaimRejected, PartyProvider, note, d.now)
+			ledger.Posting{Account: ledger.Available, Amount: c.Parts.Net + c.Freed},
+			ledger.Posting{Account: ledger.Reserve, Amount: c.Parts.Reserve - c.Freed})), owed...)}, ClaimRejected, PartyProvider, note, d.now)
 	d.add(change)
 }
 

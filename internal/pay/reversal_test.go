@@ -355,8 +355,8 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 					stands += c.Local.Minor
 				}
 			}
-			if went < 0 || went > 100_00 || stands != h.p.Refunds.Local || h.books[ledger.Frozen] != 0 {
-				rt.Fatalf("the shopper got %d, refunds of %d stand, the payment says %d; frozen %d", went, stands, h.p.Refunds.Local, h.books[ledger.Frozen])
+			if went < 0 || went > 100_00 || stands != h.p.Refunds.Local || h.books[ledger.Frozen] != 0 || h.books[ledger.Reserve] < 0 {
+				rt.Fatalf("the shopper got %d, refunds of %d stand, the payment says %d; frozen %d, reserve %d", went, stands, h.p.Refunds.Local, h.books[ledger.Frozen], h.books[ledger.Reserve])
 			}
 			if left := h.p.Refundable(); !left.IsPositive() && h.p.lost() == 0 && went != 100_00 {
 				rt.Fatalf("nothing is left and %d went back", went)

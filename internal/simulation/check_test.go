@@ -195,7 +195,8 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 		booked-- // a part of another amount completed the payment
 	}
 	moneys := c.moneys()
-	if gone := c.whole() || len(c.panel) > 0 && mismatched(all, p.ID); gone && !ours && !keeps(p, order, c.money(0)) {
+	inquired := slices.ContainsFunc(p.Strays, func(s pay.Stray) bool { return s.Order == order && s.MoneyRef == c.money(0) && s.Claim != "" })
+	if gone := c.whole() || len(c.panel) > 0 && mismatched(all, p.ID); gone && !ours && !inquired {
 		delete(moneys, c.money(0)) // it came and went, or the operator has to find out what is left
 	}
 	switch {
