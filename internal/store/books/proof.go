@@ -26,6 +26,13 @@ var (
 //
 // Errors: ErrNotProved with the reason; ErrStale if one of the rows has moved on.
 func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
+	// The transfers are read first. A commit that adds one raises the withdrawal's version, so if that is still the caller's
+	// afterwards, these are its transfers: a withdrawal that is canceled meanwhile is stale, and not changed by somebody.
+	first, after := w.Transfers()
+	booked, err := base.Many(ctx, s.b, selectBookedOf, TransfersTable.Scan(table.Personal{}), first, after)
+	if err != nil {
+		return err
+	}
 	since, err := base.One(ctx, s.b, base.SelectHashedSince, base.ScanHashedSince)
 	if err != nil && !errors.Is(err, base.ErrNotFound) {
 		return err
@@ -52,11 +59,6 @@ func (s Withdrawals) Prove(ctx context.Context, w pay.Withdrawal, to pay.Wallet)
 	if err == nil && read.Version != w.Version {
 		err = base.ErrStale
 	}
-	if err != nil {
-		return err
-	}
-	first, after := w.Transfers()
-	booked, err := base.Many(ctx, s.b, selectBookedOf, TransfersTable.Scan(table.Personal{}), first, after)
 	if err != nil {
 		return err
 	}
