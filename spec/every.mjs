@@ -74,6 +74,28 @@ const selected = { token: session.sessionId };
 await call("getCheckoutSession", selected);
 await call("selectCheckoutMethod", selected, { paymentMethodId: "sbx_pix", customer: { email: "ana@example.com", fullName: "Ana Souza", documentId: "52998224725" } });
 
+// Time passes, and money is paid out.
+await call("getClock");
+await call("advanceClock", {}, { advance: "240h" });
+const check = await call("startVerification", {}, { subjectType: "company", level: "basic" });
+await call("simulateVerification", { id: check.verificationId }, { status: "verified" });
+await call("getVerification", { id: check.verificationId });
+const settlement = (await call("listSettlements")).data.find((s) => s.status !== "open").id;
+await call("getSettlement", { id: settlement });
+await call("listSettlementTransactions", { id: settlement });
+const wallet = await call("createWallet", {}, { type: "bank_account", currency: "MXN", network: "spei", destination: "032180000118359719", label: "Main" });
+await call("getSettlementReport", { id: settlement });
+await call("listWallets");
+await call("getWallet", { id: wallet.id });
+await call("quoteWithdrawal", { walletId: wallet.id, amount: "20.07" });
+const withdrawal = await call("createWithdrawal", {}, { walletId: wallet.id, amount: 20.07 });
+await call("getWithdrawal", { id: withdrawal.id });
+await call("listWithdrawals");
+await call("cancelWithdrawal", { id: withdrawal.id });
+await call("simulateSettlement", { id: settlement }, { action: "paid" });
+await call("deleteWallet", { id: wallet.id });
+await call("listMovements");
+
 // Disputes.
 const disputed = [];
 for (let i = 0; i < 2; i++) {
@@ -88,28 +110,6 @@ const evidence = await call("submitEvidence", { id: claims[0].id }, {
 await call("getEvidenceFile", { id: claims[0].id, evidenceId: evidence.evidence.at(-1).id });
 await call("getClaim", { id: claims[0].id });
 await call("acceptClaim", { id: claims[1].id });
-
-// Time passes, and money is paid out.
-await call("getClock");
-await call("advanceClock", {}, { advance: "240h" });
-const check = await call("startVerification", {}, { subjectType: "company", level: "basic" });
-await call("simulateVerification", { id: check.verificationId }, { status: "verified" });
-await call("getVerification", { id: check.verificationId });
-const settlement = (await call("listSettlements")).data.find((s) => s.status !== "open").id;
-await call("getSettlement", { id: settlement });
-await call("listSettlementTransactions", { id: settlement });
-const wallet = await call("createWallet", {}, { type: "bank_account", currency: "MXN", network: "spei", destination: "032180000118359719", label: "Main" });
-await call("simulateSettlement", { id: settlement }, { action: "paid" });
-await call("getSettlementReport", { id: settlement });
-await call("listWallets");
-await call("getWallet", { id: wallet.id });
-await call("quoteWithdrawal", { walletId: wallet.id, amount: "20.07" });
-const withdrawal = await call("createWithdrawal", {}, { walletId: wallet.id, amount: 20.07 });
-await call("getWithdrawal", { id: withdrawal.id });
-await call("listWithdrawals");
-await call("cancelWithdrawal", { id: withdrawal.id });
-await call("deleteWallet", { id: wallet.id });
-await call("listMovements");
 
 // Events and their deliveries.
 const events = (await call("listEvents")).data;

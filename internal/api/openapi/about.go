@@ -219,8 +219,8 @@ var abouts = map[string]about{
 		replies: "The report.", anyShop: true,
 	},
 	"POST /settlements/{id}/simulate": {
-		text:    "Acts as the bank: confirms the payout of a closed sandbox settlement.",
-		codes:   []problem.Code{problem.SettlementAlreadyPaid, problem.ConflictState, problem.ProductionKeyRefused},
+		text:    "Acts as the bank: pays what is left of a closed sandbox settlement to the default wallet, by a withdrawal.",
+		codes:   []problem.Code{problem.SettlementAlreadyPaid, problem.ConflictState, problem.ProductionKeyRefused, problem.BalanceInsufficient},
 		body:    body(`{"action":"paid"}`),
 		anyShop: true,
 	},

@@ -223,3 +223,16 @@ func TestPartThatCameBackIsTold(t *testing.T) {
 		}
 	})
 }
+
+// The sandbox's bank pays no more of a settlement than there is.
+func TestSandboxPaysASettlementFromTheBalance(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		o.Wallet(t)
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		harness.MoveTestClock(t, o, "50h")
+		path := "/settlements/" + harness.ClosedSettlements(t, o, 1).Text(t, "data.0.id") + "/simulate"
+		o.Withdraw(t, "50")
+		o.Post(t, path, `{"action":"paid"}`).Refused(t, "422 balance_insufficient balance_error param=amount")
+	})
+}
