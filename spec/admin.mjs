@@ -64,10 +64,10 @@ await call("getHealth");
 await call("listUnsurePayments");
 const note = "the report of today";
 await call("resolvePayment", { id: transactionId }, { outcome: "paid", note }, [409]); // how it ended is known
-await call("bookRefund", { id: transactionId }, { amount: "1", reference: "re_1", origin: "provider", note });
 await shop("POST", `/payments/${transactionId}/simulate`, { action: "chargeback" });
 const claim = (await shop("GET", `/claims?transactionId=${transactionId}`)).data[0].id;
 await call("resolveClaim", { id: claim }, { outcome: "rejected", note });
+await call("bookRefund", { id: transactionId }, { amount: "1", reference: "re_1", origin: "provider", note });
 await call("resolveWithdrawal", { id: "wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" }, { outcome: "paid", note }, [404]); // none is in doubt
 
 // What no other operation books.
