@@ -22,8 +22,8 @@
 //
 // A notification reports the result of a refund too: REFUND, REFUND_FAILED or
 // REFUNDED_REVERSED, under the refund's reference. Until then the refund is Awaiting. No
-// call lists refunds either. A refund of the Customer Area has the payment's reference instead
-// (standard webhooks, modifications; read on 2026-11-28; *unproved* with an account): the
+// call lists refunds either. That a refund of the Customer Area is notified, with the payment's reference in the
+// place of a refund's, is *unproved*: the
 // service finds no refund of ours under it, and books it as the provider's own. A refund without an answer is queried by repeating the call,
 // but not after keyLife: then Adyen would refund again.
 //

@@ -24,8 +24,8 @@
 //     refunds. A refund's description is in its object (reference: The refund object),
 //     order_refund_id in older sources alone; a refund without such a name is Unknown,
 //     never Missing, and we rely on the idempotency key. One that was made in dLocal's panel
-//     has no such name; that it is notified, and is in the payment's list, is *unproved*
-//     (docs: Refunds, read on 2026-11-28). The address of the search by
+//     has no such name; that it is notified, and is in the payment's list, is *unproved*.
+//     The address of the search by
 //     order_refund_id is in none of the excerpts, so it is not used;
 //   - which fields a refund's notification has: "not all of them are necessarily sent"
 //     (docs: Refunds). If our reference or the amount is missing, we query the refund;

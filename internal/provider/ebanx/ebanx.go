@@ -19,7 +19,7 @@
 // notification of refunds names only the payment, and comes when a refund is pending and
 // when it is confirmed (guide: refund a Pix Automático payment). By the description we
 // report each refund that is ours. One of EBANX's dashboard has another description, and is
-// reported with the whole list (guide: refund a payment, read on 2026-11-28); that the list
+// reported with the whole list; that the list
 // has it, and that the payment stays CO, is *unproved*.
 //
 // A chargeback has no id, amount or deadline in a notification, and cannot be queried: we

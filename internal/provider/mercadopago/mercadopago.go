@@ -45,9 +45,9 @@
 // A change of a refund comes as a notification of its payment, whose list of refunds has
 // the result; we report those with our reference, and the whole list as what went back. A
 // refund of the seller's panel, or one that Mercado Pago decides, is in the same list
-// without our reference: sdk-nodejs, clients/payment (refunds, transaction_amount_refunded),
-// read on 2026-11-28. That such a refund is notified is documented, but not seen live:
-// *unproved*.
+// without our reference; the list's shape for those is *unproved*. That one which is made at
+// Mercado Pago is notified says the guide of its WooCommerce plugin (manage orders, refunds;
+// read on 2026-11-28); not seen live.
 //
 // A mediation has no object that can be read. The payment is in_mediation while it lasts,
 // and approved again or refunded after it (status list of the payments reference); the last

@@ -21,8 +21,8 @@
 //
 // Payments in cash or by transfer cannot be refunded: PayU's agents decline such requests,
 // and the newer pages send the merchant to its payouts. A refund or a void that PayU made all
-// the same is a transaction of its order (REFUND, PARTIAL_REFUND, VOID: queries API, read on
-// 2026-11-28), so a query reports it. Whether a confirmation does is *unproved*: none is read
+// the same is taken to be a transaction of its order (REFUND, PARTIAL_REFUND, VOID; *unproved*), so a
+// query reports it. Whether a confirmation does is *unproved*: none is read
 // as one, and reconciliation finds such a refund.
 //
 // Checked in PayU's documentation, in the repository

@@ -20,8 +20,8 @@
 // charges again. A refund may be requested again after days, so before it is made we search
 // all refunds of its payment. The refund's own events, which hold its metadata, report the
 // result. A refund without our metadata was made in the Dashboard or by Stripe; its events are
-// the same (docs.stripe.com/refunds, events refund.created, updated and failed, read on
-// 2026-11-28). A query of a paid payment reads its refunds too, because the intent stays
+// the same: refund.created, refund.updated and refund.failed are of all refunds (changelog of
+// 2024-10-28, and docs.stripe.com/refunds, which has refunds by API or Dashboard; read on 2026-11-28). A query of a paid payment reads its refunds too, because the intent stays
 // succeeded. Without that list a paid payment counts as paid.
 //
 // Query under our reference lists what was created since the payment and compares metadata.

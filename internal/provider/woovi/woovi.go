@@ -13,8 +13,7 @@
 // says which of ours it is.
 //
 // A charge stays COMPLETED when it is refunded. So a query of a paid one reads its refunds
-// too; one without our correlationID was made in Woovi's panel. The list of refunds is
-// documented (OpenAPI document, read on 2026-11-28); that it has those of the panel, and that
+// too; one without our correlationID was made in Woovi's panel. That the list has those of the panel, and that
 // their events come, is *unproved*. Without that list a paid charge counts as paid.
 //
 // A dispute's event has the transaction's number, which stands for its id, and its value;
