@@ -79,15 +79,6 @@ func (po *Payouts) Withdraw(ctx context.Context, by base.Principal, scope tenant
 	return w, replayed, err
 }
 
-// withdraw is Withdraw without a key, for the service itself.
-func (po *Payouts) withdraw(ctx context.Context, by audit.Actor, scope tenant.Scope, terms tenant.Terms, n NewWithdrawal) (w pay.Withdrawal, err error) {
-	err = base.Again(func() error {
-		w, err = po.withdrawOnce(ctx, by, scope, terms, n)
-		return err
-	})
-	return w, err
-}
-
 // withdrawOnce decides and writes a withdrawal.
 //
 // Errors: those of Withdraw; store.ErrStale if the same request was first.

@@ -227,11 +227,10 @@ func paths(doc map[string]any, before []string) (list [][]string) {
 		case map[string]any:
 			list = append(list, paths(v, at)...)
 		case []any:
-			for _, item := range v {
-				if inner, ok := item.(map[string]any); ok {
+			if len(v) > 0 {
+				if inner, ok := v[0].(map[string]any); ok {
 					list = append(list, paths(map[string]any{"0": inner}, at)...)
 				}
-				break
 			}
 			list = append(list, at)
 		default:
