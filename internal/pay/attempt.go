@@ -332,3 +332,11 @@ func (o Outcome) remaining() Outcome {
 	}
 	return left
 }
+
+// wentBack reports whether the outcome is of a charge that the provider had reported as reversed.
+func (a Attempt) wentBack(o Outcome) bool {
+	if a.MoneyRef != "" && o.MoneyRef != "" {
+		return a.Status == Reversed && a.MoneyRef == o.MoneyRef
+	}
+	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
+}

@@ -123,7 +123,7 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	if !ok || !p.Status.Open() {
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
-	if p.misfits(attempt.Order, o) || o.partlyBack() {
+	if p.misfits(attempt.Order, o) || o.partlyBack() || o.Kind == Reversed && p.strayed(attempt.Order, o.MoneyRef) >= 0 {
 		return p.hold(attempt, o.remaining(), c.Claim, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)

@@ -85,6 +85,9 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 // false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
 func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 	if at := d.p.strayed(order, ref); at >= 0 {
+		if a := d.p.Attempts[order-1]; a.Status == Approved && a.MoneyRef == ref {
+			return nil, false // a part of it completed the payment: it may be about either
+		}
 		at = d.index(d.p.Strays[at].Claim)
 		if at < 0 {
 			return nil, false
@@ -99,7 +102,7 @@ func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 		return nil, true
 	}
 	for i, c := range d.claims {
-		if c.Kind == Inquiry && (c.Attempt == order || c.Attempt == 0 && !completed) {
+		if c.Kind == Inquiry && c.Call.Returned == "" && (c.Attempt == order || c.Attempt == 0 && !completed) && !d.p.named(c.ID, ref) {
 			return &d.claims[i], true
 		}
 	}
@@ -442,4 +445,9 @@ func (d *docket) done() (Payment, Change) {
 		change.Claims = append(change.Claims, c)
 	}
 	return d.p, change
+}
+
+// named reports whether an inquiry is about money of another id.
+func (p Payment) named(inquiry, ref string) bool {
+	return slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Claim == inquiry && ref != "" && s.MoneyRef != "" && s.MoneyRef != ref })
 }

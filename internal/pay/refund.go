@@ -363,6 +363,9 @@ func (n NewBooking) Book(p Payment, claims []Claim, now time.Time) (Payment, Cla
 			return p, Claim{}, Change{}, problem.Conflict("known", "refund "+n.Ref+" is in the books: it is claim "+c.ID)
 		}
 	}
+	if newDocket(p, claims, now).underWay(ProviderRefund{Local: n.Local}) != nil {
+		return p, Claim{}, Change{}, problem.Conflict("under_way", "a refund of that amount is under way, which this may be: wait for its end")
+	}
 	p, c, change := p.book(madeRefund{n.ID, n.Ref, n.Origin, n.Local, p.captured(), n.Note}, now)
 	return p, c, change, nil
 }
@@ -394,7 +397,7 @@ func (d *docket) comeBack(c Claim, id, note string) {
 			s = d.p.Strays[at]
 		}
 		s.Local, s.Kept, s.Claim, s.End = c.Local, 0, id, ""
-		d.p, _ = d.p.astray(s)
+		d.p.Strays = append(slices.Clip(d.p.Strays), s)
 		p := d.p.written(from, d.now)
 		back, opened := back.event(hook.ClaimOpened, p, d.now)
 		d.add(Change{Payments: []Payment{p}, Claims: []Claim{back}, Events: []Event{opened}, Transfers: moving(

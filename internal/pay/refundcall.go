@@ -256,14 +256,6 @@ func (c Claim) inquiry() string {
 	return c.Case.Inquiry
 }
 
-// wentBack reports whether the outcome is of a charge that the provider had reported as reversed.
-func (a Attempt) wentBack(o Outcome) bool {
-	if a.MoneyRef != "" && o.MoneyRef != "" {
-		return a.Status == Reversed && a.MoneyRef == o.MoneyRef
-	}
-	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
-}
-
 // reversed applies news that the provider gave a charge back, without the claims: GiveBack applies
 // it to money that is in the books. No refund of ours can exist while the payment is open, so
 // nothing is credited: a charge that went back whole ends the payment, and of another one the
@@ -297,7 +289,8 @@ func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Paymen
 func (n Notice) OfRefunds(p Payment) bool {
 	_, order, ok := ParseReference(n.Reference)
 	lists := n.Outcome.Kind == Reversed || n.Outcome.Kind == Approved && n.Outcome.Back != nil
-	return ok && order <= len(p.Attempts) && !n.OfDispute() && lists && p.Attempts[order-1].Status == Approved
+	return ok && order <= len(p.Attempts) && !n.OfDispute() && lists &&
+		(p.Attempts[order-1].Status == Approved || p.strayed(order, n.Outcome.MoneyRef) >= 0)
 }
 
 // GiveBack applies a provider's list of what it gave back of a charge. claims are all claims of the
@@ -309,10 +302,13 @@ func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time)
 	_, order, _ := ParseReference(n.Reference)
 	d, verdict := newDocket(p, claims, now), Ignored
 	inquiry, booked := d.money(order, n.Outcome.MoneyRef)
-	if !booked && !n.Outcome.wholeBack() { // of money that was not reported before; whole, it came and went
+	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // it may be of any of them
+		booked, verdict = false, Mismatched
+	}
+	if !booked && (!n.Outcome.wholeBack() || p.strayed(order, n.Outcome.MoneyRef) >= 0) { // of money that was not reported before; whole, it came and went
 		verdict = Mismatched
 	}
-	for _, r := range d.reported(n.Outcome, inquiry) {
+	for _, r := range d.reported(n.Outcome, inquiry, order) {
 		id := ""
 		if len(ids) > 0 {
 			id = ids[0]
@@ -344,7 +340,7 @@ func (n Notice) Waits(p Payment, claims []Claim, at time.Time) bool {
 	d := newDocket(p, claims, at)
 	_, order, _ := ParseReference(n.Reference)
 	inquiry, _ := d.money(order, n.Outcome.MoneyRef)
-	return slices.ContainsFunc(d.reported(n.Outcome, inquiry), func(r ProviderRefund) bool {
+	return slices.ContainsFunc(d.reported(n.Outcome, inquiry, order), func(r ProviderRefund) bool {
 		ours := d.underWay(r)
 		return d.knows(r) == nil && ours != nil && ours.Call.OnItsWay(at)
 	})
@@ -353,7 +349,7 @@ func (n Notice) Waits(p Payment, claims []Claim, at time.Time) bool {
 // reported lists the refunds of an outcome. What its total has beyond them is one more. A total
 // without a list counts our own refunds that are made or under way. inquiry is the claim about the money if
 // that is stray.
-func (d *docket) reported(o Outcome, inquiry *Claim) []ProviderRefund {
+func (d *docket) reported(o Outcome, inquiry *Claim, order int) []ProviderRefund {
 	if o.Back == nil {
 		return []ProviderRefund{{Kind: Approved}} // something went back, the operator has to find out what
 	}
@@ -365,20 +361,37 @@ func (d *docket) reported(o Outcome, inquiry *Claim) []ProviderRefund {
 	}
 	switch {
 	case len(list) > 0:
-	case inquiry != nil && (inquiry.Status.Pays() || inquiry.Calling()):
+	case inquiry != nil && (inquiry.Status.Pays() && inquiry.Call.ByHand == "" || inquiry.Calling()):
 		rest.Minor -= inquiry.Local.Minor
 	case inquiry == nil:
 		rest.Minor -= d.p.Refunds.Local
 		for _, c := range d.claims {
-			if c.Kind == ChargebackClaim && c.Call.Ref != "" {
+			switch {
+			case c.Kind == ChargebackClaim && c.Call.Ref != "":
 				rest.Minor -= c.Local.Minor
+			case c.From() == ByOperator && c.Status.Pays() && c.Call.Returned == "": // no provider has it in its total
+				rest.Minor += c.Local.Minor
 			}
 		}
 	}
 	if rest.IsPositive() {
-		list = append(slices.Clip(list), ProviderRefund{ID: "total " + o.Back.Total.String(), Kind: Approved, Local: rest})
+		list = append(slices.Clip(list), ProviderRefund{ID: fmt.Sprintf("%s%s of %d %s", onlyTotal, o.Back.Total, order, o.MoneyRef), Kind: Approved, Local: rest})
 	}
-	return list
+	// What failed makes room for what was made after it.
+	return slices.Concat(of(list, true), of(list, false))
+}
+
+// onlyTotal begins our id of a refund that only a total shows.
+const onlyTotal = "total "
+
+// of selects the refunds that failed, or the others.
+func of(list []ProviderRefund, failed bool) (some []ProviderRefund) {
+	for _, r := range list {
+		if (r.Kind == Declined) == failed {
+			some = append(some, r)
+		}
+	}
+	return some
 }
 
 // knows is the claim of a refund that the provider lists; nil if there is none.
@@ -405,24 +418,27 @@ func (d *docket) underWay(r ProviderRefund) *Claim {
 
 // giveBack applies one refund of a provider's list; id is for its claim, inquiry is the claim about the money if that is stray.
 func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string) Verdict {
-	known := d.knows(r)
+	if known := d.knows(r); known != nil {
+		return d.again(*known, r, id)
+	}
+	total := func(c Claim) bool { // of the same money
+		return strings.HasPrefix(c.Call.Ref, onlyTotal) && c.Call.Returned == "" && c.Attempt == order && (inquiry == nil && c.Kind == UserDispute || inquiry != nil && c.ID == inquiry.ID)
+	}
 	switch {
-	case known != nil && r.Kind == Declined && known.From() == ByProvider && known.Status.Pays() && known.Call.Returned == "" && id != "":
-		d.comeBack(*known, id, "the provider's own refund failed")
-		return Applied
-	case known != nil, r.Kind != Approved:
-		return Ignored // the answers to our calls tell of ours; one that is not made yet is reported again
-	case id == "", r.Reference != "", d.underWay(r) != nil:
-		return Mismatched
+	case r.Kind != Approved:
+		return Ignored // one that is not made yet is reported again
+	case id == "", r.ID == "", r.Reference != "", d.underWay(r) != nil, slices.ContainsFunc(d.claims, total):
+		return Mismatched // it may be one of ours, or in a total that is booked
+	}
+	for i, c := range d.claims { // of ours that the operator approved without an answer
+		if c.Kind == UserDispute && c.From() == ByMerchant && c.Status.Pays() && c.Call.Ref == "" && c.Call.Returned == "" && c.Local == r.Local {
+			d.claims[i].Call.Ref = r.ID
+			d.put(d.claims[i].written(d.now))
+			return Ignored
+		}
 	}
 	if inquiry != nil {
 		return d.giveBackLate(*inquiry, r)
-	}
-	left := d.localLeft(&opening{})
-	if r.Local.Currency == d.p.Price.Local.Currency && r.Local.IsPositive() && r.Local.Minor <= left {
-		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: "the provider gave it back"}, d.now)
-		d.add(change)
-		return Applied
 	}
 	for _, c := range d.claims { // a dispute without an id, which ended by giving the money back
 		if c.Kind != ChargebackClaim || c.Case.ID != "" || c.Local != r.Local || c.Call.Ref != "" || c.Status.Terminal() && !c.Status.Pays() {
@@ -436,7 +452,39 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 		d.end(c, ClaimApproved, "the provider gave the money back")
 		return Applied
 	}
+	left := d.localLeft(&opening{})
+	if r.Local.Currency == d.p.Price.Local.Currency && r.Local.IsPositive() && r.Local.Minor <= left {
+		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: "the provider gave it back"}, d.now)
+		d.add(change)
+		return Applied
+	}
 	return Mismatched
+}
+
+// again handles a refund in a provider's list that is in the books; id is for the claim of one that failed. The answers to our
+// calls tell of ours.
+func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
+	_, round, ours := ParseRefundReference(r.Reference)
+	if !ours {
+		round = known.Call.Round
+	}
+	told := Outcome{Kind: r.Kind, ProviderRef: r.ID, Local: r.Local}
+	failed := r.Kind == Declined && known.Status.Pays() && known.Call.Returned == ""
+	switch {
+	case strings.HasPrefix(r.ID, onlyTotal):
+		return Mismatched // more went back than this total showed before
+	case failed && id != "" && known.Kind != ChargebackClaim && (known.From() == ByProvider || known.fails(round, told)):
+		d.comeBack(known, id, "the refund failed after it had been made")
+		return Applied
+	case failed && !known.Calling():
+		return Mismatched
+	case r.Kind != Approved:
+		return Ignored
+	case r.Local.Currency == known.Local.Currency && r.Local != known.Local, ours && known.contradicts(round, told),
+		ours && r.ID != "" && known.Call.Ref != "" && known.Call.Ref != r.ID:
+		return Mismatched // of another amount, refused here, or made twice
+	}
+	return Ignored
 }
 
 // giveBackLate ends the inquiry about late money that the provider gave back.

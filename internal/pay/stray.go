@@ -144,7 +144,7 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 // booked reports whether an attempt's money of this id and amount is in suspense, or was.
 func (ss Strays) booked(order int, o Outcome) bool {
 	return o.MoneyRef != "" && slices.ContainsFunc(ss, func(s Stray) bool {
-		return s.Order == order && s.MoneyRef == o.MoneyRef && s.Claim != "" && s.Local == o.Local
+		return s.Order == order && s.MoneyRef == o.MoneyRef && s.Claim != "" && s.Local == o.Local && s.End != DealtWith
 	})
 }
 
@@ -190,7 +190,26 @@ func (p Payment) has(order int, o Outcome) bool {
 
 // strayed finds the booked stray money of an attempt by its id; -1 if there is none.
 func (p Payment) strayed(order int, ref string) int {
-	return slices.IndexFunc(p.Strays, func(s Stray) bool { return ref != "" && s.Order == order && s.MoneyRef == ref && s.Claim != "" })
+	for i, s := range slices.Backward(p.Strays) { // one that was given back may have come back
+		if ref != "" && s.Order == order && s.MoneyRef == ref && s.Claim != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// moneys is how many payments of an attempt's charge are in the books.
+func (p Payment) moneys(order int) (n int) {
+	refs := map[string]bool{}
+	if p.Attempts[order-1].Status == Approved {
+		refs[p.Attempts[order-1].MoneyRef] = true
+	}
+	for _, s := range p.Strays {
+		if s.Order == order && s.Claim != "" {
+			refs[s.MoneyRef] = true
+		}
+	}
+	return len(refs)
 }
 
 // again handles a report of money that is in the books. It keeps the money's id if it is new.
@@ -345,10 +364,9 @@ func (p Payment) Following() bool { return !p.Times.Completed.IsZero() && p.Look
 // query or to the request to end it. Money that it took is late money.
 func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
 	from := p
-	if o.partlyBack() {
-		o = o.remaining()
-	}
-	if o.Kind == Approved && !p.misfits(attempt.Order, o) {
+	part := o.partlyBack()
+	o = o.remaining()
+	if o.Kind == Approved && !part && !p.misfits(attempt.Order, o) {
 		return p.found(attempt, o, claimID, now)
 	}
 	var change Change
