@@ -186,6 +186,7 @@ type noticeView struct {
 	pay.KeptNotice
 	Waits      bool // for the operator
 	Withdrawal bool // it is about one
+	Pages      *desk.Accounts
 }
 
 func (u *room) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -201,7 +202,7 @@ func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix}
+	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix, u.Accounts(r.Context())}
 	for _, other := range list {
 		if other.Closes(n) {
 			view.Waits = false
