@@ -181,10 +181,10 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop,
 // balance_insufficient.
 func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
 	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved")
+		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved: it is %s")
 	}
 	if person(operator) == person(a.MadeBy) {
-		err := a.conflict("approve", "the operator who made the adjustment cannot approve it: another operator must")
+		err := a.conflict("approve", "the operator who made the adjustment cannot approve it: another operator must; it is %s")
 		err.Details.Reason = "same_operator"
 		return a, Change{}, err
 	}
@@ -197,7 +197,7 @@ func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenan
 // Errors: conflict_state.
 func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, error) {
 	if a.Status != AdjustmentPending {
-		return a, Change{}, a.conflict("reject", "only an adjustment that waits for approval can be rejected")
+		return a, Change{}, a.conflict("reject", "only an adjustment that waits for approval can be rejected: it is %s")
 	}
 	a.DecidedBy = operator
 	return a.move(AdjustmentRejected, now)
@@ -209,9 +209,9 @@ func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, 
 func (a Adjustment) Reversal(note, operator string, negative bool) (Adjustment, error) {
 	switch {
 	case a.Status != AdjustmentApplied:
-		return a, a.conflict("reverse", "only an adjustment that is applied can be reversed")
+		return a, a.conflict("reverse", "only an adjustment that is applied can be reversed: it is %s")
 	case a.Reverses != "":
-		return a, a.conflict("reverse", "a reversal cannot be reversed: make a new adjustment")
+		return a, a.conflict("reverse", "a reversal cannot be reversed: make a new adjustment; it is %s")
 	}
 	return Adjustment{
 		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID),
@@ -249,6 +249,7 @@ func (a Adjustment) move(to AdjustmentStatus, now time.Time) (Adjustment, Change
 	return a, Change{Adjustments: []Adjustment{a}}, nil
 }
 
+// conflict is the error of an action that the status does not allow. message has a place for it.
 func (a Adjustment) conflict(action, message string) *problem.Error {
-	return &problem.Error{Code: problem.ConflictState, Message: message + ": it is " + string(a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
+	return &problem.Error{Code: problem.ConflictState, Message: fmt.Sprintf(message, a.Status), Details: problem.Details{From: string(a.Status), Action: action}}
 }

@@ -259,13 +259,23 @@ func (ad *Adjustments) Any(ctx context.Context, id string) (pay.Adjustment, erro
 	return a, err
 }
 
+// Reversal returns the adjustment that takes another one back, or waits for a second operator to do so. Its id is "" if there
+// is none, or it was rejected.
+func (ad *Adjustments) Reversal(ctx context.Context, a pay.Adjustment) (pay.Adjustment, error) {
+	r, err := ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(a.Scope, pay.ReversalReference(a.ID)))
+	if errors.Is(err, store.ErrNotFound) || err == nil && r.Status == pay.AdjustmentRejected {
+		return pay.Adjustment{}, nil
+	}
+	return r, err
+}
+
 // ReversedBy returns the id of the adjustment that takes another one back, "" if none was applied.
 func (ad *Adjustments) ReversedBy(ctx context.Context, a pay.Adjustment) (string, error) {
-	r, err := ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(a.Scope, pay.ReversalReference(a.ID)))
-	if errors.Is(err, store.ErrNotFound) || err == nil && r.Status != pay.AdjustmentApplied {
-		return "", nil
+	r, err := ad.Reversal(ctx, a)
+	if err != nil || r.Status != pay.AdjustmentApplied {
+		return "", err
 	}
-	return r.ID, err
+	return r.ID, nil
 }
 
 // List lists adjustments of every merchant or of one, of every status or of one, newest first.

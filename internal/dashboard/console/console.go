@@ -57,6 +57,7 @@ func Register(site *frame.Site) error {
 var places = []struct{ prefix, path string }{
 	{pay.PaymentPrefix, "payments/"}, {pay.ClaimPrefix, "claims/"}, {pay.WithdrawalPrefix, "withdrawals/"},
 	{tenant.MerchantPrefix, "merchants/"}, {tenant.VerificationPrefix, "verifications/"},
+	{pay.AdjustmentPrefix, "adjustments/"},
 }
 
 // search leads to the object of an id, or to the merchants with a name.

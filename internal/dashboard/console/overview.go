@@ -118,6 +118,11 @@ func (c *room) decisions(ctx context.Context) ([]decision, error) {
 	}
 	held = slices.DeleteFunc(held, func(w pay.Withdrawal) bool { return w.Waiting != string(pay.WaitsApproval) })
 	add("withdrawals", "decisions?kind=withdrawals", len(held), firstOf(held, func(w pay.Withdrawal) time.Time { return w.CreatedAt }))
+	adjustments, err := c.App.Adjustments.List(ctx, "", pay.AdjustmentPending, most)
+	if err != nil {
+		return nil, err
+	}
+	add("adjustments", "decisions?kind=adjustments", len(adjustments), firstOf(adjustments, func(a pay.Adjustment) time.Time { return a.UpdatedAt }))
 	kyc, err := c.App.Verifications.List(ctx, tenant.KYCProcessing, "", most)
 	if err != nil {
 		return nil, err

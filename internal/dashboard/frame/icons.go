@@ -30,6 +30,7 @@ var icons = map[string]string{
 	"rules":          "M5 5v5a4 4 0 004 4h10M15 10l4 4-4 4M5 5h14",
 	"rates":          "M4 8h13M14 4.5L17.5 8 14 11.5M20 16H7M10 12.5L6.5 16l3.5 3.5",
 	"payouts":        "M12 20V9M7.5 13.5L12 9l4.5 4.5M4 4.5h16",
+	"adjustments":    "M12 4v10M7 9h10M7 19h10",
 	"reconciliation": "M12 4v16M6 20h12M5 8h14M5 8l-3 6a3.300 3.300 0 006 0zM19 8l-3 6a3.300 3.300 0 006 0z",
 	"health":         "M3 12h4l2.5-6 4 12L16 12h5",
 	"machine":        "M4 5h16v5H4zM4 14h16v5H4zM8 7.500v.1M8 16.500v.1M12 7.500h5M12 16.500h5",

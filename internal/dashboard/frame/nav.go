@@ -48,6 +48,7 @@ func ConsoleItems() []Item {
 		{"rates", "rates", "routing", ""},
 		{"reconciliation", "reconciliation", "money", ""},
 		{"payouts", "payouts", "money", ""},
+		{"adjustments", "adjustments", "money", ""},
 		{"check", "check", "money", ""},
 		{"seals", "seals", "money", ""},
 		{"health", "health", "service", ""},
@@ -93,6 +94,7 @@ func ConsoleQuicks() []Quick {
 		{"merchant", "merchants/new", "merchants", "", false},
 		{"provider", "accounts/new", "providers", "", false},
 		{"routing", "routing/edit", "rules", "", false},
+		{"adjustment", "adjustments/new", "adjustments", "", false},
 	}
 }
 

@@ -233,7 +233,7 @@ type Pager struct {
 // tones are the tones of statuses. All others are neutral.
 var tones = map[string]string{
 	"completed": "good", "paid": "good", "succeeded": "good", "active": "good", "approved": "good", "delivered": "good",
-	"verified": "good", "healthy": "good", "sent": "good", "won": "good", "enabled": "good", "ok": "good",
+	"verified": "good", "healthy": "good", "sent": "good", "won": "good", "enabled": "good", "ok": "good", "applied": "good",
 	"pending": "waiting", "processing": "waiting", "needs_evidence": "waiting", "under_review": "waiting", "waiting": "waiting",
 	"pending_verification": "waiting", "open": "waiting", "awaiting_method": "waiting", "retrying": "waiting", "degraded": "waiting",
 	"invited": "waiting", "attention": "waiting", "reconciling": "waiting",

@@ -44,8 +44,13 @@ var written = map[string][]string{
 	"dashboard/console/desk/desk.go": nil, // of what an operator has typed: the core's own words
 	"dashboard/sales/list.go":        nil, // texts of the room, and the sentence about a day, handed on
 	"pay/acquirer/account.go":        nil, // of the file of an account, for operators
-	"pay/payment.go":                 {"amount must be at most {}: it is in dollars, not in cents"},
-	"pay/payoutcontrol.go":           {"the withdrawal is {}: only a pending one can be approved"},
+	"pay/adjustment.go": {
+		"only an adjustment that waits for approval can be approved: it is {}", "only an adjustment that waits for approval can be rejected: it is {}",
+		"the operator who made the adjustment cannot approve it: another operator must; it is {}", "only an adjustment that is applied can be reversed: it is {}",
+		"a reversal cannot be reversed: make a new adjustment; it is {}",
+	},
+	"pay/payment.go":       {"amount must be at most {}: it is in dollars, not in cents"},
+	"pay/payoutcontrol.go": {"the withdrawal is {}: only a pending one can be approved"},
 }
 
 // notWhole are sentences that are no message of a page, with the reason.

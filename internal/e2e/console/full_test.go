@@ -13,9 +13,11 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -50,6 +52,10 @@ func fill(t *testing.T, s *harness.Instance) (last harness.Client) {
 		address, err := url.Parse(s.App.Verifications.VerificationURL(id))
 		harness.Must(t, err)
 		_, err = s.App.Verifications.HandIn(ctx, id, address.Query().Get("token"))
+		harness.Must(t, err)
+		_, err = s.App.Adjustments.Make(ctx, s.App.Self(), settlement.NewAdjustment{
+			Merchant: o.Merchant.ID, Amount: money.New(-1_000_000_00, money.USD), Reason: pay.ForProviderRefund, Note: "in its panel", Reference: "ticket 1", Negative: true,
+		})
 		harness.Must(t, err)
 		last = o
 	}
@@ -108,7 +114,7 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 	payment := o.Create(t, harness.Card)
 	pages := []string{
 		"", "merchants", "merchants/" + o.Merchant.ID, "accounts", "accounts/mercadopago-mexico-secundaria-3", "audit", "decisions?kind=withdrawals", "decisions?kind=claims",
-		"decisions?kind=notices", "decisions?kind=verifications", "payments/" + payment, "rates", "seals", "payouts", "machine", "search?q=Distribuidora",
+		"decisions?kind=notices", "decisions?kind=verifications", "decisions?kind=adjustments", "adjustments", "adjustments/new", "payments/" + payment, "rates", "seals", "payouts", "machine", "search?q=Distribuidora",
 	}
 	harness.Eventually(t, "all withdrawals wait, with the names of their merchants", func() bool { // the loop that pays out finds that they do
 		page := op.Page(t, consolePath+"decisions?kind=withdrawals")

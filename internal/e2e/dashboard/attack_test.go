@@ -226,6 +226,8 @@ func TestStolenCookieOfAnOperator(t *testing.T) {
 		"/dashboard/console/merchants/" + o.Merchant.ID + "/invite": {"email": {"eve@evil.example"}, "role": {"owner"}},
 		"/dashboard/console/operators/invite":                       {"email": {"eve@evil.example"}},
 		"/dashboard/console/withdrawals/wdr_x/approve":              {"note": {"a good reason"}},
+		"/dashboard/console/adjustments/new":                        {"amount": {"1000000"}},
+		"/dashboard/console/adjustments/adj_x/approve":              {},
 		"/dashboard/console/operators/remove":                       {"user": {"usr_x"}},
 		"/dashboard/console/operators/sign-out":                     {"user": {"usr_x"}},
 		"/dashboard/console/operators/unlock":                       {"user": {"usr_x"}},

@@ -49,7 +49,7 @@ type Actor struct {
 
 // Rulings lists the acts by which operators decide what waits for a person.
 func Rulings() []Act {
-	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled}
+	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled, AdjustmentApproved, AdjustmentRejected}
 }
 
 // MerchantFilter selects entries of one merchant. Empty fields select everything.

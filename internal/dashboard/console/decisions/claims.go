@@ -18,6 +18,7 @@ type claimView struct {
 	Ends  []frame.Option // how it can end by the operator's word
 	Asks  bool           // the operator may ask the merchant for evidence
 	Steps []step
+	Pages *desk.Accounts
 }
 
 type step struct {
@@ -35,7 +36,7 @@ func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	if err != nil {
 		return err
 	}
-	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c)}
+	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c), Pages: u.Accounts(r.Context())}
 	_, err = c.After(pay.AskEvidence)
 	view.Asks = err == nil
 	for _, s := range c.Timeline {

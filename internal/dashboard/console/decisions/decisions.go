@@ -1,5 +1,5 @@
 // Package decisions is the console's pages of what a person decides: payments whose outcome nobody knows, claims,
-// withdrawals, verifications, and notifications that do not fit.
+// withdrawals, verifications, notifications that do not fit, and what operators book by hand.
 package decisions
 
 import (
@@ -43,12 +43,19 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("POST /console/verifications/{id}/decide", u.decide)
 	site.HandleOperator("GET /console/notices", u.notice)
 	site.HandleOperator("POST /console/notices/close", u.closeNotice)
+	site.HandleOperator("GET /console/adjustments", u.adjustments)
+	site.HandleOperator("GET /console/adjustments/new", u.newAdjustment, frame.Beforehand())
+	site.HandleOperator("POST /console/adjustments/new", u.createAdjustment)
+	site.HandleOperator("GET /console/adjustments/{id}", u.adjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/approve", u.approveAdjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/reject", u.rejectAdjustment)
+	site.HandleOperator("POST /console/adjustments/{id}/reverse", u.reverseAdjustment)
 	return nil
 }
 
 // kinds are the lists of decisions, as the address names them.
 func kinds() []string {
-	return []string{"withdrawals", "claims", "notices", "verifications", "payments"}
+	return []string{"withdrawals", "claims", "notices", "verifications", "payments", "adjustments"}
 }
 
 type decisionsView struct {
@@ -60,6 +67,7 @@ type decisionsView struct {
 	Sent          []inUSD // with a payout provider
 	Verifications []tenant.Verification
 	Claims        []pay.Claim
+	Adjustments   adjustedTable
 	Names         *desk.Names
 	Most          int
 }
@@ -86,6 +94,11 @@ func (u *room) decisions(w http.ResponseWriter, r *http.Request, v *frame.Visit)
 		view.Payments, err = u.App.Payments.Unsure(ctx, desk.Most)
 	case "notices":
 		view.Notices, err = u.App.Notices.Notifications(ctx, "", desk.Most)
+	case "adjustments":
+		var list []pay.Adjustment
+		list, err = u.App.Adjustments.List(ctx, "", pay.AdjustmentPending, desk.Most)
+		view.Adjustments.Names = view.Names
+		view.Adjustments.add(list)
 	case "verifications":
 		view.Verifications, err = u.App.Verifications.List(ctx, tenant.KYCProcessing, "", desk.Most)
 	case "claims":
@@ -173,6 +186,7 @@ type noticeView struct {
 	pay.KeptNotice
 	Waits      bool // for the operator
 	Withdrawal bool // it is about one
+	Pages      *desk.Accounts
 }
 
 func (u *room) notice(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
@@ -188,7 +202,7 @@ func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix}
+	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix, u.Accounts(r.Context())}
 	for _, other := range list {
 		if other.Closes(n) {
 			view.Waits = false

@@ -11,8 +11,10 @@ import (
 // outcome is what was decided, as the audit log has it.
 func outcome(e audit.Entry) string {
 	switch e.Act {
-	case audit.WithdrawalApproved:
+	case audit.WithdrawalApproved, audit.AdjustmentApproved:
 		return "approved"
+	case audit.AdjustmentRejected:
+		return "rejected"
 	case audit.NotificationClosed:
 		return "closed"
 	}

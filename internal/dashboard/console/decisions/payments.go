@@ -18,6 +18,7 @@ type paymentView struct {
 	Rail     string
 	Attempts []attempt
 	Accounts []shape.Verdict // what each account would say now
+	Pages    *desk.Accounts
 	Notices  []pay.KeptNotice
 	Story    string
 	Unsure   bool
@@ -47,7 +48,7 @@ func (u *room) showPayment(w http.ResponseWriter, r *http.Request, v *frame.Visi
 		return err
 	}
 	told := shape.NewExplanation(e)
-	view := paymentView{Form: typed, Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Times.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
+	view := paymentView{Form: typed, Pages: u.Accounts(ctx), Payment: e.Payment, Rail: told.Rail, Accounts: told.Accounts, Unsure: !e.Payment.Times.Unsure.IsZero(), MayEnd: resolvable(e.Payment)}
 	tones := map[pay.OutcomeKind]string{pay.Approved: "good", pay.Declined: "bad", pay.Unavailable: "bad", pay.Unknown: "waiting", pay.Awaiting: "waiting"}
 	for _, a := range told.Attempts {
 		one := attempt{Attempt: a, Tone: tones[a.Outcome], At: a.StartedAt.Time, Took: -1}

@@ -23,6 +23,7 @@ type withdrawalView struct {
 	Held       bool           // it waits for an approval
 	Ends       []frame.Option // how it can end by the operator's word
 	Open       bool
+	Pages      *desk.Accounts
 	Shown      *payouts.ToPay // with its destination, which was asked for
 }
 
@@ -38,6 +39,7 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	of := e.Withdrawal
 	usd := func(cents int64) money.Amount { return money.New(cents, money.USD) }
 	view.Withdrawal, view.Why, view.Amount, view.Fee, view.Net = of, shape.NewPayoutExplanation(e), usd(of.Amount), usd(of.Fee), usd(of.Net())
+	view.Pages = u.Accounts(r.Context())
 	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
 	for _, word := range []struct {
 		word pay.Word

@@ -180,3 +180,34 @@ func (n *Names) Of(id string) (string, error) {
 	n.known[id] = cmp.Or(m.Name, id)
 	return n.known[id], nil
 }
+
+// Accounts knows which provider accounts have a page: those of the sandbox are built in, and have none. An account is read once.
+type Accounts struct {
+	read  func(id string) error
+	known map[string]bool // by id
+}
+
+// Accounts returns which accounts have a page, for one page.
+func (d *Desk) Accounts(ctx context.Context) *Accounts {
+	return &Accounts{func(id string) error { _, err := d.App.Providers.ProviderAccount(ctx, id); return err }, map[string]bool{}}
+}
+
+// Account is a provider account as a page names it.
+type Account struct {
+	ID   string
+	Page bool // it has one
+}
+
+// Of is the account with an id.
+func (a *Accounts) Of(id string) (Account, error) {
+	has, read := a.known[id]
+	if !read {
+		err := a.read(id)
+		if err != nil && !base.Absent(err) {
+			return Account{}, err
+		}
+		has = err == nil
+		a.known[id] = has
+	}
+	return Account{id, has}, nil
+}
