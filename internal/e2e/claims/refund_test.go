@@ -174,7 +174,7 @@ func TestRefusedRefundLeavesNothing(t *testing.T) {
 				want = "409 conflict_state conflict_error reason=fully_refunded from=refunded action=refund"
 			case "disputed":
 				want = "409 conflict_state conflict_error reason=open_dispute from=completed action=refund"
-			case "chargeback":
+			case "charged back":
 				want = "409 conflict_state conflict_error reason=open_dispute from=chargeback action=refund"
 			}
 			o.Refund(t, id, `{}`).Refused(t, want)
