@@ -1,0 +1,59 @@
+package pay
+
+import (
+	"testing"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+)
+
+// A refund of the provider's that names no money, of a charge that was paid twice.
+func TestRefundOfAnUnnamedMoney(t *testing.T) {
+	h := heard(t)
+	h.confirm(named("A", 100_00), Applied)
+	h.confirm(named("B", 100_00), Late)
+	o := back(100_00, theirs("r1", 100_00)) // as theirRefund makes it: without MoneyRef
+	v1 := h.say(o)
+	o.MoneyRef = "B" // its list says whose it is
+	v2 := h.say(o)
+	if h.books[ledger.Suspense] > 0 && v1 != Mismatched && v2 != Mismatched {
+		t.Errorf("B went back; the capture was charged for it, %d are in suspense: %s, %s", h.books[ledger.Suspense], v1, v2)
+	}
+}
+
+// Adjustments: a reversal that is rejected and made again, and one that is decided twice.
+func TestAdjustmentIsDecidedAndReversedOnce(t *testing.T) {
+	a := Adjustment{Amount: 100_00, Reason: ForGoodwill, Note: "n", Reference: "r", MadeBy: "ana"}
+	a.Merchant = "mer_1"
+	have := ledger.Balances{}
+	one, _, err := a.Make(50_00, have, nil, noon)
+	if err != nil || one.Status != AdjustmentPending {
+		t.Fatal(err, one)
+	}
+	no, _, err := one.Reject("bob", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := no.Approve("bob", have, nil, noon); err == nil {
+		t.Error("a rejected one is approved")
+	}
+	if _, err := one.Reversal("n", "ana", false); err == nil {
+		t.Error("a pending one is reversed")
+	}
+	yes, change, err := one.Approve("bob", have, nil, noon)
+	if err != nil || len(change.Transfers) != 1 {
+		t.Fatal(err)
+	}
+	if _, _, err := yes.Approve("bob", have, nil, noon); err == nil {
+		t.Error("approved twice")
+	}
+	back, err := yes.Reversal("n", "ana", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, _, err = back.Make(0, have, nil, noon)
+	again, _ := yes.Reversal("n", "ana", true)
+	again, _, _ = again.Make(0, have, nil, noon)
+	if err != nil || back.ID != again.ID || AdjustmentTransfer(back.ID) != AdjustmentTransfer(again.ID) {
+		t.Errorf("it is reversed twice: %s %s, %v", back.ID, again.ID, err)
+	}
+}
