@@ -432,6 +432,7 @@ func (w Withdrawal) comeBack(usd int64, part money.Amount, o PayoutOutcome, now 
 	w = w.next(now)
 	w.Returns++
 	w.Returned += usd
+	w.ReturnedParts = append(slices.Clip(w.ReturnedParts), part.Minor)
 	if w.Local != (money.Amount{}) {
 		w.ReturnedLocal += part.Minor
 	}

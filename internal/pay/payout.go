@@ -173,6 +173,8 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 	case !current && (n.Outcome.Kind == PayoutPaid || n.Outcome.Kind == PayoutAccepted):
 		verdict = Mismatched // this account had proved that it did not pay
 	case !current:
+	case n.Outcome.Kind == PayoutReturned && n.Outcome.Local != (money.Amount{}) && slices.Contains(w.ReturnedParts, n.Outcome.Local.Minor):
+		verdict = Mismatched // it may be a part that is booked: the operator's word, or the same news under another id
 	case w.isPart(n.Outcome):
 		usd, _ := w.returning(n.Outcome.Local)
 		next, change = w.comeBack(usd, n.Outcome.Local, n.Outcome, now)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/money"
 )
 
 // A refund of the provider's that names no money, of a charge that was paid twice.
@@ -55,5 +56,26 @@ func TestAdjustmentIsDecidedAndReversedOnce(t *testing.T) {
 	again, _, _ = again.Make(0, have, nil, noon)
 	if err != nil || back.ID != again.ID || AdjustmentTransfer(back.ID) != AdjustmentTransfer(again.ID) {
 		t.Errorf("it is reversed twice: %s %s, %v", back.ID, again.ID, err)
+	}
+}
+
+// A part of a payout that came back is booked once: by the operator or by the provider's news of it.
+func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
+	w := Withdrawal{ID: "wdr_1", Version: 1, Status: WithdrawalProcessing, Amount: 100_00, Round: 1}
+	w.Local, w.Payout.Provider = money.New(540_00, money.BRL), "one"
+	w, _ = w.complete(noon)
+	booked, _, err := WordReturned.ResolvePayout(w, PayoutOutcome{}, money.New(100_00, money.BRL), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := PayoutOutcome{Kind: PayoutReturned, Local: money.New(100_00, money.BRL)}
+	again, change, v := booked.Told(PayoutNotice{ID: "n1", Reference: booked.Reference(), Outcome: o}, "one", o, noon)
+	if v == Applied {
+		t.Errorf("the operator booked the return of 100 BRL; the provider's news of it books it again: returned %d of %d, %d transfers", again.Returned, w.Net(), len(change.Transfers))
+	}
+	first, _, _ := w.Told(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	second, _, v := first.Told(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	if v == Applied {
+		t.Errorf("told twice under two ids: returned %d", second.Returned)
 	}
 }

@@ -63,6 +63,7 @@ type Withdrawal struct {
 	// Returned is what came back after it had arrived, in USD cents; ReturnedLocal is the same in minor units of what arrived,
 	// zero for a token. Returns counts the parts.
 	Returned, ReturnedLocal int64
+	ReturnedParts           []int64 // of ReturnedLocal, each part; of a token in USD cents
 	Returns                 int
 	Covers                  []Covered // the settlements that it pays out, oldest first
 	Sequence                int64     // events so far
@@ -229,7 +230,7 @@ func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exch
 func (w Withdrawal) Created() Withdrawal {
 	w.Status, w.FailureCode, w.FailureMessage, w.Waiting = WithdrawalPending, "", "", ""
 	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
-	w.Returned, w.ReturnedLocal, w.Covers = 0, 0, nil
+	w.Returned, w.ReturnedLocal, w.ReturnedParts, w.Covers = 0, 0, nil, nil
 	return w
 }
 
