@@ -78,6 +78,7 @@ type Attempt struct {
 	Soft        bool         `json:"soft,omitempty"`
 	ProviderRef string       `json:"providerRef,omitempty"`
 	MoneyRef    string       `json:"moneyRef,omitempty"` // the provider's id of the money that it took
+	Gone        []string     `json:"gone,omitempty"`     // the ids of money that went back whole before it was booked
 	Started     int64        `json:"started"`            // microseconds UTC
 	Ended       int64        `json:"ended,omitempty"`
 	Flight
@@ -180,6 +181,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	}
 	if a.Unanswered++; o.Kind != Unknown || o.Decline == amountMismatch {
 		a.Unanswered = 0
+	}
+	if o.Kind == Reversed {
+		attempts = Payment{Attempts: attempts}.forget(order, o.MoneyRef).Attempts
 	}
 	return attempts
 }
@@ -335,8 +339,21 @@ func (o Outcome) remaining() Outcome {
 
 // wentBack reports whether the outcome is of a charge that the provider had reported as reversed.
 func (a Attempt) wentBack(o Outcome) bool {
+	if o.MoneyRef != "" && slices.Contains(a.Gone, o.MoneyRef) {
+		return true
+	}
 	if a.MoneyRef != "" && o.MoneyRef != "" {
 		return a.Status == Reversed && a.MoneyRef == o.MoneyRef
 	}
 	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
+}
+
+// forget keeps the id of an attempt's money that went back whole, so that older news of it books nothing.
+func (p Payment) forget(order int, ref string) Payment {
+	if ref != "" && !slices.Contains(p.Attempts[order-1].Gone, ref) {
+		p.Attempts = slices.Clone(p.Attempts)
+		a := &p.Attempts[order-1]
+		a.Gone = append(slices.Clip(a.Gone), ref)
+	}
+	return p
 }

@@ -165,3 +165,21 @@ func TestReturnOfOneOfManyStrays(t *testing.T) {
 		t.Errorf("the refund of %s (%s) goes to %q; claim in strays: %v", last.ID, last.Local, taker.MoneyRef, h.p.Strays)
 	}
 }
+
+// Old news of money that went back books nothing.
+func TestOldNewsOfMoneyThatWentBack(t *testing.T) {
+	h := heard(t)
+	h.confirm(gone("A", 100_00), Applied)
+	h.confirm(named("B", 100_00), Late)
+	if v := h.say(named("A", 100_00)); v != Mismatched && v != Ignored {
+		t.Errorf("A, which went back, is %s: suspense %d", v, h.books[ledger.Suspense])
+	}
+	h = heard(t)
+	h.confirm(named("B", 100_00), Applied)
+	v1 := h.say(gone("A", 100_00))
+	if v := h.say(named("A", 100_00)); v != Mismatched && v != Ignored {
+		t.Errorf("second money A: reversal is %s, then paid is %s: suspense %d", v1, v, h.books[ledger.Suspense])
+	}
+	h = heard(t) // expired and only A
+	h.confirm(named("A", 110_00), Late)
+}

@@ -453,3 +453,13 @@ func (c Claim) Key() string {
 	}
 	return c.Case.Key()
 }
+
+// refundsThat selects the refunds of a list that failed, or the others.
+func refundsThat(list []ProviderRefund, failed bool) (some []ProviderRefund) {
+	for _, r := range list {
+		if (r.Kind == Declined) == failed {
+			some = append(some, r)
+		}
+	}
+	return some
+}

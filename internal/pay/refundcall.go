@@ -305,8 +305,11 @@ func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time)
 	if booked && n.Outcome.MoneyRef == "" && p.moneys(order) > 1 { // it may be of any of them
 		booked, verdict = false, Mismatched
 	}
-	if !booked && (!n.Outcome.wholeBack() || p.strayed(order, n.Outcome.MoneyRef) >= 0) { // of money that was not reported before; whole, it came and went
+	switch whole := n.Outcome.wholeBack() && p.strayed(order, n.Outcome.MoneyRef) < 0; {
+	case !booked && !whole: // of money that was not reported before
 		verdict = Mismatched
+	case !booked: // it came and went
+		d.p, d.moved, verdict = p.forget(order, n.Outcome.MoneyRef), true, Applied
 	}
 	for _, r := range d.reported(n.Outcome, inquiry, order) {
 		id := ""
@@ -378,21 +381,11 @@ func (d *docket) reported(o Outcome, inquiry *Claim, order int) []ProviderRefund
 		list = append(slices.Clip(list), ProviderRefund{ID: fmt.Sprintf("%s%s of %d %s", onlyTotal, o.Back.Total, order, o.MoneyRef), Kind: Approved, Local: rest})
 	}
 	// What failed makes room for what was made after it.
-	return slices.Concat(of(list, true), of(list, false))
+	return slices.Concat(refundsThat(list, true), refundsThat(list, false))
 }
 
 // onlyTotal begins our id of a refund that only a total shows.
 const onlyTotal = "total "
-
-// of selects the refunds that failed, or the others.
-func of(list []ProviderRefund, failed bool) (some []ProviderRefund) {
-	for _, r := range list {
-		if (r.Kind == Declined) == failed {
-			some = append(some, r)
-		}
-	}
-	return some
-}
 
 // knows is the claim of a refund that the provider lists; nil if there is none.
 func (d *docket) knows(r ProviderRefund) *Claim {
