@@ -73,11 +73,15 @@ func TestDrillPooler(t *testing.T) {
 				c.hears(in, k.database)
 			}
 			// In transaction mode the pooler does not clean sessions: who gets one of that time is refused once.
+			var out, log string
+			var code int
 			await(t, "the pooler to give a clean session", func() bool {
-				_, log, _ := k.user.run(t, "check", "--database", k.database)
+				out, log, code = k.user.run(t, "check", "--database", k.database)
 				return !strings.Contains(log, "pool_mode = session")
 			})
-			k.user.check(t, k.database)
+			if code != 0 {
+				t.Errorf("check: exit %d\n%s%s", code, out, log)
+			}
 			within(t, "an answer", c.longest, answerLimit)
 			within(t, "the service", pause, pauseLimit)
 			row(drill.name, v.asked, v.keyed, c.errors(), ms(c.longest), ms(pause), v.lost, v.doubled, v.untrue)
