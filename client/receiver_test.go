@@ -22,6 +22,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/hook"
+	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/webhook"
 )
 
@@ -444,11 +445,19 @@ func receivesPayouts(t *testing.T, s *daemon.Service, api *client.Client, p *end
 	if e := p.first(t, client.EventWithdrawalFailed); e.Withdrawal == nil || e.Withdrawal.ID != made["10.05"].ID || e.Withdrawal.FailureCode != "invalid_account" {
 		t.Errorf("withdrawal.failed is %+v about %+v", e, e.Withdrawal)
 	}
-	if _, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ // the bank sent some of it back
-		ID: made["10"].ID, Word: pay.WordReturned, Amount: "20", Note: "the statement of today", Force: true,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	wait(t, "some of it came back", func() bool { // the node may still note the bank's answer: then the operator looks again
+		_, _, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{
+			ID: made["10"].ID, Word: pay.WordReturned, Amount: "20", Note: "the statement of today", Force: true,
+		})
+		var refused *problem.Error
+		if errors.As(err, &refused) && refused.Details.Reason == "changed_meanwhile" {
+			return false
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return true
+	})
 	if e := p.first(t, client.EventWithdrawalReturned); e.Withdrawal == nil || e.Withdrawal.ID != made["10"].ID || e.Withdrawal.ReturnedAmount == "" || e.Withdrawal.Status != "completed" {
 		t.Errorf("withdrawal.returned is %+v about %+v", e, e.Withdrawal)
 	}

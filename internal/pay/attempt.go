@@ -78,7 +78,7 @@ type Attempt struct {
 	Soft        bool         `json:"soft,omitempty"`
 	ProviderRef string       `json:"providerRef,omitempty"`
 	MoneyRef    string       `json:"moneyRef,omitempty"` // the provider's id of the money that it took
-	Gone        []string     `json:"gone,omitempty"`     // the ids of money that went back whole before it was booked
+	Gone        []string     `json:"gone,omitempty"`     // the ids of money that a provider gave back, in whole or in part
 	Started     int64        `json:"started"`            // microseconds UTC
 	Ended       int64        `json:"ended,omitempty"`
 	Flight
@@ -321,6 +321,21 @@ func (o Outcome) wholeBack() bool {
 	return o.Kind == Reversed && o.Back != nil && o.Back.Total.IsPositive() && o.Back.Total == o.Local
 }
 
+// returned is what went back, for the operator.
+func (o Outcome) returned() string {
+	paid := o.Local.String()
+	if o.MoneyRef != "" {
+		paid += " of money " + o.MoneyRef
+	}
+	switch {
+	case o.wholeBack():
+		return paid
+	case o.Back != nil && o.Back.Total.IsPositive():
+		return o.Back.Total.String() + " of the " + paid
+	}
+	return "an unknown part of the " + paid
+}
+
 // partlyBack reports whether the provider gave a part back, or does not say how much.
 func (o Outcome) partlyBack() bool { return o.Kind == Reversed && !o.wholeBack() }
 
@@ -356,4 +371,23 @@ func (p Payment) forget(order int, ref string) Payment {
 		a.Gone = append(slices.Clip(a.Gone), ref)
 	}
 	return p
+}
+
+// partlyGone keeps the id of money of which the provider gave something back before it was booked: the operator finds out what is
+// left, and older news that it was paid books nothing. Of booked money it is kept once the operator was told.
+func (p Payment) partlyGone(order int, o Outcome) Payment {
+	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
+		return p
+	}
+	return p.forget(order, o.MoneyRef)
+}
+
+// bookedGone is the operator's task, once, when a query finds that stray money in the books went back whole, unless the books
+// know. Its inquiry is still open: only a notice of the provider's ends that by itself.
+func (p Payment) bookedGone(attempt Attempt, o Outcome, now time.Time) []KeptNotice {
+	at := p.strayed(attempt.Order, o.MoneyRef)
+	if !o.wholeBack() || at < 0 || p.Strays[at].End == GivenBack || slices.Contains(p.Attempts[attempt.Order-1].Gone, o.MoneyRef) {
+		return nil
+	}
+	return []KeptNotice{p.answered(attempt, o, Mismatched, now)}
 }

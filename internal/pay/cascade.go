@@ -124,7 +124,7 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 		panic(fmt.Sprintf("pay: resolve of a %s payment with %d attempts", p.Status, len(p.Attempts)))
 	}
 	if p.misfits(attempt.Order, o) || o.partlyBack() || o.Kind == Reversed && p.strayed(attempt.Order, o.MoneyRef) >= 0 {
-		return p.hold(attempt, o.remaining(), c.Claim, now)
+		return p.hold(attempt, o, c.Claim, now)
 	}
 	p.Attempts = p.noted(attempt.Order, o, now)
 	p.Times.Unsure = p.unsure(o, now)
@@ -201,9 +201,13 @@ func otherAmount() Failure {
 func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time) (next Payment, change Change) {
 	from := p
 	p.Times.Unsure = time.Time{}
-	p, told, verdict := p.misfit(attempt.Order, o, claimID, from, now)
-	if len(told.Events) > 0 {
-		told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
+	told := Change{Notices: p.bookedGone(attempt, o, now)}
+	p = p.partlyGone(attempt.Order, o)
+	if o.Kind != Reversed || p.strayed(attempt.Order, o.MoneyRef) < 0 {
+		var verdict Verdict
+		if p, told, verdict = p.misfit(attempt.Order, o.remaining(), claimID, from, now); len(told.Events) > 0 {
+			told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
+		}
 	}
 	held := Outcome{Kind: Unknown, Decline: amountMismatch, ProviderRef: o.ProviderRef}
 	if p.strayed(attempt.Order, o.MoneyRef) >= 0 { // its refund finds it; queries are about the charge

@@ -129,11 +129,12 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	var change Change
 	if left := o.remaining(); left.Kind == Approved && !o.wholeBack() && attempt.Status != Approved {
 		var verdict Verdict
-		if p, change, verdict = p.misfit(attempt.Order, left, claimID, from, now); len(change.Events) > 0 {
-			change.Notices = []KeptNotice{from.answered(attempt, left, verdict, now)}
+		if p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, left, claimID, from, now); len(change.Events) > 0 {
+			change.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}
 		}
 	}
 	if o.wholeBack() { // it came and went
+		change.Notices = p.bookedGone(attempt, o, now)
 		p.Attempts = p.noted(attempt.Order, o, now)
 	}
 	if o.Kind != Unknown {
@@ -158,6 +159,86 @@ func (p Payment) found(attempt Attempt, o Outcome, claimID string, now time.Time
 	next, change := p.late(attempt.Order, o, claimID, now)
 	change.Notices = []KeptNotice{p.answered(attempt, o, Late, now)}
 	return next, change
+}
+
+// open reports whether the attempt may still charge the shopper, as far as is known.
+func (a Attempt) open() bool {
+	return a.Status == Sending || a.Status == Unknown || a.Status == Awaiting
+}
+
+// follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
+// call is under way, or its page can still be paid. due is when it was to be looked at.
+func (p Payment) follow(due, now time.Time) Payment {
+	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
+		p.Work.DueAt = now
+		if last.Status == Sending && due.After(now) { // its node has the call in hand
+			p.Work.DueAt = due
+		}
+	}
+	return p
+}
+
+// Following reports whether an earlier attempt completed the payment, and the last one is followed
+// to its end: it may charge the shopper too.
+func (p Payment) Following() bool { return !p.Times.Completed.IsZero() && p.Looking() }
+
+// followed records what is known of the attempt that is followed: the answer to its call, to a
+// query or to the request to end it. Money that it took is late money.
+func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
+	from := p
+	if o.Kind == Approved && !p.misfits(attempt.Order, o) {
+		return p.found(attempt, o, claimID, now)
+	}
+	var change Change
+	switch {
+	case o.Kind == Approved, o.partlyBack():
+		var verdict Verdict
+		p, change, verdict = p.partlyGone(attempt.Order, o).misfit(attempt.Order, o.remaining(), claimID, from, now)
+		change.Notices = append(change.Notices, from.answered(attempt, o, verdict, now))
+		o = Outcome{Kind: Unknown, Decline: amountMismatch}
+	case o.Kind == Reversed:
+		change.Notices = p.bookedGone(attempt, o, now)
+	}
+	p.Attempts = p.noted(attempt.Order, o, now)
+	p.Work.DueAt = p.nextFollow(o, now)
+	if p.Work.DueAt.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
+		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
+			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
+		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
+	}
+	p = p.written(from, now)
+	if len(change.Events) == 0 {
+		p.Times.Updated = from.Times.Updated // the merchant does not see it
+	}
+	change.Payments = []Payment{p}
+	return p, change
+}
+
+// nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
+// for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
+// for as long as the last look.
+func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
+	attempt, _ := p.Attempts.Current()
+	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
+	switch {
+	case o.Decline == amountMismatch:
+	case o.Kind == Unknown:
+		if last := closes.Add(looks[len(looks)-1]); now.Before(last) {
+			return now.Add(attempt.pause())
+		}
+	case o.Kind == Awaiting && now.Before(closes):
+		if at := now.Add(looks[0]); at.Before(closes) {
+			return at
+		}
+		return closes
+	case o.Kind == Awaiting:
+		for _, after := range looks[:answeredLooks] {
+			if at := closes.Add(after); at.After(now) {
+				return at
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // nextLook is when to query again after an answer, zero after the last query.

@@ -127,12 +127,11 @@ func (p Payment) confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		return p.reversed(n, order, c, now)
 	}
 	paid := n.Outcome.Kind == Approved
-	if p.misfits(order, n.Outcome) {
-		return p.mismatched(order, n.Outcome, claimID, now)
-	}
 	switch {
-	case paid && p.Attempts[order-1].wentBack(n.Outcome):
+	case paid && p.Attempts[order-1].wentBack(n.Outcome) && !p.has(order, n.Outcome):
 		return p, Change{}, Mismatched // older news, or a refund of the provider's that failed
+	case p.misfits(order, n.Outcome):
+		return p.mismatched(order, n.Outcome, claimID, now)
 	case p.Status == Processing && n.Outcome.Kind == Awaiting && n.Outcome.FormURL == "":
 		return p, Change{}, Ignored // the answer to the call, or to a query, has the address for the shopper
 	case p.Status.Open() && (order == len(p.Attempts) || paid):
@@ -189,7 +188,10 @@ func (p Payment) answered(attempt Attempt, o Outcome, verdict Verdict, now time.
 		ID: fmt.Sprintf("answer/%s %s v%d", p.Reference(attempt.Order), o.Local, p.Version), Account: attempt.Provider,
 		Body: fmt.Appendf(nil, "when queried, the provider says that %s were paid", o.Local),
 	}
-	if verdict == Mismatched {
+	switch {
+	case o.Kind == Reversed:
+		told.Body = fmt.Appendf(nil, "when queried, the provider says that %s went back", o.returned())
+	case verdict == Mismatched:
 		told.Body = fmt.Appendf(told.Body, ", not %s", p.Price.Local)
 	}
 	return told.kept(p.ID, verdict, now)

@@ -241,7 +241,7 @@ func (c Claim) Taker(p Payment) (Attempt, bool) {
 	}
 	taker := p.Attempts[order-1]
 	for _, s := range p.Strays {
-		if s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
+		if s.Claim != "" && s.Claim == c.inquiry() && s.ProviderRef+s.MoneyRef != "" {
 			taker.ProviderRef, taker.MoneyRef = s.ProviderRef, s.MoneyRef
 		}
 	}
@@ -268,7 +268,7 @@ func (p Payment) reversed(n Notice, order int, c Cascade, now time.Time) (Paymen
 	case attempt.Status == Approved:
 		return p, Change{}, Mismatched
 	case o.partlyBack():
-		return p.mismatched(order, o.remaining(), "", now)
+		return p.partlyGone(order, o).mismatched(order, o.remaining(), "", now)
 	case p.Status.Open() && current:
 		next, change := p.resolveNotice(n, order, c, now)
 		return next, change, Applied

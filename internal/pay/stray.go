@@ -82,7 +82,8 @@ func (ss Strays) kept() bool {
 // it.
 func (p Payment) astray(s Stray) (Payment, bool) {
 	known := func(k Stray) bool {
-		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim
+		same := k.MoneyRef == s.MoneyRef || k.MoneyRef == "" || s.MoneyRef == ""
+		return k.Code == s.Code && k.Order == s.Order && k.Local == s.Local && k.Claim == s.Claim && same
 	}
 	if slices.ContainsFunc(p.Strays, known) || s.Code == AmountMismatch && len(p.Strays) >= maxStrays {
 		return p, false
@@ -126,7 +127,7 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 		p, change = p.suspend(s, usd, claimID, reason, from, now)
 		verdict = Late
 	default:
-		s.ProviderRef, s.MoneyRef = "", ""
+		s.ProviderRef = ""
 		next, news := p.astray(s)
 		switch {
 		case p.Strays.booked(order, o): // the same report again
@@ -337,85 +338,6 @@ func (p Payment) worth(inquiry string) int64 {
 		return p.share(came)
 	}
 	return p.Price.Amount.Minor
-}
-
-// open reports whether the attempt may still charge the shopper, as far as is known.
-func (a Attempt) open() bool {
-	return a.Status == Sending || a.Status == Unknown || a.Status == Awaiting
-}
-
-// follow sets when to look at the last attempt of a payment that an earlier attempt completed: its
-// call is under way, or its page can still be paid. due is when it was to be looked at.
-func (p Payment) follow(due, now time.Time) Payment {
-	if last, ok := p.Attempts.Current(); ok && last.Order != p.End.Captured && last.open() {
-		p.Work.DueAt = now
-		if last.Status == Sending && due.After(now) { // its node has the call in hand
-			p.Work.DueAt = due
-		}
-	}
-	return p
-}
-
-// Following reports whether an earlier attempt completed the payment, and the last one is followed
-// to its end: it may charge the shopper too.
-func (p Payment) Following() bool { return !p.Times.Completed.IsZero() && p.Looking() }
-
-// followed records what is known of the attempt that is followed: the answer to its call, to a
-// query or to the request to end it. Money that it took is late money.
-func (p Payment) followed(attempt Attempt, o Outcome, claimID string, now time.Time) (Payment, Change) {
-	from := p
-	part := o.partlyBack()
-	o = o.remaining()
-	if o.Kind == Approved && !part && !p.misfits(attempt.Order, o) {
-		return p.found(attempt, o, claimID, now)
-	}
-	var change Change
-	if o.Kind == Approved {
-		var verdict Verdict
-		p, change, verdict = p.misfit(attempt.Order, o, claimID, from, now)
-		change.Notices = append(change.Notices, from.answered(attempt, o, verdict, now))
-		o = Outcome{Kind: Unknown, Decline: amountMismatch}
-	}
-	p.Attempts = p.noted(attempt.Order, o, now)
-	p.Work.DueAt = p.nextFollow(o, now)
-	if p.Work.DueAt.IsZero() && o.Kind == Unknown && o.Decline != amountMismatch {
-		silent := Notice{ID: "answer/" + p.Reference(attempt.Order) + " unknown", Account: attempt.Provider,
-			Body: []byte("another attempt completed the payment, and the provider never said whether charge " + p.Reference(attempt.Order) + " was paid too")}
-		change.Notices = append(change.Notices, silent.kept(p.ID, Mismatched, now))
-	}
-	p = p.written(from, now)
-	if len(change.Events) == 0 {
-		p.Times.Updated = from.Times.Updated // the merchant does not see it
-	}
-	change.Payments = []Payment{p}
-	return p, change
-}
-
-// nextFollow is when to look at the followed attempt again; zero at its end. A page is looked at
-// for as long as it can be paid, and some days more, as after an expiry. Without an answer it is
-// for as long as the last look.
-func (p Payment) nextFollow(o Outcome, now time.Time) time.Time {
-	attempt, _ := p.Attempts.Current()
-	closes := time.UnixMicro(attempt.Started).UTC().Add(p.Way.Window)
-	switch {
-	case o.Decline == amountMismatch:
-	case o.Kind == Unknown:
-		if last := closes.Add(looks[len(looks)-1]); now.Before(last) {
-			return now.Add(attempt.pause())
-		}
-	case o.Kind == Awaiting && now.Before(closes):
-		if at := now.Add(looks[0]); at.Before(closes) {
-			return at
-		}
-		return closes
-	case o.Kind == Awaiting:
-		for _, after := range looks[:answeredLooks] {
-			if at := closes.Add(after); at.After(now) {
-				return at
-			}
-		}
-	}
-	return time.Time{}
 }
 
 // endInquiry gives late money to the shopper or to the merchant. The merchant gets it without fees:
