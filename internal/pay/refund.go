@@ -381,6 +381,19 @@ func (c Claim) takeBack(p Payment, id, note string, now time.Time) (Claim, Chang
 	return d.claims[0], change
 }
 
+// Returned is takeBack by the operator's word, of a refund whose failure the provider does not report, or not so that it can be
+// applied: of one that the operator approved, or sent by hand.
+//
+// Errors: conflict_state unless the claim's money went to the shopper and has not come back.
+func (d Disposition) Returned(c Claim, p Payment, id string) (Claim, Change, error) {
+	if c.Kind == ChargebackClaim || !c.Status.Pays() || c.Calling() || c.Call.Returned != "" {
+		return c, Change{}, &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(c.Status), Action: string(TakeBack)},
+			Message: "only a refund, or late money, that was given back and has not come back yet can be taken back"}
+	}
+	next, change := c.takeBack(p, id, d.Note, d.At)
+	return next, change, nil
+}
+
 // comeBack is takeBack for a claim of the docket.
 func (d *docket) comeBack(c Claim, id, note string) {
 	if note == "" {

@@ -234,6 +234,9 @@ func TestRefundOfLateMoneyFailsAfterItWasConfirmed(t *testing.T) {
 	_, change = h.claims[0].ConfirmRefund(h.p, Notice{ID: "f", Account: "one", Refund: c.Reference(), Outcome: Outcome{Kind: Declined, ProviderRef: "r1"}}, "CLM-AGAIN", noon)
 	h.apply(change)
 	h.gave(0, 100_00)
+	if _, _, err := (Disposition{"", noon}).Returned(h.claims[1], h.p, "CLM-X"); err == nil {
+		t.Error("money that is in suspense came back again")
+	}
 	if s, open := h.p.Strays.Attention(); !open || s.Claim != "CLM-AGAIN" || h.claims[1].Status != ClaimPending || h.claims[1].Previous != h.claims[0].ID {
 		t.Errorf("attention is %+v, the claim %s", s, h.claims[1])
 	}

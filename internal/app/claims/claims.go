@@ -136,8 +136,11 @@ type ClaimResolution struct {
 	ByHand   string
 }
 
-// ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, or ask for
-// evidence. A refund that is under way is queried first: the provider's answer takes precedence,
+// Outcomes are the words by which an operator says how a claim ends.
+var Outcomes = map[string]pay.ClaimVerb{"approved": pay.Approve, "rejected": pay.Reject, "withdrawn": pay.Withdraw, "returned": pay.TakeBack}
+
+// ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, ask for
+// evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A refund that is under way is queried first: the provider's answer takes precedence,
 // unless the operator forces the decision.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
@@ -163,6 +166,14 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 	if v == pay.AskEvidence {
 		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
 			next, change, err := c.Ask(note, rf.TimeOf(c.Scope))
+			change.Audit = said
+			return next, change, err
+		})
+	}
+	if v == pay.TakeBack {
+		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+			now := rf.TimeOf(c.Scope)
+			next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, rf.NewID(pay.ClaimPrefix, now))
 			change.Audit = said
 			return next, change, err
 		})

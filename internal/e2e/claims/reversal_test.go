@@ -128,6 +128,18 @@ func TestRefundThatFailsAfterItsConfirmation(t *testing.T) {
 		if r := o.Get(t, "/payments/"+payment); r.Text(t, "refundableAmountLocal") != "0" {
 			t.Errorf("something is left: %s", r)
 		}
+		// The transfer by hand came back, too: no provider reports that.
+		by := "/claims/" + r.Text(t, "id") + "/resolution"
+		back := op.Ask(t, http.MethodPost, by, `{"outcome":"returned","note":"the bank's statement"}`).Want(t, http.StatusOK)
+		if e := harness.AuditEntry(t, o, audit.ClaimRuled, r.Text(t, "id")); e.Details["word"] != "take_back" || back.Text(t, "status") != "approved" {
+			t.Errorf("the entry is %+v, the answer %s", e, back)
+		}
+		op.Ask(t, http.MethodPost, by, `{"outcome":"returned","note":"again"}`).Refused(t, "409 conflict_state conflict_error from=approved action=take_back")
+		op.Ask(t, http.MethodPost, "/claims/"+o.Get(t, "/claims?transactionId="+payment+"&status=rejected").Text(t, "data.0.id")+"/resolution",
+			`{"outcome":"returned","note":"it was never made"}`).Refused(t, "409 conflict_state conflict_error from=rejected action=take_back")
+		if got := o.Get(t, "/payments/"+payment).Text(t, "refundableAmountLocal"); got != "1" {
+			t.Errorf("%s can be refunded again", got)
+		}
 	})
 }
 

@@ -110,6 +110,14 @@ func TestOperatorDecidesAboutLateMoney(t *testing.T) {
 			if got := harness.ClaimStatus(t, o, claim); got != want {
 				t.Errorf("ruled %s, the claim is %s", word, got)
 			}
+			page = op.Page(t, consolePath+"claims/"+claim)
+			if strings.Contains(page, `value="approved"`) || strings.Contains(page, `name="keep"`) || strings.Contains(page, `value="returned"`) != (word == "approved") {
+				t.Errorf("the page of %s late money offers what cannot happen to it, or not what can", word)
+			}
+			if word == "approved" { // the shopper's bank sent it back
+				op.Do(t, consolePath+"claims/"+claim+"/resolve", "outcome", "returned", "note", "the bank's statement")
+				waits(t, op, "claims", o.Get(t, "/claims?type=inquiry&status=pending&transactionId="+payment).Text(t, "data.0.id"))
+			}
 		}
 	})
 }
