@@ -48,10 +48,10 @@ type ruleClaimIn struct {
 
 // ClaimRuling is how the operator resolves a claim.
 type ClaimRuling struct {
-	_       struct{} `additionalProperties:"false"`
-	Outcome string   `json:"outcome" enum:"approved,rejected,withdrawn,returned" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came; returned is for an approved refund whose money came back: a new claim takes it back"`
-	Note    string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
-	Force   bool     `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
+	_       struct{}       `additionalProperties:"false"`
+	Outcome claims.Outcome `json:"outcome" enum:"approved,rejected,withdrawn,returned" example:"approved" doc:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came; returned is for an approved refund whose money came back: a new claim takes it back"`
+	Note    string         `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's letter of today" doc:"Why; the merchant reads it"`
+	Force   bool           `json:"force,omitempty" doc:"Resolve it even if the provider says otherwise"`
 
 	Keep     string `json:"keep,omitempty" maxLength:"20" pattern:"^[0-9]+([.][0-9]+)?$" example:"100.00" doc:"Of an approved inquiry: the part of its money that the merchant keeps, in its currency; the rest goes back"`
 	Complete bool   `json:"complete,omitempty" doc:"The kept part completes its payment, which has to be open, and is the payment's amount"`
@@ -124,7 +124,7 @@ func (a *API) resolvePayment(ctx context.Context, by audit.Actor, in *rulePaymen
 
 func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn) (*ruledClaimOut, error) {
 	c, err := a.App.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{
-		ID: in.ID, Word: claims.Outcomes[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force, Keep: in.Body.Keep, Complete: in.Body.Complete, ByHand: in.Body.ByHand,
+		ID: in.ID, Word: claims.Verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force, Keep: in.Body.Keep, Complete: in.Body.Complete, ByHand: in.Body.ByHand,
 	})
 	if err != nil {
 		return nil, err

@@ -46,7 +46,6 @@ func constants(t *testing.T) map[string]map[string]bool {
 var parts = map[string]string{
 	"internal/admin/resolution.go Outcome paid,not-charged":                                              paymentWords,
 	"internal/admin/resolution.go Outcome paid,not-paid,returned":                                        withdrawalWords,
-	"internal/admin/resolution.go Outcome approved,rejected,withdrawn":                                   claimEnds,
 	"internal/admin/resolution.go Origin provider,operator":                                              bookedOrigins,
 	"internal/cli/funds/claims.go Origin provider,operator":                                              bookedOrigins,
 	"internal/admin/shape/ruling.go Provider approved,reversed,pending,declined,unknown,missing,expired": "the others are of calls that did not ask, or got no answer",
@@ -54,7 +53,6 @@ var parts = map[string]string{
 	"internal/admin/shape/ruling.go Status pending,processing,failed,expired":                            "the others have an outcome",
 	"internal/api/kyc.go Status processing,verified,rejected,expired":                                    "a verification begins with the other",
 	"internal/api/webhooks.go Status enabled,disabled":                                                   notDeleted,
-	"internal/cli/funds/claims.go Outcome approved,rejected,withdrawn":                                   claimEnds,
 	"internal/cli/funds/resolution.go Outcome paid,not-charged":                                          paymentWords,
 	"internal/cli/funds/resolution.go Outcome paid,not-paid,returned":                                    withdrawalWords,
 	"internal/view/claim.go Status pending,approved":                                                     "a refund begins so, or was made already",
@@ -70,7 +68,6 @@ var parts = map[string]string{
 const (
 	paymentWords    = "the other words are of withdrawals"
 	withdrawalWords = "the other word is of payments"
-	claimEnds       = "the others are not for an operator to decide"
 	bookedOrigins   = "the merchant's refunds are made, not booked"
 	notDeleted      = "a deleted one is not shown"
 )

@@ -136,8 +136,19 @@ type ClaimResolution struct {
 	ByHand   string
 }
 
-// Outcomes are the words by which an operator says how a claim ends.
-var Outcomes = map[string]pay.ClaimVerb{"approved": pay.Approve, "rejected": pay.Reject, "withdrawn": pay.Withdraw, "returned": pay.TakeBack}
+// Outcome is the word by which an operator says how a claim ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Approved  Outcome = "approved"
+	Rejected  Outcome = "rejected"
+	Withdrawn Outcome = "withdrawn"
+	Returned  Outcome = "returned" // it was approved, and the money came back
+)
+
+// Verbs are the verbs of the outcomes.
+var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.TakeBack}
 
 // ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, ask for
 // evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A refund that is under way is queried first: the provider's answer takes precedence,
@@ -152,15 +163,7 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 	if err = cmp.Or(err, r.checkParts()); err != nil {
 		return c, err
 	}
-	details := map[string]string{"payment": c.Payment, "word": string(v)}
-	if r.Force {
-		details["force"] = "true"
-	}
-	for name, value := range map[string]string{"keep": r.Keep, "byHand": r.ByHand, "complete": map[bool]string{true: "true"}[r.Complete]} {
-		if value != "" {
-			details[name] = value
-		}
-	}
+	details := r.details(c)
 	noted := func() []audit.Entry { return rf.Noted(by, c.Scope, audit.ClaimRuled, c.ID, note, details) }
 	said := noted()
 	if v == pay.AskEvidence {
@@ -171,12 +174,7 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		})
 	}
 	if v == pay.TakeBack {
-		return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
-			now := rf.TimeOf(c.Scope)
-			next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, rf.NewID(pay.ClaimPrefix, now))
-			change.Audit = said
-			return next, change, err
-		})
+		return rf.takeBack(ctx, c, note, said)
 	}
 	if r.Keep != "" {
 		if c, err = rf.keep(ctx, c, r, noted()); err != nil {
@@ -220,6 +218,28 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 		case r.ByHand != "":
 			next, change, err = pay.Disposition{Note: note, At: now}.GiveByHand(read, p, r.ByHand)
 		}
+		change.Audit = said
+		return next, change, err
+	})
+}
+
+// details are what the audit log keeps of the decision.
+func (r ClaimResolution) details(c pay.Claim) map[string]string {
+	details := map[string]string{"payment": c.Payment, "word": string(r.Word)}
+	yes := map[bool]string{true: "true"}
+	for name, value := range map[string]string{"keep": r.Keep, "byHand": r.ByHand, "complete": yes[r.Complete], "force": yes[r.Force]} {
+		if value != "" {
+			details[name] = value
+		}
+	}
+	return details
+}
+
+// takeBack takes back an approved refund whose money came back.
+func (rf *Claims) takeBack(ctx context.Context, c pay.Claim, note string, said []audit.Entry) (pay.Claim, error) {
+	return rf.onClaim(ctx, c.ID, view.Cause{}, func(c pay.Claim, p pay.Payment) (pay.Claim, pay.Change, error) {
+		now := rf.TimeOf(c.Scope)
+		next, change, err := pay.Disposition{Note: note, At: now}.Returned(c, p, rf.NewID(pay.ClaimPrefix, now))
 		change.Audit = said
 		return next, change, err
 	})

@@ -81,10 +81,10 @@ func (c *claimAskCmd) Run(ctx context.Context, log *slog.Logger) error {
 
 type claimResolveCmd struct {
 	cli.DatabaseFlags
-	Claim   string `arg:"" help:"Claim id, CLM-…"`
-	Outcome string `required:"" enum:"approved,rejected,withdrawn,returned" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came; returned is for an approved refund whose money came back."`
-	Note    string `required:"" help:"Reason; the merchant reads it."`
-	Force   bool   `help:"Resolve the claim even if the provider reports something else."`
+	Claim   string         `arg:"" help:"Claim id, CLM-…"`
+	Outcome claims.Outcome `required:"" enum:"approved,rejected,withdrawn,returned" placeholder:"OUTCOME" help:"approved pays the shopper; rejected and withdrawn leave the money to the merchant; withdrawn of an inquiry is for another amount that never came; returned is for an approved refund whose money came back."`
+	Note    string         `required:"" help:"Reason; the merchant reads it."`
+	Force   bool           `help:"Resolve the claim even if the provider reports something else."`
 
 	Keep     string `placeholder:"AMOUNT" help:"Of an inquiry that is approved: the part of its money that the merchant keeps, in its currency. The rest goes back."`
 	Complete bool   `help:"The kept part completes its payment, which has to be open, and is the payment's amount."`
@@ -92,7 +92,7 @@ type claimResolveCmd struct {
 }
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
-	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: claims.Outcomes[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
+	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
 }
 
 type claimBookCmd struct {

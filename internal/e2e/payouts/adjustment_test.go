@@ -3,6 +3,7 @@ package payouts
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -154,27 +155,41 @@ func TestRecipesForWhatNoCommandBooks(t *testing.T) {
 				t.Errorf("%s: available is %s, want %s", what, got, want)
 			}
 		}
-		// Late cash was given back by bank transfer.
-		payment := d.o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
-		d.o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
-		d.o.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
-		claim := d.o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
-		d.Post(t, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"given back by transfer 0091"}`).Want(t, http.StatusOK)
+		late := func() string {
+			payment := d.o.Create(t, `{"amount":10,"paymentMethodId":"sbx_cash"}`)
+			d.o.Notify(t, "sandbox-1", harness.Note(payment, `"status":"declined"`)).Want(t, http.StatusOK)
+			d.o.Notify(t, "sandbox-1", harness.Note(payment, harness.Paid50)).Want(t, http.StatusOK)
+			return d.o.Get(t, "/claims?type=inquiry&transactionId="+payment).Text(t, "data.0.id")
+		}
+		d.Post(t, "/claims/"+late()+"/resolution", `{"outcome":"approved","byHand":"transfer 0091","note":"by hand"}`).Want(t, http.StatusOK)
+		is("late cash was given back by bank transfer", "0")
+		// Late money went to the merchant, and then back to the shopper.
+		claim := late()
+		d.Post(t, "/claims/"+claim+"/resolution", `{"outcome":"rejected","note":"the order is wanted"}`).Want(t, http.StatusOK)
 		is("late money went to the merchant", "10")
 		d.adjust(t, "-10", "late_cash_returned", claim, "").Want(t, http.StatusOK)
-		is("late cash was given back", "0")
-		// The provider gave a payment back: the merchant owes it.
+		is("and then back to the shopper", "0")
+		// A provider, and an operator, gave a payment back; then more than it has left.
 		card := d.o.Create(t, `{"amount":50,"paymentMethodId":"sbx_card"}`)
+		given := func(body string) harness.Reply { return d.Post(t, "/payments/"+card+"/refunds", body) }
+		given(`{"origin":"provider","reference":"re_1","amount":"1","note":"its panel"}`).Want(t, http.StatusOK)
+		given(`{"origin":"operator","reference":"transfer 0092","note":"by hand"}`).Want(t, http.StatusOK)
+		given(`{"origin":"provider","reference":"re_2","amount":"1","note":"its panel"}`).Refused(t, "409 conflict_state conflict_error reason=fully_refunded from=refunded action=refund")
+		owed := d.available(t)
+		if !strings.HasPrefix(owed, "-") {
+			t.Errorf("all was given back, and %s are available", owed)
+		}
 		d.adjust(t, "-50", "provider_refund", card, "").Refused(t, "422 balance_insufficient balance_error param=amount")
 		d.adjust(t, "-50", "provider_refund", card, `,"allowNegative":true`).Want(t, http.StatusOK)
-		is("the provider gave a payment back", "-50")
 		if w := harness.Warnings(t, d.o); w == "" {
 			t.Error("a balance below zero warns of nothing")
 		}
-		// Another amount was paid; a part of a payout came back.
-		d.adjust(t, "16.66", "wrong_amount", card, "").Want(t, http.StatusOK)
-		d.adjust(t, "3.34", "payout_returned_in_part", "", "").Want(t, http.StatusOK)
-		is("what came was credited", "-30")
+		d.adjust(t, "50", "other", card, "").Want(t, http.StatusOK)
+		d.adjust(t, strings.TrimPrefix(owed, "-"), "goodwill", card, "").Want(t, http.StatusOK)
+		// Money that cannot be booked came; a settlement from before was paid twice.
+		d.adjust(t, "5.40", "wrong_amount", card, "").Want(t, http.StatusOK)
+		d.adjust(t, "-35.40", "other", "", `,"allowNegative":true`).Want(t, http.StatusOK)
+		is("what came was credited, and what was paid was taken", "-30")
 		// A merchant who stopped pays a part, and the rest is given up.
 		d.adjust(t, "10", "debt_paid_in", "", "").Want(t, http.StatusOK)
 		d.adjust(t, "20", "write_off", "", "").Want(t, http.StatusOK)

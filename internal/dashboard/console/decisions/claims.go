@@ -54,21 +54,24 @@ func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 
 // ends are the ends that a claim can have by the operator's word.
 func (u *room) ends(v *frame.Visit, c pay.Claim) (list []frame.Option) {
-	for _, word := range []struct{ outcome, text string }{{"approved", "claim_approve"}, {"rejected", "claim_reject"}, {"withdrawn", "claim_withdraw"}, {"returned", "claim_return"}} {
-		verb := claims.Outcomes[word.outcome]
+	for _, word := range []struct {
+		outcome claims.Outcome
+		text    string
+	}{{claims.Approved, "claim_approve"}, {claims.Rejected, "claim_reject"}, {claims.Withdrawn, "claim_withdraw"}, {claims.Returned, "claim_return"}} {
+		verb := claims.Verbs[word.outcome]
 		_, err := c.After(verb)
 		stuck := c.Kind == pay.Inquiry && c.Calling() && verb != pay.Withdraw // its refund is under way, and its provider may not tell
 		unfounded := c.Kind == pay.Inquiry && verb == pay.Withdraw && !c.Calling() && !c.Status.Terminal() && strings.HasPrefix(c.Reason, "another amount")
 		cameBack := verb == pay.TakeBack && c.Kind != pay.ChargebackClaim && c.Status.Pays() && c.Call.Returned == ""
 		if verb != pay.TakeBack && (err == nil || stuck || unfounded) || cameBack {
-			list = append(list, frame.Option{Value: word.outcome, Label: u.Room.Text(v, word.text)})
+			list = append(list, frame.Option{Value: string(word.outcome), Label: u.Room.Text(v, word.text)})
 		}
 	}
 	return list
 }
 
 func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
-	verb, known := claims.Outcomes[r.FormValue("outcome")]
+	verb, known := claims.Verbs[claims.Outcome(r.FormValue("outcome"))]
 	if !known {
 		return u.claimRefused(w, r, v, problem.Field(problem.InvalidRequest, "outcome", "choose how the claim ends"))
 	}
