@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/settlement"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/people"
@@ -96,6 +99,17 @@ func lived(t *testing.T) (database string, key *vault.Vault) {
 	s.Clock.Advance(pay.WithdrawalHold(true))
 	live.PayOut(t, done, "completed")
 	live.Withdraw(t, "37")
+	_, _, err = s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), base.Resolution{ID: done, Word: pay.WordReturned, Amount: "20", Note: "the statement of today", Force: true})
+	harness.Must(t, err)
+	for _, amount := range []int64{12_50, -3_00} {
+		made, err := s.App.Adjustments.Make(ctx, s.App.Self(), settlement.NewAdjustment{
+			Merchant: o.Merchant.ID, Live: true, Amount: money.New(amount, money.USD), Reason: pay.ForFees, Note: "as agreed", Reference: fmt.Sprint("ticket ", amount), About: order})
+		harness.Must(t, err)
+		if amount < 0 {
+			_, err = s.App.Adjustments.Reverse(ctx, s.App.Self(), made.ID, "it was another merchant's", false)
+			harness.Must(t, err)
+		}
+	}
 	harness.Eventually(t, "what was committed is sealed, and added up", func() bool {
 		query, closeDB := s.Open(t)
 		defer closeDB()
@@ -330,7 +344,7 @@ func TestCheckFindsWhatSomebodyChanged(t *testing.T) {
 	}
 	list, empty := corruptionsOf(t, db)
 	t.Logf("%d corruptions; without rows: %v", len(list), empty)
-	if len(list) < 600 || len(empty) > 24 {
+	if len(list) < 600 || len(empty) > 23 {
 		t.Errorf("there are only %d corruptions, and these tables have no rows: %v", len(list), empty)
 	}
 	made, found, alone, free, harmless, refused := 0, 0, 0, 0, 0, 0
