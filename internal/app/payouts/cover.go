@@ -102,7 +102,8 @@ type HandPayment struct {
 // PaySettlement books that the operator has paid a settlement by hand: a withdrawal that is made and completed in one step
 // (SETTLE-12). It takes the money from available, so nobody can pay it again.
 //
-// Errors: settlement_not_found, conflict_state, settlement_already_paid, invalid_request, balance_insufficient, missing_field if no
+// Errors: settlement_not_found, conflict_state, also if a transfer of this reference has paid a part of it,
+// settlement_already_paid, invalid_request, balance_insufficient, missing_field if no
 // wallet is named and there is no default, wallet_not_found.
 func (po *Payouts) PaySettlement(ctx context.Context, by audit.Actor, n HandPayment) (paid pay.Settlement, made pay.Withdrawal, err error) {
 	if n.Reference == "" || strings.ContainsFunc(n.Reference, problem.Unprintable) {
@@ -148,6 +149,9 @@ func (po *Payouts) decideByHand(ctx context.Context, s pay.Settlement, n HandPay
 	if err := s.MayPayOut(amount); err != nil {
 		return s, pay.Withdrawal{}, pay.Change{}, err
 	}
+	if err := po.notBooked(ctx, s, n.Reference); err != nil {
+		return s, pay.Withdrawal{}, pay.Change{}, err
+	}
 	wallet, err := po.walletByHand(ctx, s, n.Wallet)
 	if err != nil {
 		return s, pay.Withdrawal{}, pay.Change{}, err
@@ -171,6 +175,23 @@ func (po *Payouts) decideByHand(ctx context.Context, s pay.Settlement, n HandPay
 	now := po.TimeOf(s.Scope)
 	route := pay.PayoutRoute{Account: account, Why: "the operator paid the settlement by hand", Float: float}
 	return wallet.PayByHand(po.NewID(pay.WithdrawalPrefix, now), s, amount, route, n.Reference, into, have, now)
+}
+
+// notBooked returns an error if a settlement was already paid by a transfer of this reference: the operator repeats a command
+// whose answer was lost. One transfer may pay several settlements.
+//
+// Errors: conflict_state (details.reason known).
+func (po *Payouts) notBooked(ctx context.Context, s pay.Settlement, reference string) error {
+	made, err := po.Store.Withdrawals().ByID(ctx, s.Withdrawals())
+	if err != nil {
+		return err
+	}
+	for _, w := range made {
+		if w.Payout.BankRef == reference && w.Status == pay.WithdrawalDone {
+			return problem.Conflict("known", "transfer "+reference+" is in the books: it is withdrawal "+w.ID)
+		}
+	}
+	return nil
 }
 
 // walletByHand is the wallet that a settlement was paid to by hand.

@@ -86,6 +86,9 @@ func TestOperatorPaysASettlementOnce(t *testing.T) {
 		if err != nil || part.Status != pay.BatchClosed || w.Status != pay.WithdrawalDone || w.Fee != 0 || w.Payout.BankRef != "TED 0091" {
 			t.Fatalf("a part by hand: %s, %s, %v", part.Status, w, err)
 		}
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment); err == nil || !strings.Contains(err.Error(), "TED 0091 is in the books: it is withdrawal "+w.ID) {
+			t.Errorf("the same transfer again, whose answer may have been lost: %v", err)
+		}
 		payment.Amount, payment.Reference = money.Amount{}, "TED 0092"
 		paid, _, err := o.App.Payouts.PaySettlement(ctx, carla, payment)
 		if err != nil || paid.Status != pay.BatchPaid {
