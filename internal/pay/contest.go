@@ -287,13 +287,13 @@ func (d *docket) measure(o *opening) (fits bool) {
 		fits = told.Minor <= left.Minor
 	}
 	if !o.local.IsPositive() {
-		o.local = p.Price.Local
+		o.local = p.came(o.inquiry)
 	}
 	free := p.uncontested(o.inquiry)
 	if back {
 		free += p.taking(o.previous.ID).USD
 	}
-	o.usd = p.Price.Amount.Fraction(o.local.Minor, p.Price.Local.Minor, money.Down).Minor
+	o.usd = money.New(p.worth(o.inquiry), money.USD).Fraction(o.local.Minor, p.came(o.inquiry).Minor, money.Down).Minor
 	if o.local == left {
 		o.usd = max(0, free)
 	}

@@ -304,14 +304,15 @@ func (c Claim) endDispute(p Payment, to ClaimStatus, now time.Time) (Payment, Ch
 func (p Payment) payShort(by string, now time.Time) (Payment, []ledger.Transfer) {
 	var paid []ledger.Transfer
 	for _, t := range p.Disputes.Takings {
-		usd := min(t.Short, p.uncontested(p.inquiryOf(t)))
+		inquiry := p.inquiryOf(t)
+		usd := min(t.Short, p.uncontested(inquiry))
 		if usd <= 0 {
 			continue
 		}
 		t.Short -= usd
 		t.USD += usd
 		p = p.take(t).gone(t, now)
-		part := p.Price.Local.Fraction(usd, p.Price.Amount.Minor, money.Down)
+		part := p.came(inquiry).Fraction(usd, p.worth(inquiry), money.Down)
 		lost := Claim{ID: t.Claim, Scope: p.Scope, Payment: p.ID, Local: part}
 		paid = append(paid, lost.transfer("paid-"+by, ledger.ChargebackPaid, now,
 			ledger.Posting{Account: ledger.Available, Amount: -usd},

@@ -240,17 +240,17 @@ func (p Price) Requested() money.Amount {
 	return p.Amount
 }
 
-// rounding is what a provider owes for Local beyond Amount, in USD cents: the merchant's worth is rounded down, the
-// provider's debt to the nearest cent.
-func (p Price) rounding() int64 {
+// rounding is what a provider owes for an amount in the shopper's currency beyond usd, in USD cents: the merchant's worth is
+// rounded down, the provider's debt to the nearest cent.
+func (p Price) rounding(local money.Amount, usd int64) int64 {
 	if p.Rate.IsZero() {
 		return 0
 	}
-	owed, err := p.Rate.OwedInUSD(p.Local)
+	owed, err := p.Rate.OwedInUSD(local)
 	if err != nil { // beyond every amount
 		return 0
 	}
-	return max(0, owed.Minor-p.Amount.Minor)
+	return max(0, owed.Minor-usd)
 }
 
 // net is what the merchant gets on capture, in USD cents.
@@ -356,12 +356,13 @@ func CaptureID(payment string) string {
 // capture is the transfer of a completed payment. Its id is made from the payment's, so a second
 // capture cannot be written.
 func (p Payment) capture(now time.Time) ledger.Transfer {
+	rounding := p.Price.rounding(p.Price.Local, p.Price.Amount.Minor)
 	return ledger.Transfer{
 		ID: CaptureID(p.ID), Merchant: p.Merchant, Live: p.Live,
 		Kind: ledger.Capture, Payment: p.ID, Local: p.Price.Local, At: now, Settles: now.Add(p.Terms.Delay),
 		Postings: ledger.Post(
-			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - p.Price.rounding()},
-			ledger.Posting{Account: ledger.Rounding, Amount: p.Price.rounding()},
+			ledger.Posting{Account: ledger.Receivable, Amount: -p.Price.Amount.Minor - rounding},
+			ledger.Posting{Account: ledger.Rounding, Amount: rounding},
 			ledger.Posting{Account: ledger.PlatformFees, Amount: p.Terms.Fees.Platform},
 			ledger.Posting{Account: ledger.ProviderFees, Amount: p.Terms.Fees.Provider},
 			ledger.Posting{Account: ledger.FlatFees, Amount: p.Terms.Fees.Flat},

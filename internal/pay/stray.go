@@ -150,12 +150,19 @@ func (ss Strays) booked(order int, o Outcome) bool {
 }
 
 // share is what an amount is worth at the payment's own rate, in USD cents, rounded down; 0 in
-// another currency.
+// another currency, and beyond every amount.
 func (p Payment) share(local money.Amount) int64 {
-	if local.Currency != p.Price.Local.Currency || !local.IsPositive() {
+	switch {
+	case local.Currency != p.Price.Local.Currency, !local.IsPositive():
+		return 0
+	case p.Price.Rate.IsZero(), local.Currency == money.USD:
+		return p.Price.Amount.Fraction(local.Minor, p.Price.Local.Minor, money.Down).Minor
+	}
+	usd, err := p.Price.Rate.ToUSD(local)
+	if err != nil {
 		return 0
 	}
-	return p.Price.Amount.Fraction(local.Minor, p.Price.Local.Minor, money.Down).Minor
+	return usd.Minor
 }
 
 // Dealt clears a payment's attention after the operator has closed its last mismatched notice, with
@@ -272,16 +279,13 @@ func (p Payment) suspend(s Stray, usd int64, claimID, reason string, from Paymen
 	if before > 1 {
 		step += "-" + strconv.Itoa(before)
 	}
-	rounding := int64(0)
-	if s.Local == p.Price.Local {
-		rounding = p.Price.rounding()
-	}
 	s.Claim = claimID
 	p.Strays = append(slices.Clip(p.Strays), s)
 	p = p.written(from, now)
 	claim := p.claim(claimID, Inquiry, ClaimPending, s.Local, usd, PartyProvider, now)
 	claim.Reason, claim.Attempt = reason, s.Order
 	claim, opened := claim.event(hook.ClaimOpened, p, now)
+	rounding := p.Price.rounding(s.Local, usd)
 	capture := claim.transfer("late", ledger.LateCapture, now,
 		ledger.Posting{Account: ledger.Receivable, Amount: -usd - rounding}, ledger.Posting{Account: ledger.Rounding, Amount: rounding},
 		ledger.Posting{Account: ledger.Suspense, Amount: usd})
@@ -391,13 +395,14 @@ func (d Disposition) Keep(c Claim, p Payment, part money.Amount, complete bool) 
 	if complete {
 		usd = p.Price.Amount.Minor
 	}
-	kind, account, step := ledger.LateKept, ledger.Available, "keep"
-	if complete {
-		kind, account, step = ledger.LateApplied, ledger.Receivable, "apply"
+	kind, account, step, rounding := ledger.LateKept, ledger.Available, "keep", int64(0)
+	if complete { // the capture books what its provider owes once more
+		kind, account, step, rounding = ledger.LateApplied, ledger.Receivable, "apply", p.Price.rounding(p.Price.Local, usd)
 	}
 	s.Kept += part.Minor
 	moved := c.transfer(step+"-"+strconv.FormatInt(s.Kept, 10), kind, now,
-		ledger.Posting{Account: ledger.Suspense, Amount: -usd}, ledger.Posting{Account: account, Amount: usd})
+		ledger.Posting{Account: ledger.Suspense, Amount: -usd}, ledger.Posting{Account: account, Amount: usd + rounding},
+		ledger.Posting{Account: ledger.Rounding, Amount: -rounding})
 	moved.Local = part
 	p.Strays = slices.Clone(p.Strays)
 	p.Strays[at] = s

@@ -266,3 +266,44 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 		t.Errorf("the merchant keeps the right amount: %v, %s", err, part)
 	}
 }
+
+// LATE-4: another amount is worth what it is at the payment's rate, not the same part of its rounded worth.
+func TestAnotherAmountIsWorthItsRate(t *testing.T) {
+	rate, err := money.ParseRate("5.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ asked, came, worth, owed int64 }{
+		{1_00, 1000_00, 185_18, 185_19}, {100_00, 110_00, 20_37, 20_37}, {100_00, 90_00, 16_66, 16_67}, {100_00, 1_00, 18, 19},
+	} {
+		o := order(t, pixRail(), 10000)
+		local := func(minor int64) money.Amount { return money.New(minor, o.Local.Currency) }
+		o.Local, o.Asked, o.Rate = local(c.asked), local(c.asked), rate
+		if o.Amount, err = Worth(o.Local, rate); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Create(o, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ = p.Begin(routes, noon)
+		p, change := p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://x", ProviderRef: "ch_1"}, routes, noon)
+		h := &hearing{t: t, p: p, books: ledger.Balances{}, now: noon}
+		h.apply(change)
+		h.confirm(Outcome{Kind: Approved, ProviderRef: "ch_1", MoneyRef: "A", Local: local(c.came)}, Late)
+		if h.books[ledger.Suspense] != c.worth || h.books[ledger.Receivable] != -c.owed || h.p.worth(h.claims[0].ID) != c.worth {
+			t.Errorf("%d for %d: the merchant %d, the provider owes %d, want %d and %d", c.came, c.asked, h.books[ledger.Suspense], -h.books[ledger.Receivable], c.worth, c.owed)
+		}
+		if c.came <= c.asked {
+			continue
+		}
+		_, _, change, err = Disposition{"", noon}.Keep(h.claims[0], h.p, local(c.asked), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.apply(change)
+		if have := h.books[ledger.Suspense] + h.p.Price.Amount.Minor; have != c.worth || h.books[ledger.Receivable] != -c.owed {
+			t.Errorf("%d completed %d: suspense and capture are %d, the provider owes %d, want %d and %d", c.came, c.asked, have, -h.books[ledger.Receivable], c.worth, c.owed)
+		}
+	}
+}
