@@ -100,7 +100,7 @@ type FeeSummary struct {
 	FlatFees       Decimal `json:"flatFees"`
 	ChargebackFees Decimal `json:"chargebackFees"`
 	TotalFees      Decimal `json:"totalFees"`
-	NetBalance     Decimal `json:"netBalance"`
+	NetBalance     Decimal `json:"netBalance"` // what payments, refunds and disputes left; without adjustments and withdrawals
 }
 
 // Movement is one movement of the balance. The ids are of its cause, "" if there is none.

@@ -183,7 +183,7 @@ func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenan
 	if a.Status != AdjustmentPending {
 		return a, Change{}, a.conflict("approve", "only an adjustment that waits for approval can be approved: it is %s")
 	}
-	if person(operator) == person(a.MadeBy) {
+	if samePerson(operator, a.MadeBy) {
 		err := a.conflict("approve", "the operator who made the adjustment cannot approve it: another operator must; it is %s")
 		err.Details.Reason = "same_operator"
 		return a, Change{}, err

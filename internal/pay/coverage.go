@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -461,6 +462,16 @@ func (w Withdrawal) comeBack(usd int64, part money.Amount, o PayoutOutcome, now 
 	}
 	w, event := w.event(told, before, now)
 	return w, Change{Withdrawals: []Withdrawal{w}, Transfers: append(float, back), Events: []Event{event}}
+}
+
+// PartReturned is which part of a payout a transfer returned: 1 for the first one.
+func PartReturned(t ledger.Transfer) int {
+	_, number, _ := strings.Cut(t.ID, "-return")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return 1
+	}
+	return n
 }
 
 // floatBack returns to the account's float what came back of it.

@@ -283,7 +283,7 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	if b.Status != BatchMade {
 		return b, Change{}, b.conflict("approve", "only a batch that waits for approval can be approved")
 	}
-	if person(operator) == person(b.MadeBy) {
+	if samePerson(operator, b.MadeBy) {
 		err := b.conflict("approve", "the operator who made the batch cannot approve it: another operator must")
 		err.Details.Reason = "same_operator"
 		return b, Change{}, err
@@ -291,12 +291,16 @@ func (b Batch) Approve(operator string, now time.Time) (Batch, Change, error) {
 	return b.move(BatchApproved, operator, now)
 }
 
+// samePerson reports whether two operators are one person: their names do not differ, or only in letter case, in spaces around
+// them, in the machine or in the system account.
+func samePerson(one, other string) bool { return strings.EqualFold(person(one), person(other)) }
+
 // person returns who an operator is, without the machine and the system account: "ana" for "ana as
 // root@host".
 func person(operator string) string {
-	name, _, _ := strings.Cut(operator, "@")
+	name, _, _ := strings.Cut(strings.ToLower(operator), "@")
 	name, _, _ = strings.Cut(name, " as ")
-	return name
+	return strings.TrimSpace(name)
 }
 
 // Export records that the file was exported.

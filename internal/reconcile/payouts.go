@@ -22,9 +22,9 @@ type PayoutMatcher struct {
 	Shared  bool      // see Matcher
 	Tell    func(Finding)
 
-	Totals   Totals
-	paid     map[turn]place
-	returned map[turn]place
+	Totals Totals
+	paid   map[turn]place
+	back   backs
 	// Payouts of withdrawals that failed here without arriving: fine if a return follows.
 	unsettled []payoutLine
 	waiting   []Line // no known reference so far
@@ -79,7 +79,7 @@ func (l Line) named(w pay.Withdrawal, account string) (round int, ok bool) {
 // Line handles the next line of the report, with the withdrawals that it may be about.
 func (m *PayoutMatcher) Line(l Line, among []pay.Withdrawal) {
 	if m.paid == nil {
-		m.paid, m.returned, m.byRef = map[turn]place{}, map[turn]place{}, map[string][]int{}
+		m.paid, m.byRef = map[turn]place{}, map[string][]int{}
 	}
 	m.Totals.line(l)
 	if l.Kind == Other {
@@ -105,33 +105,25 @@ func (m *PayoutMatcher) Bad(file string, u *Unreadable) {
 }
 
 func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
-	told := Finding{Discrepancy: PayoutMissingHere, Here: w.Local, USD: w.Net()}
-	seen, twice := m.paid, PaidOutTwice
 	if l.Kind == Return {
-		told.Discrepancy, seen, twice = ReturnMissingHere, m.returned, ReturnMissingHere
+		m.matchReturn(l, w, round)
+		return
 	}
-	before, again := seen[turn{w.ID, round}]
-	seen[turn{w.ID, round}] = place{l.File, l.Number}
+	told := Finding{Discrepancy: PayoutMissingHere, Here: w.Local, USD: w.Net()}
+	before, again := m.paid[turn{w.ID, round}]
+	m.paid[turn{w.ID, round}] = place{l.File, l.Number}
 	switch {
 	case again:
-		told.Discrepancy, told.Note = twice, fmt.Sprintf("it is also in %s", before)
+		told.Discrepancy, told.Note = PaidOutTwice, fmt.Sprintf("it is also in %s", before)
 	case w.Payout.Provider != m.Account && round == w.Round:
-		told.Here, told.Note = money.Amount{}, "the withdrawal went to the account "+cmp.Or(w.Payout.Provider, "of nobody")
+		told.Here, told.Note = money.Amount{}, elsewhere(w)
 	case round != w.Round:
 		m.earlier(l, w, told)
 		return
-	case l.Kind == Return && w.Status != pay.WithdrawalRefused:
-		told.Note = "the withdrawal is " + string(w.Status) + " here"
-	case l.Kind == Payout && w.CompletedAt.IsZero() && w.Status != pay.WithdrawalRefused:
-		told.Note = "the withdrawal is " + string(w.Status) + " here"
+	case w.CompletedAt.IsZero() && w.Status != pay.WithdrawalRefused:
+		told.Note = isHere(w)
 	case differs(l, w):
-		told.Discrepancy, told.USD = PayoutAmount, worthOf(w, l)
-		if l.Kind == Return {
-			told.Note = "of the return"
-		}
-	case l.Kind == Return:
-		m.Totals.refund(l)
-		return
+		told.Discrepancy, told.USD = PayoutAmount, worthOf(w, l, w.Local)
 	case w.CompletedAt.IsZero():
 		m.unsettled = append(m.unsettled, payoutLine{l, w})
 		return
@@ -141,6 +133,12 @@ func (m *PayoutMatcher) match(l Line, w pay.Withdrawal, round int) {
 	}
 	m.tell(m.about(l, w, told))
 }
+
+func elsewhere(w pay.Withdrawal) string {
+	return "the withdrawal went to the account " + cmp.Or(w.Payout.Provider, "of nobody")
+}
+
+func isHere(w pay.Withdrawal) string { return "the withdrawal is " + string(w.Status) + " here" }
 
 // earlier reports a line under an earlier reference of the withdrawal: the account had
 // proved that it did not pay under it.
@@ -156,12 +154,20 @@ func (m *PayoutMatcher) earlier(l Line, w pay.Withdrawal, told Finding) {
 // token is not known here.
 func differs(l Line, w pay.Withdrawal) bool { return !w.Local.IsZero() && l.Amount != w.Local }
 
-// worthOf is the difference between a line's amount and the withdrawal's, in US cents.
-func worthOf(w pay.Withdrawal, l Line) int64 {
-	if l.Amount.Currency != w.Local.Currency {
+// worthOf is the difference between a line's amount and ours, which is of the withdrawal's currency, in US cents.
+func worthOf(w pay.Withdrawal, l Line, ours money.Amount) int64 {
+	if l.Amount.Currency != ours.Currency {
+		return usdOf(w, ours)
+	}
+	return usdOf(w, positive(l.Amount.Sub(ours)))
+}
+
+// usdOf is the worth of an amount of the withdrawal's currency, in US cents. That of all of it, and of a token, is the net.
+func usdOf(w pay.Withdrawal, amount money.Amount) int64 {
+	if amount == w.Local || w.Local.IsZero() || amount.Currency != w.Local.Currency {
 		return w.Net()
 	}
-	usd, err := w.Rate.DifferenceInUSD(positive(l.Amount.Sub(w.Local)))
+	usd, err := w.Rate.DifferenceInUSD(amount)
 	if err != nil {
 		return w.Net()
 	}
@@ -172,7 +178,7 @@ func worthOf(w pay.Withdrawal, l Line) int64 {
 // references, for which bookings around the period may be needed.
 func (m *PayoutMatcher) Lines() (waiting bool) {
 	for _, u := range m.unsettled {
-		if _, back := m.returned[turn{u.of.ID, u.of.Round}]; back {
+		if m.back.listed(u.of) {
 			m.Totals.payout(u.line)
 			continue
 		}
@@ -182,8 +188,8 @@ func (m *PayoutMatcher) Lines() (waiting bool) {
 	return len(m.waiting) > 0
 }
 
-// Booked handles a booking of a withdrawal: it arrived, or, if back is set, it came back.
-func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
+// Booked handles a booking of a withdrawal: it arrived, or, if part is above 0, that part of it came back.
+func (m *PayoutMatcher) Booked(w pay.Withdrawal, part int, at time.Time) {
 	theirs := []string{w.Payout.ProviderRef, w.Payout.BankRef}
 	for _, a := range w.Tried {
 		theirs = append(theirs, a.ProviderRef)
@@ -199,18 +205,23 @@ func (m *PayoutMatcher) Booked(w pay.Withdrawal, back bool, at time.Time) {
 	if w.Payout.Provider != m.Account || at.Before(m.From) || !at.Before(m.To) {
 		return
 	}
-	seen, fault := m.paid, PayoutMissingThere
-	if back {
-		seen, fault = m.returned, ReturnMissingThere
+	if part > 0 {
+		m.back.of(w).book(part-1, at)
+		return
 	}
-	if _, listed := seen[turn{w.ID, w.Round}]; !listed {
-		m.tell(Finding{Discrepancy: fault, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.Payout.ProviderRef, Here: w.Local, USD: w.Net(),
-			Note: "of " + at.Format(time.DateTime)})
+	if _, listed := m.paid[turn{w.ID, w.Round}]; !listed {
+		m.tell(missing(PayoutMissingThere, w, w.Local, at))
 	}
 }
 
+// missing is the finding of a booking that the report does not have.
+func missing(what Discrepancy, w pay.Withdrawal, amount money.Amount, at time.Time) Finding {
+	return Finding{Discrepancy: what, Merchant: w.Merchant, Withdrawal: w.ID, Reference: w.Reference(), ProviderRef: w.Payout.ProviderRef, Here: amount, USD: usdOf(w, amount),
+		Note: "of " + at.Format(time.DateTime)}
+}
+
 // take removes a line that waits under a reference, preferably one with the withdrawal's
-// amount: a bank may use one reference for all payouts of a file.
+// amount, or that of a part that came back: a bank may use one reference for all payouts of a file.
 func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, bool) {
 	found := -1
 	for _, i := range m.byRef[ref] {
@@ -224,7 +235,7 @@ func (m *PayoutMatcher) take(ref string, kind Kind, w pay.Withdrawal) (Line, boo
 			}
 			found = i
 		}
-		if !differs(*l, w) {
+		if kind == Payout && !differs(*l, w) || kind == Return && m.back.of(w).fits(l.Amount) >= 0 {
 			found = i
 			break
 		}
@@ -242,6 +253,7 @@ var oursPaidOut = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{26}(-[0-9]{1,4})?$`)
 
 // End reports the lines that have no explanation.
 func (m *PayoutMatcher) End() {
+	m.endReturns()
 	for _, l := range m.waiting {
 		if l.Kind == "" {
 			continue // it was explained

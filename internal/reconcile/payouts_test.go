@@ -33,7 +33,11 @@ func TestPayoutsAreCompared(t *testing.T) {
 	plain := paidOut(t, 1)
 	ours, theirs, banks := suffix(1), plain.Payout.ProviderRef, plain.Payout.BankRef
 	returned, early, processing, elsewhere, second, token := plain, plain, plain, plain, plain, plain
-	returned.Status, returned.FailedAt, returned.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
+	allBack := func(w *pay.Withdrawal) {
+		w.Status, w.FailedAt, w.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
+		w.Returned, w.ReturnedLocal, w.ReturnedParts, w.Returns = w.Net(), w.Local.Minor, []int64{w.Local.Minor}, 1
+	}
+	allBack(&returned)
 	early.Status, early.CompletedAt, early.FailureCode = pay.WithdrawalRefused, time.Time{}, "account_closed"
 	processing.Status, processing.CompletedAt = pay.WithdrawalProcessing, time.Time{}
 	elsewhere.Payout.Provider = "other"
@@ -42,7 +46,14 @@ func TestPayoutsAreCompared(t *testing.T) {
 	unsent, sandbox, again := early, plain, second
 	unsent.Payout.Provider, unsent.Payout.ProviderRef, unsent.Payout.SentAt = "", "", time.Time{}
 	sandbox.Live, sandbox.CompletedAt, sandbox.FailedAt = false, time.Time{}, time.Time{}
-	again.Status, again.FailedAt, again.FailureCode = pay.WithdrawalRefused, noon, "account_closed"
+	allBack(&again)
+	part, two, halves, whole, early2 := plain, plain, plain, plain, plain
+	part.Returned, part.ReturnedLocal, part.ReturnedParts, part.Returns = 54_49, 1000_00, []int64{1000_00}, 1
+	two.Returned, two.ReturnedLocal, two.ReturnedParts, two.Returns = 81_74, 1500_00, []int64{1000_00, 500_00}, 2
+	halves.Returned, halves.ReturnedLocal, halves.ReturnedParts, halves.Returns = 54_49, 1000_00, []int64{500_00, 500_00}, 2
+	whole.Returned, whole.ReturnedLocal, whole.ReturnedParts, whole.Returns = 100_00, 1835_00, []int64{1000_00, 835_00}, 2
+	whole.Status, whole.FailedAt, whole.FailureCode = pay.WithdrawalRefused, noon, "returned"
+	early2.Returned, early2.ReturnedLocal, early2.Returns = 54_49, 1000_00, 1 // its row has no list of parts
 	const paid, back = ",payout,1835,MXN,2026-11-21\n", ",return,1835,MXN,2026-11-22\n"
 	for _, c := range []struct {
 		name   string
@@ -74,6 +85,22 @@ func TestPayoutsAreCompared(t *testing.T) {
 		{"another amount", plain, ours + ",payout,1936.75,MXN,2026-11-21\n", []Discrepancy{PayoutAmount}, 555},
 		{"another currency", plain, ours + ",payout,1835,USD,2026-11-21\n", []Discrepancy{PayoutAmount}, 10000},
 		{"a part came back", returned, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Discrepancy{PayoutAmount}, 4551},
+		{"a part came back here too", part, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", nil, 0},
+		{"by the bank's reference", part, banks + paid + banks + ",return,1000,MXN,2026-11-22\n", nil, 0},
+		{"from before parts were listed", early2, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", nil, 0},
+		{"another part there", part, ours + paid + ours + ",return,900,MXN,2026-11-22\n", []Discrepancy{PayoutAmount}, 545},
+		{"all of it there", part, ours + paid + ours + back, []Discrepancy{PayoutAmount}, 4551},
+		{"the part is missing there", part, ours + paid, []Discrepancy{ReturnMissingThere}, 5450},
+		{"another part more there", part, ours + paid + ours + ",return,500,MXN,2026-11-22\n" + ours + ",return,1000,MXN,2026-11-22\n", []Discrepancy{ReturnMissingHere}, 2725},
+		{"the part twice there", part, ours + paid + ours + ",return,1000,MXN,2026-11-22\n" + ours + ",return,1000,MXN,2026-11-23\n", []Discrepancy{ReturnMissingHere}, 5450},
+		{"a part in another currency", part, ours + paid + ours + ",return,1000,USD,2026-11-22\n", []Discrepancy{PayoutAmount}, 5450},
+		{"two parts", two, ours + paid + ours + ",return,500,MXN,2026-11-22\n" + theirs + ",return,1000,MXN,2026-11-23\n", nil, 0},
+		{"two parts by the bank's reference", two, ours + paid + banks + ",return,500,MXN,2026-11-22\n" + banks + ",return,1000,MXN,2026-11-23\n", nil, 0},
+		{"two equal parts", halves, ours + paid + ours + ",return,500,MXN,2026-11-22\n" + ours + ",return,500,MXN,2026-11-23\n", nil, 0},
+		{"one of two parts there", two, ours + paid + ours + ",return,1000,MXN,2026-11-22\n", []Discrepancy{ReturnMissingThere}, 2725},
+		{"one of two parts differs", two, ours + paid + ours + ",return,400,MXN,2026-11-22\n" + ours + ",return,1000,MXN,2026-11-23\n", []Discrepancy{PayoutAmount}, 545},
+		{"all in two parts", whole, ours + paid + ours + ",return,835,MXN,2026-11-22\n" + ours + ",return,1000,MXN,2026-11-23\n", nil, 0},
+		{"two parts as one line there", whole, ours + paid + ours + back, nil, 0},
 		{"failed, another amount paid, and returned", early, ours + ",payout,18350,MXN,2026-11-21\n" + ours + back, []Discrepancy{PayoutAmount}, 90000},
 		{"a return of what never left", unsent, ours + back, []Discrepancy{ReturnMissingHere}, 10000},
 		{"a return of another environment", sandbox, ours + back, []Discrepancy{ReturnMissingHere}, 0},
@@ -118,10 +145,10 @@ func compare(t *testing.T, m *PayoutMatcher, w pay.Withdrawal, report string) {
 		case errors.Is(err, io.EOF):
 			m.Lines()
 			if !w.CompletedAt.IsZero() {
-				m.Booked(w, false, w.CompletedAt)
+				m.Booked(w, 0, w.CompletedAt)
 			}
-			if !w.FailedAt.IsZero() {
-				m.Booked(w, true, w.FailedAt)
+			for part := range w.Returns {
+				m.Booked(w, part+1, noon)
 			}
 			m.End()
 			return
@@ -159,5 +186,23 @@ func TestSignOfAPayout(t *testing.T) {
 				t.Errorf("%s: a line is %q (%v), want %q", c.name, l.Kind, err, want)
 			}
 		}
+	}
+}
+
+// A report of a later time has the later part alone, although an earlier part was as large.
+func TestPartsThatCameBackAtDifferentTimes(t *testing.T) {
+	w := paidOut(t, 1)
+	w.CompletedAt = noon.Add(-72 * time.Hour)
+	w.Returned, w.ReturnedLocal, w.ReturnedParts, w.Returns = 54_49, 1000_00, []int64{500_00, 500_00}, 2
+	var told []string
+	m := &PayoutMatcher{Account: "bank", Live: true, From: noon.Add(-time.Hour), To: noon.Add(time.Hour), Tell: func(f Finding) { told = append(told, f.String()) }}
+	m.Line(Line{Kind: Return, Reference: suffix(1), Amount: money.New(500_00, money.MXN)}, []pay.Withdrawal{w})
+	m.Lines()
+	m.Booked(w, 0, w.CompletedAt)
+	m.Booked(w, 1, noon.Add(-48*time.Hour))
+	m.Booked(w, 2, noon)
+	m.End()
+	if len(told) > 0 || m.Totals.Refunds != 1 {
+		t.Errorf("it finds %v and counts %d returns", told, m.Totals.Refunds)
 	}
 }

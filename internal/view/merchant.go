@@ -108,7 +108,7 @@ type FeeSummary struct {
 	FlatFees       Money `json:"flatFees"`
 	ChargebackFees Money `json:"chargebackFees"`
 	TotalFees      Money `json:"totalFees"`
-	NetBalance     Money `json:"netBalance"`
+	NetBalance     Money `json:"netBalance" doc:"What payments, refunds and disputes of the period left to the merchant: grossVolume less totalFees, refunds and lost disputes. Adjustments and withdrawals are not in it: balance has what the merchant has"`
 }
 
 // NewBuckets shows balances.
@@ -117,7 +117,9 @@ func NewBuckets(b ledger.Balances) Buckets {
 }
 
 // NewFeeSummary shows the fees of a period, given the period's change of each account. netBalance is what
-// the period's payments, refunds and disputes left to the merchant.
+// the period's payments, refunds and disputes left to the merchant. An operator's adjustments are not in it: the contract
+// lists it with the volume and the fees of 90 days, and does not say that it is what the merchant has, which is in balance.
+// grossVolume less totalFees must lead to it by what payments did, and an adjustment may be of no payment, or of an older one.
 func NewFeeSummary(b ledger.Balances) FeeSummary {
 	processing := b[ledger.ProviderFees] + b[ledger.NetworkFees]
 	total := b[ledger.PlatformFees] + processing + b[ledger.FlatFees] + b[ledger.ChargebackFees]

@@ -159,18 +159,31 @@ func (c *payoutsCompared) bookings(ctx context.Context, from, to time.Time) erro
 	}
 	kinds := []ledger.Kind{ledger.WithdrawalPaid, ledger.WithdrawalReturn}
 	return c.a.eachBooking(ctx, c.account, kinds, from, to, func(kind ledger.Kind, page []store.Booking) error {
-		at := map[string]time.Time{}
-		for _, b := range page {
-			if id, ok := pay.WithdrawalOf(ledger.Transfer{ID: b.ID, Kind: kind}); ok {
-				at[id] = b.At
-			}
+		type booked struct {
+			part int
+			at   time.Time
 		}
-		list, err := c.a.Store.Withdrawals().ByID(ctx, slices.Sorted(maps.Keys(at)))
+		of := map[string][]booked{}
+		for _, b := range page {
+			t := ledger.Transfer{ID: b.ID, Kind: kind}
+			id, ok := pay.WithdrawalOf(t)
+			if !ok {
+				continue
+			}
+			one := booked{at: b.At}
+			if kind == ledger.WithdrawalReturn {
+				one.part = pay.PartReturned(t)
+			}
+			of[id] = append(of[id], one)
+		}
+		list, err := c.a.Store.Withdrawals().ByID(ctx, slices.Sorted(maps.Keys(of)))
 		if err != nil {
 			return err
 		}
 		for _, w := range list {
-			c.m.Booked(w, kind == ledger.WithdrawalReturn, at[w.ID])
+			for _, b := range of[w.ID] {
+				c.m.Booked(w, b.part, b.at)
+			}
 		}
 		return nil
 	})

@@ -1,9 +1,11 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -91,6 +93,24 @@ func (e *Settlements) List(ctx context.Context, scope tenant.Scope, f lists.Sett
 // Errors: settlement_not_found, also for another merchant's settlement.
 func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Settlement, error) {
 	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
+}
+
+// PaidBy reads the settlements that a withdrawal pays out, oldest first.
+func (e *Settlements) PaidBy(ctx context.Context, w pay.Withdrawal) ([]pay.Settlement, error) {
+	var ids []string
+	for _, c := range w.Covers {
+		ids = append(ids, c.Settlement)
+	}
+	list, err := e.Store.Settlements().ByID(ctx, ids)
+	slices.SortFunc(list, func(a, b pay.Settlement) int { return cmp.Compare(a.Number, b.Number) })
+	return list, err
+}
+
+// WithdrawalsOf reads the withdrawals that cover a settlement, of every shop of the merchant, oldest first.
+func (e *Settlements) WithdrawalsOf(ctx context.Context, s pay.Settlement) ([]pay.Withdrawal, error) {
+	list, err := e.Store.Withdrawals().ByID(ctx, s.Withdrawals())
+	slices.SortFunc(list, func(a, b pay.Withdrawal) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return list, err
 }
 
 func noSettlement() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -57,7 +58,8 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	f.Page = lists.Page{Limit: frame.FileRows}
 	say := m.say(v)
 	file, err := m.NewCSV(w, r, v, "settlements", say("settlement"), say("state"), say("period_start"), say("period_end"), say("lines"), say("gross")+" (USD)", say("fees")+" (USD)", say("refunds")+" (USD)", say("chargebacks")+" (USD)",
-		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("closed_at"), say("paid_at"))
+		say("chargeback_fees")+" (USD)", say("reserve_held")+" (USD)", say("reserve_released")+" (USD)", say("adjustments")+" (USD)", say("net")+" (USD)", say("withdrawn_part")+" (USD)", say("rest")+" (USD)",
+		say("withdrawals_of"), say("closed_at"), say("paid_at"))
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,8 @@ func (m *room) settlementsFile(w http.ResponseWriter, r *http.Request, v *frame.
 		}
 		for _, s := range list {
 			err := file.Row(s.ID, say("settlement_"+string(s.Status)), s.PeriodStart, s.PeriodEnd, s.Lines, usd(s.Gross), usd(s.Fees().Total()), usd(s.Refunds), usd(s.Chargebacks),
-				usd(s.ChargebackFees), usd(s.Held), usd(s.Released), usd(s.Adjustments), usd(s.Net), s.ClosedAt, s.PaidAt)
+				usd(s.ChargebackFees), usd(s.Held), usd(s.Released), usd(s.Adjustments), usd(s.Net), settlementRow{s}.Withdrawn(), settlementRow{s}.Rest(),
+				strings.Join(s.Withdrawals(), " "), s.ClosedAt, s.PaidAt)
 			if err != nil {
 				return err
 			}
@@ -106,6 +109,7 @@ type settlementView struct {
 	settlementRow
 	Totals []total
 	Rows   []lineRow
+	Covers []coverRow
 	Pager  frame.Pager
 	Shops  bool // the merchant has other shops: the receipt is the whole merchant's
 	Open   bool
@@ -122,9 +126,19 @@ func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	}
 	list, pager := cut(r, list, n, func(l pay.SettlementLine) string { return strconv.FormatInt(l.Number, 10) })
 	view := settlementView{settlementRow: settlementRow{s}, Pager: pager, Shops: len(v.Shops) > 1, Open: s.Status == pay.BatchOpen}
+	if view.Covers, err = m.coversOf(r, v, s); err != nil {
+		return err
+	}
 	for _, l := range list {
 		view.Rows = append(view.Rows, lineRow{l})
 	}
+	view.Totals = totals(s)
+	return m.Show(w, r, v, "settlement", view)
+}
+
+// totals are the sums of a settlement: how its net is made up, and what is left of it.
+func totals(s pay.Settlement) (list []total) {
+	row := settlementRow{s}
 	for _, t := range []struct {
 		name  string
 		cents int64
@@ -132,12 +146,16 @@ func (m *room) settlement(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	}{
 		{"gross", s.Gross, false}, {"fees", -s.Fees().Total(), false}, {"refunds", -s.Refunds, false}, {"chargebacks", -s.Chargebacks, false}, {"chargeback_fees", -s.ChargebackFees, false},
 		{"reserve_held", -s.Held, false}, {"reserve_released", s.Released, false}, {"adjustments", s.Adjustments, false}, {"net", s.Net, true},
+		{"withdrawn_part", -s.PaidOut(), false}, {"set_off", -row.SetOff().Minor, false}, {"rest", row.Rest().Minor, true},
 	} {
+		if t.name == "rest" && (s.Status == pay.BatchOpen || row.Unlinked()) {
+			continue
+		}
 		if t.cents != 0 || t.sum || t.name == "gross" {
-			view.Totals = append(view.Totals, total{t.name, usd(t.cents), t.sum})
+			list = append(list, total{t.name, usd(t.cents), t.sum})
 		}
 	}
-	return m.Show(w, r, v, "settlement", view)
+	return list
 }
 
 // asFile sets the headers of a file to save.

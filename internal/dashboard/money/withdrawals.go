@@ -121,7 +121,7 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 	}
 	f.Page = lists.Page{Limit: frame.FileRows}
 	say := m.say(v)
-	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("failed_at"), say("why"))
+	file, err := m.NewCSV(w, r, v, "withdrawals", say("withdrawal"), say("created"), say("state"), say("amount")+" (USD)", say("fee")+" (USD)", say("arrives"), say("currency_code"), say("wallet"), say("destination"), say("completed_at"), say("came_back")+" (USD)", say("failed_at"), say("why"))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (m *room) withdrawalsFile(w http.ResponseWriter, r *http.Request, v *frame.
 		}
 		for _, one := range list {
 			row := withdrawalRow{one, byID[one.Wallet]}
-			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, one.FailedAt, one.FailureCode)
+			err := file.Row(one.ID, one.CreatedAt, say("withdrawal_"+string(one.Status)), row.Out(), row.Costs(), row.Arrives(), string(row.Arrives().Currency), one.Wallet, row.To.Masked, one.CompletedAt, row.Returned(), one.FailedAt, one.FailureCode)
 			if err != nil {
 				return err
 			}
@@ -152,6 +152,7 @@ type withdrawForm struct {
 	Key       string // makes a double click withdraw once
 	Available money.Amount
 	Fee       money.Amount
+	Least     money.Amount // the smallest withdrawal, the fee included
 	Quote     *withdrawalRow
 	Wrong     map[string]string
 	Error     string
@@ -161,7 +162,7 @@ type withdrawForm struct {
 
 // typed reads the form of a withdrawal, with the wallets that can be chosen.
 func (m *room) typed(r *http.Request, v *frame.Visit) (f withdrawForm, byID map[string]pay.Wallet, err error) {
-	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(v.Merchant.Terms().WithdrawalFee)}
+	f = withdrawForm{Wallet: r.FormValue("wallet"), Amount: strings.TrimSpace(r.FormValue("amount")), Key: r.FormValue("key"), Fee: usd(v.Merchant.Terms().WithdrawalFee), Least: usd(v.Merchant.Terms().LeastWithdrawal())}
 	list, byID, err := m.known(r, v)
 	if err != nil {
 		return f, nil, err
@@ -267,6 +268,7 @@ type step struct {
 
 type withdrawalView struct {
 	withdrawalRow
+	Covers  []coveredRow
 	Steps   []step
 	Pending bool // it can be canceled
 	Waits   string
@@ -290,6 +292,9 @@ func (m *room) withdrawal(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
+	if view.Covers, err = m.coveredBy(r, view.Withdrawal); err != nil {
+		return err
+	}
 	view.Steps = life(view.Withdrawal, moved)
 	return m.Show(w, r, v, "withdrawal", view)
 }
@@ -300,12 +305,18 @@ func life(w pay.Withdrawal, moved []pay.Movement) []step {
 	if !w.Payout.SentAt.IsZero() {
 		list = append(list, step{At: w.Payout.SentAt, Title: "step_sent", Tone: "neutral", Text: "step_sent_about"})
 	}
+	arrived := !w.CompletedAt.IsZero()
 	for _, m := range moved {
-		list = append(list, step{At: m.At, Title: "moved_" + string(m.Type), Tone: "neutral", Money: usd(max(m.Amount, -m.Amount)), Into: m.Amount > 0})
+		title := "moved_" + string(m.Type)
+		if arrived && m.Type == pay.MovedReversal {
+			title = "step_returned"
+		}
+		list = append(list, step{At: m.At, Title: title, Tone: "neutral", Money: usd(max(m.Amount, -m.Amount)), Into: m.Amount > 0})
+	}
+	if arrived {
+		list = append(list, step{At: w.CompletedAt, Title: "step_completed", Tone: "good", Text: "step_completed_about"})
 	}
 	switch w.Status {
-	case pay.WithdrawalDone:
-		list = append(list, step{At: w.CompletedAt, Title: "step_completed", Tone: "good", Text: "step_completed_about"})
 	case pay.WithdrawalRefused:
 		list = append(list, step{At: w.FailedAt, Title: "step_failed", Tone: "bad", Text: "step_failed_about", Note: w.FailureMessage})
 	case pay.WithdrawalCanceled:

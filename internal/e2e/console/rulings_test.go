@@ -198,6 +198,46 @@ func TestOperatorResolvesWithdrawals(t *testing.T) {
 	})
 }
 
+// The bank sent a part of a payout back, and no account reports it: the operator types how much, as people of the language write it. A
+// refusal stands beside the field. With an empty field it is all that has not come back.
+func TestOperatorBooksAPartThatCameBack(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
+		id := o.Withdraw(t, "100") // 97 USD are 1779.95 MXN
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "completed")
+		op := harness.OperatorUser(t, o)
+		at, path := consolePath+"withdrawals/"+id, "withdrawals/"+id+"/resolve"
+		if page := op.Page(t, at); !strings.Contains(page, `name="amount"`) || !strings.Contains(page, "1,779.95") {
+			t.Errorf("the form does not ask for a part: %s", page)
+		}
+		for amount, want := range map[string]string{"x": "such as 1779.95 MXN", "0": "such as 1779.95 MXN", "1.234": "such as 1779.95 MXN", "1,779.96": "at most what has not come back, 1779.95 MXN"} {
+			a := op.Ask(t, http.MethodPost, consolePath+path, url.Values{"outcome": {"returned"}, "amount": {amount}, "note": {"the statement"}})
+			_, field, _ := strings.Cut(a.Body, `name="amount"`)
+			field, _, _ = strings.Cut(field, `name="reference"`)
+			if a.Status != http.StatusBadRequest || !strings.Contains(field, want) || !strings.Contains(field, `value="`+amount+`"`) {
+				t.Errorf("%q gets %d, and beside the field: %s", amount, a.Status, field)
+			}
+		}
+		refusedForm(t, op, path, url.Values{"outcome": {"not-paid"}, "amount": {"5"}, "note": {"the statement"}}, http.StatusBadRequest, "only for money that came back")
+		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.Spanish))
+		op.Do(t, consolePath+path, "outcome", "returned", "amount", "1.000,50", "note", "the statement of Monday")
+		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.English))
+		r := o.Get(t, "/withdrawals/"+id)
+		if r.Text(t, "status") != "completed" || r.Text(t, "returnedAmount") != "54.52" {
+			t.Errorf("after a part came back it is %s", r)
+		}
+		op.Did(t, audit.WithdrawalRuled, id)
+		if page := op.Page(t, at); !strings.Contains(page, "54.52") || !strings.Contains(page, "779.45") {
+			t.Errorf("the page does not say what came back and what can: %s", page)
+		}
+		op.Do(t, consolePath+path, "outcome", "returned", "amount", "", "note", "the rest")
+		if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "failed" || r.Text(t, "returnedAmount") != "97" {
+			t.Errorf("after all came back it is %s", r)
+		}
+	})
+}
+
 // An operator verifies a merchant, and rejects what another one handed in with a reason that it reads.
 func TestOperatorDecidesVerifications(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {

@@ -159,7 +159,7 @@ func TestMoneyIsWithdrawn(t *testing.T) {
 		o.Fund(t, false, 500_00)
 		wallet := o.Wallet(t)
 		code := withApp(t, u)
-		for amount, want := range map[string]string{"": "above 0", "x": "above 0", "-1": "above 0", "1.005": "above 0", "0.01": "more than the fee", "500.01": "more than the available"} {
+		for amount, want := range map[string]string{"": "above 0", "x": "above 0", "-1": "above 0", "1.005": "above 0", "0.01": "at least 3.01 USD", "500.01": "more than the available"} {
 			a := u.Ask(t, http.MethodGet, "/withdrawals/new?wallet="+wallet+"&amount="+amount, nil)
 			if a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), want) || !strings.Contains(a.Body, `value="`+amount+`"`) {
 				t.Errorf("the amount %q gets %d: %s", amount, a.Status, a.Text())
@@ -217,6 +217,12 @@ func TestMoneyIsWithdrawn(t *testing.T) {
 func month(t *testing.T, s *harness.Instance) (o harness.Client, settlement string) {
 	t.Helper()
 	o = s.NewShop(t)
+	return o, monthOf(t, o)
+}
+
+// monthOf closes a settlement of a shop, and returns its id.
+func monthOf(t *testing.T, o harness.Client) string {
+	t.Helper()
 	o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card","merchantOrderId":"=SUM(A1)"}`)
 	refunded := o.Create(t, `{"amount":40,"paymentMethodId":"sbx_card"}`)
 	o.Refund(t, refunded, `{"amount":10}`).Want(t, http.StatusOK)
@@ -224,7 +230,7 @@ func month(t *testing.T, s *harness.Instance) (o harness.Client, settlement stri
 		return o.Get(t, "/settlements?status=open").Want(t, http.StatusOK).Text(t, "pagination.total") == "1"
 	})
 	harness.MoveTestClock(t, o, "49h")
-	return o, harness.ClosedSettlements(t, o, 1).Text(t, "data.0.id")
+	return harness.ClosedSettlements(t, o, 1).Text(t, "data.0.id")
 }
 
 // The balance tells its four parts and every movement; filters and files agree with it. A settlement has the
@@ -326,7 +332,11 @@ func TestFinanceClosesAMonthInTheBrowser(t *testing.T) {
 	id := o.Get(t, "/withdrawals").Text(t, "data.0.id")
 	s.Clock.Advance(time.Minute)
 	o.PayOut(t, id, "completed")
+	covered(t, o, settlement, "60")
+	cameBack(t, o, id, "500")
 	visit("/withdrawals/"+id, "withdrawal-done")
+	visit("/settlements/"+settlement, "settlement-withdrawn")
+	visit("/settlements", "settlements-withdrawn")
 	visit("/withdrawals", "withdrawals")
 	visit("/wallets/new?network=spei", "newwallet")
 	text = mainText(t, tab)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/reconciliation"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
@@ -94,4 +95,58 @@ func TestPayoutsAreReconciled(t *testing.T) {
 			t.Errorf("the kept reconciliations are %+v, want three, the newest of payouts", list)
 		}
 	})
+}
+
+// A payout that came back in parts agrees with a statement that has a line for each. A part of another amount, and one that is
+// only here or only there, are differences.
+func TestReturnedPartsAreReconciled(t *testing.T) {
+	t.Parallel()
+	harness.EachPayer(t, func(t *testing.T, o harness.Client, _ *harness.Payer) {
+		id := o.Withdraw(t, "103") // 100 USD are 1835 MXN
+		o.Clock.Advance(pay.WithdrawalHold(true))
+		o.PayOut(t, id, "completed")
+		reference := id[len(pay.WithdrawalPrefix):]
+		for i, pesos := range []int64{1000, 500} {
+			notice := pay.PayoutNotice{ID: fmt.Sprint("part", i), Reference: reference, Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "closed", Local: money.New(pesos*100, money.MXN)}}
+			if got := bankTells(t, o.Instance, "bank-1", "bank", notice); got != 200 {
+				t.Fatalf("the notification of a part gets %d", got)
+			}
+		}
+		from, to := o.Clock.Now().Add(-time.Hour), o.Clock.Now().Add(time.Hour)
+		for _, c := range []struct {
+			name  string
+			parts []string
+			want  string
+		}{
+			{"each part", []string{"500", "1000"}, "[]"},
+			{"another amount", []string{"500", "999"}, "[payout_amount here 1000.00 MXN there 999.00 MXN]"},
+			{"one is missing there", []string{"1000"}, "[return_missing_there here 500.00 MXN there 0]"},
+			{"another one there", []string{"1000", "335", "500"}, "[return_missing_here here 0 there 335.00 MXN]"},
+		} {
+			lines := fmt.Sprintf("reference,type,amount,currency,date\n%s,payout,1835,MXN,2026-11-28T00:00:00Z\n", reference)
+			for _, part := range c.parts {
+				lines += fmt.Sprintf("%s,return,%s,MXN,2026-11-28T00:00:00Z\n", reference, part)
+			}
+			format, err := o.App.Reconciliation.ReportFormat(ctx, "bank-1")
+			harness.Must(t, err)
+			told := []string{}
+			done, err := o.App.Reconciliation.Reconcile(ctx, reconciliation.Comparison{Account: "bank-1", Format: format, DryRun: true, From: from, To: to,
+				Reports: []reconciliation.Report{{Name: "bank.csv", Reader: strings.NewReader(lines)}},
+				Tell: func(f reconcile.Finding) {
+					told = append(told, fmt.Sprintf("%s here %s there %s", f.Discrepancy, sum(f.Here), sum(f.There)))
+				}})
+			harness.Must(t, err)
+			if fmt.Sprint(told) != c.want || done.Charges != 1 {
+				t.Errorf("%s: it finds %v, want %s, in %d payouts", c.name, told, c.want, done.Charges)
+			}
+		}
+	})
+}
+
+// sum is an amount of a finding; without a currency it has none.
+func sum(a money.Amount) string {
+	if a.Currency == "" {
+		return "0"
+	}
+	return a.String()
 }

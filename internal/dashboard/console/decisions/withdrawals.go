@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/admin/shape"
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -22,6 +23,8 @@ type withdrawalView struct {
 	Net        money.Amount
 	Held       bool           // it waits for an approval
 	Ends       []frame.Option // how it can end by the operator's word
+	Left       money.Amount   // what of it can still come back; without a currency if nothing can
+	Returned   money.Amount   // what came back
 	Open       bool
 	Pages      *desk.Accounts
 	Shown      *payouts.ToPay // with its destination, which was asked for
@@ -39,6 +42,12 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 	of := e.Withdrawal
 	usd := func(cents int64) money.Amount { return money.New(cents, money.USD) }
 	view.Withdrawal, view.Why, view.Amount, view.Fee, view.Net = of, shape.NewPayoutExplanation(e), usd(of.Amount), usd(of.Fee), usd(of.Net())
+	view.Returned = usd(of.Returned)
+	if of.Status == pay.WithdrawalDone {
+		view.Left = of.LeftToReturn()
+	} else if text := view.Wrong["amount"]; text != "" { // the form has no such field
+		view.Error = text
+	}
 	view.Pages = u.Accounts(r.Context())
 	view.Held, view.Open = of.Status == pay.WithdrawalPending && of.ApprovedBy == "", of.Open()
 	for _, word := range []struct {
@@ -58,7 +67,7 @@ func (u *room) showWithdrawal(w http.ResponseWriter, r *http.Request, v *frame.V
 }
 
 func (u *room) withdrawalRefused(w http.ResponseWriter, r *http.Request, v *frame.Visit, err error) error {
-	view := withdrawalView{Form: desk.Typed(r, "outcome", "note", "reference")}
+	view := withdrawalView{Form: desk.Typed(r, "outcome", "amount", "note", "reference")}
 	status, fault := refused(&view.Form, err)
 	if fault != nil {
 		return fault
@@ -87,12 +96,43 @@ func (u *room) resolveWithdrawal(w http.ResponseWriter, r *http.Request, v *fram
 	case word != pay.WordPaid && word != pay.WordNotPaid && word != pay.WordReturned:
 		err = problem.Field(problem.InvalidRequest, "outcome", "choose how the withdrawal ended")
 	default:
-		_, _, err = u.App.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note, Force: r.FormValue("force") != "", Reference: r.FormValue("reference")})
+		err = u.endWithdrawal(r, v, word, note)
 	}
 	if err != nil {
 		return u.withdrawalRefused(w, r, v, err)
 	}
 	return u.Done(w, r, "withdrawals/"+r.PathValue("id"), "decided")
+}
+
+// endWithdrawal records how a withdrawal ended, and which part of it came back.
+func (u *room) endWithdrawal(r *http.Request, v *frame.Visit, word pay.Word, note string) error {
+	part, err := u.part(r, v)
+	if err != nil {
+		return err
+	}
+	_, _, err = u.App.Payouts.ResolveWithdrawal(r.Context(), v.Actor(), base.Resolution{ID: r.PathValue("id"), Word: word, Note: note,
+		Force: r.FormValue("force") != "", Reference: r.FormValue("reference"), Amount: part})
+	return err
+}
+
+// part reads the part of a payout that came back, as people of the visitor's language write it; "" is all that is left.
+//
+// Errors: store.ErrNotFound, invalid_request.
+func (u *room) part(r *http.Request, v *frame.Visit) (string, error) {
+	text := strings.TrimSpace(r.FormValue("amount"))
+	if text == "" {
+		return "", nil
+	}
+	e, err := u.App.Payouts.ExplainPayout(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	left := e.Withdrawal.LeftToReturn()
+	amount, ok := frame.Typed(v.Language(), text, left.Currency)
+	if !ok {
+		return "", problem.Field(problem.InvalidRequest, "amount", "the amount must be what came back, such as "+left.Decimal()+" "+string(left.Currency))
+	}
+	return amount.Decimal(), nil
 }
 
 // reveal shows the destination, to pay it by hand. The audit log has that the operator saw it.
