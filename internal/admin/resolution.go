@@ -38,7 +38,7 @@ type WithdrawalRuling struct {
 	Note      string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"the bank's statement of today" doc:"How you know; it is kept in the audit log"`
 	Force     bool     `json:"force,omitempty" doc:"Resolve it even if the payout provider says otherwise"`
 	Amount    string   `json:"amount,omitempty" maxLength:"40" example:"120.50" doc:"Of returned: what came back, in units of the currency that arrived. Without it, all that is left"`
-	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived"`
+	Reference string   `json:"reference,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"The bank's or the network's reference of the payout, if it arrived; of returned, of the return, which is booked once"`
 }
 
 type ruleClaimIn struct {

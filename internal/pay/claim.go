@@ -319,12 +319,13 @@ func (c Claim) String() string {
 	}
 	for _, fact := range []struct{ name, value string }{
 		{"origin", string(c.Origin)}, {"reason", c.Reason}, {"network", c.Network}, {"dispute", c.Case.String()}, {"previous", c.Previous},
+		{"came back, see", c.Call.Returned}, {"given back by hand, the bank's reference is", c.Call.ByHand}, {"the refund's id is", c.Call.Ref},
 	} {
 		if fact.value != "" {
 			fmt.Fprintf(&b, "\n  %s %s", fact.name, fact.value)
 		}
 	}
-	if c.Call.State != "" {
+	if c.Call.State != "" && c.Call.Tries > 0 { // not of one that was made before it was booked
 		fmt.Fprintf(&b, "\n  refund %s at the provider: %s after %d tries", c.Reference(), c.Call.State, c.Call.Tries)
 	}
 	for _, due := range []struct {

@@ -317,7 +317,12 @@ func (w Wallet) PayByHand(id string, s Settlement, amount int64, route PayoutRou
 	if err := s.MayPayOut(amount); err != nil {
 		return s, Withdrawal{}, Change{}, err
 	}
-	made, change, err := w.Withdraw(id, money.New(amount, money.USD), tenant.Terms{}, into, have, now)
+	if amount > have[ledger.Available] {
+		return s, Withdrawal{}, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: book at most that. Withdrawals and claims hold the rest, or it is spent", amount, have[ledger.Available])
+	}
+	to := w
+	to.Status, to.ActiveAt = WalletActive, time.Time{} // the money has gone there, whatever became of the wallet
+	made, change, err := to.Withdraw(id, money.New(amount, money.USD), tenant.Terms{}, into, have, now)
 	if err != nil {
 		return s, made, change, err
 	}

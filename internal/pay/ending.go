@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -300,11 +299,10 @@ func (w Word) ContradictsPayout(o PayoutOutcome) bool {
 
 // ResolvePayout applies the operator's finding to a withdrawal whose end no provider reports.
 //
-// part is what came back, in the currency that arrived; zero: all that is left.
-//
-// Errors: conflict_state if its end is known, or if it was never sent and the finding is that it
-// arrived; invalid_request for a part that does not fit.
-func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, part money.Amount, now time.Time) (Withdrawal, Change, error) {
+// Errors: conflict_state if its end is known, if it was never sent and the finding is that it
+// arrived, or if the return is in the books (details.reason known); invalid_request for a part that
+// does not fit.
+func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, back BankReturn, now time.Time) (Withdrawal, Change, error) {
 	if o.ProviderRef != "" {
 		w.Payout.ProviderRef = o.ProviderRef
 	}
@@ -313,7 +311,11 @@ func (word Word) ResolvePayout(w Withdrawal, o PayoutOutcome, part money.Amount,
 		next, change := w.complete(now)
 		return next, change, nil
 	case word == WordReturned && w.Status == WithdrawalDone:
-		return w.returnPart(part, PayoutOutcome{}, now)
+		if err := w.isNew(back); err != nil {
+			return w, Change{}, err
+		}
+		w.ReturnRefs = append(slices.Clip(w.ReturnRefs), back.Ref)
+		return w.returnPart(back.Part, PayoutOutcome{}, now)
 	case word == WordNotPaid && w.Open():
 		next, change := w.fail(PayoutOutcome{Code: "not_paid", Message: "the payout did not arrive"}, now)
 		return next, change, nil

@@ -64,7 +64,7 @@ func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
 	w := Withdrawal{ID: "wdr_1", Version: 1, Status: WithdrawalProcessing, Amount: 100_00, Round: 1}
 	w.Local, w.Payout.Provider = money.New(540_00, money.BRL), "one"
 	w, _ = w.complete(noon)
-	booked, _, err := WordReturned.ResolvePayout(w, PayoutOutcome{}, money.New(100_00, money.BRL), noon)
+	booked, _, err := WordReturned.ResolvePayout(w, PayoutOutcome{}, BankReturn{Part: money.New(100_00, money.BRL)}, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,27 @@ func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
 	if v == Applied {
 		t.Errorf("the operator booked the return of 100 BRL; the provider's news of it books it again: returned %d of %d, %d transfers", again.Returned, w.Net(), len(change.Transfers))
 	}
+	brl := money.New(100_00, money.BRL)
+	if _, _, err := WordReturned.ResolvePayout(booked, PayoutOutcome{}, BankReturn{Part: brl}, noon); err == nil {
+		t.Error("the operator's command, repeated, books it again")
+	}
+	named, _, err := WordReturned.ResolvePayout(w, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R1"}, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := WordReturned.ResolvePayout(named, PayoutOutcome{}, BankReturn{Part: money.New(50_00, money.BRL), Ref: "R1"}, noon); err == nil {
+		t.Error("one reference of the bank is booked twice")
+	}
+	if two, _, err := WordReturned.ResolvePayout(named, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R2"}, noon); err != nil || two.ReturnedLocal != 200_00 {
+		t.Errorf("another part of the same amount: %d, %v", two.ReturnedLocal, err)
+	}
 	first, _, _ := w.Told(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	if _, _, err := WordReturned.ResolvePayout(first, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R1"}, noon); err == nil {
+		t.Error("what the provider reported is booked again by the operator")
+	}
+	if two, _, err := WordReturned.ResolvePayout(first, PayoutOutcome{}, BankReturn{Part: brl, Ref: "R1", Forced: true}, noon); err != nil || two.Returns != 2 {
+		t.Errorf("another part, by force: %d parts, %v", two.Returns, err)
+	}
 	second, _, v := first.Told(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: o}, "one", o, noon)
 	if v == Applied {
 		t.Errorf("told twice under two ids: returned %d", second.Returned)

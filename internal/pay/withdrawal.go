@@ -3,6 +3,7 @@ package pay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,8 @@ type Withdrawal struct {
 	// Returned is what came back after it had arrived, in USD cents; ReturnedLocal is the same in minor units of what arrived,
 	// zero for a token. Returns counts the parts.
 	Returned, ReturnedLocal int64
-	ReturnedParts           []int64 // of ReturnedLocal, each part; of a token in USD cents
+	ReturnedParts           []int64  // of ReturnedLocal, each part; of a token in USD cents
+	ReturnRefs              []string // the bank's references of the parts that the operator booked, "" of one without
 	Returns                 int
 	Covers                  []Covered // the settlements that it pays out, oldest first
 	Sequence                int64     // events so far
@@ -230,7 +232,7 @@ func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exch
 func (w Withdrawal) Created() Withdrawal {
 	w.Status, w.FailureCode, w.FailureMessage, w.Waiting = WithdrawalPending, "", "", ""
 	w.CompletedAt, w.FailedAt = time.Time{}, time.Time{}
-	w.Returned, w.ReturnedLocal, w.ReturnedParts, w.Covers = 0, 0, nil, nil
+	w.Returned, w.ReturnedLocal, w.ReturnedParts, w.ReturnRefs, w.Covers = 0, 0, nil, nil, nil
 	return w
 }
 
@@ -407,4 +409,22 @@ func (w Withdrawal) event(t hook.EventType, before WithdrawalStatus, now time.Ti
 func (w Withdrawal) String() string {
 	return fmt.Sprintf("%s v%d %s %s (fee %s) to %s %s", w.ID, w.Version, w.Status, money.New(w.Amount, money.USD),
 		money.New(w.Fee, money.USD), w.Wallet, w.FailureCode)
+}
+
+// BankReturn is money of a payout that came back, by the operator's word.
+type BankReturn struct {
+	Part   money.Amount // in the currency that arrived; zero: all that is left
+	Ref    string       // the bank's reference of it, "" if it has none
+	Forced bool         // it is another part of an amount that came back before
+}
+
+// isNew returns an error if a return is in the books, or may be: the operator repeats a command whose answer was lost.
+func (w Withdrawal) isNew(back BankReturn) error {
+	switch {
+	case back.Ref != "" && slices.Contains(w.ReturnRefs, back.Ref):
+		return problem.Conflict("known", "the return "+back.Ref+" is in the books")
+	case (back.Ref == "" || len(w.ReturnRefs) < w.Returns) && !back.Forced && slices.Contains(w.ReturnedParts, back.Part.Minor):
+		return problem.Conflict("known", "a part of "+back.Part.String()+" came back already: if another one did, name the bank's reference of it, and force it if the provider reported the first")
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
@@ -48,7 +50,7 @@ type Withdrawal struct {
 	PendingReason  *string              `json:"pendingReason" doc:"Why it has not been sent, or not been sent again, although it is due: no_payout_account, payout_delayed (no account pays it now), beneficiary_incomplete, or a limit; null if nothing holds it back"`
 	FailureCode    *string              `json:"failureCode"`
 	FailureMessage *string              `json:"failureMessage"`
-	Reference      string               `json:"reference" doc:"Names the payout at the bank or network"`
+	Reference      string               `json:"reference" doc:"Names the payout at the bank or network: by the bank's own name of it once it is known"`
 	CreatedAt      Time                 `json:"createdAt"`
 	CompletedAt    *Time                `json:"completedAt" nullable:"true"`
 	FailedAt       *Time                `json:"failedAt" nullable:"true"`
@@ -103,7 +105,7 @@ func NewWithdrawal(w pay.Withdrawal) Withdrawal {
 	return Withdrawal{
 		ID: w.ID, WalletID: w.Wallet, Amount: USD(w.Amount), Currency: string(money.USD), FeeUSD: USD(w.Fee), NetAmount: USD(w.Net()),
 		Payout: newPayout(w.Conversion), ReturnedAmount: USD(w.Returned), Covers: newCovers(w.Covers), PendingReason: text(w.PendingReason()),
-		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: w.Reference(),
+		Status: w.Status, FailureCode: text(w.FailureCode), FailureMessage: text(w.FailureMessage), Reference: cmp.Or(w.Payout.BankRef, w.Reference()),
 		CreatedAt: Time{w.CreatedAt}, CompletedAt: at(w.CompletedAt), FailedAt: at(w.FailedAt),
 	}
 }

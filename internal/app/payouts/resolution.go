@@ -2,6 +2,7 @@ package payouts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cascadapay/cascada/internal/app/base"
@@ -10,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -61,10 +63,10 @@ func (po *Payouts) ResolveWithdrawal(ctx context.Context, by audit.Actor, r base
 		if read.Version != w.Version {
 			return read, base.ChangedMeanwhile(read.Status, string(r.Word))
 		}
-		if r.Reference != "" {
+		if r.Reference != "" && r.Word != pay.WordReturned {
 			read.Payout.BankRef = r.Reference
 		}
-		next, change, err := r.Word.ResolvePayout(read, o, part, po.TimeOf(read.Scope))
+		next, change, err := r.Word.ResolvePayout(read, o, pay.BankReturn{Part: part, Ref: r.Reference, Forced: r.Force}, po.TimeOf(read.Scope))
 		if err == nil {
 			err = po.provedAsIs(ctx, w)
 		}
@@ -135,7 +137,8 @@ func (po *Payouts) askPayout(ctx context.Context, w pay.Withdrawal) pay.PayoutOu
 type ToPay struct {
 	pay.Withdrawal
 	Wallet      pay.Wallet
-	Destination string // secret
+	Destination string        // secret
+	Hold        pay.Unpayable // why it must not be paid now; Payable if it may
 }
 
 // RevealWithdrawal reads a withdrawal with its destination, for the operator who pays it by hand.
@@ -155,10 +158,32 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 	if err != nil {
 		return ToPay{}, fmt.Errorf("destination of wallet %s: %w", wallet.ID, err)
 	}
+	hold, err := po.HoldByHand(ctx, w)
+	if err != nil {
+		return ToPay{}, err
+	}
 	if err := po.Store.Commit(ctx, pay.Change{Audit: po.Audited(by, w.Scope, audit.WalletRevealed, wallet.ID, map[string]string{"withdrawal": w.ID})}); err != nil {
 		return ToPay{}, err
 	}
-	return ToPay{w, wallet, string(account)}, nil
+	return ToPay{w, wallet, string(account), hold}, nil
+}
+
+// HoldByHand says why a person must not pay a withdrawal that is under way: payouts were stopped or the wallet was deleted since it
+// was handed out, or it cannot be proved. Whoever pays by hand is the gate's last step.
+func (po *Payouts) HoldByHand(ctx context.Context, w pay.Withdrawal) (pay.Unpayable, error) {
+	if !w.Open() {
+		return pay.Payable, nil
+	}
+	if err := po.provedAsIs(ctx, w); errors.Is(err, store.ErrNotProved) {
+		return pay.WaitsProof, nil
+	} else if err != nil {
+		return pay.Payable, err
+	}
+	p, err := po.gate(ctx, w, po.TimeOf(w.Scope))
+	if err != nil || p.why != walletGone && p.why != pay.WaitsStopped && w.Status == pay.WithdrawalProcessing {
+		return pay.Payable, err // the limits counted it when it was handed out
+	}
+	return p.why, nil
 }
 
 // Unpaid lists withdrawals that were sent and whose end is not known, oldest first, for the

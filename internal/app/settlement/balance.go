@@ -290,6 +290,12 @@ func (e *Settlements) siblings(ctx context.Context, scope tenant.Scope) (bool, e
 	return len(shops) > 1, err
 }
 
+// Available reads a merchant's available balance in an environment, in USD cents; below zero it is a debt.
+func (e *Settlements) Available(ctx context.Context, scope tenant.Scope) (int64, error) {
+	have, err := e.Balances(ctx, scope)
+	return have[ledger.Available], err
+}
+
 // Balances reads a merchant's balances in an environment.
 func (e *Settlements) Balances(ctx context.Context, scope tenant.Scope) (ledger.Balances, error) {
 	return e.Store.Books().Balances(ctx, scope)

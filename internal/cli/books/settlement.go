@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/cli"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
 // Settlement is cascada settlement.
@@ -38,17 +39,26 @@ func (c *settlementListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	out := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET\tOWED")
+	fmt.Fprintln(out, "SETTLEMENT\tMERCHANT\tENVIRONMENT\tSTATUS\tCLOSED\tLINES\tNET\tOWED\tAVAILABLE")
+	have := map[tenant.Scope]string{}
 	for _, s := range list {
 		closed := "-"
 		if !s.ClosedAt.IsZero() {
 			closed = s.ClosedAt.Format(time.RFC3339)
 		}
-		owed := "-"
+		owed, available := "-", "-"
 		if s.PayoutState() == pay.PayoutOwed {
 			owed = cli.USD(s.Left())
+			if _, known := have[s.Scope]; !known {
+				cents, err := a.Settlements.Available(ctx, s.Scope)
+				if err != nil {
+					return err
+				}
+				have[s.Scope] = cli.USD(cents)
+			}
+			available = have[s.Scope]
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net), owed)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.ID, s.Merchant, s.Environment(), s.Status, closed, s.Lines, cli.USD(s.Net), owed, available)
 	}
 	return out.Flush()
 }
@@ -97,7 +107,12 @@ func (c *settlementShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 		fmt.Fprintf(out, "  covered by %s\t%s\t%s\n", cover.By, cli.USD(cover.Amount), state)
 	}
 	if s.Status == pay.BatchClosed {
+		cents, err := a.Settlements.Available(ctx, s.Scope)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(out, "  owed\t%s\t%s\n", cli.USD(s.Left()), s.PayoutWhy)
+		fmt.Fprintf(out, "  available\t%s\tthe merchant's balance: pay at most this\n", cli.USD(cents))
 	}
 	fmt.Fprintf(out, "  lines\t%d\n", s.Lines)
 	for _, l := range lines {

@@ -232,7 +232,7 @@ type payoutLimitCmd struct {
 	Automatic     *bool   `negatable:"" help:"For one merchant: pay the net amount of each settlement out to the default wallet of the merchant's first shop."`
 	Minimum       *string `placeholder:"USD" help:"For automatic payouts: a smaller amount waits for the next settlement."`
 	Days          *string `placeholder:"DAYS" help:"For automatic payouts: days of the week in UTC, such as mon,thu; an empty text for every day."`
-	Stop          string  `placeholder:"REASON" help:"Send no more withdrawals. Those that were sent go on."`
+	Stop          *string `placeholder:"REASON" help:"Send no more withdrawals. Those that were sent go on."`
 	Resume        bool    `help:"Send withdrawals again, after --stop."`
 }
 
@@ -263,11 +263,15 @@ func (c *payoutLimitCmd) changes() (list []func(*pay.PayoutLimits), err error) {
 	if c.Days != nil {
 		list = append(list, func(l *pay.PayoutLimits) { l.Days = *c.Days })
 	}
-	if c.Stop != "" && c.Resume {
+	switch {
+	case c.Stop != nil && c.Resume:
 		return nil, errors.New("--stop and --resume: give only one of them")
-	}
-	if c.Stop != "" || c.Resume {
-		list = append(list, func(l *pay.PayoutLimits) { l.Stopped = c.Stop })
+	case c.Stop != nil && strings.TrimSpace(*c.Stop) == "":
+		return nil, errors.New("--stop: say why, such as --stop \"a key was stolen\": nothing was stopped")
+	case c.Stop != nil:
+		list = append(list, func(l *pay.PayoutLimits) { l.Stopped = *c.Stop })
+	case c.Resume:
+		list = append(list, func(l *pay.PayoutLimits) { l.Stopped = "" })
 	}
 	return list, nil
 }

@@ -102,9 +102,13 @@ func (c *withdrawalListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tQUERIES")
+	fmt.Fprintln(w, "WITHDRAWAL\tAMOUNT\tPROVIDER\tENVIRONMENT\tSENT\tQUERIES\tDO NOT PAY BY HAND")
 	for _, d := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\n", d.ID, money.New(d.Amount, money.USD), d.Payout.Provider, d.Environment(), d.Payout.SentAt.UTC().Format(time.DateTime), d.Payout.Checks)
+		hold, err := a.Payouts.HoldByHand(ctx, d)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", d.ID, money.New(d.Amount, money.USD), d.Payout.Provider, d.Environment(), d.Payout.SentAt.UTC().Format(time.DateTime), d.Payout.Checks, hold)
 	}
 	return w.Flush()
 }
@@ -124,6 +128,9 @@ func (c *withdrawalShowCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", c.Withdrawal, err)
 	}
+	if w.Hold != pay.Payable {
+		fmt.Fprintf(cli.Stdout, "DO NOT PAY IT NOW: %s\n", w.Hold)
+	}
 	table := tabwriter.NewWriter(cli.Stdout, 0, 0, 2, ' ', 0)
 	for _, line := range [][2]string{
 		{"withdrawal", w.ID}, {"merchant", w.Merchant}, {"environment", string(w.Environment())}, {"status", string(w.Status)},
@@ -139,7 +146,7 @@ type withdrawalResolveCmd struct {
 	cli.DatabaseFlags
 	Withdrawal string   `arg:"" help:"Withdrawal id, wdr_…"`
 	Outcome    pay.Word `required:"" enum:"paid,not-paid,returned" placeholder:"OUTCOME" help:"paid completes it; not-paid returns the money to the balance; returned is for money that arrived and came back, and returns it without the fee."`
-	Reference  string   `placeholder:"TEXT" help:"The bank's or the network's reference of the payout, if it arrived."`
+	Reference  string   `placeholder:"TEXT" help:"The bank's or the network's reference of the payout, if it arrived; with returned, of the return, which is booked once."`
 	Amount     string   `placeholder:"AMOUNT" help:"With returned: the part that came back, in units of the currency that arrived; without it, all that is left. More parts may follow."`
 	Note       string   `required:"" help:"How you know; for the audit log."`
 	Force      bool     `help:"Resolve the withdrawal even if the payout provider reports something else."`

@@ -116,7 +116,7 @@ func TestWithdrawalPaysTheSettlement(t *testing.T) {
 		if at := toBePaid(t, o); !at.IsZero() {
 			t.Errorf("somebody is asked to pay what the merchant withdraws, since %s", at)
 		}
-		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id, Reference: "TED 1"}); err == nil || !strings.Contains(err.Error(), "balance_insufficient") {
+		if _, _, err := o.App.Payouts.PaySettlement(ctx, carla, payouts.HandPayment{Settlement: id, Reference: "TED 1"}); err == nil || !strings.Contains(err.Error(), "book at most that") {
 			t.Errorf("paid by hand while the merchant withdraws it: %v", err)
 		}
 		o.Clock.Advance(pay.WithdrawalHold(true))

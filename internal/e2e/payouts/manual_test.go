@@ -55,6 +55,19 @@ func TestOperatorPaysByHand(t *testing.T) {
 		if shown.Destination != "032180000118359719" || shown.Payout.Provider != "by-hand" {
 			t.Errorf("the operator sees the destination %q at %s", shown.Destination, shown.Payout.Provider)
 		}
+		if shown.Hold != pay.Payable {
+			t.Errorf("the operator must not pay it: %s", shown.Hold)
+		}
+		// Whoever pays by hand is told of a stop that came after the withdrawal was handed out.
+		stop := func(why string) {
+			_, err := s.App.Payouts.LimitPayouts(ctx, carla, "", true, func(l *pay.PayoutLimits) { l.Stopped = why })
+			harness.Must(t, err)
+		}
+		stop("a key was stolen")
+		if shown, err := s.App.Payouts.RevealWithdrawal(ctx, s.App.Self(), id); err != nil || shown.Hold != pay.WaitsStopped {
+			t.Errorf("payouts are stopped, and the operator is told %q, %v", shown.Hold, err)
+		}
+		stop("")
 		paid := base.Resolution{ID: id, Word: pay.WordPaid, Note: "statement of today", Reference: "SPEI-77"}
 		ended, said, err := s.App.Payouts.ResolveWithdrawal(ctx, s.App.Self(), paid)
 		harness.Must(t, err)

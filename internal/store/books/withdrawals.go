@@ -81,14 +81,15 @@ type withdrawalDoc struct {
 	ReturnedLocal int64 `json:"returnedLocal,omitempty"`
 	Returns       int   `json:"returns,omitempty"`
 
-	ReturnedParts []int64 `json:"returnedParts,omitempty"`
+	ReturnedParts []int64  `json:"returnedParts,omitempty"`
+	ReturnRefs    []string `json:"returnRefs,omitempty"`
 }
 
 func (d *withdrawalDoc) Of(_ *table.Fields, w *pay.Withdrawal) {
 	*d = withdrawalDoc{"", "", w.Payout.Checks, w.FailureCode, w.FailureMessage,
 		table.Micros(w.Payout.SentAt), table.Micros(w.CompletedAt), table.Micros(w.FailedAt), w.Payout.Accepted, w.Payout.Found, w.Payout.Flight,
 		w.Payout.Why, w.Payout.Passed, w.Round, w.Tried, w.Waiting, w.Payout.Said, w.Payout.BankRef, w.ApprovedBy, w.Local.Minor, w.Local.Currency,
-		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency, w.ReturnedLocal, w.Returns, w.ReturnedParts}
+		table.RateText(w.Rate), w.RateSource, table.Micros(w.RateAt), w.Payout.Float.Minor, w.Payout.Float.Currency, w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs}
 }
 
 func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
@@ -98,7 +99,7 @@ func (d *withdrawalDoc) Into(_ *table.Fields, w *pay.Withdrawal) (err error) {
 	w.Conversion = exchange.Conversion{Local: money.New(d.Local, d.Currency), RateSource: d.RateSource, RateAt: table.FromMicros(d.RateAt)}
 	w.Payout.Float = money.New(d.Float, d.FloatOf)
 	w.Payout.SentAt, w.CompletedAt, w.FailedAt = table.FromMicros(d.SentAt), table.FromMicros(d.CompletedAt), table.FromMicros(d.FailedAt)
-	w.ReturnedLocal, w.Returns, w.ReturnedParts = d.ReturnedLocal, d.Returns, d.ReturnedParts
+	w.ReturnedLocal, w.Returns, w.ReturnedParts, w.ReturnRefs = d.ReturnedLocal, d.Returns, d.ReturnedParts, d.ReturnRefs
 	if w.Status == pay.WithdrawalRefused && !w.CompletedAt.IsZero() && w.Returned == 0 { // from before parts were counted
 		w.Returned, w.ReturnedLocal, w.Returns = w.Net(), d.Local, 1
 	}
