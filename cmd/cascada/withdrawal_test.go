@@ -93,6 +93,7 @@ func TestOperatorsPayByFiles(t *testing.T) {
 		s := u.serve(t)
 		k := u.merchant(t, database)
 		key := k.Keys.Sandbox.Secret
+		u.fails(t, "nothing was stopped", "payout", "limit", "--stop", "")
 		if out := u.does(t, "payout", "limit", "--environment", "sandbox", "--merchant", k.Merchant.ID, "--approval-above", "40", "--daily", "5000"); !strings.Contains(out, k.Merchant.ID) ||
 			!strings.Contains(out, "40.00 USD") || !strings.Contains(out, "5000.00 USD") {
 			t.Errorf("payout limit:\n%s", out)

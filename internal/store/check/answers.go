@@ -36,7 +36,7 @@ var answers = map[string]Answer{
 	"*.due_at":   {ByBound, invariantSleeps},
 	"*.row_hash": {ByRule, invariantRowHash},
 
-	"receipts.body": {Free, "erased when its time is over; encrypted for its row, and read by the operator alone"},
+	"receipts.body": {Free, "erased when its time is over; encrypted for its row, and read by the operator alone. Plain text in it is found"},
 
 	"balances.*":  {ByRule, invariantBalance},
 	"blocks.*":    {ByChain, invariantBlock},

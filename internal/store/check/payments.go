@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/store/books"
 	"github.com/cascadapay/cascada/internal/store/due"
 	"github.com/cascadapay/cascada/internal/store/payments"
+	"github.com/cascadapay/cascada/internal/store/table"
 	"github.com/cascadapay/cascada/internal/store/webhooks"
 )
 
@@ -102,6 +103,9 @@ WHERE k.shop <> '' AND (s.id IS NULL OR s.merchant <> k.merchant)`},
 
 // receiptInvariants are the invariants of notifications, which name no merchant: they go with what they are about.
 var receiptInvariants = invariants([]invariant{
+	{"a notification is as the service wrote it", `
+SELECT t.id, 'somebody wrote its text, which is not encrypted for its row' FROM receipts AS t
+WHERE {part t.id} AND t.row_hash <> '' AND t.body <> '' AND ` + table.Unmarked("body")},
 	{invariantMisfits, `
 SELECT r.id, 'waits for nobody' FROM receipts AS r
 WHERE {part r.id} AND r.verdict = 'mismatched' AND NOT EXISTS (SELECT 1 FROM receipts AS c WHERE c.id = '` + payments.ClosedPrefix + `' || r.id)
