@@ -70,16 +70,13 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 		of := map[kind][]pay.Withdrawal{}
 		var order []kind
 		for _, w := range waiting {
-			wallet, err := bf.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
-			if err != nil {
-				return made, fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
-			}
 			if held, err := bf.held(ctx, w); err != nil {
 				return made, err
 			} else if held {
 				continue
 			}
-			if err := bf.payouts.proved(ctx, w, wallet); err != nil {
+			wallet, err := bf.payouts.proved(ctx, w)
+			if err != nil {
 				bf.payouts.unproved(ctx, w, err)
 				continue
 			}
@@ -220,13 +217,12 @@ func (bf *Batches) mayLeave(ctx context.Context, b pay.Batch, of []pay.Withdrawa
 		if w.Status != pay.WithdrawalProcessing {
 			return refuse(w, string(w.Status))
 		}
-		wallet, err := bf.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
-		if err != nil {
-			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
-		}
-		if err := bf.payouts.proved(ctx, w, wallet); errors.Is(err, store.ErrNotProved) {
+		switch _, err := bf.payouts.proved(ctx, w); {
+		case errors.Is(err, store.ErrNotProved):
 			return refuse(w, string(pay.WaitsProof))
-		} else if err != nil {
+		case errors.Is(err, base.ErrDoneByOthers):
+			return store.ErrStale // the batch is read again
+		case err != nil:
 			return err
 		}
 		p, err := bf.payouts.gate(ctx, w, bf.TimeOf(w.Scope))

@@ -164,8 +164,8 @@ func (po *Payouts) sendAgain(ctx context.Context, sent *pay.Withdrawal, w pay.Wi
 	return err
 }
 
-// movedOn returns stale if only another payout was counted at the same time, and base.ErrDoneByOthers if the withdrawal has moved
-// on.
+// movedOn returns stale if only something beside the withdrawal has changed, such as its wallet or what was counted of other
+// payouts, and base.ErrDoneByOthers if the withdrawal has moved on.
 func (po *Payouts) movedOn(ctx context.Context, w pay.Withdrawal, stale error) error {
 	read, err := po.Store.Withdrawals().Get(ctx, w.Scope, w.ID)
 	if err != nil {

@@ -41,12 +41,8 @@ func (po *Payouts) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, err
 			ended = append(ended, w)
 			continue
 		}
-		wallet, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
-		if err != nil {
-			po.Quiet.ComesAgain(ctx, w.Live, "a due withdrawal has no wallet; it is retried later", err, "withdrawal", w.ID)
-			continue
-		}
-		if err := po.proved(ctx, w, wallet); err != nil { // before anything is written of it
+		wallet, err := po.proved(ctx, w)
+		if err != nil { // before anything is written of it
 			po.unproved(ctx, w, err)
 			continue
 		}
@@ -110,15 +106,15 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	if !known {
 		return fmt.Errorf("payout account %q cannot be called", account)
 	}
-	request, err := po.payoutRequest(w, wallet)
-	if err != nil {
-		return err
-	}
 	if w.Status == pay.WithdrawalPending {
-		return po.sendPayout(ctx, w, wallet, route, to, request, false)
+		return po.sendPayout(ctx, w, route, to, false)
 	}
 	if !may {
 		return po.resolvePayout(ctx, w, pay.PayoutOutcome{Kind: pay.PayoutUnknown})
+	}
+	request, err := po.payoutRequest(w, wallet)
+	if err != nil {
+		return err
 	}
 	node, err := po.Store.Hold(ctx)
 	if err != nil {
@@ -127,17 +123,29 @@ func (po *Payouts) forward(ctx context.Context, w pay.Withdrawal, wallet pay.Wal
 	o := w.Asked(w.Payout.ProvedPayout(po.ask(ctx, account, to, request), node.At))
 	if o.Kind == pay.PayoutMissing || o.Kind == pay.PayoutUnsent {
 		// The provider never had it, or waits for it: send it again, under the same reference.
-		return po.sendPayout(ctx, w, wallet, route, to, request, o.Kind == pay.PayoutMissing)
+		return po.sendPayout(ctx, w, route, to, o.Kind == pay.PayoutMissing)
 	}
 	return po.resolvePayout(ctx, w, o)
 }
 
-// proved proves a withdrawal and its wallet once more before money leaves. Whatever sends a payout, or writes it into
-// a file, calls this first.
+// proved proves a withdrawal and its wallet once more before money leaves, and returns the wallet. Whatever sends a payout, or
+// writes it into a file, calls this first.
 //
-// Errors: store.ErrNotProved, store.ErrStale.
-func (po *Payouts) proved(ctx context.Context, w pay.Withdrawal, to pay.Wallet) error {
-	return po.Store.Withdrawals().Prove(ctx, w, to)
+// A wallet that changes meanwhile is read and proved again: its cool-down ends, or another one becomes the default. That
+// is no reason not to pay, and the withdrawal would wait until its lease ends.
+//
+// Errors: store.ErrNotProved; base.ErrDoneByOthers if the withdrawal has moved on.
+func (po *Payouts) proved(ctx context.Context, w pay.Withdrawal) (to pay.Wallet, err error) {
+	err = base.Again(func() (err error) {
+		if to, err = po.Store.Wallets().Get(ctx, w.Scope, w.Wallet); err != nil {
+			return fmt.Errorf("wallet of withdrawal %s: %w", w.ID, err)
+		}
+		if err = po.Store.Withdrawals().Prove(ctx, w, to); errors.Is(err, store.ErrStale) {
+			err = po.movedOn(ctx, w, err)
+		}
+		return err
+	})
+	return to, err
 }
 
 // provedAsIs is proved for what gives a withdrawal's money back, ends it or lets it pass: a row that somebody changed is not
@@ -148,11 +156,8 @@ func (po *Payouts) provedAsIs(ctx context.Context, w pay.Withdrawal) error {
 	if !w.Open() {
 		return nil
 	}
-	to, err := po.Store.Wallets().Get(ctx, w.Scope, w.Wallet)
-	if err == nil {
-		err = po.proved(ctx, w, to)
-	}
-	if errors.Is(err, store.ErrStale) {
+	_, err := po.proved(ctx, w)
+	if errors.Is(err, base.ErrDoneByOthers) {
 		return nil
 	}
 	return err
@@ -161,7 +166,7 @@ func (po *Payouts) provedAsIs(ctx context.Context, w pay.Withdrawal) error {
 // unproved sets aside a withdrawal that must not be sent: the log has an error, there is an alert, and the reason not_proved for the
 // operator. Nothing of its row is written, so what is wrong with it stays to be seen.
 func (po *Payouts) unproved(ctx context.Context, w pay.Withdrawal, why error) {
-	if errors.Is(why, store.ErrStale) {
+	if errors.Is(why, base.ErrDoneByOthers) {
 		return // it was canceled, or another node was faster
 	}
 	if !errors.Is(why, store.ErrNotProved) {
@@ -185,13 +190,18 @@ func (po *Payouts) ask(ctx context.Context, account string, to payout.Provider, 
 
 // sendPayout records that the provider is about to be called, which gives the call to this node.
 // Then it calls the provider and commits the answer. missing is as in sending.
-func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, wallet pay.Wallet, route pay.PayoutRoute, to payout.Provider, request payout.Request, missing bool) error {
+func (po *Payouts) sendPayout(ctx context.Context, w pay.Withdrawal, route pay.PayoutRoute, to payout.Provider, missing bool) error {
 	if po.Shut() {
 		return nil
 	}
-	if err := po.proved(ctx, w, wallet); err != nil {
+	wallet, err := po.proved(ctx, w)
+	if err != nil {
 		po.unproved(ctx, w, err)
 		return nil
+	}
+	request, err := po.payoutRequest(w, wallet)
+	if err != nil {
+		return err
 	}
 	by, err := po.Store.Hold(ctx)
 	if err != nil {

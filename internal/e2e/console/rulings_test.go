@@ -151,6 +151,19 @@ func TestOperatorResolvesPayments(t *testing.T) {
 	})
 }
 
+// decides sends a decision about a withdrawal until it is taken. The service works on the withdrawal too, at any time: it asks the
+// provider, and looks at one that has ended for settlements that it covers. The operator is told then to load the page again.
+func decides(t *testing.T, op harness.Staff, path string, form url.Values) {
+	t.Helper()
+	harness.Eventually(t, "the decision is taken", func() bool {
+		a := op.Ask(t, http.MethodPost, consolePath+path, form)
+		if a.Status != http.StatusSeeOther && a.Status != http.StatusConflict {
+			t.Fatalf("the decision gets %d: %s", a.Status, a.Text())
+		}
+		return a.Status == http.StatusSeeOther
+	})
+}
+
 // A withdrawal whose payout provider answers nothing is with it until the operator says how it ended.
 func TestOperatorResolvesWithdrawals(t *testing.T) {
 	t.Parallel()
@@ -175,14 +188,7 @@ func TestOperatorResolvesWithdrawals(t *testing.T) {
 				if page := op.Page(t, consolePath+"withdrawals/"+id); !strings.Contains(page, `value="`+words[0]+`"`) {
 					t.Errorf("the page does not offer %s", words[0])
 				}
-				// The service asks the provider too, at any time: the operator is told then to load the page again.
-				harness.Eventually(t, "the decision is taken", func() bool {
-					a := op.Ask(t, http.MethodPost, consolePath+path, url.Values{"outcome": {words[0]}, "note": {"line 7 of their list"}})
-					if a.Status != http.StatusSeeOther && a.Status != http.StatusConflict {
-						t.Fatalf("the decision gets %d: %s", a.Status, a.Text())
-					}
-					return a.Status == http.StatusSeeOther
-				})
+				decides(t, op, path, url.Values{"outcome": {words[0]}, "note": {"line 7 of their list"}})
 				if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != words[1] {
 					t.Errorf("ruled %s, the withdrawal is %s", words[0], r)
 				}
@@ -221,7 +227,7 @@ func TestOperatorBooksAPartThatCameBack(t *testing.T) {
 		}
 		refusedForm(t, op, path, url.Values{"outcome": {"not-paid"}, "amount": {"5"}, "note": {"the statement"}}, http.StatusBadRequest, "only for money that came back")
 		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.Spanish))
-		op.Do(t, consolePath+path, "outcome", "returned", "amount", "1.000,50", "note", "the statement of Monday")
+		decides(t, op, path, url.Values{"outcome": {"returned"}, "amount": {"1.000,50"}, "note": {"the statement of Monday"}})
 		harness.Must(t, o.App.People.Introduce(ctx, op.User.ID, "Op", tenant.English))
 		r := o.Get(t, "/withdrawals/"+id)
 		if r.Text(t, "status") != "completed" || r.Text(t, "returnedAmount") != "54.52" {
@@ -231,7 +237,7 @@ func TestOperatorBooksAPartThatCameBack(t *testing.T) {
 		if page := op.Page(t, at); !strings.Contains(page, "54.52") || !strings.Contains(page, "779.45") {
 			t.Errorf("the page does not say what came back and what can: %s", page)
 		}
-		op.Do(t, consolePath+path, "outcome", "returned", "amount", "", "note", "the rest")
+		decides(t, op, path, url.Values{"outcome": {"returned"}, "amount": {""}, "note": {"the rest"}})
 		if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "failed" || r.Text(t, "returnedAmount") != "97" {
 			t.Errorf("after all came back it is %s", r)
 		}

@@ -6,13 +6,22 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app"
 	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/app/payouts"
+	adjusting "github.com/cascadapay/cascada/internal/app/settlement"
+	"github.com/cascadapay/cascada/internal/dbtest"
+	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -113,5 +122,71 @@ func TestWithdrawalFromBeforeTheProofIsPaid(t *testing.T) {
 			t.Errorf("it was sent %d times", sends)
 		}
 		o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
+	})
+}
+
+// The cool-down of a wallet ends while withdrawals to it wait for their turn at the account. They are sent all the same, and do not
+// wait for the end of their leases.
+func TestWalletThatChangesMeanwhileDelaysNoPayout(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		const count = 20 // more than an account gets at a time
+		b, clock, log := harness.NewPayer(), &harness.Clock{}, &harness.Faults{}
+		a := harness.NodeOf(t, database, clock, log, func(config *app.Config) { config.SandboxPayout = b })
+		who := harness.Acme(t, a)
+		scope, err := a.Narrow(ctx, who, "", "")
+		harness.Must(t, err)
+		_, err = a.Adjustments.Make(ctx, a.Self(), adjusting.NewAdjustment{
+			Merchant: scope.Merchant, Amount: money.New(1_000_00, money.USD), Reason: pay.ForGoodwill, Note: "a test", Reference: "funds",
+		})
+		harness.Must(t, err)
+		_, err = a.Wallets.Add(ctx, who, scope, payouts.NewWallet{CoolDown: true, Destination: destination.Destination{
+			Type: "bank_account", Network: "spei", Currency: "MXN", Account: harness.CLABE, Masked: "…9719",
+		}})
+		harness.Must(t, err)
+		clock.Advance(pay.WalletCoolDown)
+		for range count {
+			_, _, err := a.Payouts.Withdraw(ctx, who, scope, payouts.NewWithdrawal{Amount: money.New(20_00, money.USD)})
+			harness.Must(t, err)
+		}
+		clock.Advance(pay.WithdrawalHold(false))
+		hold := make(chan struct{})
+		release := sync.OnceFunc(func() { close(hold) })
+		defer release() // the node waits for its calls when it ends
+		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+			<-hold
+			return b.Pay(r)
+		}, nil)
+		var begun sync.WaitGroup
+		leased, err := a.Payouts.HandOut(ctx, &begun)
+		harness.Must(t, err)
+		if leased != count {
+			t.Fatalf("%d withdrawals are handed out, want %d", leased, count)
+		}
+		with := func(status pay.WithdrawalStatus) (n int) {
+			list, _, err := a.Payouts.Withdrawals(ctx, scope, lists.WithdrawalFilter{Page: lists.Page{Limit: count}})
+			harness.Must(t, err)
+			for _, w := range list {
+				if w.Status == status {
+					n++
+				}
+			}
+			return n
+		}
+		harness.Eventually(t, "the first withdrawals are sent", func() bool { return with(pay.WithdrawalProcessing) >= 8 })
+		if n := with(pay.WithdrawalPending); n == 0 {
+			t.Fatal("no withdrawal waits for its turn")
+		}
+		ended, err := a.Wallets.Activate(ctx)
+		harness.Must(t, err)
+		if ended != 1 {
+			t.Fatalf("%d cool-downs end, want 1", ended)
+		}
+		release()
+		begun.Wait()
+		if n := with(pay.WithdrawalDone); n != count {
+			t.Errorf("%d of %d withdrawals have arrived", n, count)
+		}
+		harness.Sound(t, a, log)
 	})
 }
