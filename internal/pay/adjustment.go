@@ -169,10 +169,13 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop,
 	}
 	a.ID = AdjustmentID(a.Scope, a.Reference)
 	a.CreatedAt, a.DecidedBy = now, ""
+	if have := have[ledger.Available]; a.exceeds(have) {
+		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have)
+	}
 	if above > 0 && max(a.Amount, -a.Amount) > above {
 		return a.move(AdjustmentPending, now)
 	}
-	return a.apply(have, shops, now)
+	return a.apply(shops, now)
 }
 
 // Approve applies an adjustment that waits for a second operator.
@@ -188,8 +191,16 @@ func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenan
 		err.Details.Reason = "same_operator"
 		return a, Change{}, err
 	}
+	if have := have[ledger.Available]; a.exceeds(have) {
+		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s by now: reject it, and make it again with leave to take the balance below zero", -a.Amount, have)
+	}
 	a.DecidedBy = operator
-	return a.apply(have, shops, now)
+	return a.apply(shops, now)
+}
+
+// exceeds reports whether the adjustment takes more than is available, without leave to do so.
+func (a Adjustment) exceeds(available int64) bool {
+	return a.Amount < 0 && available+a.Amount < 0 && !a.Negative
 }
 
 // Reject ends an adjustment that waits for a second operator. Whoever made it may do that too.
@@ -220,10 +231,7 @@ func (a Adjustment) Reversal(note, operator string, negative bool) (Adjustment, 
 }
 
 // apply moves the money and makes an event for each of the merchant's shops.
-func (a Adjustment) apply(have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
-	if left := have[ledger.Available] + a.Amount; a.Amount < 0 && left < 0 && !a.Negative {
-		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have[ledger.Available])
-	}
+func (a Adjustment) apply(shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
 	a, change, err := a.move(AdjustmentApplied, now)
 	change.Transfers = []ledger.Transfer{{
 		ID: AdjustmentTransfer(a.ID), Merchant: a.Merchant, Live: a.Live, Kind: ledger.Adjusted, Local: money.New(a.Amount, money.USD), At: now,

@@ -136,11 +136,12 @@ func TestAdjustmentNeedsASecondOperatorAndIsReversedOnce(t *testing.T) {
 		}
 		bo.Post(t, path+"/reject", note).Refused(t, "409 conflict_state conflict_error from=applied action=reject")
 		d.Post(t, "/adjustments/"+rejected+"/reverse", note).Refused(t, "409 conflict_state conflict_error from=rejected action=reverse")
-		debit := d.adjust(t, "-50.02", "fee_correction", "", "").Want(t, http.StatusOK).Text(t, "id")
-		bo.Post(t, "/adjustments/"+debit+"/approve", "").Refused(t, "422 balance_insufficient balance_error param=amount")
+		d.adjust(t, "-50.02", "fee_correction", "", "").Refused(t, "422 balance_insufficient balance_error param=amount") // nobody could approve it
+		debit := d.adjust(t, "-50.01", "fee_correction", "", "").Want(t, http.StatusOK).Text(t, "id")
 		credit := d.adjust(t, "10", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
 		d.adjust(t, "-50", "fee_correction", "", "").Want(t, http.StatusOK)
 		d.adjust(t, "-10.01", "fee_correction", "", "").Want(t, http.StatusOK)
+		bo.Post(t, "/adjustments/"+debit+"/approve", "").Refused(t, "422 balance_insufficient balance_error param=amount")
 		d.Post(t, "/adjustments/"+credit+"/reverse", note).Refused(t, "422 balance_insufficient balance_error param=amount")
 	})
 }
