@@ -85,7 +85,7 @@ func (c Claim) Heard(p Payment, claims []Claim, n *Notice, ids [2]string, now ti
 // false if it is not in the books. ref is the provider's id of the money, "" if it reports none.
 func (d *docket) money(order int, ref string) (inquiry *Claim, seen bool) {
 	if at := d.p.strayed(order, ref); at >= 0 {
-		if a := d.p.Attempts[order-1]; a.Status == Approved && a.MoneyRef == ref {
+		if !d.p.Times.Completed.IsZero() && order == d.p.captured() && d.p.Attempts[order-1].MoneyRef == ref {
 			return nil, false // a part of it completed the payment: it may be about either
 		}
 		at = d.index(d.p.Strays[at].Claim)

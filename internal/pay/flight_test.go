@@ -79,3 +79,26 @@ func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {
 		}
 	}
 }
+
+// A refund was requested twice and made, and failed later: the notice of that may be about either call, so it decides nothing. The call's
+// own answer is older, and decides nothing either: a query has the end.
+func TestAnswerThatIsOlderThanANoticeIsAskedAgain(t *testing.T) {
+	p, first := paidClaim(t, UserDispute)
+	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	again, _ := lost.InHandOf(Caller{"node_b", noon.Add(time.Minute)}).Resend(noon)
+	failed := again.Call.Told(Outcome{Kind: Declined}, noon)
+	told, _ := again.ConfirmRefund(p, Notice{ID: "1", Refund: again.Reference(), Outcome: failed}, "CLM-2", noon)
+	if told.Status.Terminal() {
+		t.Fatalf("a refusal of one of two calls made the refund %s", told.Status)
+	}
+	open, _ := told.Answered(p, again, Outcome{Kind: Approved, Local: first.Local}, noon)
+	if open.Status.Terminal() || open.DueAt.IsZero() {
+		t.Errorf("an answer that is older than the notice made the refund %s", open.Status)
+	}
+	if asked, _ := open.Answered(p, open, Outcome{Kind: Approved, Local: first.Local}, noon); asked.Status != ClaimApproved {
+		t.Errorf("a query says that it was made: the refund is %s", asked.Status)
+	}
+	if asked, _ := open.Answered(p, open, Outcome{Kind: Declined}, noon); asked.Status != ClaimRejected {
+		t.Errorf("a query says that it failed: the refund is %s", asked.Status)
+	}
+}

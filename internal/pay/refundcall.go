@@ -97,6 +97,9 @@ func (c Claim) Answered(p Payment, before Claim, o Outcome, now time.Time) (Clai
 		return c, Change{Notices: []KeptNotice{told.kept(p.ID, Mismatched, now)}}
 	case !same, again && o.Kind != Approved && o.Kind != Awaiting:
 		return c, Change{}
+	case o.Kind == Approved && c.Call.State == Unknown && c.Version != before.Version:
+		// A notice that came meanwhile may say that it failed since, and decided nothing because the refund was called twice: ask again.
+		o = Outcome{Kind: Unknown, Decline: "older_than_a_notice", ProviderRef: o.ProviderRef}
 	}
 	return c.Called(p, o, now)
 }

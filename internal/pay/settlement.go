@@ -354,12 +354,20 @@ func (s Settlement) Rested(newest Settlement, now time.Time) Change {
 		s.PayoutWhy = ""
 	}
 	change := Change{Settlements: []Settlement{s}}
-	if newest.ID != "" && newest.DueAt.IsZero() {
-		newest = newest.written(now)
-		newest.Automatic, newest.DueAt = true, now
-		change.Settlements = append(change.Settlements, newest)
+	if newest.ID != "" {
+		change.Settlements = append(change.Settlements, newest.Woken(now)...)
 	}
 	return change
+}
+
+// Woken lets a settlement look for its automatic payout, unless it does already: then there is nothing to write.
+func (s Settlement) Woken(now time.Time) []Settlement {
+	if !s.DueAt.IsZero() {
+		return nil
+	}
+	s = s.written(now)
+	s.Automatic, s.DueAt = true, now
+	return []Settlement{s}
 }
 
 // ByHand ends the automatic payout of a settlement: the merchant withdraws.

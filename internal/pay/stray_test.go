@@ -307,3 +307,24 @@ func TestAnotherAmountIsWorthItsRate(t *testing.T) {
 		}
 	}
 }
+
+// A dispute of late money, and a refund of it by its provider, are about the inquiry: the attempt that took it has the same money, but
+// completed nothing.
+func TestNewsOfLateMoneyIsAboutItsInquiry(t *testing.T) {
+	p := waiting(t)
+	p, _ = p.AskCancel(noon)
+	p, _ = p.Cancel(Outcome{Kind: Awaiting}, noon)
+	p, change := p.Confirm(paidAs(p, 1, "1001", p.Price.Local), routes, "CLM-1", noon)
+	if len(change.Claims) != 1 {
+		t.Fatalf("late money of a %s payment has the claims %v", p.Status, change.Claims)
+	}
+	n := Notice{ID: "d", Account: "one", Reference: p.Reference(1), Dispute: true, DisputeID: "dp_1", Outcome: Outcome{MoneyRef: "1001", Local: p.Price.Local}}
+	_, change = n.Contest(p, change.Claims, [2]string{"CLM-2", "CLM-3"}, noon)
+	disputed := false
+	for _, c := range change.Claims {
+		disputed = disputed || c.Kind == ChargebackClaim && c.Case.Late
+	}
+	if !disputed || change.Notices[0].Verdict != Applied {
+		t.Errorf("the dispute of late money is %s, with the claims %v", change.Notices[0].Verdict, change.Claims)
+	}
+}

@@ -43,6 +43,9 @@ const (
 	resetsEnd      = "a reset ends"
 	resetsEmpty    = "a reset deletes everything from before it"
 	resetsSpare    = "a reset deletes nothing from after it"
+	worthIt        = "nobody is credited with more than the money is worth"
+	oneWins        = "a checkout has one payment, and its order is paid once"
+	shopsApart     = "a shop sees nothing of another shop"
 )
 
 // books is everything that the service has written, in its final state.
@@ -51,6 +54,7 @@ type books struct {
 	claims    []pay.Claim
 	receipts  map[string][]pay.KeptNotice
 	withdrawn []pay.Withdrawal
+	sessions  map[string]pay.Session // nil if they were deleted
 }
 
 // check proves the invariants.
@@ -73,7 +77,11 @@ func (w *world) check() {
 	w.checkCharges(all)
 	w.checkRefunds(all)
 	w.checkPayouts(all)
+	w.checkFiles(all)
 	w.checkAutomatic()
+	w.checkWorth(all)
+	w.checkSessions(all)
+	w.checkApart(all)
 	w.checkAnswers(all)
 	w.checkEvents(all)
 	w.checkOwners(all)
@@ -111,6 +119,9 @@ func (w *world) read(ctx context.Context, s *store.Store) (*books, error) {
 		return nil, err
 	}
 	all.claims = slices.DeleteFunc(all.claims, func(c pay.Claim) bool { return !c.Live })
+	if err := w.readSessions(ctx, s, all); err != nil {
+		return nil, err
+	}
 	for _, shop := range w.shops {
 		list, _, err := s.Withdrawals().List(ctx, shop.by.Scope, lists.WithdrawalFilter{Page: lists.Page{Limit: 100_000}})
 		if err != nil {
@@ -196,8 +207,11 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 	}
 	moneys := c.moneys()
 	inquired := slices.ContainsFunc(p.Strays, func(s pay.Stray) bool { return s.Order == order && s.MoneyRef == c.money(0) && s.Claim != "" })
-	if gone := c.whole() || len(c.panel) > 0 && mismatched(all, p.ID); gone && !ours && !inquired {
+	gone := c.whole() || len(c.panel) > 0 && mismatched(all, p.ID)
+	if other := p.Attempts[order-1].MoneyRef; gone && (!ours || other != "" && other != c.money(0)) && !inquired {
 		delete(moneys, c.money(0)) // it came and went, or the operator has to find out what is left
+	} else {
+		w.checkDisputes(all, u, p, c)
 	}
 	switch {
 	case c.status != "paid" && booked > 0:
@@ -210,7 +224,6 @@ func (w *world) checkCharge(all *books, u *upstream, c *charge, p pay.Payment) {
 			w.find(chargesAgree, p.ID, "%s of %s is not in our books: %+v", ref, u.name, p.Strays)
 		}
 	}
-	w.checkDisputes(all, u, p, c)
 	w.checkPanel(all, u, p, c)
 }
 
@@ -226,7 +239,9 @@ func (w *world) checkRefunds(all *books) {
 		}
 		if claim.Kind == pay.UserDispute && claim.Status.Pays() && claim.Call.Returned == "" {
 			given[claim.Payment] += claim.Local.Minor
-			if claim.From() == pay.ByMerchant && !w.refunded(claim) {
+			// One that the operator approved, and that failed later, is a task for the operator.
+			task := mismatched(all, claim.Payment) && slices.ContainsFunc(claim.Timeline, func(s pay.ClaimStep) bool { return s.Actor == pay.PartyOperator })
+			if claim.From() == pay.ByMerchant && !w.refunded(claim) && !task {
 				w.find(refundsAgree, claim.Payment, "refund %s is %s, and no provider made it", claim.ID, claim.Status)
 			}
 		}
@@ -295,6 +310,11 @@ func (w *world) checkAnswers(all *books) {
 	for _, id := range slices.Sorted(maps.Keys(all.payments)) {
 		made["create "+all.payments[id].Order.ID] = append(made["create "+all.payments[id].Order.ID], id)
 	}
+	for _, id := range slices.Sorted(maps.Keys(all.sessions)) {
+		if s := all.sessions[id]; s.After == "" { // others were opened to try again
+			made["session "+s.OrderID] = append(made["session "+s.OrderID], id)
+		}
+	}
 	for _, claim := range all.claims {
 		if claim.Kind == pay.UserDispute {
 			made["refund "+claim.Reason] = append(made["refund "+claim.Reason], claim.ID)
@@ -305,6 +325,9 @@ func (w *world) checkAnswers(all *books) {
 		made[key] = append(made[key], out.ID)
 	}
 	for _, r := range w.asked {
+		if r.what == "session" && all.sessions == nil {
+			continue
+		}
 		key := r.what + " " + r.tag
 		if r.what == "withdraw" {
 			key = fmt.Sprint("withdraw ", r.amount)
@@ -368,6 +391,11 @@ func (w *world) checkEvents(all *books) {
 		for _, out := range all.withdrawn {
 			if out.Shop == shop.by.Shop {
 				objects[out.ID] = out.Sequence
+			}
+		}
+		for _, s := range all.sessions {
+			if s.Shop == shop.by.Shop && s.Payment == "" {
+				objects[w.tokenOf(s)] = 1 // that nobody chose a method in time
 			}
 		}
 	}

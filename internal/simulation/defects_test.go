@@ -85,6 +85,10 @@ func hunting(most int) (missed int) {
 		found := foundIn.FindStringSubmatch(out)
 		if err != nil || found == nil {
 			missed++
+			if strings.Contains(out, "[build failed]") {
+				fmt.Printf("%s does not compile: %s\n", d.name, out)
+				continue
+			}
 			fmt.Printf("| %s | not found | | |\n%v %s\n", d.what, err, out[max(0, len(out)-2500):])
 			continue
 		}

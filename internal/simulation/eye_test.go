@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
 // look opens the eye: a Store without faults.
 func (w *world) look(sealKey []byte) (err error) {
-	w.versions = map[string]int64{}
+	w.versions, w.sessions = map[string]int64{}, map[string]tenant.Scope{}
 	w.statuses, w.passed = map[string]pay.Status{}, map[string]bool{}
 	w.eye, err = store.Open(context.Background(), "", store.Options{Shared: w.shared, SealKey: sealKey, Written: w.see})
 	return err
@@ -18,6 +19,9 @@ func (w *world) look(sealKey []byte) (err error) {
 // see checks every change when it is written.
 func (w *world) see(change *pay.Change) {
 	w.quick(change)
+	for _, s := range change.Sessions {
+		w.sessions[s.ID] = s.Scope
+	}
 	for _, p := range change.Payments {
 		if p.Version < w.versions[p.ID] { // its node was stalled before it reported the change
 			continue

@@ -19,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/bankfiles"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/vault"
 	"github.com/cascadapay/cascada/internal/webhook"
@@ -95,7 +96,7 @@ func (w *world) open(name string, skew time.Duration) (*node, error) {
 			}
 			return err
 		},
-		Adapters: []provider.Adapter{w.adapter(n), w.payoutAdapter(n)},
+		Adapters: []provider.Adapter{w.adapter(n), w.payoutAdapter(n), bankfiles.Adapter()},
 		Through: func(ctx context.Context, t store.Trip, run func(context.Context) error) error {
 			if !open.Load() {
 				return run(ctx)

@@ -248,7 +248,11 @@ func (w *world) ruleRefund(id string) {
 // resolveWithdrawal is resolvePayment for a withdrawal.
 func (w *world) resolveWithdrawal(d pay.Withdrawal) {
 	w.turns.turn("the operator looks at " + d.ID)
-	made := w.banks[d.Payout.Provider].payouts[d.Reference()]
+	bank := w.banks[d.Payout.Provider]
+	if bank == nil { // its bank gets files, and answers in files
+		return
+	}
+	made := bank.payouts[d.Reference()]
 	word := pay.WordNotPaid
 	switch {
 	case made == nil || made.status == "rejected" || made.status == "returned":

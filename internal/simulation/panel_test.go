@@ -78,7 +78,7 @@ func (u *upstream) reversed(made *charge, o pay.Outcome) pay.Outcome {
 // news, or in the hours after. It may fail later. A provider that tells nothing cannot be known.
 func (u *upstream) panels(made *charge) {
 	c := u.w.turns
-	if u.silent || made.paid != made.asked || len(accounts) == 0 {
+	if u.silent || made.paid != made.asked || u.w.eye == nil { // without an eye, the world is being prepared
 		return
 	}
 	if c.one(25) {

@@ -257,8 +257,8 @@ func (w *world) checkPayouts(all *books) {
 		}
 	}
 	for _, out := range all.withdrawn {
-		if out.Payout.Provider == acquiring.HandPayouts {
-			continue // the operator paid it
+		if out.Payout.Provider == acquiring.HandPayouts || out.Payout.Provider == filed {
+			continue // the operator paid it, or checkFiles looks at it
 		}
 		paid, returned, back := 0, 0, int64(0)
 		for _, f := range by[out.ID] {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app"
@@ -17,7 +18,6 @@ import (
 	"github.com/cascadapay/cascada/internal/destination"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -30,6 +30,7 @@ type prepared struct {
 	at      time.Time
 	shops   []merchant
 	rails   []string
+	small   []smallRail
 	charges map[string]map[string]charge
 	told    map[string]map[string]map[int64]string
 }
@@ -45,7 +46,7 @@ func (p *prepared) furnish(w *world) {
 		w.inboxes[m.host] = box
 		w.inboxes[m.trialHost] = &inbox{told: map[string]map[int64]string{}}
 	}
-	w.rails = p.rails
+	w.rails, w.small = p.rails, p.small
 	for name, list := range p.charges {
 		for ref, c := range list {
 			w.upstreams[name].charges[ref] = &c
@@ -104,11 +105,7 @@ func prepare() (*prepared, error) {
 // furbish opens accounts and shops, and lets the shops earn some money.
 func (p *prepared) furbish(w *world, a *app.App) error {
 	ctx := context.Background()
-	rate, err := money.ParseRate("5.4")
-	if err != nil {
-		return err
-	}
-	if _, err := a.Rates.SetRates(ctx, a.Rates.Self(), []exchange.Reading{{Currency: money.BRL, Rate: rate, Source: "simulation", At: a.Now()}}, true); err != nil {
+	if err := setRates(ctx, a); err != nil {
 		return err
 	}
 	for i, name := range accounts {
@@ -124,6 +121,9 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 			return err
 		}
 	}
+	if _, err := a.Accounts.Add(ctx, a.Self(), acquiring.NewAccount{ID: filed, Adapter: "bank-file", Live: true, Priority: 1, Rails: []string{"spei.MXN"}, Credentials: map[string]string{"layout": "csv"}}); err != nil {
+		return err
+	}
 	// Enough for a few payouts: the others go to another account, or wait for the operator.
 	if err := a.Floats.Enter(ctx, a.Self(), payers[0], money.New(25_00, money.USD), "opening", "", false); err != nil {
 		return err
@@ -135,14 +135,25 @@ func (p *prepared) furbish(w *world, a *app.App) error {
 		}
 		p.shops = append(p.shops, m)
 	}
-	rails, _ := a.Methods.RailList(tenant.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{Country: "BRA"})
+	sibling, err := p.openSibling(w, a)
+	if err != nil {
+		return err
+	}
+	p.shops = append(p.shops, sibling)
+	rails, _ := a.Methods.RailList(tenant.Scope{Merchant: p.shops[0].by.Merchant, Shop: p.shops[0].by.Shop, Live: true}, acquiring.MethodFilter{})
 	for _, r := range rails {
 		if r.Key == "pix.BRA" || r.Key == "card.BRA" {
 			p.rails = append(p.rails, r.ID)
 		}
+		if slices.Contains(smallRails, r.Key) {
+			p.small = append(p.small, smallRail{r.ID, money.New(r.Limits[0].Min, r.Limits[0].Currency), r.Least})
+		}
 	}
 	for k, m := range p.shops {
 		for i := range 8 {
+			if k == 2 && i == 2 { // more would cost every world time
+				break
+			}
 			made, _, err := a.Payments.Create(ctx, m.by, payments.NewPayment{
 				Amount: money.New(150_00, money.USD), PaymentMethodID: p.rails[len(p.rails)-1], OrderID: fmt.Sprint("old", i), RequestID: "req_old",
 				Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
@@ -165,10 +176,7 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 	if err != nil {
 		return m, err
 	}
-	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
-		return m, err
-	}
-	if m.trial, err = a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret); err != nil {
+	if m, err = p.enter(w, a, o, name); err != nil {
 		return m, err
 	}
 	v, _, err := a.Verifications.Start(ctx, m.by, verification.NewVerification{Level: tenant.KYCBasic, Subject: tenant.Company})
@@ -182,10 +190,20 @@ func (p *prepared) open(w *world, a *app.App, name string, tier tenant.Tier) (m 
 		Destination: destination.Destination{Type: "bank_account", Network: "pix", Currency: "BRL", Account: "a@" + name + ".example", Masked: "a…"},
 		Label:       "main", Default: true,
 	})
-	if err != nil {
+	m.wallet = wallet.ID
+	return m, err
+}
+
+// enter gives a shop's programs their keys, and its endpoints.
+func (p *prepared) enter(w *world, a *app.App, o onboarding.Onboarded, name string) (m merchant, err error) {
+	ctx := context.Background()
+	if m.by, err = a.Access.Authenticate(ctx, base.Principal{}, o.Live.Secret); err != nil {
 		return m, err
 	}
-	m.wallet, m.host, m.trialHost = wallet.ID, name+".example", "trial."+name+".example"
+	if m.trial, err = a.Access.Authenticate(ctx, base.Principal{}, o.Sandbox.Secret); err != nil {
+		return m, err
+	}
+	m.host, m.trialHost = name+".example", "trial."+name+".example"
 	for _, host := range []string{m.host, m.trialHost} {
 		w.inboxes[host] = &inbox{told: map[string]map[int64]string{}}
 	}

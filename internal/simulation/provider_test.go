@@ -352,7 +352,7 @@ type canceler struct{ client }
 
 func (w *world) adapter(n *node) provider.Adapter {
 	return provider.Adapter{
-		Name: "world", Rails: append([]string{"pix.BRA", "card.BRA"}, trialRails...),
+		Name: "world", Rails: slices.Concat([]string{"card.BRA"}, smallRails, trialRails),
 		Open: func(a provider.Account) (provider.Provider, error) {
 			u := w.upstreams[a.ID]
 			c := client{n, u}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -31,6 +32,7 @@ type told struct {
 		Object struct {
 			ID       string `json:"id"`
 			RefundID string `json:"refundId"`
+			Token    string `json:"sessionId"`
 		} `json:"object"`
 	} `json:"data"`
 }
@@ -93,7 +95,7 @@ func (e told) object() string {
 	if id := e.Data.Object.ID; id != "" {
 		return id
 	}
-	return e.Data.Object.RefundID
+	return cmp.Or(e.Data.Object.RefundID, e.Data.Object.Token)
 }
 
 // enter records that a node sends a delivery. A node sends one at a time for an object.

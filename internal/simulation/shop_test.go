@@ -39,9 +39,12 @@ type merchant struct {
 
 // request is a request of a shop, and its answer.
 type request struct {
-	what     string // create, refund, withdraw
+	what     string // create, session, refund, withdraw
 	shop     *merchant
 	tag      string // marks what it makes: an order's id, a refund's reason
+	small    bool   // of a payment: it is worth almost nothing
+	token    string // of a checkout session
+	won      string // the payment that its shopper chose, "" before that
 	amount   int64  // of a withdrawal; each has its own
 	wallet   string // of a withdrawal; "": the shop's first
 	key      string // the Idempotency-Key, "" without one
@@ -169,6 +172,9 @@ func (w *world) shopping(number int, shop *merchant) {
 		if refunds {
 			dice = 8
 		}
+		if shop == w.shops[2] && dice == 4 { // the shop whose payouts leave in files
+			dice = 9
+		}
 		switch {
 		case dice < 5 || len(known) == 0 && !refunds:
 			mu.Lock()
@@ -214,6 +220,13 @@ func (w *world) order(r *request, chance *rand.Rand) {
 	r.what = "create"
 	amount := money.New(int64(10+chance.IntN(200))*100, money.USD)
 	rail := w.rails[chance.IntN(len(w.rails))]
+	if r.small = chance.IntN(4) == 0; r.small {
+		amount, rail = w.almostNothing(chance)
+	}
+	if chance.IntN(4) == 0 {
+		w.checkout(r, amount, rail, chance)
+		return
+	}
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		p, _, err := n.app.Payments.Create(ctx, r.shop.by, payments.NewPayment{
 			Amount: amount, PaymentMethodID: rail, OrderID: r.tag, Buyer: pay.Buyer{Document: "52998224725", Name: "Ana", Email: "ana@example.com"},
@@ -224,6 +237,9 @@ func (w *world) order(r *request, chance *rand.Rand) {
 		}
 		return p.ID, p.Work.Answered, err
 	})
+	if r.small {
+		w.toldOfSmall(r)
+	}
 	if r.id != "" && r.err == nil {
 		w.aside.Go(func() { w.shopper(r, rand.New(rand.NewPCG(w.seed, hash64("shopper of "+r.tag)))) })
 		if chance.IntN(4) == 0 {
@@ -309,18 +325,25 @@ func (w *world) giveBack(r *request, order *request, chance *rand.Rand) {
 	if chance.IntN(3) > 0 {
 		text = strconv.Itoa(1 + chance.IntN(40))
 	}
+	if text != "" && (order.small || chance.IntN(8) == 0) {
+		text = money.New(1+chance.Int64N(40), money.BRL).Decimal()
+	}
 	w.giveBackSome(r, order, text, chance)
 }
 
 func (w *world) giveBackSome(r *request, order *request, text string, chance *rand.Rand) {
-	if order.id == "" {
+	id := order.id
+	if order.what == "session" {
+		id = order.won
+	}
+	if id == "" {
 		return
 	}
 	r.what = "refund"
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		refund, _, err := n.app.Claims.Refund(ctx, r.shop.by.Scope, claims.NewRefund{
-			Payment: order.id, Amount: text, Reason: r.tag, By: audit.Actor{Kind: audit.ByKey, ID: r.shop.by.KeyID},
-			Idempotency: r.idempotency("refund "+order.id, text, r.tag),
+			Payment: id, Amount: text, Reason: r.tag, By: audit.Actor{Kind: audit.ByKey, ID: r.shop.by.KeyID},
+			Idempotency: r.idempotency("refund "+id, text, r.tag),
 		})
 		if err != nil {
 			return "", "", err
@@ -335,6 +358,9 @@ func (w *world) takeOut(r *request, chance *rand.Rand) {
 	w.turns.turn("counts " + r.tag)
 	w.withdrawals++
 	r.amount = 1000 + int64(w.withdrawals) // each amount is unique
+	if chance.IntN(4) == 0 {
+		r.amount -= 700 // a few cents more than a fee of 3.00
+	}
 	w.made(r, chance, func(ctx context.Context, n *node) (string, pay.Status, error) {
 		made, _, err := n.app.Payouts.Withdraw(ctx, r.shop.by, r.shop.by.Scope, payouts.NewWithdrawal{
 			Wallet: cmp.Or(r.wallet, r.shop.wallet), Amount: money.New(r.amount, money.USD), Idempotency: r.idempotency("POST /withdrawals", r.amount),

@@ -17,6 +17,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
 
@@ -42,9 +43,11 @@ type world struct {
 	}
 	upstreams   map[string]*upstream
 	banks       map[string]*bank
+	counter     *counter // of the bank that gets files
 	shops       []*merchant
 	inboxes     map[string]*inbox
 	rails       []string
+	small       []smallRail
 	sandboxes   []*trials
 	asked       []*request
 	withdrawals int
@@ -53,8 +56,9 @@ type world struct {
 	stats       map[string]int        // of nodes that have ended
 	statuses    map[string]pay.Status // of payments, as they were last written
 	versions    map[string]int64
-	passed      map[string]bool // charges that count as missing
-	over        bool            // no node starts any more
+	sessions    map[string]tenant.Scope // checkouts that were written, with their shop
+	passed      map[string]bool         // charges that count as missing
+	over        bool                    // no node starts any more
 	gates       gates
 	walletAt    map[string]string // second wallets, by their destination
 	automatic   map[string]int64  // merchants with automatic payouts, with their minimum
@@ -180,6 +184,8 @@ func (w *world) live() error {
 		shop := w.shops[c.chance.IntN(len(w.shops))]
 		w.aside.Go(func() { w.shopping(i, shop) })
 	}
+	w.aside.Go(func() { w.files(rand.New(rand.NewPCG(w.seed, 91))) })
+	w.aside.Go(func() { w.neighbors(rand.New(rand.NewPCG(w.seed, 92))) })
 	if w.quiet > 0 {
 		w.aside.Go(func() { w.afterwards(rand.New(rand.NewPCG(w.seed, 99))) })
 		w.aside.Go(func() { w.atRelease(rand.New(rand.NewPCG(w.seed, 98))) })

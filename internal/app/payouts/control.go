@@ -43,10 +43,33 @@ func (po *Payouts) LimitPayouts(ctx context.Context, by audit.Actor, merchant st
 			"stopped": limits.Stopped, "approvalAbove": strconv.FormatInt(limits.ApprovalAbove, 10),
 			"hourly": strconv.FormatInt(limits.Hourly, 10), "daily": strconv.FormatInt(limits.Daily, 10),
 			"automatic": strconv.FormatBool(limits.Automatic), "minimum": strconv.FormatInt(limits.Minimum, 10), "days": limits.Days})
+		if limits.Automatic && !present.Automatic {
+			if written.Settlements, err = po.woken(ctx, tenant.Scope{Merchant: merchant, Live: live}); err != nil {
+				return err
+			}
+		}
 		set = next
 		return po.Store.Commit(ctx, written)
 	})
 	return set, err
+}
+
+// woken is the newest settlement that is owed, which looks for all from now on. While nothing was agreed, it ended its looks: if no other
+// settlement closed, nobody would pay it.
+func (po *Payouts) woken(ctx context.Context, scope tenant.Scope) ([]pay.Settlement, error) {
+	list, err := po.Store.Settlements().Uncovered(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	made, err := po.Store.Withdrawals().Uncovering(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	_, of := pay.Owed(list, made)
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return of[len(of)-1].Woken(po.TimeOf(scope)), nil
 }
 
 // Control reads one control; a new one if there is none.

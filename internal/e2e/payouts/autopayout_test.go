@@ -297,3 +297,27 @@ func TestRejectedPayoutThatIsWithdrawnByHandStopsNothing(t *testing.T) {
 		}
 	})
 }
+
+// What is owed when automatic payouts are agreed is paid, also if the merchant sells nothing any more and no other settlement closes.
+func TestAutomaticPayoutsPayWhatWasOwedBefore(t *testing.T) {
+	eachAutopay(t, 0, func(a autopay) {
+		agree := func(on bool) {
+			a.Helper()
+			_, err := a.o.App.Payouts.LimitPayouts(ctx, carla, a.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.Automatic = on })
+			harness.Must(a.T, err)
+		}
+		agree(false)
+		a.o.Create(a.T, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		a.pass("50h")
+		a.pass("1h")
+		if a.completed() != "0" || a.statuses() != "owed" {
+			a.Fatalf("before anything is agreed there are %s payouts, and the settlement is %s", a.completed(), a.statuses())
+		}
+		agree(true)
+		a.pass("1h")
+		a.pass("1h")
+		if a.completed() != "1" || a.statuses() != "paid" || harness.Available(a.T, a.o) != "0" {
+			a.Errorf("%s payouts, %s available, settlements %s", a.completed(), harness.Available(a.T, a.o), a.statuses())
+		}
+	})
+}
