@@ -183,7 +183,7 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 func (p Payment) misfits(order int, o Outcome) bool {
 	return o.Kind == Approved && (o.Local.Currency != "" && o.Local != p.Price.Local ||
 		slices.ContainsFunc(p.Strays, func(s Stray) bool {
-			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch
+			return o.MoneyRef != "" && s.Order == order && s.MoneyRef == o.MoneyRef && s.Code == AmountMismatch && s.Claim != ""
 		}))
 }
 

@@ -386,14 +386,20 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 		_, err := c.After(Withdraw)
 		return c, Change{}, err
 	}
+	from := p
 	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
 	var change Change
 	if ended {
 		p = next.written(p, now)
 		change.Payments = []Payment{p}
 	}
+	rounding := int64(0)
+	if from.Strays[at].Kept == 0 { // all of it was never owed
+		rounding = p.Price.rounding(c.Local, c.USD)
+	}
 	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
-		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD}))
+		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD + rounding},
+		ledger.Posting{Account: ledger.Rounding, Amount: -rounding}))
 	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
 	return c, change, nil
 }

@@ -294,6 +294,16 @@ func TestAnotherAmountIsWorthItsRate(t *testing.T) {
 		if h.books[ledger.Suspense] != c.worth || h.books[ledger.Receivable] != -c.owed || h.p.worth(h.claims[0].ID) != c.worth {
 			t.Errorf("%d for %d: the merchant %d, the provider owes %d, want %d and %d", c.came, c.asked, h.books[ledger.Suspense], -h.books[ledger.Receivable], c.worth, c.owed)
 		}
+		_, change, err = Disposition{"", noon}.Unfounded(h.claims[0], h.p)
+		left := ledger.Balances{}
+		for _, tr := range change.Transfers {
+			for _, line := range tr.Postings {
+				left[line.Account] = h.books[line.Account] + line.Amount
+			}
+		}
+		if err != nil || left[ledger.Suspense] != 0 || left[ledger.Receivable] != 0 || left[ledger.Rounding] != 0 {
+			t.Errorf("%d for %d never came, and %v are left, %v", c.came, c.asked, left, err)
+		}
 		if c.came <= c.asked {
 			continue
 		}

@@ -239,9 +239,7 @@ func (w *world) checkRefunds(all *books) {
 		}
 		if claim.Kind == pay.UserDispute && claim.Status.Pays() && claim.Call.Returned == "" {
 			given[claim.Payment] += claim.Local.Minor
-			// One that the operator approved, and that failed later, is a task for the operator.
-			task := mismatched(all, claim.Payment) && slices.ContainsFunc(claim.Timeline, func(s pay.ClaimStep) bool { return s.Actor == pay.PartyOperator })
-			if claim.From() == pay.ByMerchant && !w.refunded(claim) && !task {
+			if claim.From() == pay.ByMerchant && !w.refunded(claim) {
 				w.find(refundsAgree, claim.Payment, "refund %s is %s, and no provider made it", claim.ID, claim.Status)
 			}
 		}

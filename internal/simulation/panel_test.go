@@ -1,10 +1,12 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 )
@@ -147,6 +149,30 @@ func (u *upstream) failsLate(made *refund) {
 		u.w.count("refunds that failed after their confirmation")
 		u.tell(made.ref, made.ref+"/came back")
 	})
+}
+
+// takeBack lets the operator book refunds that came back, and whose news decided nothing: the operator had approved them.
+func (w *world) takeBack() {
+	w.turns.turn("the operator reads of refunds that came back")
+	n := w.anyone()
+	list, err := n.app.Claims.AnyClaims(lane(context.Background(), "operator"), "", pay.UserDispute, 1000)
+	if err != nil {
+		w.find(operatorWorks, "", "%v", err)
+	}
+	for _, c := range list {
+		if c.From() != pay.ByMerchant || !c.Status.Pays() || c.Call.Returned != "" || w.refunded(c) {
+			continue
+		}
+		told, err := w.eye.Notices().Of(context.Background(), c.Payment)
+		if err != nil || !slices.ContainsFunc(told, func(r pay.KeptNotice) bool { return r.Verdict == pay.Mismatched }) {
+			continue
+		}
+		r := claims.ClaimResolution{ID: c.ID, Word: pay.TakeBack, Note: "the provider's books"}
+		if _, err := n.app.Claims.ResolveClaim(lane(context.Background(), "operator"), n.app.Self(), r); err != nil {
+			w.find(operatorWorks, c.Payment, "take back %s: %v", c.ID, err)
+		}
+		w.count("refunds taken back by the operator")
+	}
 }
 
 // checkPanel compares the refunds that a provider made by itself with our claims. One that the books

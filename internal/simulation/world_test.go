@@ -217,6 +217,8 @@ func (w *world) live() error {
 		w.rule(pay.Reject) // what no provider refunds stays with the merchant
 		w.easy()
 		w.rest(6 * day)
+		w.takeBack()
+		w.rest(time.Hour)
 		w.check()
 	}
 	c.turn("ends")
