@@ -179,6 +179,9 @@ func (w Withdrawal) Told(n PayoutNotice, account string, proved PayoutOutcome, n
 		usd, _ := w.returning(n.Outcome.Local)
 		next, change = w.comeBack(usd, n.Outcome.Local, n.Outcome, now)
 		verdict = Applied
+	case w.arrivedAndCameBack(proved):
+		next, change = w.partBeforeItsPayment(n.Outcome, now)
+		verdict = Applied
 	case w.misfits(n.Outcome), n.Outcome.Kind == PayoutUnknown:
 		verdict = Mismatched
 	case w.Status == WithdrawalProcessing:
@@ -356,4 +359,22 @@ func (w Withdrawal) InBatch(b Batch, reference string, now time.Time) Withdrawal
 	w = w.next(now)
 	w.Payout.Batch, w.Payout.ProviderRef = b.ID, reference
 	return w
+}
+
+// arrivedAndCameBack reports whether the first news of a payout's end is that a part of it came back: so it had arrived.
+func (w Withdrawal) arrivedAndCameBack(o PayoutOutcome) bool {
+	arrived := w
+	arrived.Status = WithdrawalDone
+	return w.Status == WithdrawalProcessing && o.Local != w.Local && arrived.isPart(o)
+}
+
+// partBeforeItsPayment books that the payout arrived and that a part of it came back, in one Change.
+func (w Withdrawal) partBeforeItsPayment(o PayoutOutcome, now time.Time) (Withdrawal, Change) {
+	next, change := w.complete(now)
+	usd, _ := next.returning(o.Local)
+	next, back := next.comeBack(usd, o.Local, o, now)
+	next.Version = w.Version + 1
+	change.Withdrawals = []Withdrawal{next}
+	change.Transfers, change.Events = append(change.Transfers, back.Transfers...), append(change.Events, back.Events...)
+	return next, change
 }

@@ -99,3 +99,22 @@ func TestPartOfAPayoutThatIsReportedTwice(t *testing.T) {
 		t.Errorf("told twice under two ids: returned %d", second.Returned)
 	}
 }
+
+// A part that came back is the first news of a payout's end: it had arrived.
+func TestPartThatCameBackBeforeThePaymentWasReported(t *testing.T) {
+	w := Withdrawal{ID: "wdr_1", Version: 3, Status: WithdrawalProcessing, Amount: 100_00, Round: 1}
+	w.Local, w.Payout.Provider = money.New(540_00, money.BRL), "one"
+	o := PayoutOutcome{Kind: PayoutReturned, Local: money.New(100_00, money.BRL)}
+	next, change, v := w.Told(PayoutNotice{ID: "n1", Reference: w.Reference(), Outcome: o}, "one", o, noon)
+	if v != Applied || next.Status != WithdrawalDone || next.ReturnedLocal != 100_00 || next.Version != 4 || len(change.Withdrawals) != 1 || len(change.Events) != 2 {
+		t.Errorf("%s: %+v, %d events", v, next, len(change.Events))
+	}
+	paid := PayoutOutcome{Kind: PayoutPaid, Local: w.Local}
+	if _, change, v := next.Told(PayoutNotice{ID: "n2", Reference: w.Reference(), Outcome: paid}, "one", paid, noon); v != Ignored || len(change.Transfers) > 0 {
+		t.Errorf("later news that it arrived is %s", v)
+	}
+	o.Local = money.New(600_00, money.BRL)
+	if _, _, v := w.Told(PayoutNotice{ID: "n3", Reference: w.Reference(), Outcome: o}, "one", o, noon); v == Applied {
+		t.Error("more came back than was paid")
+	}
+}
