@@ -101,7 +101,7 @@ func TestSecondOperatorApprovesAnAdjustment(t *testing.T) {
 			t.Errorf("a decided adjustment is rejected: %v", err)
 		}
 	}
-	if _, err := rejected.Reversal("why", "ana", false); codeOf(err) != problem.ConflictState {
+	if _, err := rejected.Reversal("why", "ana", false, 0); codeOf(err) != problem.ConflictState {
 		t.Errorf("a rejected adjustment is reversed: %v", err)
 	}
 	if again, _, err := rejected.Make(0, have, oneShop, noon); err != nil || again.Status != AdjustmentApplied || again.Version != rejected.Version+1 {
@@ -114,7 +114,7 @@ func TestAdjustmentIsReversedByItsOpposite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.Reversal("it was another merchant's", "ana", false)
+	r, err := a.Reversal("it was another merchant's", "ana", false, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +122,10 @@ func TestAdjustmentIsReversedByItsOpposite(t *testing.T) {
 	if err != nil || r.Amount != -a.Amount || r.Reverses != a.ID || r.Scope != a.Scope || change.Transfers[0].Amount(ledger.Available) != -50_00 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if again, err := a.Reversal("again", "bo", true); err != nil || AdjustmentID(again.Scope, again.Reference) != r.ID {
+	if again, err := a.Reversal("again", "bo", true, 0); err != nil || AdjustmentID(again.Scope, again.Reference) != r.ID {
 		t.Errorf("a second reversal is another one: %+v, %v", again, err)
 	}
-	if _, err := r.Reversal("back", "ana", false); codeOf(err) != problem.ConflictState {
+	if _, err := r.Reversal("back", "ana", false, 0); codeOf(err) != problem.ConflictState {
 		t.Errorf("a reversal is reversed: %v", err)
 	}
 }
