@@ -74,7 +74,7 @@ const MaxAdjustment = 10_000_000_00
 // Adjustment is money that an operator books to a merchant's available balance, or, below zero, from it, for what no
 // other transfer says. It is never edited: another one takes it back.
 type Adjustment struct {
-	ID           string // adj_…, made from the merchant, the environment and the reference
+	ID           string // adj_…, made from the merchant, the environment and the reference, see AdjustmentID
 	tenant.Scope        // without a shop: like the balance, it is the merchant's
 	Version      int64
 	Status       AdjustmentStatus
@@ -91,9 +91,10 @@ type Adjustment struct {
 	UpdatedAt    time.Time
 }
 
-// AdjustmentID is the id of the adjustment with an operator's reference.
-func AdjustmentID(scope tenant.Scope, reference string) string {
-	return derivedID(AdjustmentPrefix, time.Time{}, scope.Merchant, string(scope.Environment()), reference)
+// AdjustmentID is the id of the adjustment with an operator's reference. emptied is when the sandbox was last emptied, zero if never:
+// an adjustment after that differs from the one that is gone, whose transfer is sealed.
+func AdjustmentID(scope tenant.Scope, emptied time.Time, reference string) string {
+	return derivedID(AdjustmentPrefix, emptied, scope.Merchant, string(scope.Environment()), reference)
 }
 
 // ReversalReference is the reference of the adjustment that takes another one back, after some that were rejected: at most one is not.
@@ -164,7 +165,7 @@ func joined[T ~string](list []T) string {
 	return b.String()
 }
 
-// Make opens an adjustment: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
+// Make opens an adjustment, which has its id already: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
 // applied. have is the merchant's balances. An adjustment that was rejected before may be made again if it is the
 // same.
 //
@@ -173,7 +174,6 @@ func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop,
 	if err := a.check(); err != nil {
 		return a, Change{}, err
 	}
-	a.ID = AdjustmentID(a.Scope, a.Reference)
 	a.CreatedAt, a.DecidedBy = now, ""
 	if have := have[ledger.Available]; a.exceeds(have) {
 		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -81,8 +82,9 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 	}
 	err = base.Again(func() error {
 		wanted.Version = 0
-		switch known, err := ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(wanted.Scope, wanted.Reference)); {
+		switch known, err := ad.of(ctx, wanted.Scope, wanted.Reference); {
 		case errors.Is(err, store.ErrNotFound):
+			wanted.ID = known.ID
 		case err != nil:
 			return err
 		case !known.Same(wanted) || known.Status == pay.AdjustmentRejected && wanted.Reverses != "":
@@ -91,7 +93,7 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 			made = known
 			return nil
 		default: // whoever saw the rejected one has seen this one
-			wanted.Version = known.Version
+			wanted.ID, wanted.Version = known.ID, known.Version
 		}
 		above, err := ad.approvalAbove(ctx, wanted.Scope)
 		if err != nil {
@@ -105,6 +107,27 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 		})
 	})
 	return made, err
+}
+
+// of reads the adjustment with a reference. If there is none, the result has the id that it will have.
+//
+// Errors: ErrNotFound; service_unavailable while the sandbox is being emptied.
+func (ad *Adjustments) of(ctx context.Context, scope tenant.Scope, reference string) (pay.Adjustment, error) {
+	var emptied time.Time
+	if !scope.Live {
+		switch r, err := ad.Store.Resets().Get(ctx, scope.Merchant); {
+		case err == nil && r.Running():
+			return pay.Adjustment{}, base.ErrEmptying
+		case err == nil:
+			emptied = r.DoneAt
+		case !errors.Is(err, store.ErrNotFound):
+			return pay.Adjustment{}, err
+		}
+	}
+	id := pay.AdjustmentID(scope, emptied, reference)
+	a, err := ad.Store.Adjustments().Any(ctx, id)
+	a.ID = id
+	return a, err
 }
 
 // taken is the error of an adjustment whose reference is of another one.
@@ -282,7 +305,7 @@ func (ad *Adjustments) Reversal(ctx context.Context, a pay.Adjustment) (pay.Adju
 // reversal is Reversal, with the number of those that were rejected.
 func (ad *Adjustments) reversal(ctx context.Context, a pay.Adjustment) (r pay.Adjustment, rejected int, err error) {
 	for ; ; rejected++ {
-		r, err = ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(a.Scope, pay.ReversalReference(a.ID, rejected)))
+		r, err = ad.of(ctx, a.Scope, pay.ReversalReference(a.ID, rejected))
 		if errors.Is(err, store.ErrNotFound) {
 			return pay.Adjustment{}, rejected, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -180,6 +181,51 @@ func TestApprovalIsOfWhatTheSecondOperatorSaw(t *testing.T) {
 			t.Errorf("after the reversal %s are available: %s", got, d.Get(t, path))
 		}
 		d.o.Clean(t)
+	})
+}
+
+// A sandbox that was emptied takes an old reference again, under another id (ADJ-1): the first transfer stays sealed.
+func TestAdjustmentAfterAReset(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := &desk{Operator: op, o: op.NewShop(t)}
+		order := d.order("5", "goodwill", "", "")
+		d.Post(t, "/adjustments", order).Want(t, http.StatusOK)
+		empty(t, d.o)
+		d.Post(t, "/adjustments", order).Want(t, http.StatusOK)
+		if got := d.available(t); got != "5" {
+			t.Errorf("available is %s, want 5", got)
+		}
+		d.o.Clean(t)
+	})
+}
+
+// The same order twice at the same time is booked once, and both get the same answer (ADJ-1); so it is with a reversal (ADJ-6).
+func TestAdjustmentTwiceAtOnce(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := &desk{Operator: op, o: op.NewShop(t)}
+		atOnce := func(path, body string) {
+			t.Helper()
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					if r := d.Post(t, path, body); r.Status != http.StatusOK {
+						t.Errorf("one of eight at once: %d %s", r.Status, r.Body)
+					}
+				})
+			}
+			wait.Wait()
+		}
+		for range 5 {
+			atOnce("/adjustments", d.order("10", "goodwill", "", ""))
+		}
+		if got := d.available(t); got != "50" {
+			t.Errorf("available is %s, want 50", got)
+		}
+		made := d.adjust(t, "10", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
+		atOnce("/adjustments/"+made+"/reverse", `{"note":"x"}`)
+		if got := d.available(t); got != "50" {
+			t.Errorf("available is %s, want 50", got)
+		}
 	})
 }
 
