@@ -111,7 +111,7 @@ func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*s
 	if err != nil {
 		return nil, in.Named(err)
 	}
-	if list, err = a.app.SettlementsFor(ctx, call.Scope, list, nil); err != nil {
+	if list, err = a.app.Settlements.For(ctx, call.Scope, list); err != nil {
 		return nil, err
 	}
 	out := &settlementsOut{}
@@ -131,7 +131,7 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 
 // settled is a settlement as a scope sees it.
 func (a *API) settled(ctx context.Context, scope tenant.Scope, s pay.Settlement) (view.Settlement, error) {
-	seen, err := a.app.SettlementsFor(ctx, scope, []pay.Settlement{s}, nil)
+	seen, err := a.app.Settlements.For(ctx, scope, []pay.Settlement{s})
 	if err != nil {
 		return view.Settlement{}, err
 	}

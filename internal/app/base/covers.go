@@ -10,7 +10,7 @@ import (
 
 // SettlementsFor returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out
 // (AUTH-17). made are withdrawals that may not be stored yet.
-func (b *Base) SettlementsFor(ctx context.Context, scope tenant.Scope, list []pay.Settlement, made []pay.Withdrawal) ([]pay.Settlement, error) {
+func SettlementsFor(ctx context.Context, b *Base, scope tenant.Scope, list []pay.Settlement, made []pay.Withdrawal) ([]pay.Settlement, error) {
 	var ids []string
 	for _, s := range list {
 		ids = append(ids, s.Withdrawals()...)

@@ -26,7 +26,7 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 			e.Payment = one[0]
 		}
 		if e.Settlement != nil {
-			seen, err := b.SettlementsFor(ctx, e.Scope, []pay.Settlement{*e.Settlement}, change.Withdrawals)
+			seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, change.Withdrawals)
 			if err != nil {
 				return fmt.Errorf("event %s: %w", e.ID, err)
 			}
