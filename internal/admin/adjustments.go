@@ -79,7 +79,7 @@ func (a *API) adjustmentRoutes() {
 		"For what no other operation books. Above the limit for approvals it waits for a second operator."),
 		[]problem.Code{problem.MerchantNotFound, problem.ConflictState, problem.BalanceInsufficient, problem.AmountInvalid, problem.MissingField}, a.createAdjustment)
 	handle(a, op("approveAdjustment", http.MethodPost, "/adjustments/{id}/approve", "Approve an adjustment that waits for a second operator", "Its money moves at once. The operator who made it cannot approve it."), decided, a.approveAdjustment)
-	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. The same reference may be used again."),
+	handle(a, op("rejectAdjustment", http.MethodPost, "/adjustments/{id}/reject", "Reject an adjustment that waits for a second operator", "Nothing moves. Its reference may be used again for exactly the same adjustment only."),
 		[]problem.Code{problem.NotFound, problem.ConflictState}, a.rejectAdjustment)
 	handle(a, op("reverseAdjustment", http.MethodPost, "/adjustments/{id}/reverse", "Take an adjustment back, by another one",
 		"It is the exact opposite and names the first. There is one at most."), decided, a.reverseAdjustment)

@@ -111,6 +111,9 @@ func (a *API) settlements(ctx context.Context, call Call, in *settlementsIn) (*s
 	if err != nil {
 		return nil, in.Named(err)
 	}
+	if list, err = a.app.Settlements.For(ctx, call.Scope, list); err != nil {
+		return nil, err
+	}
 	out := &settlementsOut{}
 	out.Body.Data, out.Body.Pagination = wire.PageOf(in.Page, list, total, func(s pay.Settlement) string { return s.ID },
 		func(s pay.Settlement) view.Settlement { return view.NewSettlement(s, a.app.CheckoutURL) })
@@ -122,7 +125,17 @@ func (a *API) settlement(ctx context.Context, call Call, in *getIn) (*settlement
 	if err != nil {
 		return nil, err
 	}
-	return &settlementOut{view.NewSettlement(s, a.app.CheckoutURL)}, nil
+	v, err := a.settled(ctx, call.Scope, s)
+	return &settlementOut{v}, err
+}
+
+// settled is a settlement as a scope sees it.
+func (a *API) settled(ctx context.Context, scope tenant.Scope, s pay.Settlement) (view.Settlement, error) {
+	seen, err := a.app.Settlements.For(ctx, scope, []pay.Settlement{s})
+	if err != nil {
+		return view.Settlement{}, err
+	}
+	return view.NewSettlement(seen[0], a.app.CheckoutURL), nil
 }
 
 func (a *API) settlementLines(ctx context.Context, call Call, in *settlementLinesIn) (*settlementLinesOut, error) {
@@ -144,7 +157,8 @@ func (a *API) simulatePayout(ctx context.Context, call Call, in *simulatePayoutI
 	if err != nil {
 		return nil, err
 	}
-	return &settlementOut{view.NewSettlement(s, a.app.CheckoutURL)}, nil
+	v, err := a.settled(ctx, call.Scope, s)
+	return &settlementOut{v}, err
 }
 
 // settlementReport sends a file. Before the first byte it fails like any call; after it, the reply is cut
@@ -197,7 +211,11 @@ func (a *API) settlementReport(ctx context.Context, call Call, in *settlementRep
 
 // writeLines writes a settlement with all its lines as JSON.
 func (a *API) writeLines(ctx context.Context, w io.Writer, scope tenant.Scope, s pay.Settlement) error {
-	head, err := json.Marshal(view.NewSettlement(s, a.app.CheckoutURL))
+	v, err := a.settled(ctx, scope, s)
+	if err != nil {
+		return err
+	}
+	head, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

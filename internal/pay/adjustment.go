@@ -74,7 +74,7 @@ const MaxAdjustment = 10_000_000_00
 // Adjustment is money that an operator books to a merchant's available balance, or, below zero, from it, for what no
 // other transfer says. It is never edited: another one takes it back.
 type Adjustment struct {
-	ID           string // adj_…, made from the merchant, the environment and the reference
+	ID           string // adj_…, made from the merchant, the environment and the reference, see AdjustmentID
 	tenant.Scope        // without a shop: like the balance, it is the merchant's
 	Version      int64
 	Status       AdjustmentStatus
@@ -91,13 +91,19 @@ type Adjustment struct {
 	UpdatedAt    time.Time
 }
 
-// AdjustmentID is the id of the adjustment with an operator's reference.
-func AdjustmentID(scope tenant.Scope, reference string) string {
-	return derivedID(AdjustmentPrefix, time.Time{}, scope.Merchant, string(scope.Environment()), reference)
+// AdjustmentID is the id of the adjustment with an operator's reference. emptied is when the sandbox was last emptied, zero if never:
+// an adjustment after that differs from the one that is gone, whose transfer is sealed.
+func AdjustmentID(scope tenant.Scope, emptied time.Time, reference string) string {
+	return derivedID(AdjustmentPrefix, emptied, scope.Merchant, string(scope.Environment()), reference)
 }
 
-// ReversalReference is the reference of the adjustment that takes another one back: there is one at most.
-func ReversalReference(id string) string { return "reversal of " + id }
+// ReversalReference is the reference of the adjustment that takes another one back, after some that were rejected: at most one is not.
+func ReversalReference(id string, rejected int) string {
+	if rejected == 0 {
+		return "reversal of " + id
+	}
+	return fmt.Sprintf("reversal of %s, after %d rejected", id, rejected)
+}
 
 // AdjustmentTransfer is the id of the transfer of an adjustment.
 func AdjustmentTransfer(id string) string {
@@ -159,15 +165,15 @@ func joined[T ~string](list []T) string {
 	return b.String()
 }
 
-// Make opens an adjustment: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
-// applied. have is the merchant's balances. An adjustment that was rejected before may be made again.
+// Make opens an adjustment, which has its id already: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
+// applied. have is the merchant's balances. An adjustment that was rejected before may be made again if it is the
+// same.
 //
 // Errors: missing_field, invalid_request, amount_invalid, balance_insufficient.
 func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {
 	if err := a.check(); err != nil {
 		return a, Change{}, err
 	}
-	a.ID = AdjustmentID(a.Scope, a.Reference)
 	a.CreatedAt, a.DecidedBy = now, ""
 	if have := have[ledger.Available]; a.exceeds(have) {
 		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s: allow it explicitly to take the balance below zero", -a.Amount, have)
@@ -192,7 +198,7 @@ func (a Adjustment) Approve(operator string, have ledger.Balances, shops []tenan
 		return a, Change{}, err
 	}
 	if have := have[ledger.Available]; a.exceeds(have) {
-		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s by now: reject it, and make it again with leave to take the balance below zero", -a.Amount, have)
+		return a, Change{}, problem.Beyond("amount", "%s is more than the available balance of %s by now: reject it, and make another one with leave to take the balance below zero", -a.Amount, have)
 	}
 	a.DecidedBy = operator
 	return a.apply(shops, now)
@@ -214,10 +220,11 @@ func (a Adjustment) Reject(operator string, now time.Time) (Adjustment, Change, 
 	return a.move(AdjustmentRejected, now)
 }
 
-// Reversal is the adjustment that takes an applied one back: its exact opposite. It is made as any other.
+// Reversal is the adjustment that takes an applied one back: its exact opposite. It is made as any other. rejected is how many others
+// were rejected.
 //
 // Errors: conflict_state if it is not applied, or is a reversal itself.
-func (a Adjustment) Reversal(note, operator string, negative bool) (Adjustment, error) {
+func (a Adjustment) Reversal(note, operator string, negative bool, rejected int) (Adjustment, error) {
 	switch {
 	case a.Status != AdjustmentApplied:
 		return a, a.conflict("reverse", "only an adjustment that is applied can be reversed: it is %s")
@@ -225,7 +232,7 @@ func (a Adjustment) Reversal(note, operator string, negative bool) (Adjustment, 
 		return a, a.conflict("reverse", "a reversal cannot be reversed: make a new adjustment; it is %s")
 	}
 	return Adjustment{
-		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID),
+		Scope: a.Scope, Amount: -a.Amount, Reason: ForReversal, Note: note, About: a.About, Reference: ReversalReference(a.ID, rejected),
 		Reverses: a.ID, Negative: negative, MadeBy: operator,
 	}, nil
 }

@@ -3,6 +3,7 @@ package pay
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/pay/problem"
@@ -11,7 +12,7 @@ import (
 
 func adjustment(amount int64) Adjustment {
 	reason := ForOther
-	return Adjustment{Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Amount: amount, Reason: reason, Note: "why", Reference: "ticket 1", MadeBy: "ana as root@host"}
+	return Adjustment{ID: "adj_1", Scope: tenant.Scope{Merchant: "mer_1", Live: true}, Amount: amount, Reason: reason, Note: "why", Reference: "ticket 1", MadeBy: "ana as root@host"}
 }
 
 var oneShop = []tenant.Shop{{ID: "shp_1"}}
@@ -35,8 +36,12 @@ func TestAdjustmentMovesItsAmountOnce(t *testing.T) {
 			t.Errorf("%d, below zero allowed: %v; guarded by a floor: %v", amount, negative, guarded)
 		}
 	}
-	if AdjustmentID(tenant.Scope{Merchant: "mer_1"}, "a") == AdjustmentID(tenant.Scope{Merchant: "mer_1", Live: true}, "a") {
+	sandbox, never := tenant.Scope{Merchant: "mer_1"}, time.Time{}
+	if AdjustmentID(sandbox, never, "a") == AdjustmentID(tenant.Scope{Merchant: "mer_1", Live: true}, never, "a") {
 		t.Error("the sandbox and production share a reference")
+	}
+	if AdjustmentID(sandbox, never, "a") == AdjustmentID(sandbox, noon, "a") {
+		t.Error("a sandbox that was emptied makes the id of an adjustment that is gone")
 	}
 }
 
@@ -101,7 +106,7 @@ func TestSecondOperatorApprovesAnAdjustment(t *testing.T) {
 			t.Errorf("a decided adjustment is rejected: %v", err)
 		}
 	}
-	if _, err := rejected.Reversal("why", "ana", false); codeOf(err) != problem.ConflictState {
+	if _, err := rejected.Reversal("why", "ana", false, 0); codeOf(err) != problem.ConflictState {
 		t.Errorf("a rejected adjustment is reversed: %v", err)
 	}
 	if again, _, err := rejected.Make(0, have, oneShop, noon); err != nil || again.Status != AdjustmentApplied || again.Version != rejected.Version+1 {
@@ -114,7 +119,7 @@ func TestAdjustmentIsReversedByItsOpposite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.Reversal("it was another merchant's", "ana", false)
+	r, err := a.Reversal("it was another merchant's", "ana", false, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +127,10 @@ func TestAdjustmentIsReversedByItsOpposite(t *testing.T) {
 	if err != nil || r.Amount != -a.Amount || r.Reverses != a.ID || r.Scope != a.Scope || change.Transfers[0].Amount(ledger.Available) != -50_00 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if again, err := a.Reversal("again", "bo", true); err != nil || AdjustmentID(again.Scope, again.Reference) != r.ID {
+	if again, err := a.Reversal("again", "bo", true, 0); err != nil || again.Reference != r.Reference {
 		t.Errorf("a second reversal is another one: %+v, %v", again, err)
 	}
-	if _, err := r.Reversal("back", "ana", false); codeOf(err) != problem.ConflictState {
+	if _, err := r.Reversal("back", "ana", false, 0); codeOf(err) != problem.ConflictState {
 		t.Errorf("a reversal is reversed: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // Cover is a part of a settlement's net, and what it is paid out by or set off against (SETTLE-11).
 type Cover struct {
-	// By is the withdrawal that pays it out (wdr_…), or the settlement that it is set off against (STL-…).
+	// By is the withdrawal that pays it out (wdr_…), or the settlement that it is set off against (STL-…); "" in what Showing hides.
 	By string `json:"by"`
 	// Amount is in USD cents; below zero in a settlement whose net is a debt.
 	Amount int64 `json:"amount"`
@@ -47,7 +47,7 @@ func (s Settlement) Left() int64 {
 // Withdrawals lists the withdrawals that cover the settlement, in the order in which they were made to.
 func (s Settlement) Withdrawals() (ids []string) {
 	for _, c := range s.Covers {
-		if !c.SetOff() && !slices.Contains(ids, c.By) {
+		if c.By != "" && !c.SetOff() && !slices.Contains(ids, c.By) {
 			ids = append(ids, c.By)
 		}
 	}

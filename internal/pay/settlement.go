@@ -264,6 +264,27 @@ func (s Settlement) tell(t hook.EventType, previous SettlementStatus, shops []te
 	return s, events
 }
 
+// Showing is the settlement without the ids of the withdrawals that show refuses. What they pay out is one part, or two: arrived and not.
+func (s Settlement) Showing(show func(withdrawal string) bool) Settlement {
+	if !show(s.Payout) {
+		s.Payout = ""
+	}
+	covers := s.Covers
+	s.Covers = nil
+	for _, c := range covers {
+		if !c.SetOff() && !show(c.By) {
+			c.By = ""
+		}
+		at := slices.IndexFunc(s.Covers, func(o Cover) bool { return c.By == "" && o.By == "" && o.Paid == c.Paid })
+		if at < 0 {
+			s.Covers = append(s.Covers, c)
+		} else {
+			s.Covers[at].Amount += c.Amount
+		}
+	}
+	return s
+}
+
 // Receipt stores the PDF of a closed settlement and makes the event that it is ready. It is due again at once: withdrawals
 // and debts may cover it, and if automatic payouts were agreed, its payout follows.
 func (s Settlement) Receipt(pdf []byte, automatic bool, shops []tenant.Shop, now time.Time) Change {

@@ -23,7 +23,7 @@ func TestRefundOfAnUnnamedMoney(t *testing.T) {
 
 // Adjustments: a reversal that is rejected and made again, and one that is decided twice.
 func TestAdjustmentIsDecidedAndReversedOnce(t *testing.T) {
-	a := Adjustment{Amount: 100_00, Reason: ForGoodwill, Note: "n", Reference: "r", MadeBy: "ana"}
+	a := Adjustment{ID: "adj_1", Amount: 100_00, Reason: ForGoodwill, Note: "n", Reference: "r", MadeBy: "ana"}
 	a.Merchant = "mer_1"
 	have := ledger.Balances{}
 	one, _, err := a.Make(50_00, have, nil, noon)
@@ -37,7 +37,7 @@ func TestAdjustmentIsDecidedAndReversedOnce(t *testing.T) {
 	if _, _, err := no.Approve("bob", have, nil, noon); err == nil {
 		t.Error("a rejected one is approved")
 	}
-	if _, err := one.Reversal("n", "ana", false); err == nil {
+	if _, err := one.Reversal("n", "ana", false, 0); err == nil {
 		t.Error("a pending one is reversed")
 	}
 	yes, change, err := one.Approve("bob", have, nil, noon)
@@ -47,15 +47,15 @@ func TestAdjustmentIsDecidedAndReversedOnce(t *testing.T) {
 	if _, _, err := yes.Approve("bob", have, nil, noon); err == nil {
 		t.Error("approved twice")
 	}
-	back, err := yes.Reversal("n", "ana", true)
+	back, err := yes.Reversal("n", "ana", true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	back, _, err = back.Make(0, have, nil, noon)
-	again, _ := yes.Reversal("n", "ana", true)
+	again, _ := yes.Reversal("n", "ana", true, 0)
 	again, _, _ = again.Make(0, have, nil, noon)
-	if err != nil || back.ID != again.ID || AdjustmentTransfer(back.ID) != AdjustmentTransfer(again.ID) {
-		t.Errorf("it is reversed twice: %s %s, %v", back.ID, again.ID, err)
+	if err != nil || back.Reference != again.Reference {
+		t.Errorf("it is reversed twice: %s %s, %v", back.Reference, again.Reference, err)
 	}
 }
 

@@ -208,7 +208,8 @@ func Differs(w Withdrawal, to Wallet, booked []ledger.Transfer) string {
 const CancelMemory = 24 * time.Hour
 
 // NotBetter returns a conversion of net, in USD cents, at no better a rate for the merchant than those of canceled withdrawals in
-// the same currency. A withdrawal fixes its rate, so canceling it and making another must bring nothing (PAYOUT-13).
+// the same currency. A withdrawal fixes its rate, so canceling it, or deleting
+// its wallet, and making another must bring nothing (PAYOUT-13).
 //
 // Errors: those of the conversion.
 func NotBetter(into exchange.Conversion, net int64, canceled []Withdrawal) (exchange.Conversion, error) {

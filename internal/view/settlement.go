@@ -32,7 +32,7 @@ type Settlement struct {
 	CSVURL           *string              `json:"csvUrl" doc:"null while open"`
 	PayoutID         *string              `json:"payoutId" doc:"The latest withdrawal that pays it out automatically, if that was agreed"`
 	PayoutReason     *string              `json:"payoutReason" doc:"Why a part is not paid out automatically yet: below_minimum, balance_insufficient (claims hold the money), payout_day, no_wallet, merchant_paused, or why the withdrawal was refused or came back"`
-	WithdrawalIDs    []string             `json:"withdrawalIds" doc:"The withdrawals that cover its net, oldest first" example:"[\"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6\"]"`
+	WithdrawalIDs    []string             `json:"withdrawalIds" doc:"The withdrawals that cover its net, oldest first. A shop with siblings sees its own" example:"[\"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6\"]"`
 	Payout           *SettlementPayout    `json:"payout" doc:"How far it is paid out; null while open"`
 	CreatedAt        Time                 `json:"createdAt"`
 	ClosedAt         *Time                `json:"closedAt" nullable:"true"`
@@ -49,7 +49,7 @@ type SettlementPayout struct {
 
 // SettlementCover is a part of a settlement's net.
 type SettlementCover struct {
-	WithdrawalID *string `json:"withdrawalId" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The withdrawal that pays the part out"`
+	WithdrawalID *string `json:"withdrawalId" example:"wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The withdrawal that pays the part out; null too if it is of another shop of the merchant"`
 	SettlementID *string `json:"settlementId" example:"STL-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" doc:"The settlement that the part is set off against"`
 	Amount       Money   `json:"amount" doc:"USD; below zero: this settlement is a debt"`
 	Paid         bool    `json:"paid" doc:"The withdrawal has arrived, or it is a set-off"`

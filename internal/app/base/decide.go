@@ -25,6 +25,13 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 			}
 			e.Payment = one[0]
 		}
+		if e.Settlement != nil {
+			seen, err := SettlementsFor(ctx, b, e.Scope, []pay.Settlement{*e.Settlement}, change.Withdrawals)
+			if err != nil {
+				return fmt.Errorf("event %s: %w", e.ID, err)
+			}
+			e.Settlement = &seen[0]
+		}
 		if e.Session != nil {
 			cause.SessionToken = b.SessionToken(e.Session.ID)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/ledger"
@@ -51,7 +52,7 @@ func AdjustmentAmount(text string) (money.Amount, error) {
 // pay.PayoutLimits) of the merchant or of all merchants. A repeat returns what the first made.
 //
 // Errors: merchant_not_found; those of pay.Adjustment.Make; invalid_request for an object that is not the merchant's;
-// conflict_state if the reference was used for another adjustment.
+// conflict_state if the reference was used for another adjustment, though it was rejected.
 func (ad *Adjustments) Make(ctx context.Context, by audit.Actor, n NewAdjustment) (pay.Adjustment, error) {
 	scope := tenant.Scope{Merchant: n.Merchant, Live: n.Live}
 	if n.Account != "" && n.Account != string(ledger.Available) {
@@ -81,18 +82,18 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 	}
 	err = base.Again(func() error {
 		wanted.Version = 0
-		switch known, err := ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(wanted.Scope, wanted.Reference)); {
+		switch known, err := ad.of(ctx, wanted.Scope, wanted.Reference); {
 		case errors.Is(err, store.ErrNotFound):
+			wanted.ID = known.ID
 		case err != nil:
 			return err
-		case known.Status == pay.AdjustmentRejected:
-			wanted.Version = known.Version
-		case known.Same(wanted):
+		case !known.Same(wanted) || known.Status == pay.AdjustmentRejected && wanted.Reverses != "":
+			return taken(known)
+		case known.Status != pay.AdjustmentRejected:
 			made = known
 			return nil
-		default:
-			return &problem.Error{Code: problem.ConflictState, Param: "reference", Details: problem.Details{From: string(known.Status), Action: "adjust"},
-				Message: fmt.Sprintf("the reference %q is of another adjustment, %s: each reference is booked once", wanted.Reference, known.ID)}
+		default: // whoever saw the rejected one has seen this one
+			wanted.ID, wanted.Version = known.ID, known.Version
 		}
 		above, err := ad.approvalAbove(ctx, wanted.Scope)
 		if err != nil {
@@ -106,6 +107,37 @@ func (ad *Adjustments) make(ctx context.Context, by audit.Actor, wanted pay.Adju
 		})
 	})
 	return made, err
+}
+
+// of reads the adjustment with a reference. If there is none, the result has the id that it will have.
+//
+// Errors: ErrNotFound; service_unavailable while the sandbox is being emptied.
+func (ad *Adjustments) of(ctx context.Context, scope tenant.Scope, reference string) (pay.Adjustment, error) {
+	var emptied time.Time
+	if !scope.Live {
+		switch r, err := ad.Store.Resets().Get(ctx, scope.Merchant); {
+		case err == nil && r.Running():
+			return pay.Adjustment{}, base.ErrEmptying
+		case err == nil:
+			emptied = r.DoneAt
+		case !errors.Is(err, store.ErrNotFound):
+			return pay.Adjustment{}, err
+		}
+	}
+	id := pay.AdjustmentID(scope, emptied, reference)
+	a, err := ad.Store.Adjustments().Any(ctx, id)
+	a.ID = id
+	return a, err
+}
+
+// taken is the error of an adjustment whose reference is of another one.
+func taken(known pay.Adjustment) error {
+	err := &problem.Error{Code: problem.ConflictState, Param: "reference", Details: problem.Details{From: string(known.Status), Action: "adjust"},
+		Message: fmt.Sprintf("the reference %q is of another adjustment, %s: each reference is booked once", known.Reference, known.ID)}
+	if known.Status == pay.AdjustmentRejected {
+		err.Message = fmt.Sprintf("the reference %q is of a rejected adjustment that says something else, %s: use a new reference", known.Reference, known.ID)
+	}
+	return err
 }
 
 // decide reads what a decision about a merchant's balance needs, and commits it.
@@ -241,7 +273,11 @@ func (ad *Adjustments) Reverse(ctx context.Context, by audit.Actor, id, note str
 	if err != nil {
 		return a, err
 	}
-	reversal, err := a.Reversal(note, by.ID, negative)
+	_, rejected, err := ad.reversal(ctx, a)
+	if err != nil {
+		return a, err
+	}
+	reversal, err := a.Reversal(note, by.ID, negative, rejected)
 	if err != nil {
 		return a, err
 	}
@@ -260,13 +296,23 @@ func (ad *Adjustments) Any(ctx context.Context, id string) (pay.Adjustment, erro
 }
 
 // Reversal returns the adjustment that takes another one back, or waits for a second operator to do so. Its id is "" if there
-// is none, or it was rejected.
+// is none, or all were rejected.
 func (ad *Adjustments) Reversal(ctx context.Context, a pay.Adjustment) (pay.Adjustment, error) {
-	r, err := ad.Store.Adjustments().Any(ctx, pay.AdjustmentID(a.Scope, pay.ReversalReference(a.ID)))
-	if errors.Is(err, store.ErrNotFound) || err == nil && r.Status == pay.AdjustmentRejected {
-		return pay.Adjustment{}, nil
-	}
+	r, _, err := ad.reversal(ctx, a)
 	return r, err
+}
+
+// reversal is Reversal, with the number of those that were rejected.
+func (ad *Adjustments) reversal(ctx context.Context, a pay.Adjustment) (r pay.Adjustment, rejected int, err error) {
+	for ; ; rejected++ {
+		r, err = ad.of(ctx, a.Scope, pay.ReversalReference(a.ID, rejected))
+		if errors.Is(err, store.ErrNotFound) {
+			return pay.Adjustment{}, rejected, nil
+		}
+		if err != nil || r.Status != pay.AdjustmentRejected {
+			return r, rejected, err
+		}
+	}
 }
 
 // ReversedBy returns the id of the adjustment that takes another one back, "" if none was applied.

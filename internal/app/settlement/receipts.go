@@ -95,6 +95,11 @@ func (e *Settlements) Get(ctx context.Context, scope tenant.Scope, id string) (p
 	return base.Named(id, base.Missing(problem.SettlementNotFound, "settlement", scope, id), func() (pay.Settlement, error) { return e.Store.Settlements().Get(ctx, scope, id) })
 }
 
+// For returns settlements as a scope sees them: a shop with siblings does not see which withdrawals of theirs pay them out.
+func (e *Settlements) For(ctx context.Context, scope tenant.Scope, list []pay.Settlement) ([]pay.Settlement, error) {
+	return base.SettlementsFor(ctx, e.Base, scope, list, nil)
+}
+
 // PaidBy reads the settlements that a withdrawal pays out, oldest first.
 func (e *Settlements) PaidBy(ctx context.Context, w pay.Withdrawal) ([]pay.Settlement, error) {
 	var ids []string

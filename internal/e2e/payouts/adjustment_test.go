@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -143,6 +144,88 @@ func TestAdjustmentNeedsASecondOperatorAndIsReversedOnce(t *testing.T) {
 		d.adjust(t, "-10.01", "fee_correction", "", "").Want(t, http.StatusOK)
 		bo.Post(t, "/adjustments/"+debit+"/approve", "").Refused(t, "422 balance_insufficient balance_error param=amount")
 		d.Post(t, "/adjustments/"+credit+"/reverse", note).Refused(t, "422 balance_insufficient balance_error param=amount")
+	})
+}
+
+// A second operator approves what he has seen: an adjustment that was rejected is made again under its reference only if it says the
+// same (ADJ-4). A reversal that was rejected is followed by another one (ADJ-6).
+func TestApprovalIsOfWhatTheSecondOperatorSaw(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d, bo := &desk{Operator: op, o: op.NewShop(t)}, op.Operator(t, "bo", op.Log)
+		_, err := op.App.Payouts.LimitPayouts(ctx, op.App.Self(), d.o.Merchant.ID, false, func(l *pay.PayoutLimits) { l.ApprovalAbove = 50_00 })
+		harness.Must(t, err)
+		path := "/adjustments/" + d.adjust(t, "60", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
+		seen := bo.Get(t, path).Text(t, "amount")
+		d.Post(t, path+"/reject", `{"note":"a typo"}`).Want(t, http.StatusOK)
+		d.n--
+		d.adjust(t, "9000000", "goodwill", "", "").Refused(t, "409 conflict_state conflict_error param=reference from=rejected action=adjust")
+		bo.Post(t, path+"/approve", "").Refused(t, "409 conflict_state conflict_error from=rejected action=approve")
+		d.n--
+		d.adjust(t, "60", "goodwill", "", "").Want(t, http.StatusOK)
+		bo.Post(t, path+"/approve", "").Want(t, http.StatusOK)
+		if got := d.available(t); got != seen {
+			t.Errorf("the second operator saw an adjustment of %s; his approval booked %s", seen, got)
+		}
+		reverse := func(note string) string {
+			return d.Post(t, path+"/reverse", note).Want(t, http.StatusOK).Text(t, "id")
+		}
+		first := reverse(`{"note":"x"}`)
+		d.Post(t, "/adjustments/"+first+"/reject", `{"note":"a typo"}`).Want(t, http.StatusOK)
+		second := reverse(`{"note":"y"}`)
+		if again := reverse(`{"note":"y"}`); again != second || second == first {
+			t.Errorf("after the rejected reversal %s it is reversed by %s, and by %s", first, second, again)
+		}
+		bo.Post(t, "/adjustments/"+first+"/approve", "").Refused(t, "409 conflict_state conflict_error from=rejected action=approve")
+		bo.Post(t, "/adjustments/"+second+"/approve", "").Want(t, http.StatusOK)
+		if got := d.available(t); got != "0" || d.Get(t, path).Text(t, "reversedBy") != second {
+			t.Errorf("after the reversal %s are available: %s", got, d.Get(t, path))
+		}
+		d.o.Clean(t)
+	})
+}
+
+// A sandbox that was emptied takes an old reference again, under another id (ADJ-1): the first transfer stays sealed.
+func TestAdjustmentAfterAReset(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := &desk{Operator: op, o: op.NewShop(t)}
+		order := d.order("5", "goodwill", "", "")
+		d.Post(t, "/adjustments", order).Want(t, http.StatusOK)
+		empty(t, d.o)
+		d.Post(t, "/adjustments", order).Want(t, http.StatusOK)
+		if got := d.available(t); got != "5" {
+			t.Errorf("available is %s, want 5", got)
+		}
+		d.o.Clean(t)
+	})
+}
+
+// The same order twice at the same time is booked once, and both get the same answer (ADJ-1); so it is with a reversal (ADJ-6).
+func TestAdjustmentTwiceAtOnce(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := &desk{Operator: op, o: op.NewShop(t)}
+		atOnce := func(path, body string) {
+			t.Helper()
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					if r := d.Post(t, path, body); r.Status != http.StatusOK {
+						t.Errorf("one of eight at once: %d %s", r.Status, r.Body)
+					}
+				})
+			}
+			wait.Wait()
+		}
+		for range 5 {
+			atOnce("/adjustments", d.order("10", "goodwill", "", ""))
+		}
+		if got := d.available(t); got != "50" {
+			t.Errorf("available is %s, want 50", got)
+		}
+		made := d.adjust(t, "10", "goodwill", "", "").Want(t, http.StatusOK).Text(t, "id")
+		atOnce("/adjustments/"+made+"/reverse", `{"note":"x"}`)
+		if got := d.available(t); got != "50" {
+			t.Errorf("available is %s, want 50", got)
+		}
 	})
 }
 

@@ -239,3 +239,31 @@ func TestSandboxPaysASettlementFromTheBalance(t *testing.T) {
 		o.Post(t, path, `{"action":"paid"}`).Refused(t, "422 balance_insufficient balance_error param=amount")
 	})
 }
+
+// A shop sees nothing of its merchant's other shops (AUTH-17): its movements leave their withdrawals out, and so must settlements.
+func TestSettlementTellsASiblingNothingOfAWithdrawal(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		sibling := harness.Sibling(t, o)
+		o.Wallet(t)
+		o.Create(t, `{"amount":100,"paymentMethodId":"sbx_card"}`)
+		harness.MoveTestClock(t, o, "50h")
+		id := harness.ClosedSettlements(t, o, 1).Text(t, "data.0.id")
+		w := o.Withdraw(t, "20")
+		harness.MoveTestClock(t, o, "1m")
+		o.PayOut(t, w, "processing")
+		harness.MoveTestClock(t, o, "1m")
+		o.PayOut(t, w, "completed")
+		o.Settle(t, "it covers", func() bool {
+			_, err := o.App.Payouts.PayOut(ctx)
+			harness.Must(t, err)
+			return o.Get(t, "/settlements/"+id).Text(t, "payout.amount") == "20"
+		})
+		sibling.Get(t, "/withdrawals/"+w).Refused(t, "404 withdrawal_not_found invalid_request_error")
+		for _, path := range []string{"/me/balance/movements", "/me/balance", "/settlements/" + id, "/settlements", "/settlements/" + id + "/report?format=json", "/events"} {
+			if r := sibling.Get(t, path).Want(t, http.StatusOK); strings.Contains(string(r.Body), w) {
+				t.Errorf("GET %s tells a sibling of withdrawal %s: %.200s", path, w, r.Body)
+			}
+		}
+	})
+}

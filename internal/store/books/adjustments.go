@@ -17,6 +17,7 @@ var AdjustmentsTable = table.Describe(table.Table[pay.Adjustment]{
 	Of:      func(c *pay.Change) []pay.Adjustment { return c.Adjustments },
 	ID:      func(a *pay.Adjustment) string { return a.ID },
 	Version: func(a *pay.Adjustment) int64 { return a.Version },
+	Met:     table.Stale, // the same reference twice at once: one retries
 	Fields: func(f *table.Fields, a *pay.Adjustment) {
 		f.Text("id!", &a.ID)
 		f.Text("merchant!", &a.Merchant)

@@ -190,7 +190,10 @@ var (
 	selectUncovering = engine.Statement(`
 SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND ` + uncovering + ` ORDER BY id`)
 	selectCanceled = engine.Statement(`
-SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND status = 'canceled' AND updated_at >= $3`)
+SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE merchant = $1 AND live = $2 AND status = 'canceled' AND updated_at >= $3
+UNION ALL SELECT ` + WithdrawalsTable.List + ` FROM withdrawals
+WHERE shop IN (SELECT s.id FROM shops AS s WHERE s.merchant = $1) AND live = $2 AND status = 'failed' AND updated_at >= $3
+  AND {json doc failureCode} = 'wallet_disabled'`)
 )
 
 // Uncovering reads a merchant's withdrawals that cover less or more of its settlements than they pay, oldest first. Those that are
@@ -199,7 +202,7 @@ func (s Withdrawals) Uncovering(ctx context.Context, scope tenant.Scope) ([]pay.
 	return base.Many(ctx, s.b, selectUncovering, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live)
 }
 
-// Canceled reads a merchant's withdrawals that were canceled since a time.
+// Canceled reads a merchant's withdrawals that were canceled since a time, or failed because the merchant deleted their wallet.
 func (s Withdrawals) Canceled(ctx context.Context, scope tenant.Scope, since time.Time) ([]pay.Withdrawal, error) {
 	return base.Many(ctx, s.b, selectCanceled, WithdrawalsTable.Scan(s.b.Personal), scope.Merchant, scope.Live, table.Micros(since))
 }

@@ -11,7 +11,7 @@ WHERE {part a.id} AND CASE WHEN a.status = 'applied'
 	{"an adjustment is reversed at most once, by its exact opposite", `
 SELECT r.id, r.amount || ' cents for ' || coalesce(a.amount || ' of ' || a.id, 'nothing') || CASE WHEN o.id IS NULL THEN '' ELSE ', as ' || o.id END
 FROM adjustments AS r LEFT JOIN adjustments AS a ON a.id = r.reverses
-LEFT JOIN adjustments AS o ON o.reverses = r.reverses AND o.merchant = r.merchant AND o.id <> r.id
+LEFT JOIN adjustments AS o ON o.reverses = r.reverses AND o.merchant = r.merchant AND o.id <> r.id AND r.status <> 'rejected' AND o.status <> 'rejected'
 WHERE {part r.id} AND r.reverses <> '' AND (a.id IS NULL OR a.status <> 'applied' OR a.amount <> -r.amount OR a.merchant <> r.merchant OR a.live <> r.live
   OR a.reverses <> '' OR r.reason <> 'reversal' OR o.id IS NOT NULL)`},
 	// A shop that was made in that minute may have missed it.

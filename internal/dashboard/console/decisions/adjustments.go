@@ -213,7 +213,7 @@ func (u *room) showAdjustment(w http.ResponseWriter, r *http.Request, v *frame.V
 	if view.Reversal, err = u.App.Adjustments.Reversal(ctx, a); err != nil {
 		return err
 	}
-	_, never := a.Reversal("", v.User.ID, false)
+	_, never := a.Reversal("", v.User.ID, false, 0)
 	view.Reversible = never == nil && view.Reversal.ID == ""
 	return u.Room.ShowStatus(w, r, v, status, "adjustment", view)
 }
