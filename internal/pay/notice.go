@@ -17,6 +17,7 @@ type Notice struct {
 	Dispute   bool   // it reports the state of a dispute
 	Ruling    Ruling // how the dispute ended; "" if the notice is about something else
 	Body      []byte
+	Unread    bool // an id in it could not be stored and was left out: see Storable
 
 	// Of a dispute, open or ended. Outcome.Message is the reason, and Outcome.Local the disputed
 	// amount; zero if the provider does not report it.
@@ -114,6 +115,9 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 }
 
 func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
+	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be
+		verdict = Mismatched
+	}
 	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
 }
 

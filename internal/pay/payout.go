@@ -147,9 +147,14 @@ func (w Withdrawal) Wait(reason string, until, now time.Time) (Withdrawal, Chang
 	return w, Change{Withdrawals: []Withdrawal{w}}, true
 }
 
-// misfits reports whether the provider reports an amount other than the withdrawal's.
+// misfits reports whether the provider reports an amount other than the withdrawal's. What arrives of a token is not known, so only
+// what comes back of it is compared, in USD.
 func (w Withdrawal) misfits(o PayoutOutcome) bool {
-	return o.Local != (money.Amount{}) && w.Local != (money.Amount{}) && o.Local != w.Local
+	asked := w.Local
+	if asked == (money.Amount{}) && o.Kind == PayoutReturned {
+		asked = money.New(w.Net(), money.USD)
+	}
+	return o.Local != (money.Amount{}) && asked != (money.Amount{}) && o.Local != asked
 }
 
 // GoneTo reports whether a reference is of a round in which the withdrawal was with the account.

@@ -361,7 +361,7 @@ func (d *docket) reported(o Outcome, inquiry *Claim, order int) []ProviderRefund
 	}
 	rest, list := o.Back.Total, o.Back.Refunds
 	for _, r := range list {
-		if r.Kind != Declined && r.Local.Currency == rest.Currency {
+		if r.Kind != Declined && r.Local.Currency == rest.Currency && r.Local.IsPositive() && rest.IsPositive() { // whatever the amounts, no overflow
 			rest.Minor -= r.Local.Minor
 		}
 	}

@@ -1,12 +1,14 @@
 package pay
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -51,6 +53,10 @@ const PaymentReceived = "payment_received"
 // maxStrays limits the different amounts that a payment remembers, in case a provider reports
 // another one each time. Each late money is booked.
 const maxStrays = 16
+
+// mostCame is the most, in USD cents, that another amount may be worth to be booked: ten times the largest payment, as if a shopper
+// typed a digit too many. More is a mistake of the provider's, and sums of it would exceed 64 bits.
+const mostCame = 10 * acquirer.MaxAmount
 
 // Strays are a payment's stray money, in the order in which it came.
 type Strays []Stray
@@ -105,8 +111,8 @@ func (p Payment) end(of func(Stray) bool, end StrayEnd) (next Payment, ended boo
 }
 
 // mismatched records that another amount came, and makes an event for the merchant, once for each
-// amount. Money that the provider names by an id is booked; other money waits for the operator as a
-// mismatched notice. The payment is written in any case, so that an operator who closes the last
+// amount. Money that the provider names by an id is booked, up to mostCame; other money waits for the
+// operator as a mismatched notice. The payment is written in any case, so that an operator who closes the last
 // notice at this moment must look again.
 func (p Payment) mismatched(order int, o Outcome, claimID string, now time.Time) (Payment, Change, Verdict) {
 	p, change, verdict := p.misfit(order, o, claimID, p, now)
@@ -122,7 +128,7 @@ func (p Payment) misfit(order int, o Outcome, claimID string, from Payment, now 
 	s := Stray{Code: AmountMismatch, Order: order, Local: o.Local, ProviderRef: o.ProviderRef, MoneyRef: o.MoneyRef}
 	verdict := Mismatched
 	switch usd := p.share(o.Local); {
-	case claimID != "" && usd > 0 && o.MoneyRef != "" && !p.has(order, o):
+	case claimID != "" && usd > 0 && usd <= mostCame && o.MoneyRef != "" && !p.has(order, o):
 		reason := "another amount was paid: " + o.Local.String() + ", not " + p.Price.Local.String()
 		p, change = p.suspend(s, usd, claimID, reason, from, now)
 		verdict = Late
@@ -156,6 +162,9 @@ func (p Payment) share(local money.Amount) int64 {
 	case local.Currency != p.Price.Local.Currency, !local.IsPositive():
 		return 0
 	case p.Price.Rate.IsZero(), local.Currency == money.USD:
+		if local.Minor > math.MaxInt64/max(1, p.Price.Amount.Minor) {
+			return 0
+		}
 		return p.Price.Amount.Fraction(local.Minor, p.Price.Local.Minor, money.Down).Minor
 	}
 	usd, err := p.Price.Rate.ToUSD(local)

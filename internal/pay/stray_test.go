@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -225,6 +226,13 @@ func TestMoneyOfAnotherAmountIsDecided(t *testing.T) {
 			t.Errorf("the same money again: %+v", change)
 		}
 		return next, claim
+	}
+	for _, minor := range []int64{mostCame*100 + 1, math.MaxInt64 / 2, math.MaxInt64} {
+		p := waiting(t)
+		absurd := money.New(minor, p.Price.Local.Currency)
+		if _, change := p.Confirm(paidAs(p, 1, "1", absurd), routes, "CLM-1", noon); len(change.Transfers)+len(change.Claims) > 0 || change.Notices[0].Verdict != Mismatched {
+			t.Errorf("%s is booked: %+v", absurd, change)
+		}
 	}
 	p, c := begin(t, 90)
 	if _, change, err := c.Resolve(p, Reject, PartyOperator, "ok", noon); err != nil || change.Transfers[0].Amount(ledger.Available) != 9000 || change.Payments[0].Status != Pending {

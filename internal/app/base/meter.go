@@ -37,6 +37,7 @@ type call struct {
 	app                *Base
 	span               *trace.Span
 	account, operation string
+	about              string
 	began              time.Time
 }
 
@@ -46,7 +47,7 @@ func (b *Base) Calling(ctx context.Context, operation, account, about string) (c
 	ctx, span := b.Tracer.Start(ctx, operation+" at a provider", trace.Client)
 	span.Text("cascada.provider.account", account)
 	span.Text("cascada.reference", about)
-	return ctx, call{b, span, account, operation, b.Now()}
+	return ctx, call{b, span, account, operation, about, b.Now()}
 }
 
 // Ended records the outcome of the call, and the reason if it is known.
@@ -66,14 +67,25 @@ func (c call) Ended(ctx context.Context, outcome, why string) {
 	c.span.End()
 }
 
-// Heard is Ended for a charge or a refund.
+// Heard is Ended for a charge or a refund. It returns the answer as it can be stored.
 func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
+	o, unread := o.Storable()
 	c.Ended(ctx, string(o.Kind), o.Decline)
+	c.app.WarnUnread(ctx, c.account, c.about, unread)
 	return o
 }
 
-// Paid is Ended for a payout.
+// Paid is Ended for a payout. It returns the answer as it can be stored.
 func (c call) Paid(ctx context.Context, o pay.PayoutOutcome) pay.PayoutOutcome {
+	o, unread := o.Storable()
 	c.Ended(ctx, string(o.Kind), "")
+	c.app.WarnUnread(ctx, c.account, c.about, unread)
 	return o
+}
+
+// WarnUnread tells the operator, if unread, that an id was left out of what a provider account told about one of our objects.
+func (b *Base) WarnUnread(ctx context.Context, account, about string, unread bool) {
+	if unread {
+		b.Quiet.WarnSometimes(ctx, "an id that a provider told cannot be stored and is left out", account, "account", account, "reference", about)
+	}
 }

@@ -189,6 +189,8 @@ func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) (an
 	if !known || !n.OfDispute() || n.Reference != p.Reference(attempt.Order) {
 		return nil, true
 	}
+	n, unread := n.Storable()
+	rf.WarnUnread(ctx, attempt.Provider, n.Reference, unread)
 	n.Account = attempt.Provider
 	return &n, true
 }

@@ -3,7 +3,6 @@
 package notices
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,8 +84,8 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	if !base.Storable(notice.ID) {
 		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
-	// The stored text must be valid for the database: money must not wait because of a character.
-	notice.Body = bytes.ReplaceAll(bytes.ToValidUTF8(notice.Body, []byte("?")), []byte{0}, []byte("?"))
+	notice, unread := notice.Storable()
+	l.WarnUnread(ctx, account, notice.Reference, unread)
 	notice.Account = account
 	notice, known, err := l.ofRefund(ctx, notice, cause)
 	if known || err != nil {

@@ -1,7 +1,6 @@
 package payouts
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -33,10 +32,11 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 
 // applyPayout applies one notice.
 func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.PayoutNotice) error {
-	if !base.Storable(n.ID) || !base.Storable(n.ProviderRef) {
+	if !base.Storable(n.ID) {
 		return problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
-	n.Body = bytes.ReplaceAll(bytes.ToValidUTF8(n.Body, []byte("?")), []byte{0}, []byte("?"))
+	n, unread := n.Storable()
+	po.WarnUnread(ctx, account, n.Reference, unread)
 	return base.Again(func() error {
 		w, n, err := po.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {

@@ -205,3 +205,26 @@ func TestSandboxReferenceWarnsNobody(t *testing.T) {
 		}
 	})
 }
+
+// A return that does not fit the payout is for the operator, of a token too.
+func TestReturnThatDoesNotFitATokenIsForTheOperator(t *testing.T) {
+	t.Parallel()
+	for name, local := range map[string]money.Amount{
+		"more than was paid": money.New(5_000_00, money.USD), "in another currency": money.New(1, money.BRL), "below zero": money.New(-5_00, money.USD), "of nothing": money.New(0, money.USD),
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+				bitcoin := o.Wallet(t, `{"type":"crypto","currency":"BTC","destination":"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}`)
+				o.Clock.Advance(time.Second)
+				id := o.Post(t, "/withdrawals", `{"amount":100,"walletId":"`+bitcoin+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				o.PayOut(t, id, "completed")
+				bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "return:1", Reference: id[len(pay.WithdrawalPrefix):],
+					Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, Local: local}})
+				if have := harness.Available(t, o); have != "900" {
+					t.Errorf("a return of %s of a payout of 97 USD: available is %s, want 900", local, have)
+				}
+			})
+		})
+	}
+}

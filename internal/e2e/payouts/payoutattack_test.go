@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -384,4 +385,45 @@ func TestLiftedLimitLetsGo(t *testing.T) {
 			t.Errorf("5 hours after the limit was removed the withdrawal is %s, %s, want completed", r.Text(t, "status"), r.Text(t, "pendingReason"))
 		}
 	})
+}
+
+// A provider's ids may be long: an id that cannot be stored is left out, and the payout goes on.
+func TestLongIDsOfAPayoutProvider(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2_000, 3_000, 10_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+				long := random(n)
+				b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+					out := b.Pay(r)
+					out.ProviderRef = long
+					return out
+				}, nil)
+				id := o.Withdraw(t, "100")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				for range 3 {
+					_, err := o.App.Payouts.PayOut(ctx)
+					harness.Must(t, err)
+					o.Clock.Advance(10 * time.Minute)
+				}
+				if got := o.Get(t, "/withdrawals/"+id).Text(t, "status"); got != "completed" {
+					t.Errorf("the bank paid under an id of %d characters, and the withdrawal is %s", n, got)
+				}
+				if got := bankTells(t, o.Instance, "bank-1", "bank", pay.PayoutNotice{ID: "return:" + long, Reference: id[len(pay.WithdrawalPrefix):],
+					Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned}}); got != http.StatusOK {
+					t.Errorf("a return whose notice has an id of %d characters gets %d", n, got)
+				}
+			})
+		})
+	}
+}
+
+func random(n int) string {
+	var b strings.Builder
+	x := uint32(12345)
+	for b.Len() < n {
+		x = x*1664525 + 1013904223
+		fmt.Fprintf(&b, "%08x", x)
+	}
+	return b.String()[:n]
 }
