@@ -71,7 +71,7 @@ func (c call) Ended(ctx context.Context, outcome, why string) {
 func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
 	o, unread := o.Storable()
 	c.Ended(ctx, string(o.Kind), o.Decline)
-	c.app.WarnUnread(ctx, c.account, c.about, unread)
+	c.app.Quiet.Unread(ctx, c.account, c.about, unread)
 	return o
 }
 
@@ -79,13 +79,6 @@ func (c call) Heard(ctx context.Context, o pay.Outcome) pay.Outcome {
 func (c call) Paid(ctx context.Context, o pay.PayoutOutcome) pay.PayoutOutcome {
 	o, unread := o.Storable()
 	c.Ended(ctx, string(o.Kind), "")
-	c.app.WarnUnread(ctx, c.account, c.about, unread)
+	c.app.Quiet.Unread(ctx, c.account, c.about, unread)
 	return o
-}
-
-// WarnUnread tells the operator, if unread, that an id was left out of what a provider account told about one of our objects.
-func (b *Base) WarnUnread(ctx context.Context, account, about string, unread bool) {
-	if unread {
-		b.Quiet.WarnSometimes(ctx, "an id that a provider told cannot be stored and is left out", account, "account", account, "reference", about)
-	}
 }

@@ -79,3 +79,10 @@ func (q *quiet) WarnSometimes(ctx context.Context, message, object string, args 
 	}
 	q.log.WarnContext(ctx, message, args...)
 }
+
+// Unread tells the operator, if unread, that an id was left out of what a provider account told about one of our objects.
+func (q *quiet) Unread(ctx context.Context, account, about string, unread bool) {
+	if unread {
+		q.WarnSometimes(ctx, "an id that a provider told cannot be stored and is left out", account, "account", account, "reference", about)
+	}
+}

@@ -190,7 +190,7 @@ func (rf *Claims) disputeAt(ctx context.Context, p pay.Payment, c pay.Claim) (an
 		return nil, true
 	}
 	n, unread := n.Storable()
-	rf.WarnUnread(ctx, attempt.Provider, n.Reference, unread)
+	rf.Quiet.Unread(ctx, attempt.Provider, n.Reference, unread)
 	n.Account = attempt.Provider
 	return &n, true
 }

@@ -85,7 +85,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		return p, nil, problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
 	notice, unread := notice.Storable()
-	l.WarnUnread(ctx, account, notice.Reference, unread)
+	l.Quiet.Unread(ctx, account, notice.Reference, unread)
 	notice.Account = account
 	notice, known, err := l.ofRefund(ctx, notice, cause)
 	if known || err != nil {

@@ -3,6 +3,7 @@ package payouts
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/cascadapay/cascada/internal/app/base"
 	"github.com/cascadapay/cascada/internal/id"
@@ -11,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -85,6 +87,9 @@ func (po *Payouts) payAutomatically(ctx context.Context, s pay.Settlement, contr
 		Amount: money.New(amount, money.USD), Mark: id.Mark("automatic|" + s.ID),
 		With: func(w pay.Withdrawal) (pay.Withdrawal, []pay.Settlement) { return w.PayOff(of, now) },
 	})
+	if errors.Is(err, store.ErrInsufficient) {
+		return fmt.Errorf("the money was taken meanwhile: %w", store.ErrStale)
+	}
 	refused, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err

@@ -36,7 +36,7 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 		return problem.New(problem.InvalidRequest, "the notification cannot be understood")
 	}
 	n, unread := n.Storable()
-	po.WarnUnread(ctx, account, n.Reference, unread)
+	po.Quiet.Unread(ctx, account, n.Reference, unread)
 	return base.Again(func() error {
 		w, n, err := po.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {

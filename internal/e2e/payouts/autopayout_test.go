@@ -1,10 +1,13 @@
 package payouts
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/daemon"
@@ -12,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
 // A month of a merchant with automatic payouts of settlements. A settlement below the minimum waits
@@ -318,6 +322,30 @@ func TestAutomaticPayoutsPayWhatWasOwedBefore(t *testing.T) {
 		a.pass("1h")
 		if a.completed() != "1" || a.statuses() != "paid" || harness.Available(a.T, a.o) != "0" {
 			a.Errorf("%s payouts, %s available, settlements %s", a.completed(), harness.Available(a.T, a.o), a.statuses())
+		}
+	})
+}
+
+// A merchant that withdraws just when its automatic payout is made is no fault of the service: the next look pays what is left.
+func TestWithdrawalBesideAnAutomaticPayoutIsNoFault(t *testing.T) {
+	t.Parallel()
+	eachSettled(t, func(t *testing.T, o harness.Client, _ *harness.Payer, id, _ string) {
+		for range 8 {
+			_, err := o.App.Payouts.LimitPayouts(ctx, o.App.Self(), o.Merchant.ID, true, func(l *pay.PayoutLimits) { l.Automatic = true })
+			harness.Must(t, err)
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() { o.Post(t, "/withdrawals", `{"amount":20}`) })
+			}
+			all.Go(func() {
+				s, err := o.App.Store.Settlements().Any(ctx, id)
+				harness.Must(t, err)
+				if err := o.App.Payouts.SettlePayout(ctx, s.ID, s.Scope); err != nil && !errors.Is(err, store.ErrStale) { // stale: the next look pays
+					t.Errorf("the automatic payout beside withdrawals: %v", err)
+				}
+			})
+			all.Wait()
+			o.Clock.Advance(time.Hour)
 		}
 	})
 }
