@@ -60,7 +60,7 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 	type kind struct{ network, currency string }
 	stale := 0
 	for after := ""; ; {
-		from := after
+		from, again := after, false
 		waiting, err := bf.Store.Batches().Batchable(ctx, account, after, pay.MostLines)
 		if err != nil || len(waiting) == 0 {
 			return made, err
@@ -76,6 +76,10 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 				continue
 			}
 			wallet, err := bf.payouts.proved(ctx, w)
+			if again = errors.Is(err, base.ErrDoneByOthers) && stale < 10; again { // it was only looked at, perhaps: read all again
+				stale++
+				break
+			}
 			if err != nil {
 				bf.payouts.unproved(ctx, w, err)
 				continue
@@ -95,6 +99,10 @@ func (bf *Batches) Make(ctx context.Context, by audit.Actor, account string) (ma
 				order = append(order, k)
 			}
 			groups[k], of[k] = append(groups[k], payout.FileLine{Request: request}), append(of[k], w)
+		}
+		if again {
+			after = from
+			continue
 		}
 		for _, k := range order {
 			b, err := bf.makeBatch(ctx, by, to, pay.Batch{Account: account, Live: live, Network: k.network}, groups[k], of[k])
