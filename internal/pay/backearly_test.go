@@ -93,6 +93,19 @@ func TestQueryFindsBookedMoneyGone(t *testing.T) {
 	}
 }
 
+// A query that finds a part of booked money of another amount gone is told, too.
+func TestQueryFindsAPartOfBookedMoneyGone(t *testing.T) {
+	h := heard(t)
+	h.confirm(named("A", 110_00), Late)
+	o := gone("A", 110_00)
+	o.Back = &Reversal{Total: usd(40_00)}
+	_, change := h.p.Resolve(o, routes, noon)
+	h.apply(change)
+	if len(change.Notices) != 1 || change.Notices[0].Verdict != Mismatched || !strings.Contains(string(change.Notices[0].Body), "40.00 USD of the 110.00 USD of money A went back") {
+		t.Errorf("the notices are %+v", change.Notices)
+	}
+}
+
 // Two small moneys of one answer that cannot be booked are two tasks; the same news again is none.
 func TestTwoMoneysThatCannotBeBookedAreTwoTasks(t *testing.T) {
 	h := heard(t)

@@ -203,7 +203,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 	p.Times.Unsure = time.Time{}
 	told := Change{Notices: p.bookedGone(attempt, o, now)}
 	p = p.partlyGone(attempt.Order, o)
-	if o.Kind != Reversed || p.strayed(attempt.Order, o.MoneyRef) < 0 {
+	if !o.wholeBack() || p.strayed(attempt.Order, o.MoneyRef) < 0 {
 		var verdict Verdict
 		if p, told, verdict = p.misfit(attempt.Order, o.remaining(), claimID, from, now); len(told.Events) > 0 {
 			told.Notices = []KeptNotice{from.answered(attempt, o, verdict, now)}

@@ -386,7 +386,6 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 		_, err := c.After(Withdraw)
 		return c, Change{}, err
 	}
-	from := p
 	next, ended := p.end(func(s Stray) bool { return s.Claim == c.ID }, DealtWith)
 	var change Change
 	if ended {
@@ -394,7 +393,7 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 		change.Payments = []Payment{p}
 	}
 	rounding := int64(0)
-	if from.Strays[at].Kept == 0 { // all of it was never owed
+	if p.Strays[at].Kept == 0 { // all of it was never owed
 		rounding = p.Price.rounding(c.Local, c.USD)
 	}
 	change.Transfers = moving(c.transfer("unfounded", ledger.LateReversal, now,
