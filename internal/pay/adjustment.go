@@ -165,9 +165,9 @@ func joined[T ~string](list []T) string {
 	return b.String()
 }
 
-// Make opens an adjustment, which has its id already: of more than above, in USD cents, it waits for a second operator; zero means that none does. Any other is
-// applied. have is the merchant's balances. An adjustment that was rejected before may be made again if it is the
-// same.
+// Make opens an adjustment, which has its id already. One of more than above, in USD cents, waits for a second operator; zero means that
+// none does. Any other is applied. have is the merchant's balances. An adjustment that was rejected before may be made again if it
+// is the same.
 //
 // Errors: missing_field, invalid_request, amount_invalid, balance_insufficient.
 func (a Adjustment) Make(above int64, have ledger.Balances, shops []tenant.Shop, now time.Time) (Adjustment, Change, error) {

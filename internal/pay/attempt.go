@@ -183,7 +183,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 		a.Unanswered = 0
 	}
 	if o.Kind == Reversed {
-		attempts = Payment{Attempts: attempts}.forget(order, o.MoneyRef).Attempts
+		attempts = Payment{Attempts: attempts}.remember(order, o.MoneyRef).Attempts
 	}
 	return attempts
 }
@@ -363,8 +363,8 @@ func (a Attempt) wentBack(o Outcome) bool {
 	return a.Status == Reversed && (o.ProviderRef == "" || a.ProviderRef == "" || o.ProviderRef == a.ProviderRef)
 }
 
-// forget keeps the id of an attempt's money that went back whole, so that older news of it books nothing.
-func (p Payment) forget(order int, ref string) Payment {
+// remember keeps the id of an attempt's money that went back whole, so that older news of it books nothing.
+func (p Payment) remember(order int, ref string) Payment {
 	if ref != "" && !slices.Contains(p.Attempts[order-1].Gone, ref) {
 		p.Attempts = slices.Clone(p.Attempts)
 		a := &p.Attempts[order-1]
@@ -379,7 +379,7 @@ func (p Payment) partlyGone(order int, o Outcome) Payment {
 	if o.Kind != Reversed || o.partlyBack() && p.has(order, o) {
 		return p
 	}
-	return p.forget(order, o.MoneyRef)
+	return p.remember(order, o.MoneyRef)
 }
 
 // bookedGone is the operator's task, once, when a query finds that stray money in the books went back whole, unless the books

@@ -312,7 +312,7 @@ func (n Notice) GiveBack(p Payment, claims []Claim, ids []string, now time.Time)
 	case !booked && !whole: // of money that was not reported before
 		verdict = Mismatched
 	case !booked: // it came and went
-		d.p, d.moved, verdict = p.forget(order, n.Outcome.MoneyRef), true, Applied
+		d.p, d.moved, verdict = p.remember(order, n.Outcome.MoneyRef), true, Applied
 	}
 	for _, r := range d.reported(n.Outcome, inquiry, order) {
 		id := ""

@@ -37,20 +37,7 @@ func heard(t testing.TB) *hearing {
 // confirm applies a notice of the charge.
 func (h *hearing) confirm(o Outcome, want Verdict) {
 	h.t.Helper()
-	h.ids++
-	n := Notice{ID: fmt.Sprint("n", h.ids), Account: "one", Reference: h.p.Reference(1), Outcome: o}
-	var change Change
-	if n.OfRefunds(h.p) {
-		ids := make([]string, 4)
-		for i := range ids {
-			ids[i] = fmt.Sprintf("CLM-%d%c", h.ids, 'A'+i)
-		}
-		_, change = n.GiveBack(h.p, h.claims, ids, h.now)
-	} else {
-		_, change = h.p.Confirm(n, routes, fmt.Sprintf("CLM-%d", h.ids), h.now)
-	}
-	h.apply(change)
-	if got := change.Notices[len(change.Notices)-1].Verdict; got != want {
+	if got := h.say(o); got != want {
 		h.t.Errorf("%+v %+v is %s, want %s", o, o.Back, got, want)
 	}
 }

@@ -151,8 +151,9 @@ const (
 var Verbs = map[Outcome]pay.ClaimVerb{Approved: pay.Approve, Rejected: pay.Reject, Withdrawn: pay.Withdraw, Returned: pay.TakeBack}
 
 // ResolveClaim applies the operator's decision on a claim: approve, reject, withdraw, ask for
-// evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A refund that is under way is queried first: the provider's answer takes precedence,
-// unless the operator forces the decision.
+// evidence, or that the money of an approved one came back (REF-15), which a new claim tells. A
+// refund that is under way is queried first: the provider's answer takes precedence, unless the
+// operator forces the decision.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state, also if the provider says
 // otherwise (details.reason); invalid_request or missing_field if the parts of the decision do not
