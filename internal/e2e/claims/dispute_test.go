@@ -290,28 +290,6 @@ func TestOpenDisputeIsAskedAbout(t *testing.T) {
 	})
 }
 
-// A mediation has no id: it is known by the payment's state. If the seller won it and the news was lost, the look at our own
-// deadline reads that first (CLAIM-17).
-func TestMediationThatTheSellerWonEndsForTheSeller(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		c, log := &harness.Clock{}, &harness.Faults{}
-		bank := &issuer{Provider: sandbox.New("sandbox-1", func() []byte { return []byte("secret") })}
-		a := harness.Node(t, database, c, bank, log)
-		_, payment := harness.PaidCard(t, a)
-		bank.send(t, a.Notices, payment, `"status":"disputed"`)
-		claim := disputeOf(t, a.Claims, payment)
-		bank.says = &pay.Notice{Ruling: pay.DisputeWon}
-		c.Advance(claim.DueBy.Sub(c.Now()) + time.Hour)
-		_, err := a.Claims.SweepClaims(ctx)
-		harness.Must(t, err)
-		if got := disputeOf(t, a.Claims, payment); got.Status != pay.ClaimRejected {
-			t.Errorf("past the deadline the claim of a mediation that the seller won is %s, want rejected", got.Status)
-		}
-		harness.Sound(t, a, log)
-	})
-}
-
 // The operator can resolve a dispute without a ruling. Only the operator sees the provider's own
 // words.
 func TestOperatorEndsADispute(t *testing.T) {
