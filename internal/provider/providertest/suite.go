@@ -102,6 +102,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("a notification before the answer", func(t *testing.T) { s.early(t, rail) })
 	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
 	t.Run("amounts", s.amounts)
+	t.Run("every documented status", func(t *testing.T) { s.words(t, rail) })
 }
 
 // bench is an adapter connected to a fake upstream.
@@ -110,11 +111,12 @@ type bench struct {
 	Fake
 	line  *Line
 	suite Suite
+	t     testing.TB
 }
 
 func (s Suite) connect(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{Fake: s.New(t), suite: s}
+	b := &bench{Fake: s.New(t), suite: s, t: t}
 	b.Provider, b.line = OpenAccount[provider.Provider](t, s.Adapter, s.Credentials, b.Fake)
 	return b
 }
