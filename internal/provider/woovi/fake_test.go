@@ -5,7 +5,10 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -21,13 +24,18 @@ const (
 type fake struct {
 	providertest.Frame[*fakeCharge]
 	sentence string           // the sentence that refuses refunds
+	unknown  string           // the sentence about a charge that does not exist
+	hidden   bool             // no charge is found under its reference
+	crowd    int              // charges of others, one each 20 seconds around noon
 	customer *customerRequest // of the last charge
 	expires  int64            // of the last charge
 }
 
 type fakeCharge struct{ providertest.Entry }
 
-func newFake() *fake { return &fake{sentence: "O valor do reembolso é maior que o disponível"} }
+func newFake() *fake {
+	return &fake{sentence: "O valor do reembolso é maior que o disponível", unknown: noCharge}
+}
 
 // find returns a charge that is not deleted, or nil.
 func (f *fake) find(reference string) *fakeCharge {
@@ -77,11 +85,11 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	case route == "POST charge" && len(parts) == 1:
 		return f.create(body, r.URL.Query().Get("return_existing") == "true")
 	case route == "GET charge" && len(parts) == 1:
-		return http.StatusOK, map[string]any{"charges": []any{}, "pageInfo": map[string]any{"hasNextPage": false}}
+		return f.list(r.URL.Query())
 	case route == "GET transaction" && len(parts) == 2:
 		return f.transaction(parts[1])
-	case parts[0] == "charge" && len(parts) >= 2 && f.find(parts[1]) == nil:
-		return fail(http.StatusBadRequest, "Cobrança não encontrada")
+	case parts[0] == "charge" && len(parts) >= 2 && (f.hidden || f.find(parts[1]) == nil):
+		return fail(http.StatusBadRequest, f.unknown)
 	case route == "GET charge" && len(parts) == 2:
 		return http.StatusOK, map[string]any{"charge": f.find(parts[1]).json()}
 	case route == "DELETE charge" && len(parts) == 2:
@@ -92,6 +100,46 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 		return http.StatusOK, map[string]any{"refunds": f.find(parts[1]).refunds()}
 	}
 	return fail(http.StatusNotFound, "no such route")
+}
+
+// list returns a page of the charges of a time span.
+func (f *fake) list(q url.Values) (int, any) {
+	all := []any{}
+	for i := range f.crowd {
+		if spans(q, providertest.Noon.Add(time.Duration(i-f.crowd/2)*20*time.Second)) {
+			all = append(all, map[string]any{"status": "EXPIRED", "value": 100, "correlationID": "crowd" + strconv.Itoa(i)})
+		}
+	}
+	for _, c := range f.Charges {
+		if !c.Gone && spans(q, providertest.Noon) {
+			all = append(all, c.json())
+		}
+	}
+	return paged(q, "charges", all)
+}
+
+// spans reports whether a list's time span has a time.
+func spans(q url.Values, at time.Time) bool {
+	from, err1 := time.Parse(time.RFC3339, q.Get("start"))
+	to, err2 := time.Parse(time.RFC3339, q.Get("end"))
+	return !q.Has("start") && !q.Has("end") || err1 == nil && err2 == nil && !at.Before(from) && !at.After(to)
+}
+
+// deepestSkip is the largest skip that lists accept. The documentation only says that there is one.
+const deepestSkip = 900
+
+// paged returns the page of a list that was asked for.
+func paged(q url.Values, name string, all []any) (int, any) {
+	skip, err1 := strconv.Atoi(q.Get("skip"))
+	limit, err2 := strconv.Atoi(q.Get("limit"))
+	if err1 != nil || err2 != nil || skip < 0 || skip > deepestSkip || limit < 1 || limit > 100 {
+		return fail(http.StatusBadRequest, "Dados inválidos")
+	}
+	end := min(skip+limit, len(all))
+	return http.StatusOK, map[string]any{
+		"status": "OK", name: all[min(skip, end):end],
+		"pageInfo": map[string]any{"skip": skip, "limit": limit, "hasPreviousPage": skip > 0, "hasNextPage": end < len(all)},
+	}
 }
 
 func (f *fake) create(body []byte, existing bool) (int, any) {

@@ -211,7 +211,7 @@ func (c *client) disputed(ctx context.Context, e event, name string, body []byte
 // account.
 func (c *client) referenceOf(ctx context.Context, number string) (string, error) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(number), nil)
-	if failed == nil && c.absent(answer) {
+	if failed == nil && c.says(answer, noTransaction) {
 		return "", nil
 	}
 	var reply struct {

@@ -31,9 +31,6 @@ type fakePayment struct {
 	word      string // its status or the code of its failure, if that is not the usual one
 }
 
-// deepestSkip is the largest skip that lists accept. The documentation only says that there is one.
-const deepestSkip = 900
-
 // bankWords are the central bank's codes of refusals.
 var bankWords = map[payouttest.Behaviour]string{
 	payouttest.InvalidAccount: "AC03", payouttest.AccountClosed: "AC07", payouttest.Compliance: "FRAD", payouttest.OverLimit: "AM02", payouttest.Refused: "DS04",
@@ -186,31 +183,27 @@ func (f *payoutFake) approve(body []byte) (int, any) {
 
 func (f *payoutFake) list(q url.Values) (int, any) {
 	f.lists++
-	skip, err1 := strconv.Atoi(q.Get("skip"))
-	limit, err2 := strconv.Atoi(q.Get("limit"))
-	from, err3 := time.Parse(time.RFC3339, q.Get("start"))
-	to, err4 := time.Parse(time.RFC3339, q.Get("end"))
-	dated := q.Has("start") || q.Has("end")
-	if err1 != nil || err2 != nil || skip < 0 || skip > deepestSkip || limit < 1 || limit > 100 || dated && (err3 != nil || err4 != nil || !from.Before(to)) {
+	from, err1 := time.Parse(time.RFC3339, q.Get("start"))
+	to, err2 := time.Parse(time.RFC3339, q.Get("end"))
+	if dated := q.Has("start") || q.Has("end"); dated && (err1 != nil || err2 != nil || !from.Before(to)) {
 		return f.wrong("a list of %s", q.Encode())
 	}
-	in := func(at time.Time) bool { return !dated || !at.Before(from) && !at.After(to) }
 	all := []any{}
 	for i := range f.crowd {
-		if in(providertest.Noon.Add(time.Duration(i-f.crowd/2) * 20 * time.Second)) {
+		if spans(q, providertest.Noon.Add(time.Duration(i-f.crowd/2)*20*time.Second)) {
 			all = append(all, map[string]any{"payment": map[string]any{"status": "CONFIRMED", "value": 100, "correlationID": "crowd" + strconv.Itoa(i)}})
 		}
 	}
 	for _, p := range f.Payouts {
-		if !p.removed && in(p.Created) {
+		if !p.removed && spans(q, p.Created) {
 			all = append(all, f.json(p))
 		}
 	}
-	end := min(skip+limit, len(all))
-	return http.StatusOK, map[string]any{
-		"status": "OK", "payments": all[min(skip, end):end],
-		"pageInfo": map[string]any{"skip": skip, "limit": limit, "hasPreviousPage": skip > 0, "hasNextPage": end < len(all)},
+	status, reply := paged(q, "payments", all)
+	if status != http.StatusOK {
+		return f.wrong("a list of %s", q.Encode())
 	}
+	return status, reply
 }
 
 func (f *payoutFake) transaction(number string) (int, any) {

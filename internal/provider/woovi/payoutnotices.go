@@ -61,12 +61,12 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 		return nil, nil
 	}
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
-	if failed == nil && p.account.absent(answer) {
+	if failed == nil && answer.Status == http.StatusBadRequest && sentence(answer) != "" {
 		if name != "MOVEMENT_REMOVED" || len(p.account.secrets) == 0 {
 			return nil, nil // not ours, or not clear: a query finds out
 		}
-		// Our own webhook says that a person removed it, and it is gone. Only a payment without
-		// approval can be removed.
+		// Our own webhook says that a person removed it, and it cannot be read any more. Only a
+		// payment without approval can be removed.
 		o := payout.Rejected("rejected", "a person removed the payout before it was paid").Outcome()
 		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
 	}
@@ -99,7 +99,7 @@ func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.Pa
 	}
 	back, paid := m.Refund.number(), m.Original.number()
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(back), nil)
-	if failed == nil && p.account.absent(answer) {
+	if failed == nil && p.account.says(answer, noTransaction) {
 		return nil, nil // not ours
 	}
 	var reply struct {

@@ -26,8 +26,11 @@
 // signatures. The published key and the signed example of the documentation are in the
 // tests.
 //
-// Not documented, and so not checked: in which words a 400 says that a charge does not
-// exist (absent lists those we accept; others prove nothing); the answer to a repeated
+// Absence: no page has the sentence of GET /charge/{id} for a charge that does not exist.
+// woovi.json has "Charge not found" elsewhere, and only this sentence is taken for it. After any
+// other one, the list of all charges proves absence, five minutes after the call.
+//
+// Not documented, and so not checked: how soon a list has a new charge; the answer to a repeated
 // correlationID of a refund (we search before we report a refusal); whether a charge that
 // is paid while we delete it is kept, so Cancel queries first; MED cases that have no
 // DISPUTE event.
@@ -83,6 +86,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -231,14 +235,55 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		return provider.Unknown(failed.Decline)
 	}
 	switch {
-	case c.absent(answer) && r.ProviderRef != "":
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: r.ProviderRef}
-	case c.absent(answer):
-		return pay.Outcome{Kind: pay.Missing}
-	case !good(answer):
-		return provider.Unknown(provider.Refused(answer.Status).Decline)
+	case good(answer):
+		return c.reversed(ctx, r.Reference, c.outcome(r, answer))
+	case c.says(answer, noCharge):
+		return none(r)
+	case answer.Status == http.StatusBadRequest:
+		return c.listed(ctx, r)
 	}
-	return c.reversed(ctx, r.Reference, c.outcome(r, answer))
+	return provider.Unknown(provider.Refused(answer.Status).Decline)
+}
+
+// none is the outcome of a charge that does not exist.
+func none(r provider.Request) pay.Outcome {
+	if r.ProviderRef != "" {
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: r.ProviderRef}
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// listed is the outcome of a query that got an error of unknown meaning: there is no charge if the
+// list of all charges since the call does not have it.
+func (c *client) listed(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.Sent.IsZero() { // of a notification
+		return provider.Unknown("http_400")
+	}
+	// The request uses the merchant's clock, the charge Woovi's.
+	now := c.account.Now()
+	from := now.Add(-max(r.Now.Sub(r.Sent), 0) - before)
+	switch c.find(ctx, "/api/v1/charge", from, now.Add(after), func(body []byte) (has, more, ok bool) {
+		var list struct {
+			Charges  *[]chargeReply `json:"charges"`
+			PageInfo pageInfo       `json:"pageInfo"`
+		}
+		if json.Unmarshal(body, &list) != nil || list.Charges == nil || list.PageInfo.HasNextPage == nil {
+			return false, false, false
+		}
+		has = slices.ContainsFunc(*list.Charges, func(found chargeReply) bool { return found.CorrelationID == r.Reference })
+		return has, *list.PageInfo.HasNextPage, true
+	}) {
+	case there:
+		return provider.Unknown("http_400")
+	case unsure:
+		return provider.Unknown("not_listed")
+	}
+	if shown := r.Sent.Add(settles); r.Now.Before(shown) {
+		o := provider.Unknown("too_early")
+		o.CheckAt = shown
+		return o
+	}
+	return none(r)
 }
 
 // Cancel deletes an unpaid charge.
@@ -255,7 +300,7 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if failed != nil {
 		return provider.Unknown(failed.Decline)
 	}
-	if good(answer) || c.absent(answer) {
+	if good(answer) || c.says(answer, noCharge) {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
 	}
 	// Refused: the shopper may have been faster.

@@ -212,10 +212,13 @@ func TestARefundWithoutBalanceMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
+// Errors are 400s with a sentence. Many of them say that something is not found: a company, a customer, an account.
+func TestOnlyTheSentenceAboutChargesProvesThatThereIsNoCharge(t *testing.T) {
 	for body, want := range map[string]pay.OutcomeKind{
-		`{"error":"Cobrança não encontrada"}`: pay.Missing, `{"error":"Charge not found"}`: pay.Missing, `{"error":"Ocorreu um erro"}`: pay.Unknown,
-		`{"error":{"message":"not found"}}`: pay.Unknown, `not found`: pay.Unknown, ``: pay.Unknown,
+		`{"error":"Charge not found"}`: pay.Missing, `{"error":"Company not found"}`: pay.Unknown, `{"error":"Application not found"}`: pay.Unknown,
+		`{"error":"Account not found"}`: pay.Unknown, `{"error":"Company bank account not found"}`: pay.Unknown, `{"error":"Customer not found"}`: pay.Unknown,
+		`{"error":"Cobrança não encontrada"}`: pay.Unknown, `{"error":"The company of Charge not found"}`: pay.Unknown,
+		`{"error":{"message":"Charge not found"}}`: pay.Unknown, `Charge not found`: pay.Unknown, ``: pay.Unknown,
 	} {
 		c := connected(t, providertest.Says(http.StatusBadRequest, body), credentials())
 		if o := c.Query(context.Background(), sample()); o.Kind != want {
@@ -226,6 +229,35 @@ func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
 		if o := c.Query(context.Background(), r); want == pay.Missing && o.Kind != pay.Lapsed {
 			t.Errorf("%s: %s, want %s", body, o.Kind, pay.Lapsed)
 		}
+	}
+}
+
+// No page has the sentence for GET /charge/{id}. With any other one, the list of all charges of that time proves it.
+func TestTheListProvesThatThereIsNoCharge(t *testing.T) {
+	ctx, f := context.Background(), newFake()
+	f.unknown = "Nada por aqui"
+	c := connected(t, f, credentials())
+	r := sample()
+	r.Sent = r.Now
+	if o := c.Query(ctx, r); o.Kind != pay.Unknown || !o.CheckAt.Equal(r.Sent.Add(settles)) {
+		t.Errorf("a new charge may be missing from the list: %+v", o)
+	}
+	r.Sent = r.Now.Add(-settles)
+	if o := c.Query(ctx, r); o.Kind != pay.Missing {
+		t.Errorf("the list is read to its end without it: %+v", o)
+	}
+	if o := c.Cancel(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("a cancel of what never was: %+v", o)
+	}
+	c.Charge(ctx, r)
+	f.hidden = true
+	if o := c.Query(ctx, r); o.Kind != pay.Unknown {
+		t.Errorf("it is in the list: %+v", o)
+	}
+	f.crowd = page*deepest + 1
+	r.Reference = "01M7ZNEVER-1"
+	if o := c.Query(ctx, r); o.Kind != pay.Missing {
+		t.Errorf("the list has many: %+v", o)
 	}
 }
 
