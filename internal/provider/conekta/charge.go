@@ -1,6 +1,7 @@
 package conekta
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,7 +90,11 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	if lost != nil {
 		return lost.Asked()
 	}
-	return a.outcome(o, r.Rail, r.PageURL)
+	out := a.outcome(o, r.Rail, r.PageURL)
+	if out.Kind == pay.Approved && o.lost(out.MoneyRef) { // it came and went
+		return provider.Reversed(out, nil, out.Local, true)
+	}
+	return out
 }
 
 // ask reads the order of a charge. The outcome is Missing if there is none.
@@ -138,12 +143,30 @@ type page struct {
 	Next    text               `json:"next_page_url"`
 }
 
+// tooMany is the reason of a search that was given up.
+const tooMany = "too_many_orders"
+
 // find searches the orders since the payment was made for our reference. The outcome is
 // Missing if the list ends without it.
 func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Outcome) {
-	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(r.Sent.Add(-lead).Unix())}}
-	if !r.Expires.IsZero() {
-		query.Set("created_at.lte", fmt.Sprint(r.Expires.Add(lead).Unix()))
+	until := r.Expires
+	if !until.IsZero() {
+		until = until.Add(lead)
+	}
+	return a.search(ctx, r.Sent.Add(-lead), until, func(raw json.RawMessage) bool {
+		var some struct { // others' orders may be malformed
+			Metadata json.RawMessage `json:"metadata"`
+		}
+		return read(raw, &some) == nil && (order{Metadata: some.Metadata}).reference() == r.Reference
+	})
+}
+
+// search reads the orders of a time span, the newest first, until one is ours. until may be zero.
+// The outcome is Missing if the list ends without it.
+func (a *account) search(ctx context.Context, from, until time.Time, ours func(json.RawMessage) bool) (order, *pay.Outcome) {
+	query := url.Values{"limit": {fmt.Sprint(perPage)}, "created_at.gte": {fmt.Sprint(from.Unix())}}
+	if !until.IsZero() {
+		query.Set("created_at.lte", fmt.Sprint(until.Unix()))
 	}
 	for range maxPages {
 		reply, lost := a.call(ctx, http.MethodGet, "/orders?"+query.Encode(), nil, "")
@@ -158,13 +181,10 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 			return order{}, provider.Broken()
 		}
 		for _, raw := range *list.Data {
-			var some struct { // others' orders may be malformed
-				Metadata json.RawMessage `json:"metadata"`
-			}
-			if read(raw, &some) != nil {
+			if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
 				return order{}, provider.Broken()
 			}
-			if (order{Metadata: some.Metadata}).reference() != r.Reference {
+			if !ours(raw) {
 				continue
 			}
 			var o order
@@ -182,7 +202,7 @@ func (a *account) find(ctx context.Context, r provider.Request) (order, *pay.Out
 		}
 		query.Set("next", next.Query().Get("next"))
 	}
-	return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_orders"}
+	return order{}, &pay.Outcome{Kind: pay.Unknown, Decline: tooMany}
 }
 
 // Cancel ends an unpaid order.

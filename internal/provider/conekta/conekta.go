@@ -39,12 +39,23 @@
 //
 // DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body, with a key
 // that the account makes at /webhook_keys. The signature covers no time: an old
-// notification only makes us read the order again, from which all facts come. Disputes are
-// order.charged_back, and a chargeback's own events (charge.chargeback.created, updated,
-// under_review, won and lost) if they name the order. Their payload is not documented; one
-// seen in other people's tests has an order_id. An event without it is left to the
-// operator. The amount is not documented, so a chargeback is of all that is left. No
-// documented call returns the state of a chargeback either.
+// notification only makes us read the order again, from which all facts come.
+//
+// # Chargebacks
+//
+// A chargeback (schemas/chargebacks/chargeback_response.yml, 2026-08-13) has an id, a status, a
+// reason, the id of its charge and a deadline for evidence. The charge shows it in GET /orders/{id}
+// (charge_response.yml), so it can be queried, and each event of its order reports it. Its own
+// events are charge.chargeback.created, updated, under_review, won and lost (mocks/conekta_api.json,
+// the list of a webhook's events). Whether they name the order is not documented. If they do not, the
+// order is found by the charge: by the search of charges, or among the orders of the time that is in
+// the charge's id (so in all examples of that repository). It has no amount, so it is of all that is
+// left.
+//
+// No page explains the statuses. won and lost end it. action_required and rt wait for evidence.
+// pending_review, under_review, represented and rt_sent do not. covered is left open, and the
+// operator ends it: whether the merchant keeps the money then is *unproved*. A lost one took the
+// money back: a query of its order says so.
 //
 // # Checked
 //

@@ -38,7 +38,7 @@ func looks(r *http.Request) bool { return r.Method == http.MethodGet }
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Bare:        "order.charged_back is of the order; the payload of charge.chargeback events is in none of the pages",
+		Bare:        "chargeback_response: it has no amount",
 		Adapter:     Adapter(),
 		Credentials: credentials(),
 		New:         func(*testing.T) providertest.Fake { return newFake() },
@@ -95,7 +95,7 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 	r := request(spei)
 	want := a.Charge(context.Background(), r)
 	for i := range 2*perPage + 1 {
-		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("other_%d", i), Entry: providertest.Entry{Local: r.Local}, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("other_%d", i), made: providertest.Noon, Entry: providertest.Entry{Local: r.Local}, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
 	}
 	calls := line.Calls()
 	if o := a.Query(context.Background(), r); o.Kind != pay.Awaiting || o.ProviderRef != want.ProviderRef || line.Calls() != calls+3 {
@@ -106,7 +106,7 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 		t.Errorf("the list ends without it: %+v", o)
 	}
 	for i := range maxPages * perPage {
-		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("more_%d", i), Entry: providertest.Entry{Local: r.Local}})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("more_%d", i), made: providertest.Noon, Entry: providertest.Entry{Local: r.Local}})
 	}
 	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "too_many_orders" {
 		t.Errorf("the list does not end: %+v", o)
@@ -239,42 +239,6 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(ctx, paid); !errors.Is(err, provider.ErrUnreachable) {
 		t.Errorf("the order cannot be queried: %v", err)
-	}
-}
-
-func TestChargebacksThatNameTheirOrder(t *testing.T) {
-	a, f, line := connect(t)
-	ctx := context.Background()
-	r := request(card)
-	a.Charge(ctx, r)
-	f.Move(r.Reference, providertest.Paid)
-	told := func(stage, order string) []pay.Notice {
-		list, err := a.Notices(ctx, event("1", "charge.chargeback."+stage, map[string]any{"object": "chargeback", "id": "dis_1", "charge_id": "1", "order_id": order}))
-		if err != nil {
-			t.Fatalf("%s: %v", stage, err)
-		}
-		return list
-	}
-	ids := map[string]bool{}
-	for stage, want := range map[string]pay.Notice{
-		"created": {Dispute: true}, "updated": {Dispute: true}, "under_review": {Dispute: true}, "won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
-	} {
-		list := told(stage, f.Charges[0].id)
-		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" ||
-			list[0].DisputeID != "dis_1" || list[0].Stage != stage || list[0].Reviewing != (stage == "under_review") {
-			t.Errorf("%s: %+v, want %+v", stage, list, want)
-			continue
-		}
-		ids[list[0].ID] = true
-	}
-	if len(ids) != 5 || len(line.Unmapped()) != 0 {
-		t.Errorf("want five ids and no unknown word: %v, %v", ids, line.Unmapped())
-	}
-	if list := told("moved", f.Charges[0].id); len(list) != 0 || len(line.Unmapped()) != 1 {
-		t.Errorf("a new stage: %+v, reported %v", list, line.Unmapped())
-	}
-	if list := told("won", ""); len(list) != 0 {
-		t.Errorf("without its order: %+v", list)
 	}
 }
 

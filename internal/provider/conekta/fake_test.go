@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -19,6 +20,7 @@ type fake struct {
 	providertest.Frame[*entry]
 	keyless bool   // it accepts no Idempotency-Key
 	store   string // whose references cash orders get
+	blind   bool   // the search of charges finds no id
 	serial  int64
 }
 
@@ -30,6 +32,7 @@ type entry struct {
 	kind     string // the charge's
 	until    int64  // the page's
 	updated  int64
+	made     time.Time
 	metadata map[string]any
 	charges  []map[string]any
 }
@@ -81,6 +84,9 @@ func (f *fake) get(r *http.Request) (int, any) {
 	}
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
+	if r.URL.Path == "/charges" && err == nil && limit >= 1 && limit <= 250 {
+		return f.search(q.Get("search"))
+	}
 	if r.URL.Path != "/orders" || err != nil || limit < 1 || limit > 250 {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.limit")
 	}
@@ -88,6 +94,9 @@ func (f *fake) get(r *http.Request) (int, any) {
 	for i := len(f.Charges) - 1; i >= 0; i-- {
 		if !started {
 			started = f.Charges[i].id == q.Get("next")
+			continue
+		}
+		if !within(q.Get("created_at.gte"), q.Get("created_at.lte"), f.Charges[i].made) {
 			continue
 		}
 		if len(some) == limit {
@@ -101,6 +110,26 @@ func (f *fake) get(r *http.Request) (int, any) {
 		list["next_page_url"] = "https://elsewhere.test/orders?limit=250&next=" + fmt.Sprint(some[len(some)-1]["id"])
 	}
 	return http.StatusOK, list
+}
+
+// within reports whether a time is between two Unix times; "" is no bound.
+func within(from, to string, at time.Time) bool {
+	least, err1 := strconv.ParseInt(from, 10, 64)
+	most, err2 := strconv.ParseInt(to, 10, 64)
+	return (from == "" || err1 == nil && at.Unix() >= least) && (to == "" || err2 == nil && at.Unix() <= most)
+}
+
+// search returns the charges with a word.
+func (f *fake) search(word string) (int, any) {
+	some := []map[string]any{}
+	for _, e := range f.Charges {
+		for _, c := range e.charges {
+			if !f.blind && (c["id"] == word || c["reference_id"] == word) {
+				some = append(some, c)
+			}
+		}
+	}
+	return http.StatusOK, map[string]any{"object": "list", "has_more": false, "data": some}
 }
 
 // post creates, refunds or cancels an order.
@@ -171,7 +200,7 @@ func (f *fake) create(body []byte) (int, any) {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
 	}
 	f.serial++
-	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now}
+	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now, made: providertest.Noon}
 	e.Local = money.New(q.Items[0].UnitPrice, money.MXN)
 	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
@@ -192,7 +221,7 @@ func (f *fake) try(e *entry, status, failure string) {
 		"card": {"object": "card_payment", "type": "credit", "last4": "4242", "brand": "visa"},
 	}
 	c := map[string]any{
-		"id": fmt.Sprint(f.serial), "object": "charge", "amount": e.Local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
+		"id": fmt.Sprintf("%08x%016x", e.made.Unix(), f.serial), "object": "charge", "amount": e.Local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
 		"created_at": f.serial, "livemode": false, "order_id": e.id, "payment_method": methods[e.kind], "refunds": nil,
 	}
 	if failure != "" {
@@ -213,7 +242,7 @@ func (e *entry) set(order, charge string) {
 func (e *entry) json() map[string]any {
 	out := map[string]any{
 		"id": e.id, "object": "order", "livemode": false, "amount": e.Local.Minor, "currency": "MXN", "payment_status": e.status,
-		"updated_at": e.updated, "created_at": providertest.Noon.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil,
+		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil,
 	}
 	if len(e.Refunds) > 0 {
 		e.charges[len(e.charges)-1]["refunds"] = e.refunds()
@@ -282,6 +311,8 @@ func (f *fake) changed(e *entry) {
 	}
 	c := e.charges[len(e.charges)-1]
 	switch ending {
+	case providertest.Disputed:
+		c["chargeback"] = chargebackOf(c, "action_required")
 	case providertest.WrongAmount:
 		c["amount"] = e.Local.Minor + 1
 	case providertest.WrongCurrency:
@@ -291,6 +322,30 @@ func (f *fake) changed(e *entry) {
 	case providertest.SoftDeclined:
 		c["failure_code"] = "card_declined"
 	}
+}
+
+// due is until when the fake waits for evidence.
+var due = providertest.Noon.Add(5 * 24 * time.Hour)
+
+// chargebackOf is the chargeback of a charge. It has no amount, and names no order.
+func chargebackOf(c map[string]any, status string) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprint("chbk_", c["id"]), "object": "chargeback", "status": status, "reason": "product_not_received", "note": nil,
+		"followup_status": nil, "response_from_client": nil, "files": []any{}, "charge_id": c["id"],
+		"created_at": providertest.Noon.Unix(), "evidence_due_by": due.Unix(),
+	}
+}
+
+// contest gives an order's last charge a chargeback, and returns its event.
+func (f *fake) contest(reference, stage, status string) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference)
+	c := e.charges[len(e.charges)-1]
+	c["chargeback"] = chargebackOf(c, status)
+	e.updated++
+	f.serial++
+	return event(fmt.Sprint(f.serial), "charge.chargeback."+stage, chargebackOf(c, status))
 }
 
 func (f *fake) Notification(reference string) provider.Notification {

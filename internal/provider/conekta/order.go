@@ -49,6 +49,7 @@ type charge struct {
 		Data    []refund `json:"data"`
 		HasMore bool     `json:"has_more"`
 	} `json:"refunds"`
+	Chargeback *chargeback `json:"chargeback"`
 }
 
 // reference is ours, or "" in an order that another system made.
