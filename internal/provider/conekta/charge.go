@@ -29,7 +29,8 @@ func refusal(local money.Amount) string {
 	return ""
 }
 
-// Charge makes an order, unless there is one already.
+// Charge makes an order, unless there is one already. No call has an idempotency key, so a reference
+// is charged once at a time, and its order is looked for first.
 func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	missing := ""
 	switch {
@@ -47,6 +48,11 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if missing != "" {
 		return pay.Outcome{Kind: pay.Errored, Decline: missing}
 	}
+	done, err := a.turns.Lock(ctx, r.Reference)
+	if err != nil {
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "no_turn"}
+	}
+	defer done()
 	made, lost := a.find(ctx, r)
 	if lost == nil {
 		return a.outcome(made, r.Rail, r.PageURL)
@@ -54,7 +60,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if lost.Kind != pay.Missing {
 		return *lost
 	}
-	reply, lost := a.call(ctx, http.MethodPost, "/orders", a.request(r), "charge-"+r.Reference)
+	reply, lost := a.call(ctx, http.MethodPost, "/orders", a.request(r))
 	if lost != nil {
 		return *lost
 	}
@@ -81,13 +87,17 @@ func one(reply provider.Reply) (order, *pay.Outcome) {
 	case read(reply.Body, &o) != nil || !isID(string(o.ID)):
 		return o, provider.Broken()
 	}
+	o.answered, _ = http.ParseTime(reply.Header.Get("Date"))
 	return o, nil
 }
 
 // Query reads the order by its id, or searches the list for our reference.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
-	if lost != nil {
+	switch {
+	case lost != nil && lost.Kind == pay.Missing && !isID(r.ProviderRef):
+		return missing(r.Sent, r.Now)
+	case lost != nil:
 		return lost.Asked()
 	}
 	out := a.outcome(o, r.Rail, r.PageURL)
@@ -95,6 +105,19 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		return provider.Reversed(out, nil, out.Local, true)
 	}
 	return out
+}
+
+// settles is how long a list or an order may lack what was just made; the documents do not say.
+const settles = 5 * time.Minute
+
+// missing is the outcome of a search that found nothing. It proves nothing at first.
+func missing(sent, now time.Time) pay.Outcome {
+	if shown := sent.Add(settles); !sent.IsZero() && now.Before(shown) {
+		o := provider.Unknown("too_early")
+		o.CheckAt = shown
+		return o
+	}
+	return pay.Outcome{Kind: pay.Missing}
 }
 
 // ask reads the order of a charge. The outcome is Missing if there is none.
@@ -110,15 +133,11 @@ func (a *account) ask(ctx context.Context, r provider.Request) (order, *pay.Outc
 }
 
 func (a *account) order(ctx context.Context, id string) (order, *pay.Outcome) {
-	reply, lost := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(id), nil, "")
+	reply, lost := a.call(ctx, http.MethodGet, "/orders/"+url.PathEscape(id), nil)
 	if lost != nil {
 		return order{}, lost
 	}
-	if reply.Status == http.StatusNotFound { // only Conekta's own error is proof, not a gateway's
-		var f failure
-		if read(reply.Body, &f) != nil || f.Object != "error" {
-			return order{}, provider.Broken()
-		}
+	if absent(reply, id) {
 		return order{}, &pay.Outcome{Kind: pay.Missing}
 	}
 	o, lost := one(reply)
@@ -169,7 +188,7 @@ func (a *account) search(ctx context.Context, from, until time.Time, ours func(j
 		query.Set("created_at.lte", fmt.Sprint(until.Unix()))
 	}
 	for range maxPages {
-		reply, lost := a.call(ctx, http.MethodGet, "/orders?"+query.Encode(), nil, "")
+		reply, lost := a.call(ctx, http.MethodGet, "/orders?"+query.Encode(), nil)
 		if lost != nil {
 			return order{}, lost
 		}
@@ -191,6 +210,7 @@ func (a *account) search(ctx context.Context, from, until time.Time, ours func(j
 			if read(raw, &o) != nil || !isID(string(o.ID)) {
 				return order{}, provider.Broken()
 			}
+			o.answered, _ = http.ParseTime(reply.Header.Get("Date"))
 			return o, nil
 		}
 		if !list.HasMore {
@@ -210,6 +230,9 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	o, lost := a.ask(ctx, r)
 	switch {
 	case lost != nil && lost.Kind == pay.Missing:
+		if o := missing(r.Sent, r.Now); o.Kind == pay.Unknown && !isID(r.ProviderRef) {
+			return o
+		}
 		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
 	case lost != nil:
 		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
@@ -228,6 +251,6 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 // cancel requests the end of an order; the order's state shows whether it ended. refused
 // reports that this order cannot be canceled.
 func (a *account) cancel(ctx context.Context, id string) (refused bool) {
-	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{}, "")
+	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{})
 	return failed == nil && reply.Status >= http.StatusBadRequest && provider.Refused(reply.Status).Kind == pay.Errored
 }

@@ -127,7 +127,7 @@ const tries = 8 * 24 * time.Hour
 // is not documented that it covers ids, or among the orders of that time.
 func (a *account) orderOf(ctx context.Context, charge string) (id string, lost *pay.Outcome) {
 	query := url.Values{"limit": {fmt.Sprint(perPage)}, "search": {charge}}
-	reply, lost := a.call(ctx, http.MethodGet, "/charges?"+query.Encode(), nil, "")
+	reply, lost := a.call(ctx, http.MethodGet, "/charges?"+query.Encode(), nil)
 	if lost != nil {
 		return "", lost
 	}

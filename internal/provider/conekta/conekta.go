@@ -11,17 +11,22 @@
 // more than five thousand is Unknown. Once we know the order's id, we read the order
 // itself.
 //
-// The OpenAPI document has the header Idempotency-Key, but we could not see which calls
-// honor it. We send it with each charge and refund, and list the orders before we make one.
-// If a call does not honor it, two charges under one reference at the same moment make two
-// orders, of which the shopper sees one.
+// No call has an idempotency key: the OpenAPI document, its history and the official SDKs have no
+// such header (conekta/openapi 82ce68e, 2026-08-13; ct-woocommerce-plugin 036a399, 2026-08-20). So the
+// orders are listed before one is made, a reference is charged by one call of this process at a
+// time, and a list proves absence only five minutes after the call. How soon a list has a new order
+// is not documented.
 //
-// A refund has no field for our reference. Without Conekta's id, a full refund is found by
-// its amount, since there can be only one; a partial refund of the same amount is Unknown,
-// and no refund of the amount is Missing. A repeated partial refund relies on its key
-// alone. If the key is not honored or was forgotten, Conekta refuses the refund only if it
-// would exceed the paid amount. So the caller repeats a partial refund only if it is proven
-// that it was not made.
+// A refund has no field for our reference either. It is known by Conekta's id once the answer to the
+// call came. Otherwise a full refund is found by its amount, since there can be only one. A partial
+// refund is not made while there is one of its amount that is not older than the first request for
+// it, by Conekta's clock (the header Date): it may be that one. Then it is Unknown, and waits for the
+// operator. No such refund is Missing, five minutes after the first request, if the list has as much
+// as amount_refunded. So two equal parts within a minute wait for the operator too.
+//
+// A refund's status is "pending" in the only example, and older versions show none for one that is
+// made. refunded, canceled and expired are the names of events (cash_refund.*; DELETE
+// /orders/{id}/refunds/{id} cancels one); that they are statuses too is *unproved*.
 //
 // order.refunded and order.partially_refunded make us read the order, whose charges list
 // their refunds by id (conekta-node, docs/ChargeResponseRefundsData.md, read on 2026-11-28).
@@ -79,6 +84,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const production = "https://api.conekta.io" // for tests too: the key decides
@@ -112,9 +118,10 @@ func Adapter() provider.Adapter {
 // account is a client of one account.
 type account struct {
 	provider.Account
-	base string
-	key  string
-	sign *rsa.PublicKey
+	base  string
+	key   string
+	sign  *rsa.PublicKey
+	turns work.Turns // by our reference of a charge: one charge or refund at a time
 }
 
 func open(a provider.Account) (provider.Provider, error) {
@@ -151,7 +158,7 @@ func publicKey(text string) *rsa.PublicKey {
 
 // Check lists one order.
 func (a *account) Check(ctx context.Context) error {
-	reply, lost := a.call(ctx, http.MethodGet, "/orders?limit=1", nil, "")
+	reply, lost := a.call(ctx, http.MethodGet, "/orders?limit=1", nil)
 	if lost != nil {
 		return errors.New("the provider does not answer: " + lost.Decline)
 	}

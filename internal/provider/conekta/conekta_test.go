@@ -45,9 +45,10 @@ func TestAdapter(t *testing.T) {
 		Charges:     map[string]provider.Request{spei: sample(), oxxo: sample(), card: sample()},
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
+		Settles:     settles,
 		Nameless:    "order_refunds_request: amount, expires_at, reason",
 		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
-		// "Pending" is the only documented status of a refund.
+		// The example of a refund is "pending".
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{
 			spei: {money.New(1, money.MXN), money.New(10_05, money.MXN), money.New(1_000_000_00, money.MXN), money.New(math.MaxInt64-1, money.MXN)},
@@ -101,7 +102,7 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 	if o := a.Query(context.Background(), r); o.Kind != pay.Awaiting || o.ProviderRef != want.ProviderRef || line.Calls() != calls+3 {
 		t.Errorf("%+v after %d calls", o, line.Calls()-calls)
 	}
-	r.Reference = "01M7ZTEST-2"
+	r.Reference, r.Now = "01M7ZTEST-2", r.Sent.Add(settles)
 	if o := a.Query(context.Background(), r); o.Kind != pay.Missing {
 		t.Errorf("the list ends without it: %+v", o)
 	}
@@ -110,38 +111,6 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 	}
 	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "too_many_orders" {
 		t.Errorf("the list does not end: %+v", o)
-	}
-}
-
-func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
-	a, f, line := connect(t)
-	f.keyless = true
-	r := request(spei)
-	ctx, cancel := context.WithTimeout(context.Background(), providertest.Patience)
-	defer cancel()
-	line.Spare(looks)
-	line.Fail(providertest.TimeoutAfter)
-	if o := a.Charge(ctx, r); o.Kind != pay.Unknown {
-		t.Errorf("the reply is lost: %+v", o)
-	}
-	line.Fail(providertest.NoFault)
-	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || len(f.Books()) != 1 {
-		t.Errorf("again: %+v, %v", o, f.Books())
-	}
-	f.Move(r.Reference, providertest.Paid)
-	q := provider.RefundRequest{Reference: "CLM1", Charge: r, Local: r.Local}
-	ctx, cancel = context.WithTimeout(context.Background(), providertest.Patience)
-	defer cancel()
-	line.Fail(providertest.TimeoutAfter)
-	if o := a.Refund(ctx, q); o.Kind != pay.Unknown {
-		t.Errorf("the reply to a refund is lost: %+v", o)
-	}
-	line.Fail(providertest.NoFault)
-	if o := a.QueryRefund(context.Background(), q); o.Kind != pay.Awaiting {
-		t.Errorf("a query about it: %+v", o)
-	}
-	if o := a.Refund(context.Background(), q); o.Kind != pay.Awaiting || len(f.Books()[0].Refunds) != 1 {
-		t.Errorf("a second refund of the full amount: %+v, %v", o, f.Books())
 	}
 }
 

@@ -18,10 +18,11 @@ const testKey = "key_eYvWV7gSDkNYXsmr"
 // fake is Conekta with the books of one account.
 type fake struct {
 	providertest.Frame[*entry]
-	keyless bool   // it accepts no Idempotency-Key
-	store   string // whose references cash orders get
-	blind   bool   // the search of charges finds no id
-	serial  int64
+	store  string    // whose references cash orders get
+	blind  bool      // the search of charges finds no id
+	now    time.Time // Conekta's clock
+	late   bool      // nothing new is in lists yet
+	serial int64
 }
 
 type entry struct {
@@ -33,18 +34,22 @@ type entry struct {
 	until    int64  // the page's
 	updated  int64
 	made     time.Time
+	given    []time.Time // when each refund was made
 	metadata map[string]any
 	charges  []map[string]any
 }
 
 func newFake() *fake {
-	f := &fake{serial: 1000, store: "OXXO"}
+	f := &fake{serial: 1000, store: "OXXO", now: providertest.Noon}
 	f.Changed = f.changed
 	return f
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
+	f.Serve(w, r, func(body []byte) (int, any) {
+		w.Header().Set("Date", f.now.UTC().Format(http.TimeFormat))
+		return f.answer(r, body)
+	})
 }
 
 func (f *fake) answer(r *http.Request, body []byte) (int, any) {
@@ -58,18 +63,21 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	case r.Header.Get("Content-Type") != "application/json":
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.body")
 	}
-	key := ""
-	if given := r.Header.Get("Idempotency-Key"); given != "" && !f.keyless {
-		key = given + r.URL.Path
-	}
-	return f.Once(key, "", func() (int, any) { return f.post(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body) })
+	return f.post(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body)
 }
 
-func fail(status int, kind, code string) (int, any) {
+func fail(status int, kind, code string) (int, any) { return says(status, kind, code, kind) }
+
+// says is an error with a sentence for developers.
+func says(status int, kind, code, debug string) (int, any) {
 	return status, map[string]any{
 		"object": "error", "type": kind, "log_id": "641b6d073cd9a50001515007",
-		"details": []map[string]any{{"code": code, "message": kind, "debug_message": kind}},
+		"details": []map[string]any{{"code": code, "message": kind, "debug_message": debug}},
 	}
+}
+
+func noOrder(id string) (int, any) {
+	return says(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity", fmt.Sprintf("The object Order %q could not be found.", id))
 }
 
 // get returns a list in pages, oldest last, or one order.
@@ -80,7 +88,7 @@ func (f *fake) get(r *http.Request) (int, any) {
 				return http.StatusOK, e.json()
 			}
 		}
-		return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+		return noOrder(id)
 	}
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -96,7 +104,7 @@ func (f *fake) get(r *http.Request) (int, any) {
 			started = f.Charges[i].id == q.Get("next")
 			continue
 		}
-		if !within(q.Get("created_at.gte"), q.Get("created_at.lte"), f.Charges[i].made) {
+		if f.late || !within(q.Get("created_at.gte"), q.Get("created_at.lte"), f.Charges[i].made) {
 			continue
 		}
 		if len(some) == limit {
@@ -137,8 +145,11 @@ func (f *fake) post(path []string, body []byte) (int, any) {
 	if len(path) == 1 && path[0] == "orders" {
 		return f.create(body)
 	}
+	if len(path) != 3 || path[0] != "orders" {
+		return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+	}
 	for _, e := range f.Charges {
-		if len(path) != 3 || path[0] != "orders" || e.id != path[1] {
+		if e.id != path[1] {
 			continue
 		}
 		switch path[2] {
@@ -152,7 +163,7 @@ func (f *fake) post(path []string, body []byte) (int, any) {
 			return http.StatusOK, e.json()
 		}
 	}
-	return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+	return noOrder(path[1])
 }
 
 func (f *fake) create(body []byte) (int, any) {
@@ -187,7 +198,7 @@ func (f *fake) create(body []byte) (int, any) {
 	bad := !providertest.Strict(body, &q) || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
 		!strings.Contains(q.Customer.Email, "@") || len(q.Items) != 1 || q.Items[0].UnitPrice < 1 || q.Items[0].Quantity != 1 ||
 		(len(q.Charges) == 1) == (q.Checkout != nil)
-	now := providertest.Noon.Unix()
+	now := f.now.Unix()
 	if !bad && q.Checkout != nil {
 		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || q.Checkout.SuccessURL != providertest.Page ||
 			q.Checkout.ExpiresAt < now+2*86400 || q.Checkout.ExpiresAt > now+365*86400
@@ -200,7 +211,7 @@ func (f *fake) create(body []byte) (int, any) {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
 	}
 	f.serial++
-	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now, made: providertest.Noon}
+	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now, made: f.now}
 	e.Local = money.New(q.Items[0].UnitPrice, money.MXN)
 	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
@@ -242,10 +253,10 @@ func (e *entry) set(order, charge string) {
 func (e *entry) json() map[string]any {
 	out := map[string]any{
 		"id": e.id, "object": "order", "livemode": false, "amount": e.Local.Minor, "currency": "MXN", "payment_status": e.status,
-		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil,
+		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil, "amount_refunded": 0,
 	}
-	if len(e.Refunds) > 0 {
-		e.charges[len(e.charges)-1]["refunds"] = e.refunds()
+	if list, sum := e.refunds(); sum > 0 {
+		e.charges[len(e.charges)-1]["refunds"], out["amount_refunded"] = list, sum
 	}
 	if len(e.charges) > 0 {
 		out["charges"] = map[string]any{"object": "list", "has_more": false, "data": e.charges}
@@ -274,6 +285,7 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	for _, r := range e.Refunds {
 		left -= r.Local.Minor
 	}
+	e.given = append(e.given, f.now)
 	word := "partially_refunded"
 	if left == 0 {
 		word = "refunded"
@@ -282,14 +294,21 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	return http.StatusOK, e.json()
 }
 
-// refunds returns the refunds of the paid charge, oldest first.
-func (e *entry) refunds() map[string]any {
-	var list []map[string]any
+// refunds returns the refunds of the paid charge, oldest first, and their sum.
+func (e *entry) refunds() (map[string]any, int64) {
+	list, sum := []map[string]any{}, int64(0)
 	for n, r := range e.Refunds {
-		status := map[providertest.Ending]string{"": "pending", providertest.Open: "pending", providertest.Nonsense: "quux"}[r.Ending]
-		list = append(list, map[string]any{"id": fmt.Sprint(700 + n), "object": "refund", "amount": -r.Local.Minor, "created_at": 700 + n, "status": status})
+		status := map[providertest.Ending]string{
+			"": "pending", providertest.Open: "pending", providertest.Paid: "refunded", providertest.Declined: "canceled", providertest.Nonsense: "quux",
+		}[r.Ending]
+		list = append(list, map[string]any{
+			"id": fmt.Sprintf("re_%s_%d", e.id, n), "object": "refund", "amount": -r.Local.Minor, "created_at": e.given[n].Unix(), "status": status,
+		})
+		if sum += r.Local.Minor; status == "canceled" {
+			sum -= r.Local.Minor
+		}
 	}
-	return map[string]any{"object": "list", "has_more": false, "data": list}
+	return map[string]any{"object": "list", "has_more": false, "data": list}, sum
 }
 
 // changed moves an order to its final status.

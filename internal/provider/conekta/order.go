@@ -19,6 +19,7 @@ type order struct {
 	Livemode bool            `json:"livemode"`
 	Status   text            `json:"payment_status"` // "" before the first try on a page
 	Updated  int64           `json:"updated_at"`
+	Refunded int64           `json:"amount_refunded"`
 	Metadata json.RawMessage `json:"metadata"`
 	Charges  *struct {
 		Data    []charge `json:"data"`
@@ -28,6 +29,7 @@ type order struct {
 		URL     text  `json:"url"`
 		Expires int64 `json:"expires_at"`
 	} `json:"checkout"`
+	answered time.Time // Conekta's time when it answered; zero if it did not say
 }
 
 type charge struct {
@@ -70,8 +72,11 @@ func (o order) charges() []charge {
 	return o.Charges.Data
 }
 
+// takenBack is the status of cash that a store took back; only the event charge.reversed names it.
+const takenBack = "reversed"
+
 // paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
-var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
+var paidWords = []text{"paid", "partially_refunded", "refunded", chargedBack, takenBack}
 
 func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
 
