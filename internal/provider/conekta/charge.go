@@ -55,7 +55,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	defer done()
 	made, lost := a.find(ctx, r)
 	if lost == nil {
-		return a.outcome(made, r.Rail, r.PageURL)
+		return a.offered(ctx, made, r)
 	}
 	if lost.Kind != pay.Missing {
 		return *lost
@@ -70,12 +70,20 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return *lost
 	case made.reference() != r.Reference:
 		return pay.Outcome{Kind: pay.Unknown, Decline: "another_order"}
-	case r.Rail == oxxo && !made.paid() && !made.atOXXO():
-		// The shopper has not seen this reference. If it cannot be canceled, it expires.
-		a.cancel(ctx, string(made.ID))
-		return pay.Outcome{Kind: pay.Errored, Decline: "oxxo_not_enabled"}
 	}
-	return a.outcome(made, r.Rail, r.PageURL)
+	return a.offered(ctx, made, r)
+}
+
+// offered is the outcome of an order with what the shopper gets.
+func (a *account) offered(ctx context.Context, made order, r provider.Request) pay.Outcome {
+	out := a.outcome(made, r.Rail, r.PageURL)
+	if _, here := made.cashAt(r.Rail); networks[r.Rail].products == nil || here || made.Status != "pending_payment" || out.Decline != "no_instructions" {
+		return out
+	}
+	// No reference is of this network, and the shopper has seen none. If the order cannot be
+	// canceled, it expires.
+	a.cancel(ctx, string(made.ID))
+	return pay.Outcome{Kind: pay.Errored, Decline: "network_not_enabled"}
 }
 
 // one reads an answer that is an order.

@@ -1,5 +1,5 @@
-// Package conekta takes payments at Conekta of Mexico: orders with one charge (SPEI, cash
-// at OXXO) or with a hosted checkout (cards). It is a client of one account; it stores
+// Package conekta takes payments at Conekta of Mexico: orders with a charge (SPEI, cash in
+// stores and at BBVA) or with a hosted checkout (cards). It is a client of one account; it stores
 // nothing and makes no decisions about payments.
 //
 // # References
@@ -32,6 +32,27 @@
 // their refunds by id (conekta-node, docs/ChargeResponseRefundsData.md, read on 2026-11-28).
 // One with an id that we do not know was made in Conekta's panel, unless one of ours of the
 // same amount is under way. That the panel's refunds are in that list is *unproved*.
+//
+// # Cash
+//
+// A cash charge names no store. Conekta makes the references that the account is enabled for, by
+// its business: of the network of stores (product_type cash_in or pespay_cash_in), and of BBVA's
+// machines (bbva_cash_in, with an agreement number). They come as one charge each, in one order,
+// each of the whole amount (order_cash.yml, order_cash_multiple.yml). The shopper gets the one of
+// the rail. If somebody pays two, both moneys are reported. An order without one for the rail is
+// canceled, and the charge is refused. BBVA's machines want the agreement beside the reference: our
+// page shows it as the beneficiary.
+//
+// The stores of cash_in are from order_cash.yml, from the logos of the official checkout
+// (conekta/conekta-elements, CheckoutCashProvidersUiDataTest.kt, 2026) and plugin
+// (ct-woocommerce-plugin, includes/blocks/payment-instructions.php, 2025-05), and from the page
+// developers.conekta.com/docs/cargo-recurrente-efectivo-direct-api: 7-Eleven, Farmacias del Ahorro
+// and Círculo K are in all of them. BBVA is in the same sources but that page. That pespay_cash_in
+// is paid at 7-Eleven and Farmacias del Ahorro is in the plugin alone: *unproved*.
+//
+// OXXO is not served. That page named it in version 2.0 and does not any more, the examples of
+// events (docs/charge) have lost it too, and the checkout has no logo of it. The plugin still has a
+// text for it. Whether some account still gets OXXO is *unproved*.
 //
 // # Cards
 //
@@ -68,9 +89,7 @@
 // and the pages developers.conekta.com/docs: order, charge (events, which have the
 // statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public
 // integrations. Not checked, for lack of an account: which refund statuses exist besides
-// "pending", so every other one is Unknown; which accounts get OXXO references and which
-// get those of other networks, so a reference of another network is refused; whether a
-// checkout's page ends when its order is canceled; which status an order gets when a cash
+// "pending"; which accounts get which references of cash; whether a checkout's page ends when its order is canceled; which status an order gets when a cash
 // payment is reversed (charge.reversed).
 package conekta
 
@@ -95,10 +114,9 @@ const (
 	webhookKey = "webhookPublicKey"
 )
 
-// The rails.
+// The rails, without those of cash.
 const (
 	spei = "spei.MEX"
-	oxxo = "cash.oxxo.MEX"
 	card = "card.MEX"
 )
 
@@ -110,7 +128,7 @@ func Adapter() provider.Adapter {
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
 			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the order events and charge.chargeback.*"},
 		},
-		Rails: []string{spei, oxxo, card},
+		Rails: append(append([]string{spei}, provider.Rails(networks, "")...), card),
 		Open:  open,
 	}
 }

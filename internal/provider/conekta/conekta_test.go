@@ -33,6 +33,15 @@ func sample() provider.Request {
 	}
 }
 
+// charges has a sample for each rail.
+func charges() map[string]provider.Request {
+	all := map[string]provider.Request{}
+	for _, rail := range Adapter().Rails {
+		all[rail] = sample()
+	}
+	return all
+}
+
 // looks reports whether a request is a list or a query, which come before a charge or refund.
 func looks(r *http.Request) bool { return r.Method == http.MethodGet }
 
@@ -42,7 +51,7 @@ func TestAdapter(t *testing.T) {
 		Adapter:     Adapter(),
 		Credentials: credentials(),
 		New:         func(*testing.T) providertest.Fake { return newFake() },
-		Charges:     map[string]provider.Request{spei: sample(), oxxo: sample(), card: sample()},
+		Charges:     charges(),
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
 		Settles:     settles,
@@ -73,21 +82,51 @@ func TestTheShopperGetsWhatThereIsToPayWith(t *testing.T) {
 	if o := a.Charge(context.Background(), request(spei)); o.Data.CLABE != "646180111805034237" || o.Data.Bank != "STP" || o.FormURL != providertest.Page {
 		t.Errorf("SPEI: %+v", o)
 	}
-	r := request(oxxo)
-	r.Reference = "01M7ZTEST-2"
-	if o := a.Charge(context.Background(), r); o.Data.Reference != "93000262276908" || o.FormURL != providertest.Page {
-		t.Errorf("OXXO: %+v", o)
+	for rail, want := range map[string]pay.PaymentData{
+		"cash.7eleven.MEX": {Reference: "10001140326893401915"}, "cash.circulok.MEX": {Reference: "10001140326893401915"},
+		bbva: {Reference: "10830309851141878231", Beneficiary: "Convenio 2409992"},
+	} {
+		r := request(rail)
+		r.Reference = "01M7Z" + rail + "-1"
+		if o := a.Charge(context.Background(), r); o.Data != want || o.FormURL != providertest.Page {
+			t.Errorf("%s: %+v", rail, o)
+		}
 	}
 }
 
-func TestAReferenceOfAnotherNetworkIsNotForOXXO(t *testing.T) {
-	a, f, _ := connect(t)
-	f.store = "7eleven"
-	if o := a.Charge(context.Background(), request(oxxo)); o.Kind != pay.Errored || o.Decline != "oxxo_not_enabled" {
-		t.Errorf("%+v", o)
+// Which references an account gets depends on its business.
+func TestAReferenceOfAnotherNetworkIsNotOffered(t *testing.T) {
+	for rail, products := range map[string]string{"cash.7eleven.MEX": "bbva_cash_in", bbva: "cash_in", "cash.circulok.MEX": "pespay_cash_in", "cash.farmaciasahorro.MEX": "oxxo"} {
+		a, f, _ := connect(t)
+		f.cash = []string{products}
+		for range 2 { // the first answer may be lost
+			if o := a.Charge(context.Background(), request(rail)); o.Kind != pay.Errored && o.Kind != pay.Lapsed || o.Kind == pay.Errored && o.Decline != "network_not_enabled" {
+				t.Errorf("%s: %+v", rail, o)
+			}
+		}
+		if len(f.Charges) != 1 || f.Charges[0].status != "canceled" {
+			t.Errorf("%s: the order is %v", rail, f.Charges[0].status)
+		}
 	}
-	if f.Charges[0].status != "canceled" {
-		t.Errorf("the order is %v", f.Charges[0].status)
+}
+
+// Each reference of an order is of the whole amount, and somebody may pay two.
+func TestBothReferencesOfAnOrderArePaid(t *testing.T) {
+	ctx := context.Background()
+	a, f, _ := connect(t)
+	r := request("cash.7eleven.MEX")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	e := f.Charges[0]
+	e.charges[0]["status"], e.charges[0]["paid_at"] = "paid", e.made.Unix()+600 // at BBVA; the order does not say so yet
+	first := a.Query(ctx, r)
+	if first.Kind != pay.Approved || first.Local != r.Local || first.MoneyRef != e.charges[0]["id"] || len(first.Also) != 0 {
+		t.Errorf("one: %+v", first)
+	}
+	f.Move(r.Reference, providertest.Paid)
+	e.charges[1]["paid_at"], e.charges[1]["created_at"] = e.made.Unix()+900, 1
+	o := a.Query(ctx, r)
+	if o.Kind != pay.Approved || o.MoneyRef != first.MoneyRef || len(o.Also) != 1 || o.Also[0].Ref != e.charges[1]["id"] || o.Also[0].Local != r.Local {
+		t.Errorf("both: %+v", o)
 	}
 }
 

@@ -18,7 +18,7 @@ const testKey = "key_eYvWV7gSDkNYXsmr"
 // fake is Conekta with the books of one account.
 type fake struct {
 	providertest.Frame[*entry]
-	store  string    // whose references cash orders get
+	cash   []string  // which references cash orders get
 	blind  bool      // the search of charges finds no id
 	now    time.Time // Conekta's clock
 	late   bool      // nothing new is in lists yet
@@ -40,7 +40,7 @@ type entry struct {
 }
 
 func newFake() *fake {
-	f := &fake{serial: 1000, store: "OXXO", now: providertest.Noon}
+	f := &fake{serial: 1000, cash: []string{"bbva_cash_in", "cash_in"}, now: providertest.Noon}
 	f.Changed = f.changed
 	return f
 }
@@ -218,9 +218,31 @@ func (f *fake) create(body []byte) (int, any) {
 		e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt
 	} else {
 		e.kind, e.status = q.Charges[0].Method.Type, "pending_payment"
-		f.try(e, "pending_payment", "")
+		f.offer(e)
 	}
 	return http.StatusOK, f.Enter(e).json()
+}
+
+// offer adds what the shopper may pay to an order: of cash, one charge for each network.
+func (f *fake) offer(e *entry) {
+	if e.kind != "cash" {
+		f.try(e, "pending_payment", "")
+		return
+	}
+	for _, product := range f.cash {
+		m := map[string]any{
+			"object": "cash_payment", "type": "cash", "service_name": "Cash", "product_type": product, "agreement": nil, "reference": "10001140326893401915",
+			"barcode_url": "https://barcodes.test/1.png", "store": nil, "auth_code": nil, "cashier_id": nil, "store_names": []string{"7 Eleven", "Farmacias del Ahorro", "CIRCLE K", "Soriana"},
+		}
+		switch product {
+		case "bbva_cash_in":
+			m["agreement"], m["reference"], m["store_names"] = "2409992", "10830309851141878231", []string{"BBVA ATM"}
+		case "oxxo":
+			m["reference"], m["store_names"], m["store_name"] = "93000262276908", nil, "OXXO"
+		}
+		f.try(e, "pending_payment", "")
+		e.charges[len(e.charges)-1]["payment_method"] = m
+	}
 }
 
 // try adds a charge to an order.
@@ -228,7 +250,6 @@ func (f *fake) try(e *entry, status, failure string) {
 	f.serial++
 	methods := map[string]map[string]any{
 		"spei": {"object": "bank_transfer_payment", "type": "spei", "clabe": "646180111805034237", "receiving_account_number": "646180111805034237", "receiving_account_bank": "STP"},
-		"cash": {"object": "cash_payment", "type": "oxxo", "service_name": f.store + "Pay", "store_name": f.store, "reference": "93000262276908", "barcode_url": "https://barcodes.test/1.png"},
 		"card": {"object": "card_payment", "type": "credit", "last4": "4242", "brand": "visa"},
 	}
 	c := map[string]any{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -39,13 +38,15 @@ type charge struct {
 	Status   text  `json:"status"`
 	Failure  text  `json:"failure_code"`
 	Created  int64 `json:"created_at"`
+	Paid     int64 `json:"paid_at"`
 	Method   struct {
-		CLABE   text `json:"clabe"`
-		Account text `json:"receiving_account_number"`
-		Bank    text `json:"receiving_account_bank"`
-		Ref     text `json:"reference"`
-		Service text `json:"service_name"`
-		Store   text `json:"store_name"`
+		CLABE     text   `json:"clabe"`
+		Account   text   `json:"receiving_account_number"`
+		Bank      text   `json:"receiving_account_bank"`
+		Ref       text   `json:"reference"`
+		Agreement text   `json:"agreement"`
+		Product   text   `json:"product_type"`
+		Stores    []text `json:"store_names"`
 	} `json:"payment_method"`
 	Refunds *struct {
 		Data    []refund `json:"data"`
@@ -78,13 +79,19 @@ const takenBack = "reversed"
 // paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
 var paidWords = []text{"paid", "partially_refunded", "refunded", chargedBack, takenBack}
 
-func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
+// paid reports whether there is money: of the order, or of one of its charges, whatever the order
+// says.
+func (o order) paid() bool {
+	return slices.Contains(paidWords, o.Status) || slices.ContainsFunc(o.charges(), func(c charge) bool { return slices.Contains(paidWords, c.Status) })
+}
 
-// moneys is what the shopper paid, the oldest first: an order has one charge unless it was paid
-// again.
+// moneys is what the shopper paid, the oldest first: one charge, unless the order was paid again, or
+// more than one of its references was.
 func (o order) moneys() (list []pay.Money, ok bool) {
 	paid, sum := slices.Clone(o.charges()), int64(0)
-	slices.SortStableFunc(paid, func(a, b charge) int { return cmp.Compare(a.Created, b.Created) })
+	slices.SortStableFunc(paid, func(a, b charge) int {
+		return cmp.Or(cmp.Compare(cmp.Or(a.Paid, a.Created), cmp.Or(b.Paid, b.Created)), cmp.Compare(a.ID, b.ID))
+	})
 	for _, c := range paid {
 		if !slices.Contains(paidWords, c.Status) {
 			continue
@@ -163,14 +170,15 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		}
 		return out
 	}
-	if len(o.charges()) != 1 {
-		out.Kind, out.Decline = pay.Unknown, "no_instructions"
-		return out
-	}
-	m := o.charges()[0].Method
 	out.FormURL = pageURL
-	switch rail {
-	case spei:
+	switch {
+	case networks[rail].products != nil:
+		data, ok := o.voucher(rail)
+		if out.Data = data; !ok {
+			out.Kind, out.Decline = pay.Unknown, "no_instructions"
+		}
+	case rail == spei && len(o.charges()) == 1:
+		m := o.charges()[0].Method
 		out.Data = pay.PaymentData{CLABE: string(m.CLABE), Bank: string(m.Bank)}
 		if out.Data.CLABE == "" {
 			out.Data.CLABE = string(m.Account)
@@ -178,24 +186,10 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		if !provider.Digits(out.Data.CLABE, 18, 18) {
 			out.Kind, out.Decline, out.Data = pay.Unknown, "no_instructions", pay.PaymentData{}
 		}
-	case oxxo:
-		out.Data = pay.PaymentData{Reference: string(m.Ref)}
-		if out.Data.Reference == "" {
-			out.Kind, out.Decline = pay.Unknown, "no_instructions"
-		}
+	case rail != "" || len(o.charges()) == 0: // a page without an address, or a charge that is missing
+		out.Kind, out.Decline, out.FormURL = pay.Unknown, "no_instructions", ""
 	}
 	return out
-}
-
-// atOXXO reports whether a cash order can be paid at OXXO: an account without OXXO gets a
-// reference for other networks.
-func (o order) atOXXO() bool {
-	for _, c := range o.charges() {
-		if strings.Contains(strings.ToLower(string(c.Method.Service+" "+c.Method.Store)), "oxxo") {
-			return true
-		}
-	}
-	return false
 }
 
 // declines are by the last part of a charge's failure_code.
@@ -291,7 +285,9 @@ func (a *account) request(r provider.Request) orderRequest {
 		return q
 	}
 	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}
-	c.PaymentMethod.Type = map[string]string{spei: "spei", oxxo: "cash"}[r.Rail]
+	if c.PaymentMethod.Type = "cash"; r.Rail == spei {
+		c.PaymentMethod.Type = "spei"
+	}
 	c.PaymentMethod.ExpiresAt = r.Expires.Unix()
 	q.Charges = []chargeRequest{c}
 	return q
