@@ -20,6 +20,7 @@ type payoutFake struct {
 	crowd int    // payments of others, one each 20 seconds around noon
 	lists int    // how many lists were requested
 	mute  bool   // no answer says why a payment failed: only events do
+	text  bool   // and they do in a text
 	says  string // the reason for refusing a new payment
 }
 
@@ -226,6 +227,9 @@ func (f *payoutFake) event(p *fakePayment) map[string]any {
 	case p.Stage == payouttest.Failed:
 		body["event"] = "woovi:MOVEMENT_FAILED"
 		body["error"] = map[string]any{"code": p.code(), "description": "Falha"}
+		if f.text { // as in events of refunds
+			body["error"] = p.code() + " - Falha"
+		}
 	case p.Stage == payouttest.Returned:
 		return map[string]any{
 			"event":               "PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED",
@@ -271,7 +275,7 @@ func (f *payoutFake) Other() map[string]provider.Notification {
 		"a charge":                  `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZOTHER"}}`,
 		"a payment of the panel":    `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"31ee9576-99ec-412a-9ac7-e142a4a6acf0"}}`,
 		"nobody's payment":          `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"01M7ZNOBODYS"}}`,
-		"a return refused":          `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"}}`,
+		"a return refused":          `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"},"error":"AC06 - Conta bloqueada do Pix"}`,
 		"another customer's return": `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"endToEndId":"D1","value":5},"originalTransaction":{"endToEndId":"E1","value":5}}`,
 		"an empty object":           `{}`,
 	} {

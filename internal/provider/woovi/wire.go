@@ -44,6 +44,9 @@ type chargeReply struct {
 	CorrelationID string      `json:"correlationID"`
 	Status        string      `json:"status"`
 	Value         json.Number `json:"value"` // centavos
+	WithDiscount  json.Number `json:"valueWithDiscount"`
+	Discount      json.Number `json:"discount"`
+	Giftback      json.Number `json:"giftbackAppliedValue"`
 	BRCode        string      `json:"brCode"`
 	Identifier    string      `json:"identifier"`
 	TransactionID string      `json:"transactionID"`

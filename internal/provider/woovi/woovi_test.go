@@ -111,36 +111,29 @@ func TestNotificationOfAnotherCustomersChargeIsRefused(t *testing.T) {
 }
 
 func TestOtherNotificationsTellNothing(t *testing.T) {
-	c := connected(t, newFake(), credentials())
+	c, line := providertest.OpenAccount[*client](t, Adapter(), credentials(), newFake())
 	for _, body := range []string{
 		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // Woovi's test of an address
 		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"never"}}`,
 		`{"event":"PIX_TRANSACTION_REFUND_SENT_CONFIRMED","refundTransaction":{"value":1}}`,
 		`{"event":"OPENPIX:DISPUTE_CREATED","dispute":{"endToEndId":"E-of-nobody"}}`,
+		`{"event":"OPENPIX:TRANSACTION_RECEIVED","charge":null,"pix":{"value":200,"endToEndId":"E1","type":"PAYMENT"}}`,
+		`{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","error":"AC06 - Conta bloqueada do Pix"}`, `{"event":"BOLETO_SETTLED"}`,
 		`{}`,
 	} {
 		if list, err := c.Notices(context.Background(), signed([]byte(body))); len(list) != 0 || err != nil {
 			t.Errorf("%s: %+v %v, want nothing", body, list, err)
 		}
 	}
+	if len(line.Unmapped()) != 0 {
+		t.Errorf("known events were reported: %v", line.Unmapped())
+	}
+	if list, err := c.Notices(context.Background(), signed([]byte(`{"event":"OPENPIX:CHARGE_RAFFLED"}`))); len(list) != 0 || err != nil || len(line.Unmapped()) != 1 {
+		t.Errorf("a new event: %+v %v, reported %v", list, err, line.Unmapped())
+	}
 	for _, body := range []string{`{"event":7}`, `[]`, `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"a\u0000b"}}`, `{}{}`} {
 		if list, err := c.Notices(context.Background(), signed([]byte(body))); len(list) != 0 || err == nil {
 			t.Errorf("%s: %+v %v, want an error", body, list, err)
-		}
-	}
-}
-
-func TestDisputesEnd(t *testing.T) {
-	f := newFake()
-	c := connected(t, f, credentials())
-	ctx := context.Background()
-	c.Charge(ctx, sample())
-	for event, want := range map[string]pay.Ruling{
-		"woovi:DISPUTE_ACCEPTED": pay.DisputeLost, "OPENPIX:DISPUTE_REJECTED": pay.DisputeWon, "OPENPIX:DISPUTE_CANCELED": pay.DisputeWithdrawn,
-	} {
-		list, err := c.Notices(ctx, signed([]byte(`{"event":"`+event+`","dispute":{"endToEndId":"E01M7ZBVYT41","disputeReason":"Golpe"}}`)))
-		if err != nil || len(list) != 1 || list[0].Ruling != want || list[0].Reference != "01M7ZBVYT4-1" || list[0].Outcome.Message != "Golpe" {
-			t.Errorf("%s: %+v %v, want %s", event, list, err, want)
 		}
 	}
 }
