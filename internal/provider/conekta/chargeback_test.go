@@ -41,7 +41,7 @@ func TestEachStateOfAChargebackIsSeen(t *testing.T) {
 		for how, n := range map[string]provider.Notification{
 			"its own event":         own,
 			"an event of its order": event("1", "order.updated", map[string]any{"object": "order", "id": f.Charges[0].id}),
-			"one of its charge":     event("2", "charge.updated", map[string]any{"object": "charge", "id": charge, "order_id": f.Charges[0].id}),
+			"one of its charge":     event("2", "charge.paid", map[string]any{"object": "charge", "id": charge, "order_id": f.Charges[0].id}),
 		} {
 			list, err := a.Notices(ctx, n)
 			if err != nil || len(list) != 1 {

@@ -11,8 +11,9 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// version is the API version; without it Conekta uses the account's default.
-const version = "application/vnd.conekta-v2.2.0+json"
+// version is the API version (conekta/openapi, 2026-08-13; ct-conekta-java, 2026-05-01); without it
+// Conekta uses the account's default.
+const version = "application/vnd.conekta-v2.3.0+json"
 
 func (a *account) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
 	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)

@@ -58,8 +58,7 @@
 //
 // The shopper pays on the checkout's page and may try several cards there. A charge stays
 // open until one is paid or the page expires, and only then is it declined, with the last
-// reason. By the documentation of payment links, pages are open for at least two days,
-// which is longer than we wait: Cancel ends them.
+// reason. The page is open for the shopper's time, and for eleven minutes at least.
 //
 // # Notifications
 //
@@ -85,12 +84,16 @@
 //
 // # Checked
 //
-// Against github.com/conekta/openapi (orders, charges, checkouts, refunds, errors, lists),
-// and the pages developers.conekta.com/docs: order, charge (events, which have the
-// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public
-// integrations. Not checked, for lack of an account: which refund statuses exist besides
-// "pending"; which accounts get which references of cash; whether a checkout's page ends when its order is canceled; which status an order gets when a cash
-// payment is reversed (charge.reversed).
+// Against github.com/conekta/openapi (82ce68e, 2026-08-13: orders, charges, checkouts, refunds,
+// errors, lists), and the pages developers.conekta.com/docs: order, charge (events, which have the
+// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public integrations.
+// A 404 is about an order only with the sentence of mocks/conekta_api.json.
+//
+// Not checked, for lack of an account, and so *unproved*: which accounts get which references of
+// cash; whether a checkout's page ends when its order is canceled; which status an order gets when a
+// store takes cash back (charge.reversed), so that event counts itself; how an order shows a SPEI
+// transfer of another amount. Whatever a paid charge says is money: its amount is reported, also if
+// the order is not paid.
 package conekta
 
 import (
@@ -126,7 +129,7 @@ func Adapter() provider.Adapter {
 		Name: "conekta",
 		Fields: []provider.Field{
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
-			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the order events and charge.chargeback.*"},
+			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the events of orders, charge.reversed, cash_refund.* and charge.chargeback.*"},
 		},
 		Rails: append(append([]string{spei}, provider.Rails(networks, "")...), card),
 		Open:  open,

@@ -167,7 +167,7 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
 		t.Errorf("one card was declined: %+v, %v", list, err)
 	}
-	now = now.Add(pageTime)
+	now = r.Expires
 	if o := a.Query(ctx, r); o.Kind != pay.Declined || !o.Soft || o.Decline != "do_not_honor" {
 		t.Errorf("the page has expired: %+v", o)
 	}
@@ -178,9 +178,20 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	r.Reference = "01M7ZTEST-2"
 	now = providertest.Noon
 	a.Charge(ctx, r)
-	now = now.Add(pageTime)
+	now = r.Expires
 	if o := a.Query(ctx, r); o.Kind != pay.Lapsed {
 		t.Errorf("nobody used the page: %+v", o)
+	}
+}
+
+func TestAPageIsOpenForTheShoppersTime(t *testing.T) {
+	a, f, _ := connect(t)
+	for left, want := range map[time.Duration]time.Duration{30 * time.Minute: 30 * time.Minute, time.Minute: pageTime, -time.Hour: pageTime, 48 * time.Hour: 48 * time.Hour} {
+		r := request(card)
+		r.Reference, r.Expires = "01M7Z"+left.String()+"-1", providertest.Noon.Add(left)
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || f.Charges[len(f.Charges)-1].until != providertest.Noon.Add(want).Unix() {
+			t.Errorf("%s are left: %+v, and the page is open until %d", left, o, f.Charges[len(f.Charges)-1].until)
+		}
 	}
 }
 
@@ -226,11 +237,13 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	a.Charge(ctx, r)
 	live := strings.Replace(string(f.Notification(r.Reference).Body), `"livemode":false,"object":"event"`, `"livemode":true,"object":"event"`, 1)
 	for what, n := range map[string]provider.Notification{
-		"an order that waits":          f.Notification(r.Reference),
-		"an order that does not exist": event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
-		"a customer":                   event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
-		"a ping":                       sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
-		"another environment's order":  sign([]byte(live)),
+		"an order that waits":                    f.Notification(r.Reference),
+		"an order that does not exist":           event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
+		"a customer":                             event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
+		"an order of which nothing is known yet": event("1", "order.created", map[string]any{"object": "order", "id": "../nowhere"}),
+		"the merchant's own payout":              event("1", "payout.paid_out", map[string]any{"object": "payout", "id": "pay_1"}),
+		"a ping":                                 sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
+		"another environment's order":            sign([]byte(live)),
 	} {
 		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
 			t.Errorf("%s: %v, %v", what, list, err)
@@ -247,6 +260,57 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(ctx, paid); !errors.Is(err, provider.ErrUnreachable) {
 		t.Errorf("the order cannot be queried: %v", err)
+	}
+}
+
+func TestANewEventIsReportedAndItsOrderIsRead(t *testing.T) {
+	a, f, line := connect(t)
+	r := request(spei)
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Paid)
+	list, err := a.Notices(context.Background(), event("1", "order.raffled", map[string]any{"object": "order", "id": f.Charges[0].id}))
+	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Approved || len(line.Unmapped()) != 1 {
+		t.Errorf("%+v %v, reported %v", list, err, line.Unmapped())
+	}
+}
+
+// A store may take the cash back. Which status the order gets then is not documented.
+func TestCashThatAStoreTookBack(t *testing.T) {
+	ctx := context.Background()
+	for status, want := range map[string]struct {
+		kind  pay.OutcomeKind
+		known bool // how much went back
+	}{"reversed": {pay.Reversed, true}, "pending_payment": {pay.Reversed, true}, "canceled": {pay.Reversed, true}, "paid": {pay.Reversed, false}} {
+		a, f, _ := connect(t)
+		f.cash = []string{"cash_in"}
+		r := request("cash.7eleven.MEX")
+		a.Charge(ctx, r)
+		f.Move(r.Reference, providertest.Paid)
+		e := f.Charges[0]
+		paid, _ := a.Notices(ctx, f.Notification(r.Reference))
+		e.set("pending_payment", status)
+		list, err := a.Notices(ctx, event("1", "charge.reversed", map[string]any{"object": "charge", "id": e.charges[0]["id"], "order_id": e.id}))
+		if err != nil || len(list) != 1 || list[0].ID == paid[0].ID {
+			t.Fatalf("%s: %+v %v", status, list, err)
+		}
+		o := list[0].Outcome
+		if o.Kind != want.kind || o.Local != r.Local || o.MoneyRef != e.charges[0]["id"] || (o.Back != nil && o.Back.Total == r.Local) != want.known {
+			t.Errorf("%s: %+v", status, o)
+		}
+	}
+}
+
+// Money is what a charge says, whatever its order says.
+func TestATransferOfAnotherAmount(t *testing.T) {
+	a, f, _ := connect(t)
+	r := request(spei)
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	e := f.Charges[0]
+	e.charges[0]["status"], e.charges[0]["amount"] = "paid", int64(200_00)
+	o := a.Query(context.Background(), r)
+	list, err := a.Notices(context.Background(), event("1", "order.updated", map[string]any{"object": "order", "id": e.id}))
+	if o.Kind != pay.Approved || o.Local != money.New(200_00, money.MXN) || err != nil || len(list) != 1 || list[0].Outcome.Local != o.Local {
+		t.Errorf("%+v, %+v %v", o, list, err)
 	}
 }
 

@@ -56,7 +56,7 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	switch {
 	case r.Header.Get("Authorization") != "Bearer "+testKey:
 		return fail(http.StatusUnauthorized, "authentication_error", "conekta.errors.authentication.missing_key")
-	case r.Header.Get("Accept") != "application/vnd.conekta-v2.2.0+json":
+	case r.Header.Get("Accept") != "application/vnd.conekta-v2.3.0+json":
 		return fail(http.StatusNotAcceptable, "api_version_error", "conekta.errors.api_version.unsupported")
 	case r.Method != http.MethodPost:
 		return f.get(r)
@@ -201,7 +201,7 @@ func (f *fake) create(body []byte) (int, any) {
 	now := f.now.Unix()
 	if !bad && q.Checkout != nil {
 		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || q.Checkout.SuccessURL != providertest.Page ||
-			q.Checkout.ExpiresAt < now+2*86400 || q.Checkout.ExpiresAt > now+365*86400
+			q.Checkout.ExpiresAt < now+600 || q.Checkout.ExpiresAt > now+365*86400
 	}
 	if !bad && len(q.Charges) == 1 {
 		c := q.Charges[0]
@@ -393,7 +393,11 @@ func (f *fake) Notification(reference string) provider.Notification {
 	defer f.Unlock()
 	e := f.Must(reference)
 	f.serial++
-	return event(fmt.Sprint(f.serial), fmt.Sprint("order.", e.status), e.json())
+	kind := fmt.Sprint("order.", e.status)
+	if e.Ending == providertest.Nonsense {
+		kind = "order.updated"
+	}
+	return event(fmt.Sprint(f.serial), kind, e.json())
 }
 
 // event returns an event as it is sent.

@@ -43,11 +43,8 @@ func (e news) chargeback() *chargeback {
 // about is the id of the order that an event is about, "" if it is about something else.
 func (a *account) about(ctx context.Context, e news) (id string, err error) {
 	o := e.Data.Object
-	switch o.Object {
-	case "order":
+	if id = string(o.OrderID); o.Object == "order" {
 		id = string(o.ID)
-	case "charge", "chargeback":
-		id = string(o.OrderID)
 	}
 	if back := e.chargeback(); id == "" && back != nil && isID(string(back.Charge)) {
 		found, lost := a.orderOf(ctx, string(back.Charge))
@@ -59,7 +56,10 @@ func (a *account) about(ctx context.Context, e news) (id string, err error) {
 		}
 		return found, nil
 	}
-	if id != "" && !isID(id) {
+	switch {
+	case id == "" && strings.HasPrefix(string(e.Type), "cash_refund."):
+		a.Strange("event without its order", string(e.Type))
+	case id != "" && !isID(id):
 		return "", errors.New("conekta event: it names no order")
 	}
 	return id, nil
@@ -74,7 +74,8 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err := read(n.Body, &e); err != nil {
 		return nil, fmt.Errorf("conekta event: %w", err)
 	}
-	if e.Livemode != a.Live {
+	about := a.means(e)
+	if e.Livemode != a.Live || about == noMoney {
 		return nil, nil
 	}
 	id, err := a.about(ctx, e)
@@ -96,6 +97,9 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		// The id is of the order's state, which is what we read, not of the event.
 		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
 		Account: a.ID, Reference: o.reference(), Outcome: a.outcome(o, "", ""),
+	}
+	if about == ofReversal {
+		paid.ID, paid.Outcome = "reversed/"+paid.ID, o.reversal(paid.Outcome, string(e.Data.Object.ID))
 	}
 	// If nothing has changed, the data to pay with is not a notice's. A dispute makes the core query
 	// a payment that it does not know.

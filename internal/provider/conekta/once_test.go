@@ -57,6 +57,7 @@ func TestRefundsAreNotRepeated(t *testing.T) {
 	for _, fast := range []time.Duration{0, 7 * time.Hour, -7 * time.Hour} {
 		a, f, c := clocked(t, fast)
 		r := request(card)
+		r.Expires = r.Sent.Add(48 * time.Hour)
 		r.ProviderRef = a.Charge(ctx, r).ProviderRef
 		f.Move(r.Reference, providertest.Paid)
 		refund := func(reference string, minor int64) provider.RefundRequest {

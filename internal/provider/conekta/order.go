@@ -265,9 +265,9 @@ type orderRequest struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-// pageTime is the shortest time for which a page can be open: Conekta counts its days from
-// the next midnight.
-const pageTime = 72 * time.Hour
+// pageTime is the shortest time for which a page can be open: ten minutes (conekta/mcp-server,
+// 2026-04-15), or five (checkout_request.yml, since 2026-04-28), and one for clocks that differ.
+const pageTime = 11 * time.Minute
 
 func (a *account) request(r provider.Request) orderRequest {
 	q := orderRequest{

@@ -78,7 +78,9 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 		}
 		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(r.size(), out.Local.Currency)))
 	}
-	next := provider.Reversed(out, back, total, o.Status == "refunded" || o.Status == takenBack)
+	gone := []text{"refunded", takenBack}
+	whole := slices.Contains(gone, o.Status) || len(o.charges()) == 1 && slices.Contains(gone, o.charges()[0].Status)
+	next := provider.Reversed(out, back, total, whole)
 	if o.Status == "partially_refunded" && (!all && total.Minor == 0 || next.Back == nil) { // how much is not known
 		next.Kind, next.Back = pay.Reversed, nil
 	}
