@@ -244,16 +244,16 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
 	case lost != nil:
 		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
-	case a.outcome(o, r.Rail, r.PageURL).Kind == pay.Awaiting:
+	case a.outcome(o, "", r.PageURL).Kind == pay.Awaiting: // whatever there is to pay with
 		refused := a.cancel(ctx, string(o.ID))
 		if o, lost = a.order(ctx, string(o.ID)); lost != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 		}
 		if refused {
-			return provider.Kept(a.outcome(o, r.Rail, r.PageURL))
+			return provider.Kept(a.outcome(o, "", r.PageURL))
 		}
 	}
-	return provider.Ended(a.outcome(o, r.Rail, r.PageURL))
+	return provider.Ended(a.outcome(o, "", r.PageURL))
 }
 
 // cancel requests the end of an order; the order's state shows whether it ended. refused

@@ -110,6 +110,23 @@ func TestAReferenceOfAnotherNetworkIsNotOffered(t *testing.T) {
 	}
 }
 
+// A payment may have been made before a rail was given up.
+func TestAPaymentOnARailThatIsNotSoldAnyMoreGoesOn(t *testing.T) {
+	ctx := context.Background()
+	a, f, _ := connect(t)
+	f.cash = []string{"cash_in"}
+	r := request("cash.7eleven.MEX")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	f.Charges[0].charges[0]["payment_method"] = map[string]any{"object": "cash_payment", "type": "oxxo", "service_name": "OxxoPay", "store_name": "OXXO", "reference": "93000262276908"}
+	r.Rail = "cash.oxxo.MEX"
+	if o := a.Query(ctx, r); o.Kind != pay.Awaiting || o.Data.Reference != "93000262276908" {
+		t.Errorf("it waits: %+v", o)
+	}
+	if o := a.Cancel(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("it is canceled: %+v", o)
+	}
+}
+
 // Each reference of an order is of the whole amount, and somebody may pay two.
 func TestBothReferencesOfAnOrderArePaid(t *testing.T) {
 	ctx := context.Background()

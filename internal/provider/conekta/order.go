@@ -186,6 +186,8 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		if !provider.Digits(out.Data.CLABE, 18, 18) {
 			out.Kind, out.Decline, out.Data = pay.Unknown, "no_instructions", pay.PaymentData{}
 		}
+	case len(o.charges()) == 1 && !slices.Contains(Adapter().Rails, rail): // of an event, or a rail that is not sold any more
+		out.Data = pay.PaymentData{Reference: string(o.charges()[0].Method.Ref)}
 	case rail != "" || len(o.charges()) == 0: // a page without an address, or a charge that is missing
 		out.Kind, out.Decline, out.FormURL = pay.Unknown, "no_instructions", ""
 	}
