@@ -88,7 +88,7 @@ func (c *client) disputed(ctx context.Context, told dispute, event string, body 
 		return nil, errors.New("woovi: the dispute names no transaction")
 	}
 	reference, err := c.referenceOf(ctx, number)
-	if err != nil || reference == "" {
+	if _, _, ours := pay.ParseReference(reference); err != nil || !ours {
 		return nil, err
 	}
 	found, lost := c.disputeOf(ctx, number)

@@ -109,6 +109,9 @@ func (c *client) charged(ctx context.Context, reference string, body []byte) ([]
 	if reference == "" {
 		return nil, errors.New("woovi: the notification names no charge")
 	}
+	if _, _, ours := pay.ParseReference(reference); !ours { // of a plugin or the panel
+		return nil, nil
+	}
 	o := c.Query(ctx, provider.Request{Reference: reference})
 	switch {
 	case o.Kind == pay.Unknown && o.Decline != unmapped:

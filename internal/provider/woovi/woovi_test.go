@@ -115,6 +115,7 @@ func TestOtherNotificationsTellNothing(t *testing.T) {
 	for _, body := range []string{
 		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // Woovi's test of an address
 		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"never"}}`,
+		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZNEVER-1"}}`,
 		`{"event":"PIX_TRANSACTION_REFUND_SENT_CONFIRMED","refundTransaction":{"value":1}}`,
 		`{"event":"OPENPIX:DISPUTE_CREATED","dispute":{"endToEndId":"E-of-nobody"}}`,
 		`{"event":"OPENPIX:TRANSACTION_RECEIVED","charge":null,"pix":{"value":200,"endToEndId":"E1","type":"PAYMENT"}}`,
