@@ -44,14 +44,14 @@ type Suite struct {
 	// queried before it is charged. The faults of a charge do not affect them, and some of a
 	// refund's do; for those, nil means all GET calls.
 	Looks func(*http.Request) bool
-	// Settles is how long the provider may fail to find a new charge. The suite's charges are
-	// that old when they are queried.
+	// Settles is how long the provider may fail to find a new charge or refund. The suite's
+	// are that old when their absence is to be proved.
 	Settles time.Duration
 	// Quiet are the hosted rails whose page has no status of its own: a call never returns an
 	// unknown one, and an unused page is not reported.
 	Quiet map[string]string
 	// Nameless: refunds have no reference of ours, so a partial refund can be identified only
-	// by the provider's id.
+	// by the provider's id. Repeated at once, or queried without it, it is unknown.
 	Nameless string
 	// Untold: no notification reports the result of a refund, or one does without saying of
 	// which.
