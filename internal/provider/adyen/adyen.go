@@ -68,7 +68,7 @@ import (
 )
 
 const (
-	test = "https://checkout-test.adyen.com/v71"
+	test = "https://checkout-test.adyen.com/v72"
 	// keyLife is shorter than the time for which Adyen keeps an Idempotency-Key.
 	keyLife = 6 * 24 * time.Hour
 )
@@ -121,7 +121,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if a.Live && a.BaseURL == "" && (prefix == "" || strings.Trim(prefix, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "") {
 		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
 	}
-	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v71")
+	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v72")
 	return &Provider{Account: a, base: base, key: key, merchant: merchant, hmac: secret}, nil
 }
 

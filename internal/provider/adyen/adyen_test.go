@@ -43,8 +43,8 @@ func suite() providertest.Suite {
 	s := providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials(), Charges: samples(), Hosted: map[string]string{},
 		New:          func(*testing.T) providertest.Fake { return newFake() },
-		Blind:        "Checkout API v71: no call finds a payment by reference, or tells how it stands",
-		KeyAlone:     "Checkout API v71: no call lists the refunds of a payment",
+		Blind:        "Checkout API v72: no call finds a payment by reference, or tells how it stands",
+		KeyAlone:     "Checkout API v72: no call lists the refunds of a payment",
 		RefundsLater: true,
 		Without: map[providertest.Ending]string{
 			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
@@ -150,6 +150,47 @@ func TestChileanPesosHaveTwoDecimalsThere(t *testing.T) {
 	list, err := b.Notices(ctx(), n)
 	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Unknown {
 		t.Errorf("half a peso: %+v %v, want unknown", list, err)
+	}
+}
+
+// What a buyer's data lacks, or has too much of, is left out: it is optional, and Adyen would refuse the whole payment.
+func TestOddBuyers(t *testing.T) {
+	for name, buyer := range map[string]pay.Buyer{
+		"nothing":                   {},
+		"one name":                  {Name: "Ana"},
+		"a name of one long word":   {Name: "Ana " + strings.Repeat("\u00e3", 200)},
+		"a quoted address":          {Email: `"ana maria"@example.com`},
+		"a document of 40":          {Document: strings.Repeat("1", 40)},
+		"more than a network sends": {IP: strings.Repeat("1", 51), Email: strings.Repeat("a", 300) + "@example.com"},
+	} {
+		for _, rail := range []string{"pix.BRA", "card.BRA", "cash.oxxo.MEX"} {
+			b := connect(t)
+			r := request(rail, "01M7ZODD-1")
+			r.Buyer = buyer
+			if o := b.Charge(ctx(), r); o.Kind != pay.Awaiting {
+				t.Errorf("%s, %s: %s (%s)", rail, name, o.Kind, o.Decline)
+			}
+		}
+	}
+}
+
+// A code and a voucher have one currency; a card's page takes those whose units are known.
+func TestCurrenciesByRail(t *testing.T) {
+	for _, c := range []struct {
+		rail  string
+		local money.Amount
+		takes bool
+	}{
+		{"pix.BRA", money.New(1, "BRL"), true}, {"pix.BRA", money.New(1, "USD"), false},
+		{"cash.oxxo.MEX", money.New(1, "MXN"), true}, {"cash.oxxo.MEX", money.New(1, "BRL"), false},
+		{"card.CHL", money.New(1, "CLP"), true}, {"card.PER", money.New(1, "USD"), true}, {"card.USA", money.New(1, "EUR"), false},
+	} {
+		b := connect(t)
+		r := request(c.rail, "01M7ZUNITS-1")
+		r.Local = c.local
+		if o := b.Charge(ctx(), r); b.Takes(c.rail, c.local) != c.takes || (o.Kind == pay.Awaiting) != c.takes {
+			t.Errorf("%s of %s: takes %t, the charge is %s; want %t", c.rail, c.local, b.Takes(c.rail, c.local), o.Kind, c.takes)
+		}
 	}
 }
 
@@ -328,7 +369,7 @@ func TestInvalidCredentialsAreRefused(t *testing.T) {
 	c := credentials()
 	c["livePrefix"] = "1797a841fbb37ca7-CascadaPay"
 	p, err := open(provider.Account{Credentials: c, Live: true})
-	if err != nil || p.(*Provider).base != "https://1797a841fbb37ca7-CascadaPay-checkout-live.adyenpayments.com/checkout/v71" {
+	if err != nil || p.(*Provider).base != "https://1797a841fbb37ca7-CascadaPay-checkout-live.adyenpayments.com/checkout/v72" {
 		t.Errorf("a live account: %+v %v", p, err)
 	}
 }

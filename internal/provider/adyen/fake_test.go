@@ -150,6 +150,46 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 	return f.Once(r.Header.Get("Idempotency-Key"), "", func() (int, any) { return f.post(r.URL.Path, body) })
 }
 
+// fields are those of each request's schema in Adyen's document (adyen-openapi, aa014f0 of 2026-07-01, CheckoutService-v72),
+// as far as they say something about a payment like ours. All these schemas are closed: Adyen refuses a request with any other field.
+var fields = map[string]string{
+	"/payments": "additionalData amount browserInfo captureDelayHours channel countryCode dateOfBirth lineItems merchantAccount merchantOrderReference " +
+		"metadata origin paymentMethod reference returnUrl sessionValidity shopperEmail shopperIP shopperLocale shopperName shopperReference " +
+		"shopperStatement socialSecurityNumber store telephoneNumber",
+	"/paymentLinks": "allowedPaymentMethods amount blockedPaymentMethods captureDelayHours countryCode dateOfBirth description expiresAt " +
+		"installmentOptions lineItems manualCapture merchantAccount merchantOrderReference metadata reference requiredShopperFields returnUrl reusable " +
+		"shopperEmail shopperLocale shopperName shopperReference shopperStatement socialSecurityNumber store telephoneNumber themeId",
+	"/refunds":        "amount capturePspReference lineItems merchantAccount merchantRefundReason reference splits store",
+	"/paymentMethods": "amount channel countryCode merchantAccount shopperEmail shopperIP shopperLocale shopperReference store",
+	"amount":          "currency value",
+	"shopperName":     "firstName lastName",
+}
+
+// longest are the most characters of a field; v72 refuses longer ones.
+var longest = map[string]int{
+	"reference": 80, "merchantOrderReference": 1000, "returnUrl": 1024, "shopperEmail": 256, "shopperIP": 50, "socialSecurityNumber": 32,
+	"firstName": 80, "lastName": 80,
+}
+
+// allowed reports whether a request has only fields of its schema, with all that those require and of the right length.
+func allowed(path string, body object) bool {
+	if strings.HasPrefix(path, "/payments/") {
+		path = "/refunds"
+	}
+	known := strings.Fields(fields[path])
+	for name, value := range body {
+		text, isText := value.(string)
+		inner, isObject := value.(object)
+		switch {
+		case !slices.Contains(known, name), isText && (text == "" || longest[name] > 0 && len(text) > longest[name]):
+			return false
+		case isObject && fields[name] != "" && (len(inner) != len(strings.Fields(fields[name])) || !allowed(name, inner)):
+			return false
+		}
+	}
+	return true
+}
+
 func (f *fake) links(method, id string, body object) (int, any) {
 	at := slices.IndexFunc(f.Charges, func(c *charge) bool { return c.method == "" && c.link() == id })
 	if at < 0 {
@@ -157,7 +197,7 @@ func (f *fake) links(method, id string, body object) (int, any) {
 	}
 	c := f.Charges[at]
 	if method == http.MethodPatch {
-		if body["status"] != "expired" || c.Ending != providertest.Open {
+		if len(body) != 1 || body["status"] != "expired" || c.Ending != providertest.Open {
 			return fail(422, "702", "validation")
 		}
 		c.Ending = providertest.Canceled
@@ -166,6 +206,9 @@ func (f *fake) links(method, id string, body object) (int, any) {
 }
 
 func (f *fake) post(path string, body object) (int, any) {
+	if !allowed(path, body) {
+		return fail(400, "702", "validation")
+	}
 	if body["merchantAccount"] != merchant {
 		return fail(403, "901", "security")
 	}
@@ -185,11 +228,6 @@ func (f *fake) post(path string, body object) (int, any) {
 	}
 	if psp, ok := strings.CutPrefix(path, "/payments/"); ok {
 		return f.refund(strings.TrimSuffix(psp, "/refunds"), reference, local)
-	}
-	for name := range body {
-		if !slices.Contains(strings.Fields("merchantAccount reference amount returnUrl captureDelayHours countryCode shopperEmail shopperIP socialSecurityNumber shopperName allowedPaymentMethods expiresAt reusable paymentMethod sessionValidity channel"), name) {
-			return fail(422, "702", "validation")
-		}
 	}
 	c := &charge{number: len(f.Charges) + 1, Entry: providertest.Entry{Reference: reference, Local: local}}
 	switch path {
