@@ -111,32 +111,6 @@ func request(rail, reference string) provider.Request {
 
 func ctx() context.Context { return context.Background() }
 
-// The vector is from Adyen's own library.
-func TestTheSignatureIsAdyens(t *testing.T) {
-	b := connect(t)
-	i := item{
-		Ref: "pspReference", Original: "originalReference", Merchant: "merchantAccount", Reference: "reference", Amount: amount{1000, "EUR"},
-		Event: "CAPTURE", Success: "true", More: map[string]any{"hmacSignature": "xhpHvYq2u2Np0rstbZ6QjLGu7JWhvf7Iwaa6EviJSX0="},
-	}
-	if !b.signed(i) {
-		t.Error("the vector of Adyen's library is refused")
-	}
-	for name, change := range map[string]func(*item){
-		"success":       func(i *item) { i.Success = "false" },
-		"amount":        func(i *item) { i.Amount.Value++ },
-		"event":         func(i *item) { i.Event = "REFUND" },
-		"a moved colon": func(i *item) { i.Ref, i.Original = "pspReference:originalReference", "" },
-		"no signature":  func(i *item) { i.More = nil },
-		"a number":      func(i *item) { i.More = map[string]any{"hmacSignature": 5} },
-	} {
-		other := i
-		change(&other)
-		if b.signed(other) {
-			t.Errorf("%s: taken", name)
-		}
-	}
-}
-
 // A Chilean peso is a hundred of Adyen's units; a part of it is no amount.
 func TestChileanPesosHaveTwoDecimalsThere(t *testing.T) {
 	b := connect(t)
@@ -219,82 +193,6 @@ func TestTheEndOfALink(t *testing.T) {
 	}
 	if o := b.Cancel(ctx(), request("pix.BRA", "01M7ZPIX-1")); o.Kind != pay.Awaiting || len(b.Books()) != 1 {
 		t.Errorf("a cancel of a code: %s", o.Kind)
-	}
-}
-
-// Unpaid codes and vouchers are reported; a declined card on a link is not,
-// because the shopper can try again.
-func TestEventsByCode(t *testing.T) {
-	for _, c := range []struct {
-		event, success, method string
-		want                   pay.Notice // the zero value: no notice
-	}{
-		{"AUTHORISATION", "true", "visa", pay.Notice{Outcome: pay.Outcome{Kind: pay.Approved}}},
-		{"AUTHORISATION", "false", "visa", pay.Notice{}},
-		{"AUTHORISATION", "false", "pix", pay.Notice{Outcome: pay.Outcome{Kind: pay.Declined}}},
-		{"OFFER_CLOSED", "true", "oxxo", pay.Notice{Outcome: pay.Outcome{Kind: pay.Lapsed}}},
-		{"OFFER_CLOSED", "true", "pix", pay.Notice{Outcome: pay.Outcome{Kind: pay.Lapsed}}},
-		{"NOTIFICATION_OF_CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
-		{"CHARGEBACK", "true", "visa", pay.Notice{Dispute: true}},
-		{"CHARGEBACK_REVERSED", "true", "visa", pay.Notice{Ruling: pay.DisputeWon}},
-		{"SECOND_CHARGEBACK", "true", "visa", pay.Notice{Ruling: pay.DisputeLost, Instance: 2}},
-		{"SECOND_CHARGEBACK", "false", "visa", pay.Notice{}},
-		{"PREARBITRATION_WON", "true", "visa", pay.Notice{Ruling: pay.DisputeWon, Instance: 2}},
-		{"PREARBITRATION_LOST", "true", "visa", pay.Notice{Ruling: pay.DisputeLost, Instance: 2}},
-		{"REQUEST_FOR_INFORMATION", "true", "visa", pay.Notice{}},
-		{"REFUND", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Approved}}},
-		{"REFUND", "false", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
-		{"REFUND_FAILED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
-		{"REFUNDED_REVERSED", "true", "visa", pay.Notice{Refund: "01M7ZEVENT-1", Outcome: pay.Outcome{Kind: pay.Declined}}},
-		{"CAPTURE", "true", "visa", pay.Notice{}},
-		{"REPORT_AVAILABLE", "true", "", pay.Notice{}},
-	} {
-		b := connect(t)
-		list, err := b.Notices(ctx(), notification(object{
-			"eventCode": c.event, "success": c.success, "paymentMethod": c.method, "pspReference": "P1", "merchantReference": "01M7ZEVENT-1",
-			"amount": object{"value": int64(5000), "currency": "BRL"},
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got pay.Notice
-		if len(list) == 1 {
-			got = list[0]
-		}
-		if got.Outcome.Kind != c.want.Outcome.Kind || got.Dispute != c.want.Dispute || got.Refund != c.want.Refund || got.Ruling != c.want.Ruling ||
-			got.Instance != c.want.Instance || got.OfDispute() && (got.DisputeID != "P1" || got.Stage != c.event || got.Outcome.Local != money.New(5000, money.BRL)) {
-			t.Errorf("%s %s of %s: %+v, want %+v", c.event, c.success, c.method, got, c.want)
-		}
-	}
-}
-
-// If the amount that was paid or refunded cannot be read, the outcome is
-// unknown.
-func TestItemsWithoutAReadableAmountAreUnknown(t *testing.T) {
-	b := connect(t)
-	for _, event := range []string{"AUTHORISATION", "REFUND"} {
-		for _, amount := range []object{{"value": int64(0), "currency": "BRL"}, {"value": int64(5000), "currency": "B?"}} {
-			list, err := b.Notices(ctx(), notification(object{
-				"eventCode": event, "success": "true", "paymentMethod": "visa", "pspReference": "P1", "merchantReference": "01M7ZEVENT-1", "amount": amount,
-			}))
-			if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Unknown {
-				t.Errorf("%s of %v: %+v %v, want unknown", event, amount, list, err)
-			}
-		}
-	}
-}
-
-// Notifications of another merchant account, or with a reference that is not ours.
-func TestNotificationsOfOthers(t *testing.T) {
-	b := connect(t)
-	for name, i := range map[string]object{
-		"another account": {"merchantAccountCode": "OtherCOM", "merchantReference": "01M7ZEVENT-1"},
-		"another system":  {"merchantReference": "order 6735"},
-	} {
-		i["eventCode"], i["success"], i["pspReference"], i["amount"] = "AUTHORISATION", "true", "P1", object{"value": int64(1), "currency": "BRL"}
-		if list, err := b.Notices(ctx(), notification(i)); err != nil || len(list) != 0 {
-			t.Errorf("%s: %+v %v, want nothing", name, list, err)
-		}
 	}
 }
 
@@ -406,16 +304,4 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%v is %v", a, local)
 		}
 	}
-}
-
-// No body makes the reader panic.
-func FuzzNotices(f *testing.F) {
-	f.Add(notification(object{"eventCode": "AUTHORISATION", "success": "true", "pspReference": "P1", "merchantReference": "X-1",
-		"amount": object{"value": int64(1), "currency": "BRL"}}).Body)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		p := &Provider{merchant: merchant}
-		if list, err := p.Notices(ctx(), provider.Notification{Body: body}); len(list) != 0 && err != nil {
-			t.Errorf("%v with %d notices", err, len(list))
-		}
-	})
 }

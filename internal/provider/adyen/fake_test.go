@@ -68,7 +68,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 		i["amount"] = object{"value": c.Local.Minor, "currency": "EUR"}
 	case providertest.Disputed:
 		i["eventCode"], i["pspReference"], i["originalReference"], i["reason"] = "CHARGEBACK", "9"+c.psp(), c.psp(), "Merchandise not received"
-		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00"}
+		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00", "disputeStatus": "Undefended"}
 	}
 	return notification(i)
 }
@@ -79,7 +79,8 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 	c := f.Must(reference)
 	i := object{
 		"eventCode": "REFUND", "success": "true", "pspReference": fmt.Sprintf("R%s%d", c.psp(), n+1), "originalReference": c.psp(),
-		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa",
+		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa", "eventDate": "2026-11-22T13:00:00+01:00",
+		"additionalData": object{"merchantOrderReference": c.Reference},
 	}
 	switch c.Refunds[n].Ending {
 	case providertest.Declined:
