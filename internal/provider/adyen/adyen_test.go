@@ -46,6 +46,7 @@ func suite() providertest.Suite {
 		Blind:        "Checkout API v72: no call finds a payment by reference, or tells how it stands",
 		KeyAlone:     "Checkout API v72: no call lists the refunds of a payment",
 		RefundsLater: true,
+		Unrefundable: map[string]string{"cash.oxxo.MEX": "docs.adyen.com, OXXO: no refunds; the matrix of hyperswitch's connector agrees"},
 		Without: map[providertest.Ending]string{
 			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
 			providertest.Canceled: "only links can be canceled; tested here",
@@ -196,6 +197,40 @@ func TestTheEndOfALink(t *testing.T) {
 	}
 }
 
+// Whatever state a link is in, its money is told of by a notification. A state that the document lacks is unknown.
+func TestStatesOfALink(t *testing.T) {
+	for state, want := range map[string]pay.OutcomeKind{
+		"active": pay.Awaiting, "completed": pay.Awaiting, "paid": pay.Awaiting, "paymentPending": pay.Awaiting, "expired": pay.Lapsed, "quantum": pay.Unknown,
+	} {
+		b := connect(t)
+		o := b.link(paymentLink{ID: "PL1", Status: state, URL: "https://test.adyen.link/PL1"}, request("card.BRA", "X-1"))
+		if o.Kind != want || (want == pay.Unknown) != (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s: %s, told of %v; want %s", state, o.Kind, b.line.Unmapped(), want)
+		}
+	}
+}
+
+// Only a fault of ours proves that nothing was made: Adyen's own fault proves nothing, whatever the status.
+func TestErrorsByType(t *testing.T) {
+	for kind, want := range map[string]pay.OutcomeKind{
+		"validation": pay.Errored, "configuration": pay.Errored, "internal": pay.Unknown, "quantum": pay.Unknown, "": pay.Unknown,
+	} {
+		for _, status := range []int{400, 422} {
+			reply := provider.Reply{Status: status, Body: providertest.JSON(object{"errorCode": "905", "errorType": kind})}
+			if f := failed(reply); f.outcome.Kind != want {
+				t.Errorf("%d of type %q: %s, want %s", status, kind, f.outcome.Kind, want)
+			}
+		}
+	}
+	for _, status := range []int{401, 403} {
+		for kind, want := range map[string]pay.OutcomeKind{"security": pay.Unavailable, "internal": pay.Unknown} {
+			if f := failed(provider.Reply{Status: status, Body: providertest.JSON(object{"errorType": kind})}); f.outcome.Kind != want {
+				t.Errorf("%d of type %q: %s, want %s", status, kind, f.outcome.Kind, want)
+			}
+		}
+	}
+}
+
 // After the lifetime of the key, a repeated call would be a second charge.
 func TestOldChargeIsNotQueried(t *testing.T) {
 	b := connect(t)
@@ -220,6 +255,20 @@ func TestAnOldRefundIsNotRepeated(t *testing.T) {
 	q.Charge.Now = q.Sent.Add(keyLife + time.Second)
 	if o := b.QueryRefund(ctx(), q); o.Kind != pay.Unknown || len(b.Books()[0].Refunds) != 1 {
 		t.Errorf("after the key's lifetime: %+v, and the upstream refunded %v", o, b.Books()[0].Refunds)
+	}
+}
+
+// OXXO takes no money back: that is said before anything is tried.
+func TestAVoucherIsNotRefunded(t *testing.T) {
+	b := connect(t)
+	r := request("cash.oxxo.MEX", "01M7ZOXXO-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	before := b.line.Calls()
+	q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: r.Local, Sent: r.Now}
+	for name, o := range map[string]pay.Outcome{"a refund": b.Refund(ctx(), q), "its query": b.QueryRefund(ctx(), q)} {
+		if o.Kind != pay.Declined || o.Decline != "refund_not_supported" || o.Message == "" || b.line.Calls() != before {
+			t.Errorf("%s: %+v after %d calls, want declined and none", name, o, b.line.Calls()-before)
+		}
 	}
 }
 
