@@ -385,3 +385,13 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A refund of nobody's is known by its charge, which tells whether it may be ours.
+func TestUnknownRefundIsOfItsCharge(t *testing.T) {
+	for _, c := range []struct{ refund, charge, want string }{{"for ana-1", "01M7ZLOST-1", "01M7ZLOST-1"}, {"01M7ZCLAIM-1", "", "01M7ZCLAIM-1"}} {
+		u := Notice{Refund: c.refund, Reference: c.charge, Outcome: Outcome{Kind: Approved}}.Unknown()
+		if u.Reference != c.want || u.Says != "refund approved" {
+			t.Errorf("%s of %s: %+v", c.refund, c.charge, u)
+		}
+	}
+}
