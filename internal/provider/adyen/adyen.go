@@ -57,7 +57,8 @@
 //   - the merchant's reference in notifications of an automatic capture that failed: taken for the payment's. The document requires
 //     it; the examples of some pages leave it out, and then the event is not ours;
 //   - that the order's reference is in the notifications of modifications that somebody requests in the Customer Area, as the document
-//     of webhooks has it;
+//     of webhooks has it. It has none in REFUND_FAILED and CAPTURE_FAILED: of a refund by hand under another reference that fails
+//     nobody is told, and only the report's line RefundedReversed shows it;
 //   - how Adyen notifies of a refund that failed and was made after all, as its page says that it may: a REFUND that comes again
 //     is kept for the operator;
 //   - that rulings without an original reference have the payment's, as the setting's page implies.

@@ -197,15 +197,32 @@ func TestTheEndOfALink(t *testing.T) {
 	}
 }
 
-// Whatever state a link is in, its money is told of by a notification. A state that the document lacks is unknown.
-func TestStatesOfALink(t *testing.T) {
-	for state, want := range map[string]pay.OutcomeKind{
-		"active": pay.Awaiting, "completed": pay.Awaiting, "paid": pay.Awaiting, "paymentPending": pay.Awaiting, "expired": pay.Lapsed, "quantum": pay.Unknown,
-	} {
+// Each documented state of a payment and of a link is read, and none says that money came: a notification does. What is not
+// expected of a code or a voucher is unknown, and reported.
+func TestDocumentedStates(t *testing.T) {
+	read := map[string]pay.OutcomeKind{
+		"active": pay.Awaiting, "completed": pay.Awaiting, "paid": pay.Awaiting, "paymentPending": pay.Awaiting, "expired": pay.Lapsed,
+		"Pending": pay.Awaiting, "PresentToShopper": pay.Awaiting, "Received": pay.Awaiting, "Refused": pay.Declined, "Error": pay.Declined, "Cancelled": pay.Declined,
+	}
+	for _, w := range documented.Words() {
 		b := connect(t)
-		o := b.link(paymentLink{ID: "PL1", Status: state, URL: "https://test.adyen.link/PL1"}, request("card.BRA", "X-1"))
-		if o.Kind != want || (want == pay.Unknown) != (len(b.line.Unmapped()) > 0) {
-			t.Errorf("%s: %s, told of %v; want %s", state, o.Kind, b.line.Unmapped(), want)
+		var o pay.Outcome
+		if strings.Contains(w.Call, "link") {
+			o = b.link(paymentLink{ID: "PL1", Status: w.Word, URL: "https://test.adyen.link/PL1"}, request("card.BRA", "X-1"))
+		} else {
+			var made payment
+			text := providertest.JSON(object{"pspReference": "P1", "resultCode": w.Word, "action": object{"type": "qrCode", "qrCodeData": "00"}})
+			if err := json.Unmarshal(text, &made); err != nil {
+				t.Fatal(err)
+			}
+			o = b.payment(made, request("pix.BRA", "X-1"))
+		}
+		want, known := read[w.Word]
+		if !known {
+			want = pay.Unknown
+		}
+		if o.Kind != want || known == (len(b.line.Unmapped()) > 0) {
+			t.Errorf("%s, %s: %s, told of %v; want %s", w.Call, w.Word, o.Kind, b.line.Unmapped(), want)
 		}
 	}
 }

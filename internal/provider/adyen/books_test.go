@@ -191,7 +191,7 @@ func TestTheLastRulingCounts(t *testing.T) {
 		for day, of := range c.events {
 			event, status, _ := strings.Cut(of, " ")
 			i := dispute(event, status)
-			i["eventDate"] = fmt.Sprint("2026-12-", 10+day)
+			i["eventDate"] = fmt.Sprintf("2026-12-%dT13:00:00+01:00", 10+day)
 			if v := b.apply(i); v == pay.Mismatched {
 				t.Errorf("%s: %s is %s", name, of, v)
 			}
