@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -291,15 +290,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 		f.Charges = append(f.Charges, c) // whatever follows: nobody has tried to pay yet
 		return http.StatusCreated, body
 	case r.Method == http.MethodGet && len(path) == 1 && path[0] == "search":
-		some := []any{}
-		for _, c := range f.Charges {
-			if c.page != nil && c.Reference == r.URL.Query().Get("external_reference") {
-				short := maps.Clone(c.page)
-				delete(short, "init_point")
-				some = append(some, short)
-			}
-		}
-		return http.StatusOK, map[string]any{"elements": some, "total": len(some)}
+		return f.pages(r.URL.Query())
 	case len(path) != 1:
 		return fail(http.StatusMethodNotAllowed, "method_not_allowed", 0)
 	}
@@ -315,6 +306,29 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 		page["expires"], page["expiration_date_to"] = body["expires"], body["expiration_date_to"]
 	}
 	return http.StatusOK, page
+}
+
+// pages is a search for preferences, in the form of the SDKs' answers: of a page's items it has the titles alone, and neither the
+// address nor most of what the page was made with.
+func (f *fake) pages(q url.Values) (int, any) {
+	var some []any // null if there is none
+	for _, c := range f.Charges {
+		if c.page == nil || c.Reference != q.Get("external_reference") {
+			continue
+		}
+		titles := []any{}
+		for _, it := range c.page["items"].([]any) {
+			titles = append(titles, it.(map[string]any)["title"])
+		}
+		some = append(some, map[string]any{
+			"id": c.page["id"], "client_id": "6245132082630004", "collector_id": 823549964, "concept_id": nil, "corporation_id": "",
+			"date_created": "2026-11-21T08:00:00.000-04:00", "expiration_date_from": nil, "expiration_date_to": c.page["expiration_date_to"],
+			"expires": c.page["expires"], "external_reference": c.Reference, "integrator_id": "", "items": titles, "last_updated": nil,
+			"live_mode": true, "marketplace": "NONE", "operation_type": "regular_payment", "payer_email": "", "payer_id": nil,
+			"platform_id": "", "processing_modes": nil, "product_id": "", "purpose": "", "site_id": "MLB", "sponsor_id": 0, "shipping_mode": "none",
+		})
+	}
+	return http.StatusOK, map[string]any{"elements": some, "next_offset": len(some), "total": len(some)}
 }
 
 // checkPage reads the total of a preference, and reports whether it is valid.

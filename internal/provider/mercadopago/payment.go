@@ -155,14 +155,13 @@ var declines = provider.Declines{
 	"bank_error":                           provider.Soft("", "bank_error", "the bank could not make the payment"),
 }
 
-// preference is the part of a preference that we read.
+// preference is the part of a preference that we read. Its items are objects when it is read by its id, and titles in a search.
 type preference struct {
-	ID                text   `json:"id"`
-	InitPoint         text   `json:"init_point"`
-	ExternalReference text   `json:"external_reference"`
-	Expires           bool   `json:"expires"`
-	ExpirationDateTo  text   `json:"expiration_date_to"`
-	Items             []item `json:"items"`
+	ID                text `json:"id"`
+	InitPoint         text `json:"init_point"`
+	ExternalReference text `json:"external_reference"`
+	Expires           bool `json:"expires"`
+	ExpirationDateTo  text `json:"expiration_date_to"`
 }
 
 // over reports whether the preference has expired.

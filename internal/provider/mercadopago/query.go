@@ -186,8 +186,15 @@ func (a *account) preference(ctx context.Context, reference string) (preference,
 	}
 	var found struct {
 		Elements *[]preference `json:"elements"`
+		Total    *int          `json:"total"`
 	}
-	if read(reply.Body, &found) != nil || found.Elements == nil {
+	if read(reply.Body, &found) != nil {
+		return preference{}, provider.Broken()
+	}
+	if none := found.Total != nil && *found.Total == 0; found.Elements == nil && none { // null in the place of an empty list
+		return preference{}, &pay.Outcome{Kind: pay.Missing}
+	}
+	if found.Elements == nil {
 		return preference{}, provider.Broken()
 	}
 	for _, p := range *found.Elements {
