@@ -89,8 +89,16 @@ func (way rail) refusal(local money.Amount) string {
 		return "amount_not_positive"
 	case local.Currency != way.currency:
 		return "currency_not_served"
+	case !whole(local):
+		return "amount_not_whole"
 	}
 	return ""
+}
+
+// whole reports whether an amount is one that Mercado Pago accepts in its currency: pesos of Colombia have no centavos there, although
+// the currency has. Those of Chile have none at all.
+func whole(local money.Amount) bool {
+	return local.Currency != money.COP || local.Minor%100 == 0
 }
 
 // Charge makes a payment, or a page on which to make one.

@@ -151,6 +151,9 @@ func (f *fake) create(body map[string]any) (int, any) {
 	if err != nil || !local.IsPositive() {
 		return fail(http.StatusBadRequest, "invalid transaction_amount", 4037)
 	}
+	if centavos(local) {
+		return fail(http.StatusBadRequest, "Prices in COP currency must be expressed with integer values", 0)
+	}
 	least := map[string]time.Duration{"pix": 30 * time.Minute}[method]
 	if least == 0 {
 		least = 24 * time.Hour
@@ -164,6 +167,9 @@ func (f *fake) create(body map[string]any) (int, any) {
 	f.try(c, method)
 	return http.StatusCreated, f.show(f.Enter(c).payments[0])
 }
+
+// centavos reports whether an amount has some in a currency whose prices are whole.
+func centavos(local money.Amount) bool { return local.Currency == money.COP && local.Minor%100 != 0 }
 
 // try adds a payment to a charge.
 func (f *fake) try(c *charge, method string) *paid {
@@ -243,7 +249,7 @@ func (f *fake) refund(p *paid, body map[string]any) (int, any) {
 	meta, _ := body["metadata"].(map[string]any)
 	reference, _ := meta["reference"].(string)
 	switch {
-	case !isNumber || err != nil || !back.IsPositive():
+	case !isNumber || err != nil || !back.IsPositive() || centavos(back):
 		return fail(http.StatusBadRequest, "amount attribute must be positive", 4040)
 	case !f.Give(p.of, reference, back):
 		return fail(http.StatusBadRequest, "the action requested is not valid for the current payment state", 2063)
@@ -347,7 +353,7 @@ func checkPage(body map[string]any) (money.Amount, bool) {
 	local, err := money.Parse(price.String(), c)
 	back, _ := body["back_urls"].(map[string]any)
 	_, dated := body["expiration_date_to"].(string)
-	good := err == nil && local.IsPositive() && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
+	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
 	return local, good
 }
 

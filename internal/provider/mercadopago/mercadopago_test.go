@@ -51,8 +51,8 @@ func TestAdapter(t *testing.T) {
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},
 			"card.CHL":        {money.New(1, money.CLP), money.New(10_000_000, money.CLP)},
-			"card.COL":        {money.New(1000_50, money.COP), money.New(50_000_000_00, money.COP)},
-			"cash.efecty.COL": {money.New(20_000_00, money.COP), money.New(12_345_67, money.COP)},
+			"card.COL":        {money.New(1000_00, money.COP), money.New(50_000_000_00, money.COP)},
+			"cash.efecty.COL": {money.New(20_000_00, money.COP)},
 		},
 	}.Run(t)
 }
@@ -364,6 +364,35 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	}
 	if line.Calls() != 0 {
 		t.Errorf("%d calls were made", line.Calls())
+	}
+}
+
+// Prices in pesos of Colombia are whole at Mercado Pago: shoppers are not offered another amount, and it is not sent.
+func TestPesosOfColombiaAreWhole(t *testing.T) {
+	a, f, line := connect(t)
+	ctx := context.Background()
+	for _, rail := range []string{"card.COL", "cash.efecty.COL", "bank.pse.COL"} {
+		r := request(rail)
+		r.Local = money.New(12_345_67, money.COP)
+		if o := a.Charge(ctx, r); a.Takes(rail, r.Local) || o.Kind != pay.Errored || o.Decline != "amount_not_whole" {
+			t.Errorf("%s: taken %t, %+v", rail, a.Takes(rail, r.Local), o)
+		}
+		if r.Local.Minor = 12_345_00; !a.Takes(rail, r.Local) {
+			t.Errorf("%s: %s is not taken", rail, r.Local)
+		}
+	}
+	if line.Calls() != 0 {
+		t.Errorf("%d calls were made", line.Calls())
+	}
+	r := request("cash.efecty.COL")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	f.Move(r.Reference, providertest.Paid)
+	back := provider.RefundRequest{Reference: "01M7ZCLM-1", Charge: r, Local: money.New(100_50, money.COP)}
+	if o := a.Refund(ctx, back); o.Kind != pay.Declined || o.Message == "" {
+		t.Errorf("a refund of %s: %+v", back.Local, o)
+	}
+	if back.Local.Minor = 100_00; a.Refund(ctx, back).Kind != pay.Approved {
+		t.Errorf("a refund of %s is not made", back.Local)
 	}
 }
 

@@ -33,6 +33,9 @@ var final = []string{
 // Refund refunds a payment unless it finds that it was refunded before: how long Mercado
 // Pago keeps a key is not documented.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if !whole(r.Local) {
+		return pay.Outcome{Kind: pay.Declined, Decline: "amount_not_whole", Message: "only whole pesos can be refunded"}
+	}
 	id, lost := a.refundable(ctx, r.Charge)
 	if lost != nil {
 		return *lost
