@@ -230,7 +230,7 @@ func document(country, number string) (kind, plain string) {
 // chargeOnPage makes a preference, unless there is one. If the search is refused, so is the
 // charge: no shopper has seen a page yet.
 func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail) pay.Outcome {
-	if o := a.byReference(ctx, r.Reference, r.PageURL); o.Kind != pay.Missing {
+	if o := a.byReference(ctx, r); o.Kind != pay.Missing {
 		return usable(o)
 	}
 	reply, lost := a.call(ctx, http.MethodPost, "/checkout/preferences", a.page(r, way, r.Expires), "")

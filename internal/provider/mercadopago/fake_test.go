@@ -25,9 +25,12 @@ const (
 // once.
 type fake struct {
 	providertest.Frame[*charge]
-	serial int64
-	bare   bool // refunds do not return metadata
-	stale  bool // searches find nothing yet
+	serial  int64
+	minutes int            // of the clock of payments
+	bare    bool           // refunds do not return metadata
+	stale   bool           // searches find nothing yet
+	barred  bool           // the token may not search for chargebacks, nor read claims
+	cases   map[string]any // what chargebacks have of it in place of the usual
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -35,9 +38,11 @@ type charge struct {
 	providertest.Entry
 	page     map[string]any // the preference's
 	payments []*paid
+	totals   []any // of each refund: what its metadata have of it
 }
 
 type paid struct {
+	f              *fake
 	of             *charge
 	id             int64
 	reference      string
@@ -45,6 +50,8 @@ type paid struct {
 	amount         money.Amount
 	method         string
 	version        int
+	made, approved string // when
+	backs          []int  // its refunds, by their place among the charge's
 }
 
 func newFake() *fake {
@@ -73,11 +80,18 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 		return f.payment(r, parts[2:], body)
 	case strings.HasPrefix(r.URL.Path, "/checkout/preferences"):
 		return f.preference(r, parts[2:], body)
+	case r.Method == http.MethodGet && r.URL.Path == "/v1/chargebacks/search":
+		return f.chargebacks(r.URL.Query())
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/chargebacks/"):
 		return f.chargeback(parts[2])
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/post-purchase/v1/claims/"):
+		return f.claim(parts[3])
 	}
-	return fail(http.StatusNotFound, "not_found", 0)
+	return unrouted, map[string]any{"message": "resource not found", "error": "not_found", "status": unrouted}
 }
+
+// unrouted is the status of the answer to a path that there is not: it names no object.
+const unrouted = http.StatusNotFound
 
 func fail(status int, word string, code int) (int, any) {
 	return status, map[string]any{
@@ -106,7 +120,7 @@ func (f *fake) payment(r *http.Request, path []string, body map[string]any) (int
 	p := f.find(path[0])
 	switch {
 	case p == nil:
-		return fail(http.StatusNotFound, "not_found", 2000)
+		return fail(http.StatusNotFound, "Payment not found", 2000)
 	case r.Method == http.MethodGet && len(path) == 1:
 		return http.StatusOK, f.show(p)
 	case r.Method == http.MethodPut && len(path) == 1:
@@ -125,7 +139,7 @@ func (f *fake) payment(r *http.Request, path []string, body map[string]any) (int
 				return http.StatusOK, back
 			}
 		}
-		return fail(http.StatusNotFound, "not_found", 2032)
+		return fail(http.StatusNotFound, "Refund not found", 2032)
 	}
 	return fail(http.StatusMethodNotAllowed, "method_not_allowed", 0)
 }
@@ -174,13 +188,22 @@ func centavos(local money.Amount) bool { return local.Currency == money.COP && l
 // try adds a payment to a charge.
 func (f *fake) try(c *charge, method string) *paid {
 	f.serial++
-	p := &paid{of: c, id: f.serial, reference: c.Reference, status: "pending", detail: "pending_waiting_transfer", amount: c.Local, method: method}
+	p := &paid{f: f, of: c, id: f.serial, reference: c.Reference, status: "pending", detail: "pending_waiting_transfer", amount: c.Local, method: method, made: f.now()}
 	c.payments = append(c.payments, p)
 	return p
 }
 
-func (p *paid) set(status, detail string) {
-	p.status, p.detail, p.version = status, detail, p.version+1
+// now is the time, a minute later each time.
+func (f *fake) now() string {
+	f.minutes++
+	return providertest.Noon.Add(time.Duration(f.minutes) * time.Minute).Format("2006-01-02T15:04:05.000-07:00")
+}
+
+func (p *paid) set(status, detail string) *paid {
+	if p.status, p.detail, p.version = status, detail, p.version+1; status == "approved" && p.approved == "" {
+		p.approved = p.f.now()
+	}
+	return p
 }
 
 func (f *fake) show(p *paid) map[string]any {
@@ -189,8 +212,15 @@ func (f *fake) show(p *paid) map[string]any {
 		"id": p.id, "external_reference": p.reference, "status": p.status, "status_detail": p.detail, "payment_method_id": p.method,
 		"currency_id": p.amount.Currency, "transaction_amount": json.Number(p.amount.Decimal()), "live_mode": true,
 		"date_last_updated": fmt.Sprintf("2026-11-21T12:00:%02d.000-04:00", p.version), "order": map[string]any{}, "card": map[string]any{},
+		"date_created": p.made, "date_approved": nil,
 		"transaction_details": map[string]any{"external_resource_url": nil, "payment_method_reference_id": nil},
 		"refunds":             f.refunds(p),
+	}
+	if p.approved != "" {
+		out["date_approved"] = p.approved
+	}
+	if p.of.page != nil {
+		out["order"] = map[string]any{"type": "mercadopago", "id": "3754501423"}
 	}
 	switch p.method {
 	case "pix":
@@ -251,27 +281,53 @@ func (f *fake) refund(p *paid, body map[string]any) (int, any) {
 	switch {
 	case !isNumber || err != nil || !back.IsPositive() || centavos(back):
 		return fail(http.StatusBadRequest, "amount attribute must be positive", 4040)
-	case !f.Give(p.of, reference, back):
+	case f.Refusing || p.status != "approved" || back.Minor > p.left() || back.Currency != p.amount.Currency:
 		return fail(http.StatusBadRequest, "the action requested is not valid for the current payment state", 2063)
 	}
 	p.version++
-	return http.StatusCreated, f.refunds(p)[len(p.of.Refunds)-1]
+	p.of.Refunds = append(p.of.Refunds, providertest.Refund{Reference: reference, Local: back})
+	p.backs, p.of.totals = append(p.backs, len(p.of.Refunds)-1), append(p.of.totals, meta["total"])
+	list := f.refunds(p)
+	return http.StatusCreated, list[len(list)-1]
+}
+
+// left is what was not given back of a payment, in minor units.
+func (p *paid) left() int64 {
+	left := p.amount.Minor
+	for _, n := range p.backs {
+		left -= p.of.Refunds[n].Local.Minor
+	}
+	return left
+}
+
+// holds reports whether a refund of the charge is this payment's: those of the panel are the last one's.
+func (p *paid) holds(n int) bool {
+	for _, other := range p.of.payments {
+		if slices.Contains(other.backs, n) {
+			return other == p
+		}
+	}
+	return p == p.of.payments[len(p.of.payments)-1]
 }
 
 // refunds returns the refunds of a payment.
 func (f *fake) refunds(p *paid) []map[string]any {
 	list := []map[string]any{}
 	for n, r := range p.of.Refunds {
-		if p != p.of.payments[len(p.of.payments)-1] {
-			break // it is another try's
+		if !p.holds(n) {
+			continue
 		}
 		status := map[providertest.Ending]string{
 			"": "approved", providertest.Paid: "approved", providertest.Open: "in_process", providertest.Declined: "rejected", providertest.Nonsense: "quux",
 		}[r.Ending]
 		one := map[string]any{
-			"id": p.id + 1_000_000_000 + int64(n), "payment_id": p.id, "amount": json.Number(r.Local.Decimal()), "status": status,
-			"metadata": map[string]any{"reference": r.Reference}, "source": map[string]any{"id": "1", "name": "shop", "type": "collector"},
+			"id": p.id*100 + int64(n), "payment_id": p.id, "amount": json.Number(r.Local.Decimal()), "status": status,
+			"date_created": providertest.Noon.Add(time.Duration(n)*time.Minute + 30*time.Second).Format(time.RFC3339),
+			"metadata":     map[string]any{"reference": r.Reference}, "source": map[string]any{"id": "1", "name": "shop", "type": "collector"},
 			"unique_sequence_number": nil,
+		}
+		if n < len(p.of.totals) && p.of.totals[n] != nil {
+			one["metadata"].(map[string]any)["total"] = p.of.totals[n]
 		}
 		if f.bare {
 			one["metadata"] = map[string]any{}
@@ -356,19 +412,6 @@ func checkPage(body map[string]any) (money.Amount, bool) {
 	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
 	return local, good
 }
-
-func (f *fake) chargeback(id string) (int, any) {
-	p := f.find(strings.TrimPrefix(id, "77"))
-	if p == nil {
-		return fail(http.StatusNotFound, "not_found", 0)
-	}
-	return http.StatusOK, map[string]any{
-		"id": id, "payments": []int64{p.id}, "currency": p.amount.Currency, "amount": json.Number(p.amount.Decimal()), "documentation_status": "pending", "reason": "general", "coverage_applied": covered[p.detail],
-		"date_documentation_deadline": "2026-12-01T12:00:00.000-04:00", "date_last_updated": "2026-11-22T12:00:00.000-04:00",
-	}
-}
-
-var covered = map[string]any{"won": true, "lost": false}
 
 // changed moves a charge to its final status. A page that ends unpaid is closed.
 func (f *fake) changed(c *charge) {

@@ -40,7 +40,6 @@ func hosted() map[string]string {
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Bare:         "a payment that was charged back does not name its chargeback; topic_chargebacks_wh does, which this package's own test reads",
 		Adapter:      Adapter(),
 		Credentials:  credentials(),
 		New:          func(*testing.T) providertest.Fake { return newFake() },
@@ -161,36 +160,6 @@ func TestPaymentsMadeElsewhereAreNotOurs(t *testing.T) {
 		if len(list) != 0 || err != nil {
 			t.Errorf("%q: %v, %v", reference, list, err)
 		}
-	}
-}
-
-func TestChargebacksAreDisputesWithATimeAndAnEnd(t *testing.T) {
-	a, f, _ := connect(t)
-	ctx := context.Background()
-	r := request("card.MEX")
-	a.Charge(ctx, r)
-	f.Move(r.Reference, providertest.Paid)
-	id := a.Query(ctx, r).ProviderRef
-	tell := func(state string) pay.Notice {
-		f.find(id).set("charged_back", state)
-		list, err := a.Notices(ctx, notification("topic_chargebacks_wh", "77"+id, 1, providertest.Noon.UnixMilli()))
-		if err != nil || len(list) != 1 || list[0].Reference != r.Reference {
-			t.Fatalf("%s: %+v, %v", state, list, err)
-		}
-		return list[0]
-	}
-	opened, won, lost := tell("in_process"), tell("won"), tell("lost")
-	if opened.DisputeID != "77"+id || opened.Outcome.Local != r.Local || opened.Stage != "pending" || won.DisputeID != opened.DisputeID {
-		t.Errorf("it has no id, no amount or no stage: %+v", opened)
-	}
-	if asked, ok := a.QueryDispute(ctx, provider.DisputeRequest{ID: "77" + id, Charge: r}); !ok || asked.Ruling != pay.DisputeLost || asked.Reference != r.Reference {
-		t.Errorf("asked about it: %+v, %v", asked, ok)
-	}
-	if !opened.Dispute || !opened.RespondBy.Equal(time.Date(2026, 12, 1, 16, 0, 0, 0, time.UTC)) || opened.Outcome.Message == "" {
-		t.Errorf("opened: %+v", opened)
-	}
-	if won.Ruling != pay.DisputeWon || lost.Ruling != pay.DisputeLost || won.Dispute || lost.Dispute || won.ID == lost.ID || won.ID == opened.ID {
-		t.Errorf("decided: %+v, %+v", won, lost)
 	}
 }
 
