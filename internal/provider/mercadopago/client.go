@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -51,17 +52,19 @@ func isID(s string) bool { return provider.Digits(s, 1, 20) }
 
 func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 
-// refused is the outcome of a call that got an error as its answer. A conflict or a lock
-// means another call with the same key, which may have succeeded.
+// posted is the cause of an error that says that the same request was posted in the last minute.
+const posted = "2001"
+
+// refused is the outcome of a call that got an error as its answer. A conflict, a lock or a request that was posted before means
+// another call, which may have succeeded.
 func refused(reply provider.Reply) *pay.Outcome {
 	o := provider.Refused(reply.Status)
-	if reply.Status < 400 || reply.Status == http.StatusLocked {
+	codes := causes(reply.Body)
+	if reply.Status < 400 || reply.Status == http.StatusLocked || slices.Contains(codes, posted) {
 		o.Kind = pay.Unknown
 	}
-	if o.Kind == pay.Errored {
-		if codes := causes(reply.Body); len(codes) > 0 {
-			o.Decline += "_" + codes[0]
-		}
+	if o.Kind == pay.Errored && len(codes) > 0 {
+		o.Decline += "_" + codes[0]
 	}
 	return &o
 }
