@@ -201,8 +201,7 @@ func buyer(r provider.Request) person {
 	return who
 }
 
-// document is a number with its type, which follows in each country from its length. Mexico
-// has no types.
+// document is a number with its type. What fits no type of the country is not sent: it would be refused.
 func document(country, number string) (kind, plain string) {
 	plain = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -210,21 +209,12 @@ func document(country, number string) (kind, plain string) {
 		}
 		return -1
 	}, strings.ToUpper(number))
-	long := map[string]struct {
-		person, company string
-		length          int // from this length on it is a company's
-	}{
-		"ARG": {"DNI", "CUIT", 11}, "BRA": {"CPF", "CNPJ", 14}, "CHL": {"RUT", "RUT", 1}, "COL": {"CC", "NIT", 11},
-		"PER": {"DNI", "RUC", 11}, "URY": {"CI", "RUT", 12},
+	for _, d := range documents[country] {
+		if len(plain) >= d.least && len(plain) <= d.most && (d.first == "" || strings.ContainsRune(d.first, rune(plain[0]))) {
+			return d.kind, plain
+		}
 	}
-	k, known := long[country]
-	if !known || plain == "" {
-		return "", ""
-	}
-	if len(plain) >= k.length {
-		return k.company, plain
-	}
-	return k.person, plain
+	return "", ""
 }
 
 // chargeOnPage makes a preference, unless there is one. If the search is refused, so is the

@@ -453,14 +453,19 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification("payment", strconv.FormatInt(c.payments[len(c.payments)-1].id, 10), f.serial, providertest.Noon.UnixMilli())
 }
 
-// notification returns a notification as it is sent, with a new id each time.
+// notification returns a notification as it is sent, with a new id each time. One about no object is signed without an id.
 func notification(kind, id string, serial, ts int64) provider.Notification {
 	request := fmt.Sprintf("2066ca19-c6f1-498a-be75-%012d", serial)
-	v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("id:%s;request-id:%s;ts:%d;", strings.ToLower(id), request, ts))
+	about, manifest := url.Values{"type": {kind}, "source_news": {"webhooks"}}, ""
+	if id != "" {
+		about.Set("data.id", id)
+		manifest = "id:" + strings.ToLower(id) + ";"
+	}
+	v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("%srequest-id:%s;ts:%d;", manifest, request, ts))
 	body := fmt.Sprintf(`{"id":%d,"live_mode":true,"type":%q,"date_created":"2026-11-21T08:00:00.000-04:00","user_id":44444,`+
 		`"api_version":"v1","action":"payment.updated","data":{"id":%q}}`, serial, kind, id)
 	n := providertest.Notify("application/json", []byte(body), "X-Request-Id", request, "X-Signature", fmt.Sprintf("ts=%d,v1=%x", ts, v1))
-	n.Query = url.Values{"data.id": {id}, "type": {kind}, "source_news": {"webhooks"}}
+	n.Query = about
 	return n
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -121,27 +120,4 @@ func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 		return form, data
 	}
 	return provider.Link(string(p.Method.Data.ResourceURL)), data
-}
-
-// declines are by the status_detail of a rejected payment.
-var declines = provider.Declines{
-	"cc_rejected_insufficient_amount":      provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
-	"cc_rejected_bad_filled_date":          provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired, or its date is wrong"),
-	"cc_rejected_bad_filled_card_number":   provider.Hard(problem.CardDeclined, "incorrect_number", "the card's number is wrong"),
-	"cc_rejected_bad_filled_security_code": provider.Hard(problem.CardDeclined, "incorrect_cvc", "the card's security code is wrong"),
-	"cc_rejected_bad_filled_other":         provider.Hard(problem.CardDeclined, "incorrect_data", "the card's details are wrong"),
-	"cc_rejected_blacklist":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"cc_rejected_high_risk":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"rejected_high_risk":                   provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"cc_rejected_card_disabled":            provider.Hard(problem.CardDeclined, "card_disabled", "the card is not active"),
-	"cc_rejected_card_type_not_allowed":    provider.Hard(problem.CardDeclined, "card_not_supported", "the card cannot be used for this"),
-	"cc_rejected_duplicated_payment":       provider.Hard(problem.CardDeclined, "duplicate_transaction", "the card was charged the same amount just before"),
-	"cc_rejected_max_attempts":             provider.Hard(problem.CardDeclined, "too_many_attempts", "the card was tried too often"),
-	"cc_amount_rate_limit_exceeded":        provider.Hard(problem.CardDeclined, "limit_exceeded", "the amount is above the card's limit"),
-	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
-	"cc_rejected_card_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
-	"cc_rejected_invalid_installments":     provider.Soft(problem.CardDeclined, "installments_not_supported", "the card does not allow these instalments"),
-	"cc_rejected_other_reason":             provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"cc_rejected_3ds_challenge":            provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
-	"bank_error":                           provider.Soft("", "bank_error", "the bank could not make the payment"),
 }
