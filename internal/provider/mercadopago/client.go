@@ -52,15 +52,16 @@ func isID(s string) bool { return provider.Digits(s, 1, 20) }
 
 func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 
-// posted is the cause of an error that says that the same request was posted in the last minute.
-const posted = "2001"
+// unclear are the causes of errors that do not say that nothing was done: the same request was posted in the last minute; the call from
+// Mercado Pago to its own gateway failed.
+var unclear = []string{"2001", "2004"}
 
 // refused is the outcome of a call that got an error as its answer. A conflict, a lock or a request that was posted before means
 // another call, which may have succeeded.
 func refused(reply provider.Reply) *pay.Outcome {
 	o := provider.Refused(reply.Status)
 	codes := causes(reply.Body)
-	if reply.Status < 400 || reply.Status == http.StatusLocked || slices.Contains(codes, posted) {
+	if reply.Status < 400 || reply.Status == http.StatusLocked || slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(unclear, code) }) {
 		o.Kind = pay.Unknown
 	}
 	if o.Kind == pay.Errored && len(codes) > 0 {

@@ -29,7 +29,7 @@ type fake struct {
 	minutes int            // of the clock of payments
 	bare    bool           // refunds do not return metadata
 	stale   bool           // searches find nothing yet
-	posted  bool           // what is posted was posted a moment ago, by another call
+	fails   int            // the cause of the error that every post is answered with
 	barred  bool           // the token may not search for chargebacks, nor read claims
 	cases   map[string]any // what chargebacks have of it in place of the usual
 }
@@ -106,8 +106,8 @@ func (f *fake) keyed(r *http.Request, do func() (int, any)) (int, any) {
 	if len(key) != 36 {
 		return fail(http.StatusBadRequest, "header x-idempotency-key can't be null", 4292)
 	}
-	if f.posted {
-		return fail(http.StatusBadRequest, "Already posted the same request in the last minute", 2001)
+	if f.fails != 0 {
+		return fail(http.StatusBadRequest, "bad_request", f.fails)
 	}
 	return f.Once(key+r.URL.Path, "", do)
 }

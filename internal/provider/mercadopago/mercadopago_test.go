@@ -341,19 +341,21 @@ func TestRefusedTokenIsNotUnknown(t *testing.T) {
 	}
 }
 
-// "Already posted the same request in the last minute" is about another call, whose result is not known.
-func TestARequestThatWasPostedBeforeIsUnknown(t *testing.T) {
-	a, f, _ := connect(t)
-	ctx := context.Background()
-	r := request("pix.BRA")
-	r.ProviderRef = a.Charge(ctx, r).ProviderRef
-	f.Move(r.Reference, providertest.Paid)
-	f.posted = true
-	if o := a.Refund(ctx, provider.RefundRequest{Reference: "01M7ZCLM-1", Charge: r, Local: money.New(100, money.BRL)}); o.Kind != pay.Unknown {
-		t.Errorf("a refund: %+v", o)
-	}
-	if r.Reference = "01M7ZTEST-2"; a.Charge(ctx, r).Kind != pay.Unknown {
-		t.Error("a charge is not unknown")
+// "Already posted the same request in the last minute" is about another call, and "POST to Gateway Transactions API fail" is no refusal.
+func TestAnErrorThatSaysNotWhatWasDoneIsUnknown(t *testing.T) {
+	for _, cause := range []int{2001, 2004} {
+		a, f, _ := connect(t)
+		ctx := context.Background()
+		r := request("pix.BRA")
+		r.ProviderRef = a.Charge(ctx, r).ProviderRef
+		f.Move(r.Reference, providertest.Paid)
+		f.fails = cause
+		if o := a.Refund(ctx, provider.RefundRequest{Reference: "01M7ZCLM-1", Charge: r, Local: money.New(100, money.BRL)}); o.Kind != pay.Unknown {
+			t.Errorf("%d, a refund: %+v", cause, o)
+		}
+		if r.Reference = "01M7ZTEST-2"; a.Charge(ctx, r).Kind != pay.Unknown {
+			t.Errorf("%d: a charge is not unknown", cause)
+		}
 	}
 }
 

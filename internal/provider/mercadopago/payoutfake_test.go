@@ -25,27 +25,28 @@ var (
 )
 
 // speech is one of the three lists of words in the documentation, which does not say where each
-// list is used: here each country has another one.
+// list is used.
 type speech struct {
 	open, done, back, failed string // status/status_detail
 	why                      map[payouttest.Behaviour]string
-	atSender                 bool // the detail is about the sender
-	commas                   bool // amounts in the accounts are texts with a comma
+	atSender                 bool   // the detail is about the sender
+	commas                   bool   // amounts in the accounts are texts with a comma
+	barred                   string // the error of an account that may not pay out; "" for a status 403
 }
 
 var speeches = map[string]speech{
-	"BR": { // docs/payouts/resources/transaction-status-and-errors
+	"the status page": { // docs/payouts/resources/transaction-status-and-errors
 		open: "approved/", done: "processed/approved", back: "refunded/refunded", failed: "rejected/", commas: true,
 		why: map[payouttest.Behaviour]string{payouttest.Refused: "by_bank", payouttest.Compliance: "high_risk", payouttest.NoFloat: "insufficient_funds"},
 	},
-	"CL": { // guides/money-out/integration-test
-		open: "partially_processed/pending_bank", done: "processed/", back: "reverted/refunded", failed: "failed/", atSender: true,
+	"the test guide": { // guides/money-out/integration-test
+		open: "partially_processed/pending_bank", done: "processed/", back: "reverted/refunded", failed: "failed/", atSender: true, barred: "Client not allowed",
 		why: map[payouttest.Behaviour]string{
 			payouttest.Refused: "by_bank", payouttest.Compliance: "by_compliance", payouttest.InvalidAccount: "invalid_destination_account",
 			payouttest.NoFloat: "insufficient_funds",
 		},
 	},
-	"MX": { // guides/money-out/integration-configuration
+	"the guide": { // guides/money-out/integration-configuration
 		open: "in_process/pending_authorized", done: "approved/approved", back: "refunded/refunded", failed: "rejected/",
 		why: map[payouttest.Behaviour]string{payouttest.Refused: "by_bank", payouttest.Compliance: "review_manual", payouttest.NoFloat: "insufficient_funds"},
 	},
@@ -54,9 +55,9 @@ var speeches = map[string]speech{
 // intentFake is the part of Mercado Pago that pays out, with the books of one account.
 type intentFake struct {
 	payouttest.Frame[*fakeIntent]
-	country string
-	live    bool
-	serial  int
+	speech
+	live   bool
+	serial int
 	// repeated is the answer to a repeated call, which is not documented: the current state of the payout
 	// (""), its "first" answer, a "conflict", or that the reference is "taken".
 	repeated string
@@ -84,11 +85,10 @@ var (
 
 // word returns the status and its detail.
 func (f *intentFake) word(p *fakeIntent) (status, detail string) {
-	words, all := speeches[f.country], p.word
+	all := p.word
 	if all == "" {
 		all = map[payouttest.Stage]string{
-			payouttest.Open: words.open, payouttest.Done: words.done, payouttest.Returned: words.back,
-			payouttest.Failed: words.failed + words.why[p.Why],
+			payouttest.Open: f.open, payouttest.Done: f.done, payouttest.Returned: f.back, payouttest.Failed: f.failed + f.why[p.Why],
 		}[p.Stage]
 		if p.Why == payouttest.Nonsense {
 			all = "sleeping/"
@@ -101,7 +101,7 @@ func (f *intentFake) word(p *fakeIntent) (status, detail string) {
 // show returns a payout as answers have it.
 func (f *intentFake) show(p *fakeIntent) map[string]any {
 	status, detail := f.word(p)
-	words, arrived, refunded := speeches[f.country], p.Asked, money.New(p.refunded, p.Asked.Currency)
+	arrived, refunded := p.Asked, money.New(p.refunded, p.Asked.Currency)
 	if p.Times > 0 {
 		arrived = p.Paid
 	}
@@ -109,13 +109,13 @@ func (f *intentFake) show(p *fakeIntent) map[string]any {
 		arrived, refunded = money.New(0, arrived.Currency), arrived
 	}
 	written := func(a money.Amount) any {
-		if words.commas {
+		if f.commas {
 			return strings.Replace(fmt.Sprintf("%d.%02d", a.Minor/100, a.Minor%100), ".", ",", 1)
 		}
 		return json.Number(a.Decimal())
 	}
 	from, to := map[string]any{"amount": written(p.Asked), "status_detail": ""}, map[string]any{"amount": written(arrived), "status_detail": ""}
-	if to["status_detail"] = detail; words.atSender {
+	if to["status_detail"] = detail; f.atSender {
 		from["status_detail"], to["status_detail"] = detail, ""
 	}
 	return map[string]any{
@@ -194,8 +194,8 @@ func (f *intentFake) process(r *http.Request, body []byte) (int, any) {
 		return fail(http.StatusBadRequest, "Invalid external_reference", 400)
 	case again:
 		return http.StatusOK, f.show(before)
-	case f.Coming == payouttest.Barred && f.country == "CL":
-		return fail(http.StatusBadRequest, "Client not allowed", 400)
+	case f.Coming == payouttest.Barred && f.barred != "":
+		return fail(http.StatusBadRequest, f.barred, 400)
 	case f.Coming == payouttest.Barred:
 		return fail(http.StatusForbidden, "forbidden", 403)
 	case f.says != "":

@@ -42,11 +42,7 @@ func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
 	seller := exactly(exactly(all["seller_configuration"], "notification_info")["notification_info"], "notification_url")
 	transaction := exactly(all["transaction"], "from", "to", "total_amount")
 	from := exactly(alone(exactly(transaction["from"], "accounts")), "amount")
-	toKeys := []string{"accounts"}
-	if f.country == "MX" {
-		toKeys = append(toKeys, "total_amount")
-	}
-	to := exactly(transaction["to"], toKeys...)
+	to := exactly(transaction["to"], "accounts")
 	reference, _ := all["external_reference"].(string)
 	total, _ := transaction["total_amount"].(json.Number)
 	switch {
@@ -57,13 +53,12 @@ func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
 	case !referenceForm.MatchString(reference):
 		return nil, "a reference that is none"
 	}
-	account, destination, wrong := f.account(alone(to), reference)
-	if wrong != "" {
-		return nil, wrong
+	account, destination := receiverOf(alone(to))
+	if account == nil {
+		return nil, "a receiver that is not Brazil's"
 	}
-	currency := map[string]money.Currency{"BR": "BRL", "CL": "CLP", "MX": "MXN"}[f.country]
-	asked, ok := provider.Major(total.String(), string(currency))
-	if !sumForm.MatchString(total.String()) || !ok || from["amount"] != total || account["amount"] != total || f.country == "MX" && to["total_amount"] != total {
+	asked, ok := provider.Major(total.String(), string(money.BRL))
+	if !sumForm.MatchString(total.String()) || !ok || from["amount"] != total || account["amount"] != total {
 		return nil, "sums that are none, or differ"
 	}
 	return &fakeIntent{Entry: payouttest.Entry{Reference: reference, Destination: destination, Asked: asked}}, ""
@@ -74,35 +69,18 @@ var chaves = map[string]string{
 	"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`, "EMAIL": `^[^@]+@[^@]+$`, "PHONE": `^\+55\d{10,11}$`, "PIX_CODE": `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`,
 }
 
-// account returns the receiver, in the format of the country's documentation.
-func (f *intentFake) account(of any, reference string) (fields map[string]any, destination, wrong string) {
+// receiverOf returns the receiver in the documented format, and its Pix key; nil if it has another.
+func receiverOf(of any) (fields map[string]any, destination string) {
 	text := func(of map[string]any, key string) string { t, _ := of[key].(string); return t }
-	identified := func(forms map[string]string) bool {
-		tax := exactly(exactly(fields["owner"], "identification")["identification"], "type", "number")
-		form := forms[text(tax, "type")]
-		return form != "" && regexp.MustCompile(form).MatchString(text(tax, "number"))
+	has := func(forms map[string]string, kind, value string) bool {
+		return forms[kind] != "" && regexp.MustCompile(forms[kind]).MatchString(value)
 	}
-	good := false
-	switch f.country {
-	case "BR":
-		fields = exactly(of, "type", "amount", "chave", "owner")
-		key := exactly(fields["chave"], "type", "value")
-		destination = text(key, "value")
-		form := chaves[text(key, "type")]
-		good = fields["type"] == "current" && form != "" && regexp.MustCompile(form).MatchString(destination) &&
-			identified(map[string]string{"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`})
-	case "CL":
-		fields = exactly(of, "type", "amount", "bank_id", "number", "owner")
-		destination = text(fields, "number")
-		good = fields["type"] == "current" && provider.Digits(destination, 1, 34) && text(fields, "bank_id") == "012" && identified(map[string]string{"RUT": `^\d{7,8}[0-9K]$`})
-	case "MX":
-		fields = exactly(of, "type", "amount", "bank_id", "number", "holder", "description")
-		destination = text(fields, "number")
-		good = fields["type"] == "savings_account" && provider.Digits(destination, 18, 18) && text(fields, "bank_id") == destination[:3] &&
-			text(fields, "holder") == "Ana Gómez" && text(fields, "description") == reference
+	fields = exactly(of, "type", "amount", "chave", "owner")
+	key := exactly(fields["chave"], "type", "value")
+	tax := exactly(exactly(fields["owner"], "identification")["identification"], "type", "number")
+	taxes := map[string]string{"CPF": chaves["CPF"], "CNPJ": chaves["CNPJ"]}
+	if fields["type"] != "current" || !has(chaves, text(key, "type"), text(key, "value")) || !has(taxes, text(tax, "type"), text(tax, "number")) {
+		return nil, ""
 	}
-	if !good {
-		return nil, "", "a receiver that is not " + f.country + "'s"
-	}
-	return fields, destination, ""
+	return fields, text(key, "value")
 }
