@@ -123,16 +123,15 @@ func (c charged) of(p payment) funds {
 	return funds{p}
 }
 
-// several is the outcome of a charge that was paid, with all money that came.
-func (a *account) several(c charged, pageURL string) pay.Outcome {
-	list := c.all()
-	o := a.paidOutcome(list[0], pageURL)
-	for _, other := range list[1:] {
-		if o.Kind != pay.Approved {
-			break
-		}
-		if more := a.paidOutcome(other, pageURL); more.Kind == pay.Approved {
-			o.Also = append(o.Also, pay.Money{Ref: more.MoneyRef, ProviderRef: more.ProviderRef, Local: more.Local})
+// several is the outcome of a charge that was paid, with all money that came and is there. If all went back, it is that of the first.
+func (a *account) several(c charged, pageURL string) (o pay.Outcome) {
+	for i, f := range c.all() {
+		one := a.paidOutcome(f, pageURL)
+		switch {
+		case i == 0, o.Kind == pay.Reversed && one.Kind == pay.Approved:
+			o = one
+		case o.Kind == pay.Approved && one.Kind == pay.Approved:
+			o.Also = append(o.Also, pay.Money{Ref: one.MoneyRef, ProviderRef: one.ProviderRef, Local: one.Local})
 		}
 	}
 	return o

@@ -153,6 +153,27 @@ func TestAPartThatWentBackIsNoPart(t *testing.T) {
 	}
 }
 
+// Money that went back before anybody heard of it does not hide what came after it.
+func TestMoneyThatWentBackHidesNoOther(t *testing.T) {
+	for _, minor := range []int64{300_00, 150_00, 310_00} {
+		a, f, _ := connect(t)
+		r := request("card.BRA")
+		r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+		gone := f.by("visa", 300_00)
+		f.Charges[0].Refunds = append(f.Charges[0].Refunds, providertest.Refund{Local: gone.amount})
+		gone.backs = []int{0}
+		gone.set("refunded", "refunded")
+		if o := a.Query(context.Background(), r); o.Kind != pay.Reversed {
+			t.Errorf("it alone: %+v", o)
+		}
+		late := f.by("master", minor)
+		o := a.Query(context.Background(), r)
+		if o.Kind != pay.Approved || o.Local != late.amount || o.MoneyRef != late.ref() || len(o.Also) != 0 {
+			t.Errorf("%s came after it: %+v", late.amount, o)
+		}
+	}
+}
+
 // Whatever comes on a page after it was paid is other money, each with its own id; a refund of it goes to that payment alone.
 func TestMoneyAfterTwoCardsIsMoneyOfItsOwn(t *testing.T) {
 	a, f, _, p, r, cards := twoCards(t)
