@@ -27,10 +27,11 @@
 // it has no address (the SDKs' fixtures: sdk-go, sdk-nodejs, sdk-php); the list may be null
 // (answers of the merchant orders' search, page "IPN, troubleshooting").
 //
-// A refund has our reference in its metadata, which is in the OpenAPI document's requests
-// and answers, but not on the reference pages. We search for it before we make one, because
-// Mercado Pago may forget a key. If a refund of the same amount has no reference, the
-// result is Unknown and not Missing; then we rely on the key.
+// A refund has our reference in its metadata. The OpenAPI document has them in the answers
+// (f224df3), and had them in the requests of one version (9d90143) that was taken back; the
+// reference pages and the SDKs have neither. So that they are kept is *unproved*. We search for
+// it before we make one, because Mercado Pago may forget a key. If a refund of the same amount has
+// no reference, the result is Unknown and not Missing; then we rely on the key.
 //
 // # What proves absence
 //
@@ -59,7 +60,8 @@
 // If the page ends before that, each is money of another amount. What comes later is other
 // money. A part that had gone back before the next one came is not counted; that Mercado Pago
 // gives the first part back if the second is refused is *unproved*. A refund takes what the
-// oldest payment has left, then the next, all with our reference and its total.
+// oldest payment has left, then the next, all with our reference and its total; if the first answer
+// does not have them, no second part is made.
 //
 // # What means money
 //

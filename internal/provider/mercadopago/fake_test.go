@@ -218,7 +218,7 @@ func (f *fake) show(p *paid) map[string]any {
 		"date_last_updated": fmt.Sprintf("2026-11-21T12:00:%02d.000-04:00", p.version), "order": map[string]any{}, "card": map[string]any{},
 		"date_created": p.made, "date_approved": nil,
 		"transaction_details": map[string]any{"external_resource_url": nil, "payment_method_reference_id": nil},
-		"refunds":             f.refunds(p),
+		"refunds":             f.refunds(p), "transaction_amount_refunded": json.Number(money.New(p.amount.Minor-p.left(), p.amount.Currency).Decimal()),
 	}
 	if p.approved != "" {
 		out["date_approved"] = p.approved

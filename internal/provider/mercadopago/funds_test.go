@@ -328,6 +328,24 @@ func TestAPanelsRefundOfOneCardIsAPart(t *testing.T) {
 	}
 }
 
+// If Mercado Pago keeps no reference of ours, a second part could not be told from a refund of the panel: it is not made, and the
+// operator sees what is missing.
+func TestARefundIsNotSplitWithoutAReference(t *testing.T) {
+	a, f, _, _, r, cards := twoCards(t)
+	f.bare = true
+	o := a.Refund(context.Background(), refundOfCards(r, "01M7ZMOST-1", 200_00))
+	if o.Kind != pay.Approved || o.Local != cards[0].amount || cards[0].left() != 0 || cards[1].left() != 120_00 {
+		t.Fatalf("%+v", o)
+	}
+	back := about(t, a, cards[1])[0].Outcome.Back
+	if back.Total != o.Local || len(back.Refunds) != 1 || back.Refunds[0].ID != o.ProviderRef || back.Refunds[0].Local != o.Local {
+		t.Errorf("what went back is %+v", back)
+	}
+	if o := a.Refund(context.Background(), refundOfCards(r, "01M7ZREST-1", 20_00)); o.Kind != pay.Approved || o.Local.Minor != 20_00 {
+		t.Errorf("the rest: %+v", o)
+	}
+}
+
 // A dispute of one card is about its part of the money.
 func TestADisputeOfOneCardIsAboutItsPart(t *testing.T) {
 	for _, status := range []string{"in_mediation", "charged_back"} {

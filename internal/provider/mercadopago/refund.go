@@ -22,6 +22,7 @@ type refund struct {
 		Reference text `json:"reference"`
 		Total     text `json:"total"` // of the refund, if several payments give it back
 	} `json:"metadata"`
+	kept bool // the answer to our call has our reference
 }
 
 // final are the causes that are final: no later try can succeed.
@@ -84,6 +85,7 @@ func (a *account) makeRefund(ctx context.Context, id string, r provider.RefundRe
 	if read(reply.Body, &back) != nil {
 		return back, provider.Broken()
 	}
+	back.kept = back.Metadata.Reference == text(r.Reference)
 	back.Metadata.Reference, back.Metadata.Total = text(r.Reference), text(about["total"]) // whether the answer has them or not
 	return back, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // A refund of what several cards paid together is one refund of each payment, all with our reference. The first payment gives back
 // what it has left, then the next one. The parts are made one after the other, each under a key of its own, so a refund that was
-// broken off is continued by repeating it.
+// broken off is continued by repeating it. If Mercado Pago does not keep our reference, the next part could not be told from a refund of
+// the panel, and would be booked twice: then the operator gives the rest back.
 
 // partly is how far such a refund has come.
 type partly struct {
@@ -88,6 +89,9 @@ func (a *account) continueParts(ctx context.Context, f funds, r provider.RefundR
 		s.lists[i], s.known = append(s.lists[i], back), true
 		if refundKinds[back.Status] != pay.Declined {
 			s.done += part
+		}
+		if !back.kept {
+			return s.cut(a, r)
 		}
 	}
 	switch {
