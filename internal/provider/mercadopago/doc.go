@@ -27,11 +27,11 @@
 // it has no address (the SDKs' fixtures: sdk-go, sdk-nodejs, sdk-php); the list may be null
 // (answers of the merchant orders' search, page "IPN, troubleshooting").
 //
-// A refund has our reference in its metadata. The OpenAPI document has them in the answers
-// (f224df3), and had them in the requests of one version (9d90143) that was taken back; the
-// reference pages and the SDKs have neither. So that they are kept is *unproved*. We search for
-// it before we make one, because Mercado Pago may forget a key. If a refund of the same amount has
-// no reference, the result is Unknown and not Missing; then we rely on the key.
+// A refund has our reference in its metadata: the WooCommerce plugin (4ecb9e8) sends metadata with
+// a refund and knows its own by them, and the OpenAPI document (f224df3) has them in the answers;
+// of its requests only one version had them (9d90143). We search for it before we make one, because
+// Mercado Pago may forget a key. If a refund of the same amount has no reference, the result is
+// Unknown and not Missing; then we rely on the key. An unknown field is an error (cause 8).
 //
 // # What proves absence
 //
