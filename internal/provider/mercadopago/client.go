@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -18,8 +19,9 @@ func (a *account) call(ctx context.Context, method, path string, body any, key s
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	// Without this, a Pix refund that takes longer is an error.
-	req.Header.Set("X-Render-In-Process-Refunds", "true")
+	if strings.Contains(path, "/refunds") { // without this, a Pix refund that takes longer is an error
+		req.Header.Set("X-Render-In-Process-Refunds", "true")
+	}
 	return provider.Do(a.Client, req)
 }
 

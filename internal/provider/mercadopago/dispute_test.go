@@ -2,6 +2,7 @@ package mercadopago
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,7 +41,7 @@ func TestAChargebackIsOverOnceItsDocumentsAre(t *testing.T) {
 		{false, "invalid", false, false, pay.DisputeLost}, {"false", "not_supplied", false, false, pay.DisputeLost},
 		{false, "valid", false, false, pay.DisputeLost}, {false, "not_applicable", false, false, pay.DisputeLost},
 		{true, "valid", false, false, pay.DisputeWon}, {"true", "valid", false, false, pay.DisputeWon}, {true, "pending", false, false, pay.DisputeWon},
-		{"", "pending", true, false, ""}, {"quux", "valid", true, false, ""}, {7, "valid", true, false, ""},
+		{"", "pending", true, false, ""}, {"quux", "valid", true, false, ""},
 	} {
 		what := fmt.Sprintf("%v, documents %v", c.covered, c.papers)
 		a, f, r, id := chargedBack(t)
@@ -91,7 +92,7 @@ func TestAChargebackNamesItsPaymentInThreeForms(t *testing.T) {
 		"texts":   func(id string) map[string]any { return map[string]any{"payments": []string{id}} },
 		"objects": func(id string) map[string]any { return map[string]any{"payments": []any{map[string]string{"id": id}}} },
 		"a field": func(id string) map[string]any {
-			return map[string]any{"payments": nil, "payment_id": id, "currency": nil, "currency_id": "MXN"}
+			return map[string]any{"payments": nil, "payment_id": json.Number(id), "currency": nil, "currency_id": "MXN"}
 		},
 		"a string": func(string) map[string]any { return map[string]any{"amount": "300.00"} },
 	} {

@@ -45,11 +45,9 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 	repeated := map[string]string{"the status page": "first", "the test guide": "taken", "the guide": ""}
 	for source, words := range speeches {
 		without := map[payouttest.Behaviour]string{
-			payouttest.AccountClosed: "no list of details has it",
-			payouttest.OverLimit:     "no list of details has it: by_caps is for the central bank's rules",
-		}
-		if words.why[payouttest.InvalidAccount] == "" {
-			without[payouttest.InvalidAccount] = "invalid_destination_account is in the list of the test guide alone"
+			payouttest.AccountClosed:  "no list of details has it",
+			payouttest.OverLimit:      "no list of details has it: by_caps is for the central bank's rules",
+			payouttest.InvalidAccount: "invalid_destination_account is in the list of Chile alone",
 		}
 		t.Run(source, func(t *testing.T) {
 			payouttest.Suite{
@@ -165,7 +163,7 @@ func TestPayoutsAreSignedAsTheEnvironmentWantsIt(t *testing.T) {
 // no false result is reported.
 func TestARepetitionProvesNoMoreThanItsAnswerShows(t *testing.T) {
 	ctx := context.Background()
-	for repeated, want := range map[string]pay.PayoutKind{"": pay.PayoutPaid, "first": pay.PayoutAccepted, "conflict": pay.PayoutUnknown, "taken": pay.PayoutUnknown} {
+	for repeated, want := range map[string]pay.PayoutKind{"": pay.PayoutPaid, "first": pay.PayoutAccepted, "locked": pay.PayoutUnknown, "taken": pay.PayoutUnknown} {
 		p, f, line, r := paying(t, "the guide")
 		f.repeated = repeated
 		f.Next(payouttest.Slow)

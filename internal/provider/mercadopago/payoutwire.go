@@ -126,10 +126,10 @@ func (p *payer) call(ctx context.Context, method, path string, body any, key str
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	if !p.account.Live {
-		req.Header.Set("X-Test-Token", "true")
-	}
 	if body != nil {
+		if !p.account.Live {
+			req.Header.Set("X-Test-Token", "true")
+		}
 		if err := p.sign(req); err != nil {
 			return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
 		}

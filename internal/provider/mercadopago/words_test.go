@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // alertAbout is a fraud alert: its address names nothing, and its body the payment.
@@ -38,6 +39,9 @@ func TestEachTopicHasItsMeaning(t *testing.T) {
 				"a payment": notification(topic, r.ProviderRef, 1, at), "a chargeback": notification(topic, chargeback, 1, at), "a claim": notification(topic, "88"+r.ProviderRef, 1, at),
 				"an alert": alertAbout(topic, r.ProviderRef), "nothing": notification(topic, "ord01jq", 1, at),
 			}[what]
+			if what != "nothing" {
+				published.Sent(t, f, n.Header, n.Query, n.Body)
+			}
 			list, err := a.Notices(context.Background(), n)
 			if what == "nothing" {
 				if len(list) != 0 || err != nil {
