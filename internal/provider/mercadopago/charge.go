@@ -153,7 +153,7 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 	who := buyer(r)
 	who.FirstName, who.LastName = provider.Names(r.Buyer.Name)
 	q := paymentRequest{
-		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Reference, PaymentMethodID: way.method,
+		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Title(titleMax), PaymentMethodID: way.method,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
 	}
 	now := a.Now()
@@ -169,6 +169,9 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 }
 
 const day = 24 * time.Hour
+
+// titleMax is as much as a page shows of what is bought; no document has a limit.
+const titleMax = 120
 
 // within writes a time, moved into the range that Mercado Pago allows.
 func within(t, low, high time.Time) string {
@@ -242,7 +245,7 @@ func (a *account) page(r provider.Request, way rail, until time.Time) preference
 	who := buyer(r)
 	who.Name, who.Surname = provider.Names(r.Buyer.Name)
 	q := preferenceRequest{
-		Items:             []item{{r.Reference, r.Reference, 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
+		Items:             []item{{r.Reference, r.Title(titleMax), 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(),
 		BackURLs: backURLs{r.PageURL, r.PageURL, r.PageURL}, AutoReturn: "approved",

@@ -40,6 +40,8 @@ type charge struct {
 	page     map[string]any // the preference's
 	payments []*paid
 	totals   []any // of each refund: what its metadata have of it
+
+	described any // what the payment is for
 }
 
 type paid struct {
@@ -181,7 +183,7 @@ func (f *fake) create(body map[string]any) (int, any) {
 	if until != "" && late {
 		return fail(http.StatusBadRequest, "invalid date_of_expiration", 4050)
 	}
-	c := &charge{Entry: providertest.Entry{Reference: reference, Local: local}}
+	c := &charge{Entry: providertest.Entry{Reference: reference, Local: local}, described: body["description"]}
 	f.try(c, method)
 	return http.StatusCreated, f.show(f.Enter(c).payments[0])
 }

@@ -390,6 +390,25 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	}
 }
 
+// The shopper reads on the page, and the seller in the panel, what is bought.
+func TestAPurchaseHasItsName(t *testing.T) {
+	for want, change := range map[string]func(*provider.Request){
+		"Two tickets": func(r *provider.Request) { r.Purchase.Description, r.OrderID = "Two tickets", "order 7" },
+		"order 7":     func(r *provider.Request) { r.OrderID = "order 7" },
+		"01M7ZTEST-1": func(*provider.Request) {},
+	} {
+		a, f, _ := connect(t)
+		for _, rail := range []string{"card.BRA", "pix.BRA"} {
+			r := request(rail)
+			change(&r)
+			a.Charge(context.Background(), r)
+		}
+		if page := f.Charges[0].page["items"].([]any)[0].(map[string]any); page["title"] != want || f.Charges[1].described != want {
+			t.Errorf("%q: the page sells %q, the payment is %q", want, page["title"], f.Charges[1].described)
+		}
+	}
+}
+
 // Prices in pesos of Colombia are whole at Mercado Pago: shoppers are not offered another amount, and it is not sent.
 func TestPesosOfColombiaAreWhole(t *testing.T) {
 	a, f, line := connect(t)
