@@ -52,7 +52,7 @@ func painPayer(p Payer) error {
 	return nil
 }
 
-func painCheck(l Line) error {
+func painCheck(_ Payer, l Line) error {
 	switch {
 	case l.Network == "pix":
 		return problem("network", "must be iban, account, spei or cbu: there is no place for a Pix key")

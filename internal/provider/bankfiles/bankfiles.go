@@ -25,11 +25,12 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "bank-file",
 		Fields:      fields(),
-		Rails:       []string{"account.*", "cbu.*", "iban.*", "pix.*", "spei.*"},
+		Rails:       []string{"account.*", "cbu.*", "iban.*", "pix.*", "spei.*", "ted.*"},
 		OpenPayouts: open,
 		Needs: map[string][]pay.HolderField{
 			"account.*": {pay.HolderName}, "cbu.*": {pay.HolderName, pay.HolderDocument}, "iban.*": {pay.HolderName},
 			"pix.*": {pay.HolderName, pay.HolderDocument}, "spei.*": {pay.HolderName},
+			"ted.*": {pay.HolderName, pay.HolderDocument, pay.BankCode, pay.BranchCode},
 		},
 	}
 }
@@ -125,7 +126,7 @@ func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 
 // Fits implements payout.Choosy.
 func (c *client) Fits(r payout.Request) error {
-	return c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
+	return c.layout.Check(c.payer, c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
 }
 
 // Query reports that the bank's answer has not been read yet.
