@@ -13,6 +13,9 @@ import (
 
 // text is an answer in one line. What the test does not look at is left out.
 func (a Answer) text() string {
+	if a.Notice != "" {
+		return fmt.Sprintf("%d notice", a.Line)
+	}
 	s := fmt.Sprintf("%d %s %s", a.Line, a.Reference, a.Outcome)
 	if a.Whole {
 		s = fmt.Sprintf("%d whole %s %s", a.Line, a.Batch, a.Outcome)

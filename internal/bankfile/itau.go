@@ -7,11 +7,13 @@ import (
 
 // Positions in this file are those of Itaú's own manual of SISPAG, version 085 (the first with
 // Pix), whose file layout is 080. Version 083 (January 2017) says the same of credits and TED, and
-// so do the implementations of version 086 that were read (wlrsilveira/cnab-sispag a9279c3,
-// July 2026) of both. Where the manuals ask for "zeros or blanks by the picture", the picture
-// decides. Not proved: whether the bank wants the part of a Pix that is meant for a message
-// (63-127) in blanks, as two implementations write it, or in zeros, as its picture says. No
-// file has met the bank's validator.
+// an implementation of version 086 (wlrsilveira/cnab-sispag a9279c3, July 2026) of Pix. Where
+// the manuals ask for "zeros or blanks by the picture", the picture decides.
+//
+// Not proved, because no file has met the bank's validator: whether the bank wants the part of
+// a Pix that is meant for a message (63-127) in blanks, as two implementations write it, or in
+// zeros, as its picture says; and the house of a TED (18-20). Both manuals (note 35) have zeros for all
+// but brokers, and so does Stark Bank's library; two implementations write 018.
 
 // sispagName is the layout's name.
 const sispagName = "sispag-itau"

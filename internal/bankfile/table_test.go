@@ -99,10 +99,9 @@ func field(got, form, value string, codes []string, facts map[string]string) err
 // paper is a file that the test makes of the same batch in its own words: which table each record has, and what is in
 // it.
 type paper struct {
-	payer   map[string]string
-	tables  []table
-	facts   []map[string]string
-	batches int
+	payer  map[string]string
+	tables []table
+	facts  []map[string]string
 }
 
 func (p *paper) add(of table, facts map[string]string) {

@@ -206,6 +206,7 @@ func TestLinesThatDoNotFit(t *testing.T) {
 		{"no name", "spei-bbva", spei, func(l *Line) { l.Name = "" }, "name is missing"},
 
 		{"Pix", "pain.001.03", pix, func(*Line) {}, "network must be iban"},
+		{"TED", "pain.001.03", ted, func(*Line) {}, "network must be iban"},
 		{"IBAN", "pain.001.03", iban, func(l *Line) { l.Destination = "DE65200000000000000002" }, "destination must be an IBAN"},
 		{"BIC", "pain.001.03", iban, func(l *Line) { l.BankCode = "EXMP" }, "bank_code must be a BIC"},
 		{"no BIC", "pain.001.09", spei, func(*Line) {}, "bank_code is missing"},

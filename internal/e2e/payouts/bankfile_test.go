@@ -325,3 +325,42 @@ func TestBankAccountInBrazilIsPaidByFile(t *testing.T) {
 		})
 	}
 }
+
+// A payment that the bank debited is paid only if the account says that this is the bank's last word. A wrong count
+// in the bank's answer is for the operator; what the answer says counts all the same.
+func TestDebitedIsPaidIfTheAccountSaysSo(t *testing.T) {
+	t.Parallel()
+	for acsc, want := range map[string]string{"paid": "completed", "": "processing"} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			credentials := map[string]string{"layout": "pain.001.09", "name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}
+			if acsc != "" {
+				credentials["acsc"] = acsc
+			}
+			o := fileShop(t, dbtest.SQLite(t), credentials)
+			w := o.Wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza"}`)
+			o.Rate(t, "EUR 0.9")
+			o.Clock.Advance(time.Second)
+			id := o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+			o.Clock.Advance(pay.WithdrawalHold(true))
+			o.PayOut(t, id, "processing")
+			made, err := o.App.Batches.Make(ctx, carla, "banco")
+			harness.Must(t, err)
+			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			_, _, err = o.App.Batches.Export(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", fmt.Appendf(nil, `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr/>
+<OrgnlGrpInfAndSts><OrgnlMsgId>%s</OrgnlMsgId><OrgnlNbOfTxs>0</OrgnlNbOfTxs></OrgnlGrpInfAndSts>
+<OrgnlPmtInfAndSts><TxInfAndSts><OrgnlEndToEndId>%s</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>
+</CstmrPmtStsRpt></Document>`, strings.TrimPrefix(made[0].ID, pay.BatchPrefix), made[0].LineReference(1)))
+			harness.Must(t, err)
+			if done.Paid+done.Pending != 1 || len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "OrgnlNbOfTxs is 0, and 1 transactions follow") {
+				t.Errorf("the import returns %+v, want one line and one notice", done)
+			}
+			if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != want {
+				t.Errorf("the withdrawal is %s, want %s", r, want)
+			}
+		})
+	}
+}
