@@ -33,6 +33,7 @@ type Request struct {
 	Method      string // slug
 	Country     string // alpha-3
 	Sync        bool
+	Merchant    string // id; two merchants' shoppers are never one at the provider, whatever their data
 	Buyer       pay.Buyer
 	ReturnURL   string     // the shop's page; but a provider sends the shopper to PageURL
 	PageURL     string     // our page, which shows the code and the result

@@ -24,10 +24,30 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 			}
 		}
 		slices.Reverse(list) // newest first
-		return f.list(list, query, "created[gte] created[lte] limit starting_after")
+		if customer := query.Get("customer"); customer != "" {
+			list = slices.DeleteFunc(list, func(o object) bool { return o["customer"] != customer })
+		}
+		return f.list(list, query, "created[gte] created[lte] customer limit starting_after")
+	case path == "customers":
+		return f.list(f.customersOf(query.Get("email"), query.Get("expand[]") == "data.cash_balance"), query, "email expand[] limit starting_after")
+	case kind == "customers":
+		id, rest, _ := strings.Cut(id, "/")
+		if s := f.customer(id); s != nil && rest == "cash_balance_transactions" {
+			list := slices.Clone(s.moves)
+			slices.Reverse(list)
+			return f.list(list, query, "limit starting_after")
+		}
 	case path == "refunds":
 		if c := f.at(query.Get("payment_intent")); c != nil {
 			return f.list(f.all(c), query, "payment_intent limit starting_after")
+		}
+		if !query.Has("payment_intent") {
+			list := slices.Clone(f.returns)
+			slices.Reverse(list)
+			for _, c := range f.Charges {
+				list = append(list, f.all(c)...)
+			}
+			return f.list(list, query, "created[gte] created[lte] limit starting_after")
 		}
 	case kind == "refunds":
 		for _, c := range f.Charges {
@@ -37,6 +57,19 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 				}
 			}
 		}
+		for _, made := range f.returns {
+			if made["id"] == id {
+				return 200, made
+			}
+		}
+	case path == "disputes":
+		var list []object
+		for _, c := range f.Charges {
+			if c.Ending == providertest.Disputed && c.id() == query.Get("payment_intent") {
+				list = append(list, c.disputed(query.Get("expand[]") == "data.payment_intent"))
+			}
+		}
+		return f.list(list, query, "payment_intent! expand[] limit starting_after")
 	case kind == "disputes":
 		for _, c := range f.Charges {
 			if c.disputeID() == id && c.Ending == providertest.Disputed {
@@ -63,13 +96,15 @@ func (f *fake) list(all []object, query url.Values, fields string) (int, any) {
 	if err != nil || limit < 1 || limit > 100 {
 		return invalid("parameter_invalid_integer")
 	}
-	now := providertest.Noon.Unix() // when everything was created
-	if from := query.Get("created[gte]"); from != "" && from > strconv.FormatInt(now, 10) {
-		all = nil
+	made := func(field string, keep func(created, bound int64) bool) {
+		bound, err := strconv.ParseInt(query.Get(field), 10, 64)
+		all = slices.DeleteFunc(all, func(o object) bool {
+			created, timed := o["created"].(int64)
+			return err == nil && timed && !keep(created, bound)
+		})
 	}
-	if until := query.Get("created[lte]"); until != "" && until < strconv.FormatInt(now, 10) {
-		all = nil
-	}
+	made("created[gte]", func(created, bound int64) bool { return created >= bound })
+	made("created[lte]", func(created, bound int64) bool { return created <= bound })
 	if after := query.Get("starting_after"); after != "" {
 		at := slices.IndexFunc(all, func(o object) bool { return o["id"] == after })
 		if at < 0 {
@@ -94,8 +129,11 @@ func (c *charge) intent() object {
 	}
 	i := object{
 		"id": c.id(), "object": "payment_intent", "amount": c.Local.Minor, "amount_received": 0, "currency": strings.ToLower(string(c.Local.Currency)),
-		"created": providertest.Noon.Unix(), "metadata": meta, "next_action": nil, "last_payment_error": nil, "cancellation_reason": nil,
-		"payment_method_types": []string{c.method}, "status": "requires_payment_method",
+		"created": c.created, "metadata": meta, "next_action": nil, "last_payment_error": nil, "cancellation_reason": nil,
+		"payment_method_types": []string{c.method}, "status": "requires_payment_method", "customer": nil,
+	}
+	if customer := c.form.Get("customer"); customer != "" {
+		i["customer"] = customer
 	}
 	failed := func(code string) {
 		i["last_payment_error"] = object{"type": "invalid_request_error", "code": code, "message": "Stripe says why."}
@@ -131,7 +169,7 @@ func (c *charge) action() object {
 		return object{"type": "oxxo_display_details", "oxxo_display_details": object{"number": "98765432100000000000000000000019"}}
 	}
 	return object{"type": "display_bank_transfer_instructions", "display_bank_transfer_instructions": object{
-		"amount_remaining": c.Local.Minor, "reference": "KZQLP4R2", "type": "mx_bank_transfer",
+		"amount_remaining": c.Local.Minor - c.funded, "reference": c.bankReference(), "type": "mx_bank_transfer",
 		"financial_addresses": []object{{"type": "spei", "supported_networks": []string{"spei"}, "spei": object{
 			"clabe": "646180111812345678", "bank_code": "002", "bank_name": "BANAMEX", "account_holder_name": "Loja de Prueba",
 		}}},
@@ -175,6 +213,7 @@ func (c *charge) disputed(expand bool) object {
 		"evidence_details": object{"due_by": providertest.Noon.Unix() + 7*24*3600}, "metadata": object{}, "amount": c.Local.Minor,
 		"currency":               strings.ToLower(string(c.Local.Currency)),
 		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network_reason_code": "13.1"}},
+		"balance_transactions":   c.moved,
 	}
 	if c.dispute != "" {
 		d["status"] = c.dispute

@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -14,8 +15,12 @@ type intent struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
 	Status   string            `json:"status"`
+	Created  int64             `json:"created"`
+	Amount   int64             `json:"amount"`
 	Received int64             `json:"amount_received"`
 	Currency string            `json:"currency"`
+	Types    []string          `json:"payment_method_types"`
+	Customer ident             `json:"customer"` // of a bank transfer: whose cash balance pays
 	Canceled string            `json:"cancellation_reason"`
 	Metadata map[string]string `json:"metadata"`
 	Error    *apiError         `json:"last_payment_error"`
@@ -44,6 +49,11 @@ type intent struct {
 
 func (i intent) key() string       { return i.ID }
 func (i intent) reference() string { return i.Metadata[referenceKey] }
+
+// transfer reports whether a cash balance pays, which bank transfers fill.
+func (i intent) transfer() bool {
+	return id(string(i.Customer)) && slices.Contains(i.Types, "customer_balance")
+}
 
 // session is the part of a Checkout Session that we read. Its intent is an id in lists, and
 // an object if we request that.

@@ -1,0 +1,122 @@
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+)
+
+// purse reads a Customer's cash balance. The payments are read last, so that those that took money which is still shown as there are
+// among them.
+func (p *Provider) purse(ctx context.Context, customer ident) (c purse, f *failure) {
+	c.customer = customer
+	if c.moves, f = p.moves(ctx, customer); f != nil {
+		return c, f
+	}
+	for i := range c.moves {
+		if c.moves[i].Type != returned {
+			continue
+		}
+		if c.moves[i].given, f = p.given(ctx, customer, c.moves[i]); f != nil {
+			return c, f
+		}
+	}
+	f = walk(ctx, p, "/v1/payment_intents", url.Values{"customer": {string(customer)}}, func(i intent) bool {
+		c.intents = append(c.intents, i)
+		return false
+	})
+	slices.Reverse(c.intents)
+	return c, f
+}
+
+// moves reads the movements of a cash balance, oldest first.
+func (p *Provider) moves(ctx context.Context, customer ident) (list []movement, f *failure) {
+	f = walk(ctx, p, "/v1/customers/"+url.PathEscape(string(customer))+"/cash_balance_transactions", url.Values{}, func(m movement) bool {
+		list = append(list, m)
+		return false
+	})
+	slices.Reverse(list)
+	return list, f
+}
+
+// given finds the refund with which we made a return; zero if somebody else did. A return does not name its refund, so it is one of
+// the same customer, amount and minute.
+func (p *Provider) given(ctx context.Context, customer ident, m movement) (made refund, f *failure) {
+	at := func(seconds int64) []string { return []string{strconv.FormatInt(m.Created+seconds, 10)} }
+	f = walk(ctx, p, "/v1/refunds", url.Values{"created[gte]": at(-60), "created[lte]": at(60)}, func(r refund) bool {
+		ours := r.Customer == customer && r.Intent == "" && r.Amount == -m.Net && r.reference() != ""
+		if ours {
+			made = r
+		}
+		return ours
+	})
+	return made, f
+}
+
+// withLoose adds to the outcome of a bank transfer that ended the money that lies in the cash balance because of it: what came too
+// late, again, or too much of, and what came in part before it was canceled.
+func (p *Provider) withLoose(ctx context.Context, i intent, o pay.Outcome) pay.Outcome {
+	if !i.transfer() || o.Kind != pay.Approved && o.Kind != pay.Reversed && o.Kind != pay.Lapsed {
+		return o
+	}
+	c, f := p.purse(ctx, i.Customer)
+	if f != nil && o.Kind == pay.Lapsed {
+		return f.asked() // it does not prove that nobody paid
+	}
+	if f != nil {
+		return o
+	}
+	for _, l := range c.loose(p.strangeMove) {
+		said := c.outcome(l)
+		whole := said.Kind == pay.Reversed && said.Back.Total == said.Local
+		switch {
+		case l.order.ID != i.ID, whole:
+		case o.Kind == pay.Lapsed:
+			o = said
+		case said.Kind == pay.Approved:
+			o.Also = append(o.Also, pay.Money{Ref: said.MoneyRef, ProviderRef: said.ProviderRef, Local: said.Local})
+		}
+	}
+	return o
+}
+
+func (p *Provider) strangeMove(kind string) { p.Strange("cash balance", kind) }
+
+// balanceNotice reports the money of a cash balance that an event is about.
+func (p *Provider) balanceNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
+	var m movement // or the cash balance itself, which names its customer too
+	if err := json.Unmarshal(e.Data.Object, &m); err != nil || !id(string(m.Customer)) {
+		return nil, errors.New("the event's cash balance cannot be read")
+	}
+	if m.Object != "customer_cash_balance_transaction" {
+		m.ID = ""
+	}
+	c, f := p.purse(ctx, m.Customer)
+	if f != nil {
+		return nil, provider.ErrUnreachable
+	}
+	var list []pay.Notice
+	tell := func(of string, i intent, o pay.Outcome) {
+		told := n
+		told.ID, told.Reference, told.Outcome = n.ID+"/"+of, i.reference(), o
+		list = append(list, told)
+	}
+	for _, l := range c.loose(p.strangeMove) {
+		if m.ID == "" && l.left > 0 || m.ID != "" && l.touches(m.ID) {
+			tell(l.id, *l.order, c.outcome(l))
+		}
+	}
+	if m.Type == unfunded || m.Type == overdrawn {
+		if i := c.lost(); i != nil {
+			tell("lost", *i, pay.Outcome{Kind: pay.Reversed, ProviderRef: i.ID, MoneyRef: i.ID, Local: money.New(i.Received, money.MXN)})
+		}
+	}
+	return list, nil
+}
