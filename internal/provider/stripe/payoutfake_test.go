@@ -216,10 +216,10 @@ func (f *payoutFake) once(key, path, context string, body []byte) (int, any) {
 // list returns a page of payments. The answer has the address of the next page.
 func (f *payoutFake) list(q url.Values) (int, any) {
 	f.lists++
-	since, err := time.Parse(time.RFC3339, q.Get("created_gte"))
+	since, err := time.Parse(time.RFC3339, q.Get("created[gte]"))
 	at := 0
 	for name, values := range q {
-		if len(values) != 1 || name != "created_gte" && name != "page" {
+		if len(values) != 1 || name != "created[gte]" && name != "page" {
 			err = fmt.Errorf("the parameter %s", name)
 		}
 	}
@@ -243,7 +243,7 @@ func (f *payoutFake) list(q url.Values) (int, any) {
 	}
 	reply := object{"data": data, "next_page_url": nil}
 	if end < total {
-		reply["next_page_url"] = paymentsOf + "?" + url.Values{"created_gte": {q.Get("created_gte")}, "page": {fmt.Sprintf("page_%d", end)}}.Encode()
+		reply["next_page_url"] = paymentsOf + "?" + url.Values{"created[gte]": {q.Get("created[gte]")}, "page": {fmt.Sprintf("page_%d", end)}}.Encode()
 	}
 	return 200, reply
 }
