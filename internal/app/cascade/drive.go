@@ -236,7 +236,7 @@ func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, aske
 
 // AssignClaims sets the ids of the claims that the money of an outcome may open.
 func (c *Cascade) AssignClaims(p pay.Payment, o *pay.Outcome, routes *pay.Cascade) {
-	if o.Kind != pay.Approved && o.Kind != pay.Reversed {
+	if o.Kind != pay.Approved && o.Kind != pay.Reversed && len(o.Also) == 0 {
 		return
 	}
 	now := c.TimeOf(p.Scope)

@@ -78,10 +78,11 @@ func (p *Provider) withLoose(ctx context.Context, i intent, o pay.Outcome) pay.O
 		whole := said.Kind == pay.Reversed && said.Back.Total == said.Local
 		switch {
 		case l.order.ID != i.ID, whole:
-		case o.Kind == pay.Lapsed:
-			o = said
 		case said.Kind == pay.Approved:
 			o.Also = append(o.Also, pay.Money{Ref: said.MoneyRef, ProviderRef: said.ProviderRef, Local: said.Local})
+		case o.Kind == pay.Lapsed: // a part of it went back
+			said.Also = o.Also
+			o = said
 		}
 	}
 	return o
@@ -89,7 +90,8 @@ func (p *Provider) withLoose(ctx context.Context, i intent, o pay.Outcome) pay.O
 
 func (p *Provider) strangeMove(kind string) { p.Strange("cash balance", kind) }
 
-// balanceNotice reports the money of a cash balance that an event is about.
+// balanceNotice reports the money of a cash balance that an event is about. Events come in any order, so the end of each payment is
+// reported first: loose money must not complete a payment, as it is not in the merchant's balance.
 func (p *Provider) balanceNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var m movement // or the cash balance itself, which names its customer too
 	if err := json.Unmarshal(e.Data.Object, &m); err != nil || !id(string(m.Customer)) {
@@ -108,10 +110,17 @@ func (p *Provider) balanceNotice(ctx context.Context, e event, n pay.Notice) ([]
 		told.ID, told.Reference, told.Outcome = n.ID+"/"+of, i.reference(), o
 		list = append(list, told)
 	}
+	ended := map[string]bool{}
 	for _, l := range c.loose(p.strangeMove) {
-		if m.ID == "" && l.left > 0 || m.ID != "" && l.touches(m.ID) {
-			tell(l.id, *l.order, c.outcome(l))
+		if m.ID == "" && l.left <= 0 || m.ID != "" && !l.touches(m.ID) {
+			continue
 		}
+		end := p.intent(*l.order, provider.Request{})
+		if !ended[l.order.ID] && (end.Kind == pay.Approved || end.Kind == pay.Lapsed) {
+			tell(l.order.ID, *l.order, end)
+		}
+		ended[l.order.ID] = true
+		tell(l.id, *l.order, c.outcome(l))
 	}
 	if m.Type == unfunded || m.Type == overdrawn {
 		if i := c.lost(); i != nil {
