@@ -175,8 +175,11 @@ func TestADisputeIsFoundByItsPayment(t *testing.T) {
 	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
 	b.Move(r.Reference, providertest.Paid)
 	q := provider.DisputeRequest{Charge: r}
-	if n, known := b.QueryDispute(ctx(), q); known || !b.CanQueryDispute(q) {
+	if n, known := b.QueryDispute(ctx(), q); known || b.CanQueryDispute(q) {
 		t.Errorf("without a dispute: %+v", n)
+	}
+	if b.Live = true; !b.CanQueryDispute(q) {
+		t.Error("a dispute without an id is not queried")
 	}
 	b.Move(r.Reference, providertest.Disputed)
 	if n, known := b.QueryDispute(ctx(), q); !known || !n.Dispute || n.Reference != r.Reference || n.DisputeID == "" {
