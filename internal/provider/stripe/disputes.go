@@ -85,7 +85,9 @@ func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]
 
 // CanQueryDispute implements provider.DisputeQuerier: a dispute is found by its own id, or by its payment. One that we simulate for a
 // test key has no id, and Stripe does not know it.
-func (p *Provider) CanQueryDispute(r provider.DisputeRequest) bool { return id(r.ID) || r.ID == "" && p.Live }
+func (p *Provider) CanQueryDispute(r provider.DisputeRequest) bool {
+	return id(r.ID) || r.ID == "" && p.Live
+}
 
 // QueryDispute returns the state of a dispute; without an id, of the last one of its payment.
 func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
