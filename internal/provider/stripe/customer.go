@@ -25,6 +25,9 @@ type customer struct {
 func (c customer) key() string       { return c.ID }
 func (c customer) reference() string { return c.Metadata[shopperKey] }
 
+// ours reports whether we made the Customer. Older ones served one payment, and have its reference.
+func (c customer) ours() bool { return c.Metadata[shopperKey]+c.Metadata[referenceKey] != "" }
+
 // empty reports whether nothing is in the cash balance.
 func (c customer) empty() bool {
 	if c.Balance == nil {

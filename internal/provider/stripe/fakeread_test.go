@@ -32,6 +32,9 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 		return f.list(f.customersOf(query.Get("email"), query.Get("expand[]") == "data.cash_balance"), query, "email expand[] limit starting_after")
 	case kind == "customers":
 		id, rest, _ := strings.Cut(id, "/")
+		if s := f.customer(id); s != nil && rest == "" {
+			return 200, s.show(false)
+		}
 		if s := f.customer(id); s != nil && rest == "cash_balance_transactions" {
 			list := slices.Clone(s.moves)
 			slices.Reverse(list)

@@ -111,6 +111,7 @@ func TestRequestsFollowStripesDocument(t *testing.T) {
 		p.QueryRefund(ctx(), back)
 	}
 	_, _ = p.Notices(ctx(), notification("evt_1", "charge.dispute.created", object{"id": "du_1"}))
+	_, _ = p.Notices(ctx(), notification("evt_1", "cash_balance.funds_available", object{"customer": "cus_1"}))
 	loose := request("spei.MEX", "01M7ZMOCK-1")
 	loose.ProviderRef = "pi_1"
 	p.QueryDispute(ctx(), provider.DisputeRequest{Charge: loose})
@@ -125,7 +126,7 @@ func TestRequestsFollowStripesDocument(t *testing.T) {
 		"POST /v1/payment_intents/ID/cancel", "POST /v1/checkout/sessions/ID/expire",
 		"GET /v1/payment_intents", "GET /v1/payment_intents/ID", "GET /v1/checkout/sessions", "GET /v1/checkout/sessions/ID",
 		"GET /v1/refunds", "GET /v1/refunds/ID", "GET /v1/disputes/ID", "GET /v1/disputes",
-		"GET /v1/customers", "GET /v1/customers/ID/cash_balance_transactions",
+		"GET /v1/customers", "GET /v1/customers/ID", "GET /v1/customers/ID/cash_balance_transactions",
 	} {
 		if calls[call] == 0 {
 			t.Errorf("%s was not played: %v", call, calls)
@@ -145,6 +146,9 @@ func asTransfer(text []byte) []byte {
 		case map[string]any:
 			if v["object"] == "payment_intent" {
 				v["customer"], v["payment_method_types"] = "cus_1", []string{"customer_balance"}
+			}
+			if v["object"] == "customer" {
+				v["metadata"] = object{shopperKey: "somebody"}
 			}
 			if v["object"] == "customer_cash_balance_transaction" {
 				v["currency"] = "mxn"

@@ -3,7 +3,7 @@ package stripe
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -94,8 +94,18 @@ func (p *Provider) strangeMove(kind string) { p.Strange("cash balance", kind) }
 // reported first: loose money must not complete a payment, as it is not in the merchant's balance.
 func (p *Provider) balanceNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var m movement // or the cash balance itself, which names its customer too
-	if err := json.Unmarshal(e.Data.Object, &m); err != nil || !id(string(m.Customer)) {
-		return nil, errors.New("the event's cash balance cannot be read")
+	if err := json.Unmarshal(e.Data.Object, &m); err != nil {
+		return nil, fmt.Errorf("read the cash balance of an event: %w", err)
+	}
+	if !id(string(m.Customer)) { // of an Account, which we make none of
+		return nil, nil
+	}
+	var of customer
+	if f := p.get(ctx, "/v1/customers/"+url.PathEscape(string(m.Customer)), nil, &of); f != nil {
+		return nil, provider.ErrUnreachable
+	}
+	if !of.ours() {
+		return nil, nil
 	}
 	if m.Object != "customer_cash_balance_transaction" {
 		m.ID = ""

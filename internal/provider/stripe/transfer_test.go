@@ -353,4 +353,21 @@ func TestAForeignBalance(t *testing.T) {
 	if list := b.told(t, foreign.id, 0); len(list) != 0 {
 		t.Errorf("told of %+v", list)
 	}
+	list, err := b.Notices(ctx(), notification("evt_1", "cash_balance.funds_available", object{"object": "cash_balance", "customer": nil, "customer_account": "acct_1"}))
+	if err != nil || len(list) != 0 {
+		t.Errorf("of an Account: %+v %v", list, err)
+	}
+}
+
+// A Customer that an older version made for one payment is watched too.
+func TestABalanceOfOnePayment(t *testing.T) {
+	b := connect(t)
+	_, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
+	form := b.customers[0].form
+	form.Del("metadata[" + shopperKey + "]")
+	form.Set("metadata["+referenceKey+"]", "01M7ZSPEI-1")
+	b.transfer(customer, 1100, "")
+	if got := moneys(b.told(t, customer, 0)); !slices.Equal(got, []string{"01M7ZSPEI-1 approved 1.00 MXN"}) {
+		t.Errorf("told of %v", got)
+	}
 }
