@@ -20,13 +20,15 @@ func (p *Provider) purse(ctx context.Context, customer ident) (c purse, f *failu
 	if c.moves, f = p.moves(ctx, customer); f != nil {
 		return c, f
 	}
-	for i := range c.moves {
-		if c.moves[i].Type != returned {
+	named := map[string]bool{}
+	for i, m := range c.moves {
+		if m.Type != returned {
 			continue
 		}
-		if c.moves[i].given, f = p.given(ctx, customer, c.moves[i]); f != nil {
+		if m.given, f = p.given(ctx, customer, m, named); f != nil {
 			return c, f
 		}
+		named[m.given.ID], c.moves[i] = true, m
 	}
 	f = walk(ctx, p, "/v1/payment_intents", url.Values{"customer": {string(customer)}}, func(i intent) bool {
 		c.intents = append(c.intents, i)
@@ -47,15 +49,16 @@ func (p *Provider) moves(ctx context.Context, customer ident) (list []movement, 
 }
 
 // given finds the refund with which we made a return; zero if somebody else did. A return does not name its refund, so it is one of
-// the same customer, amount and minute.
-func (p *Provider) given(ctx context.Context, customer ident, m movement) (made refund, f *failure) {
+// the same customer, amount and minute, the nearest that no other return has.
+func (p *Provider) given(ctx context.Context, customer ident, m movement, named map[string]bool) (made refund, f *failure) {
 	at := func(seconds int64) []string { return []string{strconv.FormatInt(m.Created+seconds, 10)} }
+	away := func(r refund) int64 { return max(r.Created-m.Created, m.Created-r.Created) }
 	f = walk(ctx, p, "/v1/refunds", url.Values{"created[gte]": at(-60), "created[lte]": at(60)}, func(r refund) bool {
-		ours := r.Customer == customer && r.Intent == "" && r.Amount == -m.Net && r.reference() != ""
-		if ours {
+		ours := r.Customer == customer && r.Intent == "" && r.Amount == -m.Net && r.reference() != "" && !named[r.ID]
+		if ours && (made.ID == "" || away(r) <= away(made)) { // of two in one second the older, which comes later in the list
 			made = r
 		}
-		return ours
+		return false
 	})
 	return made, f
 }

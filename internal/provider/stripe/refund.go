@@ -17,6 +17,7 @@ type refund struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
 	Status   string            `json:"status"`
+	Created  int64             `json:"created"`
 	Amount   int64             `json:"amount"`
 	Currency string            `json:"currency"`
 	Failure  string            `json:"failure_reason"`

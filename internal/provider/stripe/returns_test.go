@@ -100,7 +100,7 @@ func TestMoneyThatStripeSendsBack(t *testing.T) {
 	}
 }
 
-// Of two moneys in a balance, a return of ours takes the one that it names.
+// Of two equal moneys in a balance, a return of ours takes the one that it names, and each return is one refund.
 func TestAReturnTakesItsOwnMoney(t *testing.T) {
 	b := connect(t)
 	r, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
@@ -108,12 +108,22 @@ func TestAReturnTakesItsOwnMoney(t *testing.T) {
 	b.transfer(customer, 900, "")
 	b.transfer(customer, 900, "")
 	list := loose(b.told(t, customer, 0))
-	since := len(b.customers[0].moves)
-	b.Refund(ctx(), giveBack(r, list[1]))
+	slices.Reverse(list)
+	since, refunds := len(b.customers[0].moves), map[string]string{}
+	for i, n := range list {
+		back := giveBack(r, n)
+		back.Reference = []string{"CLM1-1", "CLM2-1"}[i]
+		b.Refund(ctx(), back)
+		refunds[n.Outcome.MoneyRef] = back.Reference
+	}
 	told := loose(b.told(t, customer, since))
-	at := slices.IndexFunc(told, func(n pay.Notice) bool { return n.Outcome.Back != nil })
-	if at < 0 || told[at].Outcome.MoneyRef != list[1].Outcome.MoneyRef {
-		t.Errorf("told of %+v, want %s", told, list[1].Outcome.MoneyRef)
+	for _, n := range told {
+		if n.Outcome.Back == nil || n.Outcome.Back.Refunds[0].Reference != refunds[n.Outcome.MoneyRef] {
+			t.Errorf("told of %+v %+v, want %v", n, n.Outcome.Back, refunds)
+		}
+	}
+	if len(told) != 2 {
+		t.Errorf("told of %+v", told)
 	}
 }
 
