@@ -91,7 +91,7 @@ func TestSessionEvents(t *testing.T) {
 }
 
 func TestDisputesByStatus(t *testing.T) {
-	taken := []object{{"amount": -5000, "object": "balance_transaction"}}
+	taken := []object{{"id": "txn_1", "amount": -5000, "object": "balance_transaction"}}
 	for status, want := range map[string]pay.Notice{
 		"needs_response": {Dispute: true}, "under_review": {Dispute: true, Reviewing: true},
 		"appeal_needs_response": {Dispute: true}, "appeal_under_review": {Dispute: true, Reviewing: true},

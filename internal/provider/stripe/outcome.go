@@ -90,17 +90,19 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
 	case "requires_payment_method": // the attempt failed, and there will be no other
 		if i.Error == nil {
-			p.Strange("payment", "requires_payment_method without an error")
+			o.Decline = i.Status
 			return o
 		}
 		o = p.refusal(*i.Error)
 		o.ProviderRef = i.ID
+	case "requires_confirmation", "requires_capture": // our calls confirm, and capture
+		o.Decline = i.Status
 	case "canceled":
 		o.Kind = pay.Lapsed
 		if i.Canceled == "fraudulent" {
 			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, problem.FraudBlocked, "fraudulent", "the risk engine blocked the payment"
 		}
-	default: // requires_confirmation and requires_capture do not occur for our calls
+	default:
 		p.Strange("payment", i.Status)
 	}
 	return o
@@ -141,7 +143,7 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 		o = p.intent(*i, r)
 		o.ProviderRef = s.ID
 	case s.Status == "complete": // paid without a payment: not what we requested
-		p.Strange("session", "complete without a payment")
+		o.Decline = "complete_without_payment"
 	default:
 		p.Strange("session", s.Status)
 	}

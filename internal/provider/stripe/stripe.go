@@ -59,7 +59,8 @@
 // Paths, fields, types, enumerations and the states of PaymentIntent, Checkout Session,
 // Customer, its cash balance, Refund, Dispute and errors: the types of stripe-node 23.1.0, which is the library of the version below, and
 // Stripe's OpenAPI document of 2026-08-26, the last in stripe-mock. Every request of this package is played against stripe-mock, which
-// validates it by that document, with the names that it had then. docs.stripe.com: idempotency keys; how fresh search and
+// validates it by that document, with the names that it had then. The tables in published_test.go and payoutpublished_test.go hold the adapter
+// and its fakes to both. docs.stripe.com: idempotency keys; how fresh search and
 // lists are; eight digits of an amount (more in a few currencies; Stripe refuses a larger
 // amount and charges nobody); boletos cannot be refunded; refunds of bank transfers (to the
 // shopper's bank, whose details Stripe may have to request by e-mail; 45 days; 180 days); how cash balances are divided; the days of

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // transfer is a payment by bank transfer of so many centavos.
@@ -42,6 +43,7 @@ func (b *bench) told(t *testing.T, customer string, since int) (list []pay.Notic
 	t.Helper()
 	events := b.balanceEvents(customer, since)
 	for _, event := range append(events, append(events, b.fundsAvailable(customer))...) {
+		published.Sent(t, b.fake, event.Header, event.Query, event.Body)
 		news, err := b.Notices(ctx(), event)
 		if err != nil {
 			t.Fatal(err)
