@@ -116,6 +116,7 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 		"allowed_payment_method_types[]": {name},
 		"payment_method_data[type]":      {name},
 		"metadata[" + referenceKey + "]": {r.Reference},
+		"description":                    {r.Title(200)},
 	}
 	set(form, "payment_method_data[billing_details][name]", r.Buyer.Name)
 	set(form, "payment_method_data[billing_details][email]", r.Buyer.Email)
@@ -135,26 +136,23 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 // sessionForm creates a hosted page for one payment. Without adaptive pricing: it would let
 // the shopper pay in another currency than agreed.
 func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
-	title := r.Reference
-	if payment, _, ok := pay.ParseReference(r.Reference); ok {
-		title = payment
-	}
 	form := url.Values{
-		"mode":                                                {"payment"},
-		"client_reference_id":                                 {r.Reference},
-		"allowed_payment_method_types[]":                      {name},
-		"line_items[0][quantity]":                             {"1"},
-		"line_items[0][price_data][currency]":                 {strings.ToLower(string(r.Local.Currency))},
-		"line_items[0][price_data][unit_amount]":              {strconv.FormatInt(r.Local.Minor, 10)},
-		"line_items[0][price_data][product_data][name]":       {title},
-		"success_url":                                         {r.PageURL},
-		"cancel_url":                                          {r.PageURL},
-		"expires_at":                                          {p.deadline(r, 31*time.Minute, day-time.Minute)},
-		"adaptive_pricing[enabled]":                           {"false"},
-		"metadata[" + referenceKey + "]":                      {r.Reference},
+		"mode":                                          {"payment"},
+		"client_reference_id":                           {r.Reference},
+		"allowed_payment_method_types[]":                {name},
+		"line_items[0][quantity]":                       {"1"},
+		"line_items[0][price_data][currency]":           {strings.ToLower(string(r.Local.Currency))},
+		"line_items[0][price_data][unit_amount]":        {strconv.FormatInt(r.Local.Minor, 10)},
+		"line_items[0][price_data][product_data][name]": {r.Title(200)},
+		"locale":                         {r.Language()},
+		"success_url":                    {r.PageURL},
+		"cancel_url":                     {r.PageURL},
+		"expires_at":                     {p.deadline(r, 31*time.Minute, day-time.Minute)},
+		"adaptive_pricing[enabled]":      {"false"},
+		"metadata[" + referenceKey + "]": {r.Reference},
 		"payment_intent_data[metadata][" + referenceKey + "]": {r.Reference},
 		"payment_intent_data[metadata][" + hostedKey + "]":    {"checkout"},
-		"expand[]":                                            {"payment_intent"},
+		"expand[]": {"payment_intent"},
 	}
 	set(form, "customer_email", r.Buyer.Email)
 	if name == "boleto" {

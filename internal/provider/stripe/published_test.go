@@ -114,7 +114,7 @@ var methodTypes = pub.List(pub.Enum("boleto", "card", "customer_balance", "oxxo"
 var (
 	intentCreate = fields(pub.Fields{
 		"amount": pub.Integer().Must().In("minor units"), "currency": pub.String().Match("[a-z]{3}").Must(), "confirm": pub.Boolean(),
-		"return_url": pub.String().Match("https://.+"), "allowed_payment_method_types": methodTypes, "customer": pub.String(), "metadata": metadata, "expand": expand,
+		"return_url": pub.String().Match("https://.+"), "description": pub.String(), "allowed_payment_method_types": methodTypes, "customer": pub.String(), "metadata": metadata, "expand": expand,
 		"payment_method_data": pub.Object(fields(pub.Fields{
 			"type": pub.Enum("boleto", "customer_balance", "oxxo", "pix").Must(), "metadata": metadata,
 			"billing_details": pub.Object(fields(pub.Fields{"name": pub.String(), "email": pub.String(), "tax_id": pub.String()}, "address phone")),
@@ -133,7 +133,7 @@ var (
 				}),
 			}),
 		}, "boleto card")),
-	}, "amount_details application_fee_amount automatic_payment_methods capture_method confirmation_method confirmation_token customer_account description "+
+	}, "amount_details application_fee_amount automatic_payment_methods capture_method confirmation_method confirmation_token customer_account "+
 		"error_on_requires_action excluded_payment_method_types hooks mandate mandate_data off_session on_behalf_of payment_details payment_method "+
 		"payment_method_configuration radar_options receipt_email setup_future_usage shipping statement_descriptor statement_descriptor_suffix transfer_data "+
 		"transfer_group use_stripe_sdk")
@@ -174,7 +174,7 @@ var (
 var (
 	sessionCreate = fields(pub.Fields{
 		"mode": pub.Enum("payment", "setup", "subscription"), "client_reference_id": pub.String().Len(1, 200), "success_url": pub.String(), "cancel_url": pub.String(),
-		"expires_at": pub.Integer(), "customer_email": pub.String(), "metadata": metadata, "expand": expand, "allowed_payment_method_types": methodTypes,
+		"expires_at": pub.Integer(), "locale": pub.Enum("auto", "en", "es", "es-419", "pt", "pt-BR"), "customer_email": pub.String(), "metadata": metadata, "expand": expand, "allowed_payment_method_types": methodTypes,
 		"adaptive_pricing": pub.Object(pub.Fields{"enabled": pub.Boolean()}),
 		"line_items": pub.List(pub.Object(fields(pub.Fields{
 			"quantity": pub.Integer(),
@@ -189,7 +189,7 @@ var (
 			"boleto": pub.Object(pub.Fields{"expires_after_days": pub.Integer(), "setup_future_usage": pub.String()}),
 		}, "card customer_balance oxxo pix")),
 	}, "after_expiration allow_promotion_codes automatic_tax billing_address_collection branding_settings consent_collection currency custom_fields custom_text "+
-		"customer customer_account customer_creation customer_update discounts excluded_payment_method_types integration_identifier invoice_creation locale "+
+		"customer customer_account customer_creation customer_update discounts excluded_payment_method_types integration_identifier invoice_creation "+
 		"name_collection optional_items origin_context payment_method_collection payment_method_configuration payment_method_data permissions "+
 		"phone_number_collection redirect_on_completion return_url saved_payment_method_options shipping_options submit_type tax_id_collection ui_mode")
 
