@@ -314,6 +314,8 @@ type ProviderRefund struct {
 	Reference string       // ours; "" if it has none of ours
 	Kind      OutcomeKind  // Approved, Awaiting, Declined or Unknown
 	Local     money.Amount // zero if it cannot be read
+	Note      string       // why it went back, or came back, for people; "" if that needs no words
+	News      bool         // an event of its own reports it, not a list: if it had failed, it was made again
 }
 
 // wholeBack reports whether nothing is left of what the shopper paid.

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -450,7 +451,7 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 	}
 	left := d.localLeft(&opening{})
 	if r.Local.Currency == d.p.Price.Local.Currency && r.Local.IsPositive() && r.Local.Minor <= left {
-		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: "the provider gave it back"}, d.now)
+		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: cmp.Or(r.Note, "the provider gave it back")}, d.now)
 		d.add(change)
 		return Applied
 	}
@@ -470,15 +471,15 @@ func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
 	case strings.HasPrefix(r.ID, onlyTotal):
 		return Mismatched // more went back than this total showed before
 	case failed && id != "" && known.Kind != ChargebackClaim && (known.From() == ByProvider || known.fails(round, told)):
-		d.comeBack(known, id, "the refund failed after it had been made")
+		d.comeBack(known, id, cmp.Or(r.Note, "the refund failed after it had been made"))
 		return Applied
 	case failed && !known.Calling():
 		return Mismatched
 	case r.Kind != Approved:
 		return Ignored
 	case r.Local.Currency == known.Local.Currency && r.Local != known.Local, ours && known.contradicts(round, told),
-		ours && r.ID != "" && known.Call.Ref != "" && known.Call.Ref != r.ID:
-		return Mismatched // of another amount, refused here, or made twice
+		ours && r.ID != "" && known.Call.Ref != "" && known.Call.Ref != r.ID, r.News && known.Call.Returned != "":
+		return Mismatched // of another amount, refused here, made twice, or made again after it had failed
 	}
 	return Ignored
 }
@@ -489,7 +490,7 @@ func (d *docket) giveBackLate(c Claim, r ProviderRefund) Verdict {
 		return Mismatched
 	}
 	c.Call.Ref, c.Origin = r.ID, ByProvider
-	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, "the provider gave the money back", d.now)
+	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, cmp.Or(r.Note, "the provider gave the money back"), d.now)
 	d.add(change)
 	return Applied
 }
