@@ -35,6 +35,7 @@ type Request struct {
 	Method      string // slug
 	Country     string // alpha-3
 	Sync        bool
+	Merchant    string // id; two merchants' shoppers are never one at the provider, whatever their data
 	Buyer       pay.Buyer
 	OrderID     string       // the shop's own reference of the order, or ""
 	Purchase    pay.Purchase // what is bought, as the shop described it
