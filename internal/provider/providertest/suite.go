@@ -44,7 +44,7 @@ type Suite struct {
 	// queried before it is charged. The faults of a charge do not affect them, and some of a
 	// refund's do; for those, nil means all GET calls.
 	Looks func(*http.Request) bool
-	// Settles is how long the provider may fail to find a new charge. The suite's charges are
+	// Settles is how long the provider may fail to find a new charge or refund. The suite's are
 	// that old when they are queried.
 	Settles time.Duration
 	// Quiet are the hosted rails whose page has no status of its own: a call never returns an
