@@ -17,6 +17,18 @@
 // status and error code below, the method ids. In the sandbox, others saw an unknown
 // address answer 404 without a code (shhac/agent-dlocal), so such a 404 proves nothing.
 //
+// What a refused refund proves follows dLocal's table (reference: Refunds HTTP Errors; older
+// sources: refunds.md; both read on 2026-11-28). Only a documented code beside status 400 or 404
+// is a refusal. 5010 is a time-out in the older sources, and in the newer ones a time-out (504) or
+// a method that is not available (400). So it proves nothing, of a charge either, and neither does
+// 5021. 5011 says that our reference was used: the refund exists. A refund that was called is
+// missing if the payment's list does not have it five minutes after the last call; how soon the
+// list shows it is *unproved*.
+//
+// A wrong secret key was seen in the sandbox as 400 with code 5000 and "Signature not match"
+// (shhac/agent-dlocal, b678255). dLocal's table has 5000 for any invalid request, and 403 for wrong
+// credentials, so we read the message; what production says is *unproved*.
+//
 // Not checked, because only an account can show it:
 //   - how long dLocal remembers an X-Idempotency-Key. A charge after that gets "order id is
 //     duplicated" (5009), and becomes a query;
@@ -191,7 +203,10 @@ func open(a provider.Account) (provider.Provider, error) {
 // Check lists the payment methods of a country, which every account may.
 func (a *account) Check(ctx context.Context) error {
 	reply, failed := a.call(ctx, http.MethodGet, "/payments-methods?country=BR", "", nil)
-	if failed != nil {
+	switch {
+	case failed != nil && failed.Decline == wrongSecret:
+		return errors.New("the signature is not accepted: the secret key is not the one of this login")
+	case failed != nil:
 		return errors.New("there is no answer: " + failed.Decline)
 	}
 	var list []struct {
@@ -201,7 +216,7 @@ func (a *account) Check(ctx context.Context) error {
 	case reply.Status == http.StatusForbidden:
 		return errors.New("the login or the trans key is not known, or this server's address is not on the account's list")
 	case reply.Status == http.StatusBadRequest:
-		return errors.New("the request was refused: the secret key may be another account's")
+		return errors.New("the request was refused")
 	case !reply.read(&list):
 		return errors.New("the answer is not a list of payment methods")
 	}

@@ -49,7 +49,7 @@ func TestAdapter(t *testing.T) {
 	providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
-		Charges: charges, Uncancelable: uncancelable, OnPage: page,
+		Charges: charges, Uncancelable: uncancelable, OnPage: page, Settles: settles,
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
 			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
@@ -135,12 +135,18 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
-		{400, `{"code":5010}`, pay.Errored, ""},
+		{400, `{"code":5000,"message":"Invalid request."}`, pay.Errored, ""},
+		{400, `{"code":5000,"message":"Signature not match"}`, pay.Unavailable, ""},
+		{400, `{"code":5010,"message":"Method not available."}`, pay.Unknown, ""}, // or: Request timeout
+		{400, `{"code":5016}`, pay.Errored, ""},
+		{400, `{"code":5021}`, pay.Unknown, ""},
 		{400, `{"code":5009}`, pay.Unknown, ""}, // and the query is refused as well
 		{403, `{"code":3001}`, pay.Unavailable, ""},
 		{404, `NOT_FOUND`, pay.Errored, ""},
 		{429, `{"code":6000}`, pay.Unavailable, ""},
 		{500, `{"code":7000}`, pay.Unknown, ""},
+		{504, `{"code":5010,"message":"Request Timeout."}`, pay.Unknown, ""},
+		{500, `{"code":5005}`, pay.Unknown, ""}, {502, `{"code":5006}`, pay.Unknown, ""}, {504, `{"code":5014}`, pay.Unknown, ""},
 		{302, ``, pay.Unknown, ""},
 	} {
 		o := connect(t, providertest.Says(c.status, c.body)).Charge(context.Background(), request())
