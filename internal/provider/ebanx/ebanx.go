@@ -14,7 +14,8 @@
 // EBANX accepts a merchant_payment_code once, so a second charge is refused with BP-DR-0
 // and becomes a query. Refunds have no such rule: their merchant_refund_code is "not
 // enforced as unique" (refund report). So we search for ours first; the lease of a claim
-// prevents two calls for the same refund at the same moment. The code has room for 20
+// prevents two calls for the same refund at the same moment. A refund that was called counts as missing
+// if the list does not have it five minutes after the last call; how soon it has it is *unproved*. The code has room for 20
 // characters, so a longer reference of ours is hashed; the description has it in full. A
 // notification of refunds names only the payment, and comes when a refund is pending and
 // when it is confirmed (guide: refund a Pix Automático payment). By the description we
@@ -26,11 +27,23 @@
 // assume that it is for all that is left. What is reported after its end waits for the
 // operator.
 //
+// A payer with a CNPJ is a company: person_type business, and on /ws/direct the person responsible for the
+// payment, without whom EBANX refuses it (BP-DR-42 to 44; developers.ebanx.com, translations of errors). We know
+// one name and one document, and send them as both, as EBANX's plugin for WooCommerce does (7d56be0,
+// WC_EBANX_Payment_Adapter; read on 2026-11-28). BP-DR-44 asks for a CPF: whether every account takes a CNPJ there is
+// *unproved*. A CNPJ may have letters since July 2026 (docs.ebanx.com, alphanumeric CNPJ).
+//
+// A key that EBANX does not know is refused with HTTP status 200 and DA-1 (recorded by ActiveMerchant), BP-SA-1 or
+// BP-SA-2: the account is unavailable.
+//
 // Not checked, because only an account can show it:
 //   - the code for a missing payment: the excerpts of the list of codes end before it. The
 //     message has to say that the payment is not found, with a code that is not about
-//     credentials (BP-SA); anything else is Unknown;
-//   - which BP-REF codes mean that a refund can never be made: we assume all;
+//     credentials; anything else is Unknown;
+//   - which BP-REF codes mean that a refund can never be made: we assume all but BP-REF-1, which
+//     is about a missing parameter;
+//   - which BP-DR codes leave a payment behind: its sandbox can play some that do (system failures). We take
+//     each for a refusal: a payment of ours that nobody has seen cannot be paid;
 //   - the end of the list of response codes: an unlisted code is a hard decline, and is
 //     reported;
 //   - whether the answer to a query still has the address of the payment's page;
@@ -104,7 +117,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -205,10 +217,10 @@ func publicKey(text string) (*rsa.PublicKey, error) {
 func (a *account) Check(ctx context.Context) error {
 	got, failed := a.post(ctx, "/ws/query", map[string]any{"merchant_payment_code": "cascada-check"})
 	switch {
+	case failed != nil && failed.Decline == wrongKey:
+		return errors.New("the integration key is not known")
 	case failed != nil:
 		return errors.New("there is no answer: " + failed.Decline)
-	case strings.HasPrefix(got.Code, "BP-SA"):
-		return errors.New("the integration key is not known")
 	case !got.missing() && got.Status != "SUCCESS":
 		return errors.New("the answer does not show whether the key is known")
 	}
