@@ -122,6 +122,13 @@ func NoRefund(q RefundRequest, settles time.Duration) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
+// Puzzling makes a notice one of a state that may move money and that the adapter cannot explain. If the
+// charge is open it is queried; otherwise the notice waits for the operator.
+func Puzzling(n pay.Notice, reason string) pay.Notice {
+	n.Outcome, n.Unread = Unknown(reason), true
+	return n
+}
+
 // Unknown is an outcome with no clear result; reason says why.
 func Unknown(reason string) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: reason} }
 
