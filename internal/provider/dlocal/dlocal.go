@@ -71,6 +71,9 @@
 //     dLocal requires. The difference follows each country's tax office, not a page of
 //     dLocal's. The purpose of payouts is agreed with dLocal, so the operator sets it
 //     (purpose).
+//   - In the sandbox a payout ends as its description says (reference: Environments, Payouts v3,
+//     updated 2026-11-02), so ours are told to be paid. The status of its failures, BAD_REQUEST, is of the
+//     sandbox alone: such a payout stays unknown.
 //   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page for
 //     Brazil writes other keys is cut off.
 //   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment),

@@ -122,11 +122,11 @@ func TestWhatIsSent(t *testing.T) {
 	company := samplePayouts()["account.UYU"]
 	company.Name, company.Document = "Hoy  SA", "211003420017"
 	for want, r := range map[string]payout.Request{
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"INSTANT_PAYMENT","flow_type":"B2C","country":"BR","currency":"BRL","amount":123.45,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"INSTANT_PAYMENT","flow_type":"B2C","country":"BR","currency":"BRL","amount":123.45,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Ana","last_name":"Souza Lima","document":{"id":"52998224725"},"instant_payment":{"id":"52998224725"}}}`: samplePayouts()["pix.BRL"],
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2C","country":"MX","currency":"MXN","amount":129,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2C","country":"MX","currency":"MXN","amount":129,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Ana","last_name":"Gómez","document":{"type":"RFC","id":"GOMA800101AB1"},"bank_account":{"code":"646","account":"` + testCLABE + `"}}}`: samplePayouts()["spei.MXN"],
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2B","country":"UY","currency":"UYU","amount":114.39,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2B","country":"UY","currency":"UYU","amount":114.39,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Hoy","last_name":"SA","business_name":"Hoy SA","document":{"type":"RUT","id":"211003420017"},
 		  "bank_account":{"code":"113","branch":"11","type":"CHECKING","account":"00099299700002"}}}`: company,
 	} {
@@ -135,6 +135,17 @@ func TestWhatIsSent(t *testing.T) {
 		wantPayout(t, r.Network, s.Send(context.Background(), r), pay.PayoutPaid, "")
 		if sent := providertest.Fields(f.last); !reflect.DeepEqual(sent, providertest.Fields([]byte(want))) {
 			t.Errorf("%s: %s, want %s", r.Network, f.last, want)
+		}
+	}
+}
+
+// The sandbox is told what to play; production has a description of the payout there.
+func TestOnlyTheSandboxIsToldWhatToPlay(t *testing.T) {
+	s, _, _, r := paying(t)
+	for live, want := range map[bool]string{false: "DELIVERED:PAID", true: ""} {
+		s.Live = live
+		if q, refused := s.order(r); refused != nil || q.Description != want {
+			t.Errorf("live %t: described as %q, want %q", live, q.Description, want)
 		}
 	}
 }
