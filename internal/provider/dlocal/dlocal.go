@@ -6,9 +6,6 @@
 // (flow REDIRECT): cards, so that no card number passes through here, and vouchers that
 // need more than our page can show (an Efecty agreement, a PagoEfectivo ticket).
 //
-// A chargeback is queried by dLocal's id (docs: Chargebacks, retrieve a chargeback;
-// reference: chargeback status).
-//
 // Checked against dLocal's documentation (docs.dlocal.com: security, payments, payment
 // status codes, HTTP errors, orders, refunds, chargebacks, notifications and the pages of
 // Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what those excerpts cut off, the
@@ -35,9 +32,7 @@
 //   - whether a payment that is read again still carries its ticket and a list of its
 //     refunds. A refund's description is in its object (reference: The refund object),
 //     order_refund_id in older sources alone; a refund without such a name is Unknown,
-//     never Missing, and we rely on the idempotency key. One that was made in dLocal's panel
-//     has no such name; that it is notified, and is in the payment's list, is *unproved*.
-//     The address of the search by
+//     never Missing, and we rely on the idempotency key. The address of the search by
 //     order_refund_id is in none of the excerpts, so it is not used;
 //   - which fields a refund's notification has: "not all of them are necessarily sent"
 //     (docs: Refunds). If our reference or the amount is missing, we query the refund;
@@ -49,6 +44,34 @@
 //     older sources only.
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
+//
+// # What moves money without us
+//
+// dLocal repeats a notification every hour, six times, and then every twelve hours for four days. All
+// that it reports, and what becomes of it:
+//
+//	payment     PAID                             booked
+//	            REJECTED, CANCELLED, EXPIRED     the charge ends; if it was paid: the operator's task
+//	            PENDING, AUTHORIZED, VERIFIED    nothing new: no money moved
+//	refund      SUCCESS, PENDING                 booked: of our claim, or (made in dLocal's panel) as money that goes back
+//	            REJECTED, CANCELLED              the claim is refused; money that was to go back comes back
+//	chargeback  PENDING, COMPLETED, SUCCESS      a dispute: announced or executed, the merchant may answer
+//	            DISPUTE_RECEIVED, IN_DISPUTE     a dispute that waits for the bank
+//	            REVERSAL                         the dispute is won
+//	            DISPUTE_LOST                     the dispute is lost
+//	            CANCELLED                        the dispute is withdrawn
+//	            INQUIRY                          the operator's task: the bank asks for documents
+//	any         another status                   the operator's task
+//
+// Sources, read on 2026-11-28: docs.dlocal.com, reference: chargeback status, refund status codes (updated
+// 2026-09-17), receive notifications (2026-07-24); docs: Chargebacks (2026-07-27); for SUCCESS of a chargeback,
+// fmazzoli-dlocal/documentation 62930f3. Refunds and chargebacks look alike: our reference, the id's prefix
+// (REF, CHAR), a reason or a status tells them apart; otherwise dLocal is asked for a refund with this id.
+//
+// Chargebacks are notified at an address of their own, in dLocal's dashboard, and queried by dLocal's id.
+// The example of the query's answer names no payment, so the id alone may prove it. The answer's deadline is in
+// no field, so our own applies; the values of chargeback_stage, and what a second stage looks like, are
+// *unproved*. So is that a refund made in the panel is notified and in the payment's list.
 //
 // # Payouts
 //
