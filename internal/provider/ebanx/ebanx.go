@@ -16,16 +16,7 @@
 // enforced as unique" (refund report). So we search for ours first; the lease of a claim
 // prevents two calls for the same refund at the same moment. A refund that was called counts as missing
 // if the list does not have it five minutes after the last call; how soon it has it is *unproved*. The code has room for 20
-// characters, so a longer reference of ours is hashed; the description has it in full. A
-// notification of refunds names only the payment, and comes when a refund is pending and
-// when it is confirmed (guide: refund a Pix Automático payment). By the description we
-// report each refund that is ours. One of EBANX's dashboard has another description, and is
-// reported with the whole list; that the list
-// has it, and that the payment stays CO, is *unproved*.
-//
-// A chargeback has no id, amount or deadline in a notification, and cannot be queried: we
-// assume that it is for all that is left. What is reported after its end waits for the
-// operator.
+// characters, so a longer reference of ours is hashed; the description has it in full.
 //
 // A payer with a CNPJ is a company: person_type business, and on /ws/direct the person responsible for the
 // payment, without whom EBANX refuses it (BP-DR-42 to 44; developers.ebanx.com, translations of errors). We know
@@ -53,6 +44,31 @@
 //
 // A notification has no time, so it cannot be too old. A replay by somebody else only
 // causes another query.
+//
+// # What moves money without us
+//
+// A notification names payments, which are then queried. All that it reports, and what becomes of it:
+//
+//	update             CO         booked
+//	                   CA         the charge ends; if it was paid: the operator's task
+//	                   OP, PE     nothing new: no money moved
+//	refund             CO, RE, PE booked: of our claim, or (made in EBANX's dashboard) as money that goes back
+//	                   CA         the claim is refused; money that was to go back comes back
+//	chargeback                    a dispute about all that is left
+//	chargeback_credit             the dispute is won
+//	another type, operation or status: the operator's task, such as a bank's request to return a Pix
+//	without hashes: nothing, such as an enrollment
+//
+// Sources, read on 2026-11-28: docs.ebanx.com, payment notifications, chargeback report, refund a payment, refund a
+// Pix Automático payment; developers.ebanxpagamentos.com, notifications. A chargeback has no id, amount or deadline,
+// and no call to query it. Its report has one amount, of what was not refunded, and says of money that came back only
+// that it did. So a chargeback that is lost is never reported: our own deadline ends it. A second chargeback of the same payment
+// looks like a repetition of the first: the report alone has it.
+//
+// A refund is notified when it is pending and when it is confirmed, so one of the dashboard's that is canceled later is
+// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. That
+// the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
+// return a Pix, which only a third party names (api-evangelist).
 //
 // # Payouts
 //

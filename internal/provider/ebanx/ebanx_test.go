@@ -3,6 +3,7 @@ package ebanx
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -272,13 +273,13 @@ func TestNotificationsThatAreNotOfPayments(t *testing.T) {
 	a.Unmapped = func(word string) { told = append(told, word) }
 	for _, body := range []string{
 		"operation=enrollment_status_change&notification_type=update", "operation=payment_status_change&notification_type=refund&hash_codes=abc", // the hash is not one of EBANX's
-		"operation=payment_status_change&notification_type=moon&hash_codes=abc",
+		"operation=payment_status_change&notification_type=moon&hash_codes=abc", "operation=pix_return&notification_type=update&hash_codes=abc",
 	} {
 		if list, err := a.Notices(context.Background(), notification(body)); err != nil || len(list) != 0 {
 			t.Errorf("%s: %d, %v", body, len(list), err)
 		}
 	}
-	if !slices.Equal(told, []string{"notification: moon"}) {
+	if !slices.Equal(told, []string{"notification: moon", "notification: of pix_return"}) {
 		t.Errorf("told of %v", told)
 	}
 	for _, body := range []string{
@@ -291,14 +292,44 @@ func TestNotificationsThatAreNotOfPayments(t *testing.T) {
 	}
 }
 
-func TestDisputesThatEndWell(t *testing.T) {
+func TestWhatANotificationMeans(t *testing.T) {
 	f := newFake()
 	a := connect(t, f)
 	hash := a.Charge(context.Background(), request()).ProviderRef
 	f.Move("01M7Z-1", providertest.Paid)
-	list, err := a.Notices(context.Background(), notification("operation=payment_status_change&notification_type=chargeback_credit&hash_codes="+hash))
-	if err != nil || len(list) != 1 || list[0].Ruling != pay.DisputeWon || list[0].Dispute {
-		t.Errorf("%+v, %v", list, err)
+	for body, want := range map[string]pay.Notice{
+		"operation=payment_status_change&notification_type=update":            {Outcome: pay.Outcome{Kind: pay.Approved}},
+		"operation=payment_status_change&notification_type=chargeback":        {Stage: "chargeback", Dispute: true},
+		"operation=payment_status_change&notification_type=chargeback_credit": {Stage: "chargeback_credit", Ruling: pay.DisputeWon},
+		"operation=payment_status_change&notification_type=moon":              {Unread: true, Outcome: pay.Outcome{Kind: pay.Unknown}},
+		"operation=pix_return&notification_type=update":                       {Unread: true, Outcome: pay.Outcome{Kind: pay.Unknown}},
+	} {
+		list, err := a.Notices(context.Background(), notification(body+"&hash_codes="+hash))
+		if err != nil || len(list) != 1 {
+			t.Errorf("%s: %+v, %v", body, list, err)
+			continue
+		}
+		n := list[0]
+		if n.Reference != "01M7Z-1" || n.Outcome.Kind != want.Outcome.Kind || n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Stage != want.Stage || n.Unread != want.Unread {
+			t.Errorf("%s: %+v", body, n)
+		}
+		if !want.Unread && n.Outcome.MoneyRef != hash {
+			t.Errorf("%s: of money %q, want %q", body, n.Outcome.MoneyRef, hash)
+		}
+	}
+}
+
+func TestAnUnknownStateIsForTheOperator(t *testing.T) {
+	const payment = `{"status":"SUCCESS","payment":{"hash":"abc","merchant_payment_code":"01M7Z-1","status":"%s","amount_ext":"72.00","currency_ext":"BRL",
+		"refunds":[{"id":"1","merchant_refund_code":"%s","description":"refund %[2]s","status":"%s","amount_ext":5}]}}`
+	for _, c := range []struct{ kind, status, refund, state string }{
+		{"update", "ZZ", "01M7Z-2", "CO"}, {"refund", "CO", "01M7Z-2", "ZZ"}, {"refund", "CO", "of the panel", "ZZ"},
+	} {
+		a := connect(t, providertest.Says(http.StatusOK, fmt.Sprintf(payment, c.status, c.refund, c.state)))
+		list, err := a.Notices(context.Background(), notification("operation=payment_status_change&notification_type="+c.kind+"&hash_codes=abc"))
+		if err != nil || len(list) != 1 || !list[0].Unread {
+			t.Errorf("%+v: %+v, %v", c, list, err)
+		}
 	}
 }
 

@@ -52,19 +52,20 @@ func (p payment) reversed(o pay.Outcome) pay.Outcome {
 }
 
 // panelRefunds identifies the state of the refunds that were not made by our calls, "" if
-// there are none.
-func (p payment) panelRefunds() string {
+// there are none; unknown if the state of one is.
+func (a *account) panelRefunds(p payment) (state string, unknown bool) {
 	var states []string
 	for _, f := range p.Refunds {
 		if f.reference() == "" {
 			states = append(states, string(f.ID)+":"+f.Status)
+			unknown = unknown || a.refundOutcome(f, p.Currency).Kind == pay.Unknown
 		}
 	}
 	if len(states) == 0 {
-		return ""
+		return "", false
 	}
 	sum := sha256.Sum256([]byte(strings.Join(states, ",")))
-	return base32.HexEncoding.EncodeToString(sum[:])[:20]
+	return base32.HexEncoding.EncodeToString(sum[:])[:20], unknown
 }
 
 // Refund refunds a payment unless it finds that it was refunded before: EBANX accepts the
