@@ -20,7 +20,8 @@
 // a method that is not available (400). So it proves nothing, of a charge either, and neither does
 // 5021. 5011 says that our reference was used: the refund exists. A refund that was called is
 // missing if the payment's list does not have it five minutes after the last call; how soon the
-// list shows it is *unproved*.
+// list shows it is *unproved*. No page names a rail without refunds: where the shopper has no card, dLocal asks for an
+// account by e-mail.
 //
 // A wrong secret key was seen in the sandbox as 400 with code 5000 and "Signature not match"
 // (shhac/agent-dlocal, b678255). dLocal's table has 5000 for any invalid request, and 403 for wrong

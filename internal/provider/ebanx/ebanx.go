@@ -16,7 +16,9 @@
 // enforced as unique" (refund report). So we search for ours first; the lease of a claim
 // prevents two calls for the same refund at the same moment. A refund that was called counts as missing
 // if the list does not have it five minutes after the last call; how soon it has it is *unproved*. The code has room for 20
-// characters, so a longer reference of ours is hashed; the description has it in full.
+// characters, so a longer reference of ours is hashed; the description has it in full. No page names a rail
+// without refunds: for payments without a card, and for a part of some cards' payments, EBANX asks the shopper for an account by
+// e-mail (ayuda.ebanx.com).
 //
 // A payer with a CNPJ is a company: person_type business, and on /ws/direct the person responsible for the
 // payment, without whom EBANX refuses it (BP-DR-42 to 44; developers.ebanx.com, translations of errors). We know
