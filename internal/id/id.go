@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 	"sync"
 	"time"
 )
@@ -83,6 +84,11 @@ func MarkOf(id string) (mark string, ok bool) {
 		return "", false
 	}
 	return id[len(id)-16:], true
+}
+
+// Made reports whether a text could be an id from New without its prefix.
+func Made(text string) bool {
+	return len(text) == 26 && text[0] < '8' && strings.Trim(text, alphabet) == ""
 }
 
 func putTime(b *[16]byte, t time.Time) {

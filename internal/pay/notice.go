@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cascadapay/cascada/internal/money"
 )
 
 // Notice is one thing that a provider's notification reports, in our words. Its signature was
@@ -44,7 +46,10 @@ type KeptNotice struct {
 }
 
 // Closes reports whether r records that the operator has dealt with the other notice.
-func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == closing+other.ID }
+func (r KeptNotice) Closes(other KeptNotice) bool { return r.ID == other.Closing() }
+
+// Closing is the id of the record that the operator has dealt with r.
+func (r KeptNotice) Closing() string { return closing + r.ID }
 
 // closing begins the id of a record that the operator has dealt with a notice.
 const closing = "/closed/"
@@ -72,7 +77,7 @@ func (r KeptNotice) Close(note string, now time.Time) (Change, error) {
 		return Change{}, fmt.Errorf("notification %s is %s: there is nothing to close", r.ID, r.Verdict)
 	}
 	return Change{Notices: []KeptNotice{{
-		ID: closing + r.ID, Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
+		ID: r.Closing(), Account: r.Account, Payment: r.Payment, Verdict: Closed, Body: []byte(note), At: now,
 	}}}, nil
 }
 
@@ -170,6 +175,55 @@ func (p Payment) resolveNotice(n Notice, order int, c Cascade, now time.Time) (P
 		return p.complete(from, order, n.Outcome, now)
 	}
 	return p.resolve(n.Outcome, c, now)
+}
+
+// UnknownNotice is a notice about an object that the books do not have.
+type UnknownNotice struct {
+	ID          string // the provider's own id of the notice
+	Reference   string // where a notice about one of our objects has our reference
+	ProviderRef string
+	Says        string // what it reports, in our words
+	Local       money.Amount
+	Body        []byte
+	Elsewhere   bool // the books have it, of another account
+}
+
+// Unknown returns a notice as one about an object that the books do not have.
+func (n Notice) Unknown() UnknownNotice {
+	ref, says := n.Reference, string(n.Outcome.Kind)
+	if n.Refund != "" {
+		ref, says = n.Refund, "refund "+says
+	}
+	if n.OfDispute() {
+		says = "dispute " + n.Stage
+	}
+	return UnknownNotice{ID: n.ID, Reference: ref, ProviderRef: n.Outcome.ProviderRef, Says: says, Local: n.Outcome.Local, Body: n.Body}
+}
+
+// Unknown returns a notice as one about a payout that the books do not have.
+func (n PayoutNotice) Unknown() UnknownNotice {
+	return UnknownNotice{ID: n.ID, Reference: n.Reference, ProviderRef: n.ProviderRef, Says: "payout " + string(n.Outcome.Kind), Local: n.Outcome.Local, Body: n.Body}
+}
+
+// Object is what would be our id of the object, without its prefix.
+func (n UnknownNotice) Object() string {
+	object, _, _ := strings.Cut(n.Reference, "-")
+	return object
+}
+
+// Kept is the notice as it is kept, of no payment: a summary, because the rest of another system's object is none of
+// our business.
+func (n UnknownNotice) Kept(account string, now time.Time) KeptNotice {
+	body := fmt.Appendf(nil, "%s %s: reference %q, the provider's %q", n.Says, n.Local, plain(n.Reference), plain(n.ProviderRef))
+	// An applied notice has another id, so that the same notice can be applied when the object is back.
+	return KeptNotice{ID: "/unknown/" + account + "/" + n.ID, Account: account, Verdict: Ignored, Body: body, At: now}
+}
+
+// KeptWhole is Kept with all that the provider sent.
+func (n UnknownNotice) KeptWhole(account string, now time.Time) KeptNotice {
+	kept := n.Kept(account, now)
+	kept.Body = n.Body
+	return kept
 }
 
 // LastOpen reports whether, apart from one, no mismatched notice of a payment waits for the

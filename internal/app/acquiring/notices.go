@@ -3,15 +3,61 @@ package acquiring
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
+	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/store"
 )
 
-// NotOurs is the error for a notification about an unknown object: transaction_not_found.
-func NotOurs() error {
-	return problem.New(problem.TransactionNotFound, "the notification's reference is not ours")
+// What a notice is about, if not an object of the account that it came to.
+var (
+	ErrNotOurs   = errors.New("the notice is about an object that this account does not have")
+	ErrElsewhere = fmt.Errorf("%w: another account has it", ErrNotOurs)
+)
+
+// Another system that shares an account may cause any number of notices about unknown objects.
+const (
+	lostEvery    = time.Second // how often one is kept whose reference has the form of ours: the books may have lost the object
+	foreignEvery = time.Hour   // how often another one is kept
+	taskEvery    = time.Hour   // how often one waits for the operator
+)
+
+// KeepUnknown keeps a notice about an object that the books do not have. Its notification is accepted: sent
+// again, it would say the same, and some providers let nothing pass before it. If the object may be ours, the notice is kept
+// whole, and the operator is told. Of a provider's test environment nobody is told: sandboxes are emptied.
+//
+// Errors: service_unavailable if too many may be ours: the provider has to send it again; those of Store.Commit.
+func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.UnknownNotice) error {
+	d, _ := ps.Connector(account)
+	// With the form of our references, the books may have lost it, or another installation shares the account.
+	ours := !n.Elsewhere && d.Account.Live && id.Made(n.Object())
+	about, every := "a notification is about an object that is not ours", foreignEvery
+	if ours {
+		about, every = "a notification is about an object that the books do not have", lostEvery
+	}
+	ps.Quiet.WarnSometimes(ctx, about, account, "account", account, "reference", provider.Printable(n.Reference, 64))
+	if _, may := ps.Quiet.Say("kept: "+about+" "+account, every); !may {
+		if ours {
+			return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many notifications are about unknown objects: send it again"}
+		}
+		return nil
+	}
+	kept := n.Kept(account, ps.Now())
+	if ours {
+		kept = n.KeptWhole(account, ps.Now())
+		if _, may := ps.Quiet.Say("task: "+account, taskEvery); may {
+			kept.Verdict = pay.Mismatched
+		}
+	}
+	err := ps.Store.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{kept}})
+	if errors.Is(err, store.ErrDuplicate) { // it came before
+		return nil
+	}
+	return err
 }
 
 // RefuseNotice is the error for a notification that could not be read.

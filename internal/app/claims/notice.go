@@ -18,7 +18,7 @@ import (
 func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (known bool, err error) {
 	id, _, ok := pay.ParseRefundReference(n.Refund)
 	if !ok || !base.Storable(id) {
-		return true, acquiring.NotOurs()
+		return true, acquiring.ErrNotOurs
 	}
 	err = base.Again(func() error {
 		c, err := rf.Store.Claims().Any(ctx, id)
@@ -31,7 +31,7 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (kno
 		}
 		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
 			rf.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
-			return acquiring.NotOurs()
+			return acquiring.ErrElsewhere
 		}
 		node, err := rf.Store.Hold(ctx)
 		if err != nil {

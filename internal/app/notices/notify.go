@@ -18,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/store"
 	"github.com/cascadapay/cascada/internal/view"
@@ -55,7 +56,8 @@ func (l *Notices) Notify(ctx context.Context, account string, n acquiring.Notifi
 	return err
 }
 
-// Hear is Notify for charges and refunds. It returns the last payment concerned, and all events.
+// Hear is Notify for charges and refunds. It returns the last payment concerned, zero if no notice is about one of
+// ours, and all events.
 // may can refuse a notice because of the payment's present state; nil refuses nothing.
 func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notification, may func(pay.Payment) error, cause view.Cause) (p pay.Payment, events []pay.Event, err error) {
 	upstream, ok := l.providers.Upstream(account)
@@ -70,6 +72,12 @@ func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notifica
 	var failed error
 	for _, notice := range notices {
 		next, told, err := l.take(ctx, account, notice, may, cause)
+		if errors.Is(err, acquiring.ErrNotOurs) {
+			unknown := notice.Unknown()
+			unknown.Elsewhere = errors.Is(err, acquiring.ErrElsewhere)
+			failed = errors.Join(failed, l.providers.KeepUnknown(ctx, account, unknown))
+			continue
+		}
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -93,7 +101,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 	}
 	id, _, ok := pay.ParseReference(notice.Reference)
 	if !ok || !base.Storable(id) {
-		return p, nil, acquiring.NotOurs()
+		return p, nil, acquiring.ErrNotOurs
 	}
 	if err := l.refunds.Prove(ctx, notice, cause); err != nil {
 		return p, nil, err
@@ -115,7 +123,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 		}
 		if !read.Attempts.TakenAt(notice.Reference, account) {
 			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
-			return acquiring.NotOurs()
+			return acquiring.ErrElsewhere
 		}
 		notice := notice
 		routes = l.providers.Routes(read)
@@ -154,7 +162,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 // ofRefund applies a notice of a refund of ours, and passes other notices on. One that somebody made at the provider may have the
 // charge's reference: then known is false, and the notice is one of that charge.
 //
-// Errors: transaction_not_found if it is neither.
+// Errors: acquiring.ErrNotOurs if it is neither.
 func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
 	if n.Refund == "" {
 		return n, false, nil
@@ -165,7 +173,7 @@ func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) 
 	n.Reference, n.Refund, n.Outcome = n.Refund, "", theirRefund(n.Outcome)
 	id, _, _ := pay.ParseReference(n.Reference)
 	if _, err := l.Store.Payments().Any(ctx, id); err != nil {
-		return n, false, base.OrRefuse(err, acquiring.NotOurs())
+		return n, false, base.OrRefuse(err, acquiring.ErrNotOurs)
 	}
 	return n, false, nil
 }
@@ -213,6 +221,24 @@ func (l *Notices) Notifications(ctx context.Context, payment string, limit int) 
 	return l.Store.Notices().Unclosed(ctx, limit)
 }
 
+// Unknown lists notices about objects that the books do not have, newest first; those of other systems
+// as well, which need nobody.
+func (l *Notices) Unknown(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
+	return l.Store.Notices().Unknown(ctx, limit)
+}
+
+// Waits reports whether a notice waits for the operator.
+func (l *Notices) Waits(ctx context.Context, n pay.KeptNotice) (bool, error) {
+	if n.Verdict != pay.Mismatched {
+		return false, nil
+	}
+	_, err := l.Store.Notices().Get(ctx, n.Closing())
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
 // Notification reads a notice.
 //
 // Errors: store.ErrNotFound.
@@ -234,8 +260,15 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(r.Payment, pay.WithdrawalPrefix) {
-		return l.closePayoutNotification(ctx, by, r, note)
+	switch {
+	case r.Payment == "":
+		return l.closeAs(ctx, by, r, note, tenant.Scope{}, l.Now(), nil)
+	case strings.HasPrefix(r.Payment, pay.WithdrawalPrefix):
+		w, err := l.Store.Withdrawals().Any(ctx, r.Payment)
+		if err != nil {
+			return err
+		}
+		return l.closeAs(ctx, by, r, note, w.Scope, l.TimeOf(w.Scope), map[string]string{"withdrawal": w.ID})
 	}
 	err = base.Again(func() error {
 		p, err := l.Store.Payments().Any(ctx, r.Payment)
@@ -261,17 +294,13 @@ func (l *Notices) CloseNotification(ctx context.Context, by audit.Actor, id, not
 	return err
 }
 
-// closePayoutNotification is CloseNotification for a notice about a withdrawal.
-func (l *Notices) closePayoutNotification(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string) error {
-	w, err := l.Store.Withdrawals().Any(ctx, r.Payment)
+// closeAs is CloseNotification for a notice whose object does not change.
+func (l *Notices) closeAs(ctx context.Context, by audit.Actor, r pay.KeptNotice, note string, scope tenant.Scope, now time.Time, about map[string]string) error {
+	change, err := r.Close(note, now)
 	if err != nil {
 		return err
 	}
-	change, err := r.Close(note, l.TimeOf(w.Scope))
-	if err != nil {
-		return err
-	}
-	change.Audit = l.Noted(by, w.Scope, audit.NotificationClosed, r.ID, note, map[string]string{"withdrawal": w.ID})
+	change.Audit = l.Noted(by, scope, audit.NotificationClosed, r.ID, note, about)
 	err = l.Store.Commit(ctx, change)
 	if errors.Is(err, store.ErrDuplicate) {
 		return fmt.Errorf("notification %s was closed before", r.ID)
@@ -306,11 +335,11 @@ func (l *Notices) apply(ctx context.Context, p pay.Payment, n pay.Notice, routes
 // toldOfLost keeps a notice about a charge that the database may have lost. The request for the
 // charge may still be repeated, so the provider has to send the notification again.
 //
-// Errors: transaction_not_found if there was no restore, service_unavailable.
+// Errors: acquiring.ErrNotOurs if there was no restore, service_unavailable.
 func (l *Notices) toldOfLost(ctx context.Context, n pay.Notice) error {
 	mark, long := id.MarkOf(n.Reference[:strings.LastIndex(n.Reference, "-")])
 	if !long || !l.RecoveryState.Load().Active(l.Now()) {
-		return acquiring.NotOurs()
+		return acquiring.ErrNotOurs
 	}
 	local := n.Outcome.Local
 	if local.IsPositive() {

@@ -25,7 +25,13 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 	// A notice that cannot be applied does not stop the others.
 	var failed error
 	for _, notice := range notices {
-		failed = errors.Join(failed, po.applyPayout(ctx, account, notice))
+		err := po.applyPayout(ctx, account, notice)
+		if errors.Is(err, acquiring.ErrNotOurs) {
+			unknown := notice.Unknown()
+			unknown.Elsewhere = errors.Is(err, acquiring.ErrElsewhere)
+			err = po.providers.KeepUnknown(ctx, account, unknown)
+		}
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }
@@ -40,14 +46,14 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 	return base.Again(func() error {
 		w, n, err := po.toldOf(ctx, account, n)
 		if errors.Is(err, store.ErrNotFound) {
-			return acquiring.NotOurs()
+			return po.unknown(ctx, account, n)
 		}
 		if err != nil {
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
 			po.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
-			return acquiring.NotOurs()
+			return acquiring.ErrElsewhere
 		}
 		node, err := po.Store.Hold(ctx)
 		if err != nil {
@@ -60,6 +66,25 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 		}
 		return err
 	})
+}
+
+// unknown is the error for a notice about an unknown payout.
+//
+// Errors: service_unavailable if it may be about a payout under way, of which the provider's own reference is not known
+// yet; acquiring.ErrNotOurs.
+func (po *Payouts) unknown(ctx context.Context, account string, n pay.PayoutNotice) error {
+	if n.Reference != "" {
+		return acquiring.ErrNotOurs
+	}
+	nameless, err := po.Store.Withdrawals().Nameless(ctx, account)
+	switch {
+	case err != nil:
+		return err
+	case nameless:
+		po.Quiet.WarnSometimes(ctx, "a notification may be about a payout under way, and has to come again", account, "account", account, "reference", provider.Printable(n.ProviderRef, 64))
+		return &problem.Error{Code: problem.ServiceUnavailable, Message: "a payout is under way, which this may be about: send it again"}
+	}
+	return acquiring.ErrNotOurs
 }
 
 // toldOf finds the withdrawal of a notice: by our reference, or by the provider's if it has only

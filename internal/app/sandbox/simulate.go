@@ -129,6 +129,9 @@ func (sb *Sandbox) Tell(ctx context.Context, p pay.Payment, n sandbox.Notificati
 		if err != nil {
 			return p, nil, err
 		}
+		if read.ID == "" { // a fault made its reference unreadable
+			continue
+		}
 		next, events = read, append(events, told...)
 		may = nil // extra notifications of the fault are applied as they come
 	}

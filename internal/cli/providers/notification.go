@@ -13,14 +13,15 @@ import (
 
 // Notification is cascada notification.
 type Notification struct {
-	List  notificationsListCmd  `cmd:"" help:"List notifications that need your attention: they do not fit their payment, because another amount or currency was paid."`
+	List  notificationsListCmd  `cmd:"" help:"List notifications that need your attention: they do not fit their payment, because another amount or currency was paid, or they are about an object that the books do not have."`
 	Show  notificationsShowCmd  `cmd:"" help:"Print a notification as the provider sent it."`
 	Close notificationsCloseCmd `cmd:"" help:"Record that you have dealt with a notification. The merchant's balance stops warning of it; the payment does not change."`
 }
 
 type notificationsListCmd struct {
 	cli.DatabaseFlags
-	Payment string     `placeholder:"TXN-…" help:"All notifications of this payment."`
+	Payment string     `placeholder:"TXN-…" xor:"which" help:"All notifications of this payment."`
+	Unknown bool       `xor:"which" help:"Notifications about objects that the books do not have, newest first; also those of other systems at the same account, of which one an hour is kept."`
 	Limit   cli.AtMost `default:"50" help:"Longest list (default ${default})."`
 	JSON    bool       `name:"json" help:"Print JSON."`
 }
@@ -42,6 +43,9 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 	}
 	defer a.Close()
 	list, err := a.Notices.Notifications(ctx, c.Payment, int(c.Limit))
+	if c.Unknown {
+		list, err = a.Notices.Unknown(ctx, int(c.Limit))
+	}
 	if err != nil {
 		return err
 	}
@@ -52,7 +56,7 @@ func (c *notificationsListCmd) Run(ctx context.Context, log *slog.Logger) error 
 		}
 		return json.NewEncoder(cli.Stdout).Encode(told)
 	}
-	if len(list) == 0 && c.Payment == "" {
+	if len(list) == 0 && c.Payment == "" && !c.Unknown {
 		fmt.Fprintln(cli.Stdout, "no notification needs your attention")
 		return nil
 	}

@@ -270,8 +270,8 @@ func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 		o.Clock.Advance(10 * time.Minute)
 		o.PayOut(t, id, "completed")
 		again := bankTells(t, o.Instance, "bank-1", "bank", n)
-		if got != http.StatusNotFound || again != http.StatusOK { // after a 200 the provider does not send it again
-			t.Errorf("the return is answered %d, and %d after the payout is known, want 404 and 200", got, again)
+		if got != http.StatusServiceUnavailable || again != http.StatusOK { // after a 200 the provider does not send it again
+			t.Errorf("the return is answered %d, and %d after the payout is known, want 503 and 200", got, again)
 		}
 		r := o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
 		if have := harness.Available(t, o); r.Text(t, "failureCode") != "returned" || r.Text(t, "status") != "failed" || have != "997" {

@@ -268,13 +268,17 @@ func (u *Upstream) Report() string {
 }
 
 // Notify is a signed notification of a charge with a status: the URL, the signature and the
-// body.
+// body. A charge that was not made here is of 1 BRL.
 func (u *Upstream) Notify(reference, status, secret string) (url, signature string, body []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c := u.charges[reference]
+	c, known := u.charges[reference]
 	c.Status = status
-	u.charges[reference] = c
+	if known {
+		u.charges[reference] = c
+	} else {
+		c.Reference, c.Amount, c.Currency = reference, "1", "BRL"
+	}
 	url, c.NotificationURL = c.NotificationURL, ""
 	body, _ = json.Marshal(c) // of strings
 	return url, hex.EncodeToString(plainMAC(secret, body)), body

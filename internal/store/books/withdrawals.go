@@ -116,11 +116,18 @@ var (
 	// Finds withdrawals whose account reported only its own reference.
 	selectWithdrawalAt = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
+	countNameless      = engine.Statement(`SELECT count(*) FROM withdrawals WHERE provider = $1 AND status = 'processing' AND provider_ref = ''`)
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.
 func (s Withdrawals) Get(ctx context.Context, scope tenant.Scope, id string) (pay.Withdrawal, error) {
 	return base.One(ctx, s.b, selectWithdrawal, WithdrawalsTable.Scan(s.b.Personal), id, scope.Shop, scope.Live)
+}
+
+// Nameless reports whether a payout is under way at an account whose own reference is not known yet.
+func (s Withdrawals) Nameless(ctx context.Context, account string) (bool, error) {
+	n, err := base.One(ctx, s.b, countNameless, base.ScanInt, account)
+	return n > 0, err
 }
 
 // At reads the withdrawal with a payout account's own reference, of any tenant. Errors: ErrNotFound.

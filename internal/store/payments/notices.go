@@ -36,6 +36,7 @@ var (
 	selectNotice   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE id = $1`)
 	selectUnclosed = engine.Statement(`
 SELECT ` + NoticesTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
+	selectUnknown   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = '' ORDER BY at DESC, id LIMIT $1`)
 	selectNoticesOf = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
@@ -61,6 +62,11 @@ func (s Notices) Get(ctx context.Context, id string) (pay.KeptNotice, error) {
 // Of reads a payment's notices in order of arrival.
 func (s Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, error) {
 	return base.Many(ctx, s.b, selectNoticesOf, listedNotice(s.b), payment)
+}
+
+// Unknown reads notices about objects that the books do not have, newest first.
+func (s Notices) Unknown(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
+	return base.Many(ctx, s.b, selectUnknown, listedNotice(s.b), limit)
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.

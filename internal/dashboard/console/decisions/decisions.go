@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
@@ -198,16 +199,11 @@ func (u *room) showNotice(w http.ResponseWriter, r *http.Request, v *frame.Visit
 	if err != nil {
 		return err
 	}
-	list, err := u.App.Notices.Notifications(r.Context(), n.Payment, desk.Most)
+	waits, err := u.App.Notices.Waits(r.Context(), n)
 	if err != nil {
 		return err
 	}
-	view := noticeView{typed, n, n.Verdict == pay.Mismatched, len(n.Payment) > 4 && n.Payment[:4] == pay.WithdrawalPrefix, u.Accounts(r.Context())}
-	for _, other := range list {
-		if other.Closes(n) {
-			view.Waits = false
-		}
-	}
+	view := noticeView{typed, n, waits, strings.HasPrefix(n.Payment, pay.WithdrawalPrefix), u.Accounts(r.Context())}
 	return u.Room.ShowStatus(w, r, v, status, "notice", view)
 }
 
