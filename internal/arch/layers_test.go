@@ -62,7 +62,7 @@ var layers = map[string]layer{
 	"internal/provider/ebanx":        {"money pay pay/... payout provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/sandbox":      {"document money pay pay/... provider", "a simulated provider knows no more than a real one, and what real ones refuse"},
 	"internal/provider/adapters":     {"provider provider/adyen provider/bankfiles provider/conekta provider/dlocal provider/ebanx provider/manual provider/mercadopago provider/payulatam provider/stripe provider/woovi", "the list names every adapter and knows nothing of them"},
-	"internal/provider/conekta":      {"money pay pay/... provider", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/conekta":      {"money pay pay/... provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/bankfiles":    {"bankfile geo money pay payout provider", "an account's files are written and read with values alone, whoever made the batch"},
 	"internal/provider/manual":       {"pay payout provider", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/mercadopago":  {"money pay pay/... payout provider reconcile", "an adapter speaks to one provider and knows no other"},

@@ -3,26 +3,26 @@ package conekta
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// version is the API version; without it Conekta uses the account's default.
-const version = "application/vnd.conekta-v2.2.0+json"
+// version is the API version (conekta/openapi, 2026-08-13; ct-conekta-java, 2026-05-01); without it
+// Conekta uses the account's default.
+const version = "application/vnd.conekta-v2.3.0+json"
 
-// call makes one call; key is the idempotency key.
-func (a *account) call(ctx context.Context, method, path string, body any, key string) (provider.Reply, *pay.Outcome) {
+func (a *account) call(ctx context.Context, method, path string, body any) (provider.Reply, *pay.Outcome) {
 	req, unsent := provider.NewRequest(ctx, method, a.base+path, body)
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	req.Header.Set("Accept", version)
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
-	}
+	req.Header.Set("Accept-Language", "en") // of errors
 	return provider.Do(a.Client, req)
 }
 
@@ -35,8 +35,19 @@ func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 type failure struct {
 	Object  text `json:"object"`
 	Details []struct {
-		Code text `json:"code"`
+		Code  text `json:"code"`
+		Debug text `json:"debug_message"`
 	} `json:"details"`
+}
+
+// absent reports whether an answer proves that there is no such order: by the sentence of
+// mocks/conekta_api.json. A 404 may be a gateway's, or about something else.
+func absent(reply provider.Reply, id string) bool {
+	var f failure
+	if reply.Status != http.StatusNotFound || read(reply.Body, &f) != nil || f.Object != "error" || len(f.Details) != 1 {
+		return false
+	}
+	return f.Details[0].Code == "conekta.errors.resource_not_found.entity" && string(f.Details[0].Debug) == fmt.Sprintf("The object Order %q could not be found.", id)
 }
 
 // refused is the outcome of a call that got an error as its answer.

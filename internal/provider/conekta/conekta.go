@@ -1,5 +1,5 @@
-// Package conekta takes payments at Conekta of Mexico: orders with one charge (SPEI, cash
-// at OXXO) or with a hosted checkout (cards). It is a client of one account; it stores
+// Package conekta takes payments at Conekta of Mexico: orders with a charge (SPEI, cash in
+// stores and at BBVA) or with a hosted checkout (cards). It is a client of one account; it stores
 // nothing and makes no decisions about payments.
 //
 // # References
@@ -11,51 +11,89 @@
 // more than five thousand is Unknown. Once we know the order's id, we read the order
 // itself.
 //
-// The OpenAPI document has the header Idempotency-Key, but we could not see which calls
-// honor it. We send it with each charge and refund, and list the orders before we make one.
-// If a call does not honor it, two charges under one reference at the same moment make two
-// orders, of which the shopper sees one.
+// No call has an idempotency key: the OpenAPI document, its history and the official SDKs have no
+// such header (conekta/openapi 82ce68e, 2026-08-13; ct-woocommerce-plugin 036a399, 2026-08-20). So the
+// orders are listed before one is made, a reference is charged by one call of this process at a
+// time, and a list proves absence only five minutes after the call. How soon a list has a new order
+// is not documented.
 //
-// A refund has no field for our reference. Without Conekta's id, a full refund is found by
-// its amount, since there can be only one; a partial refund of the same amount is Unknown,
-// and no refund of the amount is Missing. A repeated partial refund relies on its key
-// alone. If the key is not honored or was forgotten, Conekta refuses the refund only if it
-// would exceed the paid amount. So the caller repeats a partial refund only if it is proven
-// that it was not made.
+// A refund has no field for our reference either. It is known by Conekta's id once the answer to the
+// call came. Otherwise a full refund is found by its amount, since there can be only one. A partial
+// refund is not made while there is one of its amount that is not older than the first request for
+// it, by Conekta's clock (the header Date): it may be that one. Then it is Unknown, and waits for the
+// operator. No such refund is Missing, five minutes after the first request, if the list has as much
+// as amount_refunded. So two equal parts within a minute wait for the operator too.
+//
+// A refund's status is "pending" in the only example, and older versions show none for one that is
+// made. refunded, canceled and expired are the names of events (cash_refund.*; DELETE
+// /orders/{id}/refunds/{id} cancels one); that they are statuses too is *unproved*.
 //
 // order.refunded and order.partially_refunded make us read the order, whose charges list
 // their refunds by id (conekta-node, docs/ChargeResponseRefundsData.md, read on 2026-11-28).
 // One with an id that we do not know was made in Conekta's panel, unless one of ours of the
 // same amount is under way. That the panel's refunds are in that list is *unproved*.
 //
+// # Cash
+//
+// A cash charge names no store. Conekta makes the references that the account is enabled for, by
+// its business: of the network of stores (product_type cash_in or pespay_cash_in), and of BBVA's
+// machines (bbva_cash_in, with an agreement number). They come as one charge each, in one order,
+// each of the whole amount (order_cash.yml, order_cash_multiple.yml). The shopper gets the one of
+// the rail. If somebody pays two, both moneys are reported. An order without one for the rail is
+// canceled, and the charge is refused. BBVA's machines want the agreement beside the reference: our
+// page shows it as the beneficiary.
+//
+// The stores of cash_in are from order_cash.yml, from the logos of the official checkout
+// (conekta/conekta-elements, CheckoutCashProvidersUiDataTest.kt, 2026) and plugin
+// (ct-woocommerce-plugin, includes/blocks/payment-instructions.php, 2025-05), and from the page
+// developers.conekta.com/docs/cargo-recurrente-efectivo-direct-api: 7-Eleven, Farmacias del Ahorro
+// and Círculo K are in all of them. BBVA is in the same sources but that page. That pespay_cash_in
+// is paid at 7-Eleven and Farmacias del Ahorro is in the plugin alone: *unproved*.
+//
+// OXXO is not served. That page named it in version 2.0 and does not any more, the examples of
+// events (docs/charge) have lost it too, and the checkout has no logo of it. The plugin still has a
+// text for it. Whether some account still gets OXXO is *unproved*.
+//
 // # Cards
 //
 // The shopper pays on the checkout's page and may try several cards there. A charge stays
 // open until one is paid or the page expires, and only then is it declined, with the last
-// reason. By the documentation of payment links, pages are open for at least two days,
-// which is longer than we wait: Cancel ends them.
+// reason. The page is open for the shopper's time, and for eleven minutes at least.
 //
 // # Notifications
 //
 // DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body, with a key
 // that the account makes at /webhook_keys. The signature covers no time: an old
-// notification only makes us read the order again, from which all facts come. Disputes are
-// order.charged_back, and a chargeback's own events (charge.chargeback.created, updated,
-// under_review, won and lost) if they name the order. Their payload is not documented; one
-// seen in other people's tests has an order_id. An event without it is left to the
-// operator. The amount is not documented, so a chargeback is of all that is left. No
-// documented call returns the state of a chargeback either.
+// notification only makes us read the order again, from which all facts come.
+//
+// # Chargebacks
+//
+// A chargeback (schemas/chargebacks/chargeback_response.yml, 2026-08-13) has an id, a status, a
+// reason, the id of its charge and a deadline for evidence. The charge shows it in GET /orders/{id}
+// (charge_response.yml), so it can be queried, and each event of its order reports it. Its own
+// events are charge.chargeback.created, updated, under_review, won and lost (mocks/conekta_api.json,
+// the list of a webhook's events). Whether they name the order is not documented. If they do not, the
+// order is found by the charge: by the search of charges, or among the orders of the time that is in
+// the charge's id (so in all examples of that repository). It has no amount, so it is of all that is
+// left.
+//
+// No page explains the statuses. won and lost end it. action_required and rt wait for evidence.
+// pending_review, under_review, represented and rt_sent do not. covered is left open, and the
+// operator ends it: whether the merchant keeps the money then is *unproved*. A lost one took the
+// money back: a query of its order says so.
 //
 // # Checked
 //
-// Against github.com/conekta/openapi (orders, charges, checkouts, refunds, errors, lists),
-// and the pages developers.conekta.com/docs: order, charge (events, which have the
-// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public
-// integrations. Not checked, for lack of an account: which refund statuses exist besides
-// "pending", so every other one is Unknown; which accounts get OXXO references and which
-// get those of other networks, so a reference of another network is refused; whether a
-// checkout's page ends when its order is canceled; which status an order gets when a cash
-// payment is reversed (charge.reversed).
+// Against github.com/conekta/openapi (82ce68e, 2026-08-13: orders, charges, checkouts, refunds,
+// errors, lists), and the pages developers.conekta.com/docs: order, charge (events, which have the
+// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public integrations.
+// A 404 is about an order only with the sentence of mocks/conekta_api.json.
+//
+// Not checked, for lack of an account, and so *unproved*: which accounts get which references of
+// cash; whether a checkout's page ends when its order is canceled; which status an order gets when a
+// store takes cash back (charge.reversed), so that event counts itself; how an order shows a SPEI
+// transfer of another amount. Whatever a paid charge says is money: its amount is reported, also if
+// the order is not paid.
 package conekta
 
 import (
@@ -68,6 +106,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/work"
 )
 
 const production = "https://api.conekta.io" // for tests too: the key decides
@@ -78,10 +117,9 @@ const (
 	webhookKey = "webhookPublicKey"
 )
 
-// The rails.
+// The rails, without those of cash.
 const (
 	spei = "spei.MEX"
-	oxxo = "cash.oxxo.MEX"
 	card = "card.MEX"
 )
 
@@ -91,9 +129,9 @@ func Adapter() provider.Adapter {
 		Name: "conekta",
 		Fields: []provider.Field{
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
-			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the order events and charge.chargeback.*"},
+			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the events of orders, charge.reversed, cash_refund.* and charge.chargeback.*"},
 		},
-		Rails: []string{spei, oxxo, card},
+		Rails: append(append([]string{spei}, provider.Rails(networks, "")...), card),
 		Open:  open,
 	}
 }
@@ -101,9 +139,10 @@ func Adapter() provider.Adapter {
 // account is a client of one account.
 type account struct {
 	provider.Account
-	base string
-	key  string
-	sign *rsa.PublicKey
+	base  string
+	key   string
+	sign  *rsa.PublicKey
+	turns work.Turns // by our reference of a charge: one charge or refund at a time
 }
 
 func open(a provider.Account) (provider.Provider, error) {
@@ -140,7 +179,7 @@ func publicKey(text string) *rsa.PublicKey {
 
 // Check lists one order.
 func (a *account) Check(ctx context.Context) error {
-	reply, lost := a.call(ctx, http.MethodGet, "/orders?limit=1", nil, "")
+	reply, lost := a.call(ctx, http.MethodGet, "/orders?limit=1", nil)
 	if lost != nil {
 		return errors.New("the provider does not answer: " + lost.Decline)
 	}

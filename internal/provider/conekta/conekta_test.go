@@ -33,21 +33,31 @@ func sample() provider.Request {
 	}
 }
 
+// charges has a sample for each rail.
+func charges() map[string]provider.Request {
+	all := map[string]provider.Request{}
+	for _, rail := range Adapter().Rails {
+		all[rail] = sample()
+	}
+	return all
+}
+
 // looks reports whether a request is a list or a query, which come before a charge or refund.
 func looks(r *http.Request) bool { return r.Method == http.MethodGet }
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Bare:        "order.charged_back is of the order; the payload of charge.chargeback events is in none of the pages",
+		Bare:        "chargeback_response: it has no amount",
 		Adapter:     Adapter(),
 		Credentials: credentials(),
 		New:         func(*testing.T) providertest.Fake { return newFake() },
-		Charges:     map[string]provider.Request{spei: sample(), oxxo: sample(), card: sample()},
+		Charges:     charges(),
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
+		Settles:     settles,
 		Nameless:    "order_refunds_request: amount, expires_at, reason",
 		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
-		// "Pending" is the only documented status of a refund.
+		// The example of a refund is "pending".
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{
 			spei: {money.New(1, money.MXN), money.New(10_05, money.MXN), money.New(1_000_000_00, money.MXN), money.New(math.MaxInt64-1, money.MXN)},
@@ -72,21 +82,68 @@ func TestTheShopperGetsWhatThereIsToPayWith(t *testing.T) {
 	if o := a.Charge(context.Background(), request(spei)); o.Data.CLABE != "646180111805034237" || o.Data.Bank != "STP" || o.FormURL != providertest.Page {
 		t.Errorf("SPEI: %+v", o)
 	}
-	r := request(oxxo)
-	r.Reference = "01M7ZTEST-2"
-	if o := a.Charge(context.Background(), r); o.Data.Reference != "93000262276908" || o.FormURL != providertest.Page {
-		t.Errorf("OXXO: %+v", o)
+	for rail, want := range map[string]pay.PaymentData{
+		"cash.7eleven.MEX": {Reference: "10001140326893401915"}, "cash.circulok.MEX": {Reference: "10001140326893401915"},
+		bbva: {Reference: "10830309851141878231", Beneficiary: "Convenio 2409992"},
+	} {
+		r := request(rail)
+		r.Reference = "01M7Z" + rail + "-1"
+		if o := a.Charge(context.Background(), r); o.Data != want || o.FormURL != providertest.Page {
+			t.Errorf("%s: %+v", rail, o)
+		}
 	}
 }
 
-func TestAReferenceOfAnotherNetworkIsNotForOXXO(t *testing.T) {
-	a, f, _ := connect(t)
-	f.store = "7eleven"
-	if o := a.Charge(context.Background(), request(oxxo)); o.Kind != pay.Errored || o.Decline != "oxxo_not_enabled" {
-		t.Errorf("%+v", o)
+// Which references an account gets depends on its business.
+func TestAReferenceOfAnotherNetworkIsNotOffered(t *testing.T) {
+	for rail, products := range map[string]string{"cash.7eleven.MEX": "bbva_cash_in", bbva: "cash_in", "cash.circulok.MEX": "pespay_cash_in", "cash.farmaciasahorro.MEX": "oxxo"} {
+		a, f, _ := connect(t)
+		f.cash = []string{products}
+		for range 2 { // the first answer may be lost
+			if o := a.Charge(context.Background(), request(rail)); o.Kind != pay.Errored && o.Kind != pay.Lapsed || o.Kind == pay.Errored && o.Decline != "network_not_enabled" {
+				t.Errorf("%s: %+v", rail, o)
+			}
+		}
+		if len(f.Charges) != 1 || f.Charges[0].status != "canceled" {
+			t.Errorf("%s: the order is %v", rail, f.Charges[0].status)
+		}
 	}
-	if f.Charges[0].status != "canceled" {
-		t.Errorf("the order is %v", f.Charges[0].status)
+}
+
+// A payment may have been made before a rail was given up.
+func TestAPaymentOnARailThatIsNotSoldAnyMoreGoesOn(t *testing.T) {
+	ctx := context.Background()
+	a, f, _ := connect(t)
+	f.cash = []string{"cash_in"}
+	r := request("cash.7eleven.MEX")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	f.Charges[0].charges[0]["payment_method"] = map[string]any{"object": "cash_payment", "type": "oxxo", "service_name": "OxxoPay", "store_name": "OXXO", "reference": "93000262276908"}
+	r.Rail = "cash.oxxo.MEX"
+	if o := a.Query(ctx, r); o.Kind != pay.Awaiting || o.Data.Reference != "93000262276908" {
+		t.Errorf("it waits: %+v", o)
+	}
+	if o := a.Cancel(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("it is canceled: %+v", o)
+	}
+}
+
+// Each reference of an order is of the whole amount, and somebody may pay two.
+func TestBothReferencesOfAnOrderArePaid(t *testing.T) {
+	ctx := context.Background()
+	a, f, _ := connect(t)
+	r := request("cash.7eleven.MEX")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	e := f.Charges[0]
+	e.charges[0]["status"], e.charges[0]["paid_at"] = "paid", e.made.Unix()+600 // at BBVA; the order does not say so yet
+	first := a.Query(ctx, r)
+	if first.Kind != pay.Approved || first.Local != r.Local || first.MoneyRef != e.charges[0]["id"] || len(first.Also) != 0 {
+		t.Errorf("one: %+v", first)
+	}
+	f.Move(r.Reference, providertest.Paid)
+	e.charges[1]["paid_at"], e.charges[1]["created_at"] = e.made.Unix()+900, 1
+	o := a.Query(ctx, r)
+	if o.Kind != pay.Approved || o.MoneyRef != first.MoneyRef || len(o.Also) != 1 || o.Also[0].Ref != e.charges[1]["id"] || o.Also[0].Local != r.Local {
+		t.Errorf("both: %+v", o)
 	}
 }
 
@@ -95,53 +152,21 @@ func TestAnOrderIsFoundOnAnyPageOfTheList(t *testing.T) {
 	r := request(spei)
 	want := a.Charge(context.Background(), r)
 	for i := range 2*perPage + 1 {
-		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("other_%d", i), Entry: providertest.Entry{Local: r.Local}, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("other_%d", i), made: providertest.Noon, Entry: providertest.Entry{Local: r.Local}, metadata: map[string]any{"cascada_reference": map[string]any{"of": "somebody"}}})
 	}
 	calls := line.Calls()
 	if o := a.Query(context.Background(), r); o.Kind != pay.Awaiting || o.ProviderRef != want.ProviderRef || line.Calls() != calls+3 {
 		t.Errorf("%+v after %d calls", o, line.Calls()-calls)
 	}
-	r.Reference = "01M7ZTEST-2"
+	r.Reference, r.Now = "01M7ZTEST-2", r.Sent.Add(settles)
 	if o := a.Query(context.Background(), r); o.Kind != pay.Missing {
 		t.Errorf("the list ends without it: %+v", o)
 	}
 	for i := range maxPages * perPage {
-		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("more_%d", i), Entry: providertest.Entry{Local: r.Local}})
+		f.Charges = append(f.Charges, &entry{id: fmt.Sprintf("more_%d", i), made: providertest.Noon, Entry: providertest.Entry{Local: r.Local}})
 	}
 	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "too_many_orders" {
 		t.Errorf("the list does not end: %+v", o)
-	}
-}
-
-func TestACallWithoutIdempotencyIsMadeOnceAllTheSame(t *testing.T) {
-	a, f, line := connect(t)
-	f.keyless = true
-	r := request(spei)
-	ctx, cancel := context.WithTimeout(context.Background(), providertest.Patience)
-	defer cancel()
-	line.Spare(looks)
-	line.Fail(providertest.TimeoutAfter)
-	if o := a.Charge(ctx, r); o.Kind != pay.Unknown {
-		t.Errorf("the reply is lost: %+v", o)
-	}
-	line.Fail(providertest.NoFault)
-	if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || len(f.Books()) != 1 {
-		t.Errorf("again: %+v, %v", o, f.Books())
-	}
-	f.Move(r.Reference, providertest.Paid)
-	q := provider.RefundRequest{Reference: "CLM1", Charge: r, Local: r.Local}
-	ctx, cancel = context.WithTimeout(context.Background(), providertest.Patience)
-	defer cancel()
-	line.Fail(providertest.TimeoutAfter)
-	if o := a.Refund(ctx, q); o.Kind != pay.Unknown {
-		t.Errorf("the reply to a refund is lost: %+v", o)
-	}
-	line.Fail(providertest.NoFault)
-	if o := a.QueryRefund(context.Background(), q); o.Kind != pay.Awaiting {
-		t.Errorf("a query about it: %+v", o)
-	}
-	if o := a.Refund(context.Background(), q); o.Kind != pay.Awaiting || len(f.Books()[0].Refunds) != 1 {
-		t.Errorf("a second refund of the full amount: %+v, %v", o, f.Books())
 	}
 }
 
@@ -159,7 +184,7 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
 		t.Errorf("one card was declined: %+v, %v", list, err)
 	}
-	now = now.Add(pageTime)
+	now = r.Expires
 	if o := a.Query(ctx, r); o.Kind != pay.Declined || !o.Soft || o.Decline != "do_not_honor" {
 		t.Errorf("the page has expired: %+v", o)
 	}
@@ -170,9 +195,20 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	r.Reference = "01M7ZTEST-2"
 	now = providertest.Noon
 	a.Charge(ctx, r)
-	now = now.Add(pageTime)
+	now = r.Expires
 	if o := a.Query(ctx, r); o.Kind != pay.Lapsed {
 		t.Errorf("nobody used the page: %+v", o)
+	}
+}
+
+func TestAPageIsOpenForTheShoppersTime(t *testing.T) {
+	a, f, _ := connect(t)
+	for left, want := range map[time.Duration]time.Duration{30 * time.Minute: 30 * time.Minute, time.Minute: pageTime, -time.Hour: pageTime, 48 * time.Hour: 48 * time.Hour} {
+		r := request(card)
+		r.Reference, r.Expires = "01M7Z"+left.String()+"-1", providertest.Noon.Add(left)
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || f.Charges[len(f.Charges)-1].until != providertest.Noon.Add(want).Unix() {
+			t.Errorf("%s are left: %+v, and the page is open until %d", left, o, f.Charges[len(f.Charges)-1].until)
+		}
 	}
 }
 
@@ -218,11 +254,13 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	a.Charge(ctx, r)
 	live := strings.Replace(string(f.Notification(r.Reference).Body), `"livemode":false,"object":"event"`, `"livemode":true,"object":"event"`, 1)
 	for what, n := range map[string]provider.Notification{
-		"an order that waits":          f.Notification(r.Reference),
-		"an order that does not exist": event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
-		"a customer":                   event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
-		"a ping":                       sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
-		"another environment's order":  sign([]byte(live)),
+		"an order that waits":                    f.Notification(r.Reference),
+		"an order that does not exist":           event("1", "order.paid", map[string]any{"object": "order", "id": "ord_none"}),
+		"a customer":                             event("1", "customer.created", map[string]any{"object": "customer", "id": "cus_1"}),
+		"an order of which nothing is known yet": event("1", "order.created", map[string]any{"object": "order", "id": "../nowhere"}),
+		"the merchant's own payout":              event("1", "payout.paid_out", map[string]any{"object": "payout", "id": "pay_1"}),
+		"a ping":                                 sign([]byte(`{"id":"1","type":"webhook_ping","data":{"action":"ping"}}`)),
+		"another environment's order":            sign([]byte(live)),
 	} {
 		if list, err := a.Notices(ctx, n); len(list) != 0 || err != nil {
 			t.Errorf("%s: %v, %v", what, list, err)
@@ -242,39 +280,54 @@ func TestEventsOfOtherThingsTellNothing(t *testing.T) {
 	}
 }
 
-func TestChargebacksThatNameTheirOrder(t *testing.T) {
+func TestANewEventIsReportedAndItsOrderIsRead(t *testing.T) {
 	a, f, line := connect(t)
-	ctx := context.Background()
-	r := request(card)
-	a.Charge(ctx, r)
+	r := request(spei)
+	a.Charge(context.Background(), r)
 	f.Move(r.Reference, providertest.Paid)
-	told := func(stage, order string) []pay.Notice {
-		list, err := a.Notices(ctx, event("1", "charge.chargeback."+stage, map[string]any{"object": "chargeback", "id": "dis_1", "charge_id": "1", "order_id": order}))
-		if err != nil {
-			t.Fatalf("%s: %v", stage, err)
+	list, err := a.Notices(context.Background(), event("1", "order.raffled", map[string]any{"object": "order", "id": f.Charges[0].id}))
+	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Approved || len(line.Unmapped()) != 1 {
+		t.Errorf("%+v %v, reported %v", list, err, line.Unmapped())
+	}
+}
+
+// A store may take the cash back. Which status the order gets then is not documented.
+func TestCashThatAStoreTookBack(t *testing.T) {
+	ctx := context.Background()
+	for status, want := range map[string]struct {
+		kind  pay.OutcomeKind
+		known bool // how much went back
+	}{"reversed": {pay.Reversed, true}, "pending_payment": {pay.Reversed, true}, "canceled": {pay.Reversed, true}, "paid": {pay.Reversed, false}} {
+		a, f, _ := connect(t)
+		f.cash = []string{"cash_in"}
+		r := request("cash.7eleven.MEX")
+		a.Charge(ctx, r)
+		f.Move(r.Reference, providertest.Paid)
+		e := f.Charges[0]
+		paid, _ := a.Notices(ctx, f.Notification(r.Reference))
+		e.set("pending_payment", status)
+		list, err := a.Notices(ctx, event("1", "charge.reversed", map[string]any{"object": "charge", "id": e.charges[0]["id"], "order_id": e.id}))
+		if err != nil || len(list) != 1 || list[0].ID == paid[0].ID {
+			t.Fatalf("%s: %+v %v", status, list, err)
 		}
-		return list
-	}
-	ids := map[string]bool{}
-	for stage, want := range map[string]pay.Notice{
-		"created": {Dispute: true}, "updated": {Dispute: true}, "under_review": {Dispute: true}, "won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
-	} {
-		list := told(stage, f.Charges[0].id)
-		if len(list) != 1 || list[0].Dispute != want.Dispute || list[0].Ruling != want.Ruling || list[0].Reference != r.Reference || list[0].Outcome.Message == "" ||
-			list[0].DisputeID != "dis_1" || list[0].Stage != stage || list[0].Reviewing != (stage == "under_review") {
-			t.Errorf("%s: %+v, want %+v", stage, list, want)
-			continue
+		o := list[0].Outcome
+		if o.Kind != want.kind || o.Local != r.Local || o.MoneyRef != e.charges[0]["id"] || (o.Back != nil && o.Back.Total == r.Local) != want.known {
+			t.Errorf("%s: %+v", status, o)
 		}
-		ids[list[0].ID] = true
 	}
-	if len(ids) != 5 || len(line.Unmapped()) != 0 {
-		t.Errorf("want five ids and no unknown word: %v, %v", ids, line.Unmapped())
-	}
-	if list := told("moved", f.Charges[0].id); len(list) != 0 || len(line.Unmapped()) != 1 {
-		t.Errorf("a new stage: %+v, reported %v", list, line.Unmapped())
-	}
-	if list := told("won", ""); len(list) != 0 {
-		t.Errorf("without its order: %+v", list)
+}
+
+// Money is what a charge says, whatever its order says.
+func TestATransferOfAnotherAmount(t *testing.T) {
+	a, f, _ := connect(t)
+	r := request(spei)
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	e := f.Charges[0]
+	e.charges[0]["status"], e.charges[0]["amount"] = "paid", int64(200_00)
+	o := a.Query(context.Background(), r)
+	list, err := a.Notices(context.Background(), event("1", "order.updated", map[string]any{"object": "order", "id": e.id}))
+	if o.Kind != pay.Approved || o.Local != money.New(200_00, money.MXN) || err != nil || len(list) != 1 || list[0].Outcome.Local != o.Local {
+		t.Errorf("%+v, %+v %v", o, list, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -17,9 +18,11 @@ const testKey = "key_eYvWV7gSDkNYXsmr"
 // fake is Conekta with the books of one account.
 type fake struct {
 	providertest.Frame[*entry]
-	keyless bool   // it accepts no Idempotency-Key
-	store   string // whose references cash orders get
-	serial  int64
+	cash   []string  // which references cash orders get
+	blind  bool      // the search of charges finds no id
+	now    time.Time // Conekta's clock
+	late   bool      // nothing new is in lists yet
+	serial int64
 }
 
 type entry struct {
@@ -30,43 +33,51 @@ type entry struct {
 	kind     string // the charge's
 	until    int64  // the page's
 	updated  int64
+	made     time.Time
+	given    []time.Time // when each refund was made
 	metadata map[string]any
 	charges  []map[string]any
 }
 
 func newFake() *fake {
-	f := &fake{serial: 1000, store: "OXXO"}
+	f := &fake{serial: 1000, cash: []string{"bbva_cash_in", "cash_in"}, now: providertest.Noon}
 	f.Changed = f.changed
 	return f
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
+	f.Serve(w, r, func(body []byte) (int, any) {
+		w.Header().Set("Date", f.now.UTC().Format(http.TimeFormat))
+		return f.answer(r, body)
+	})
 }
 
 func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	switch {
 	case r.Header.Get("Authorization") != "Bearer "+testKey:
 		return fail(http.StatusUnauthorized, "authentication_error", "conekta.errors.authentication.missing_key")
-	case r.Header.Get("Accept") != "application/vnd.conekta-v2.2.0+json":
+	case r.Header.Get("Accept") != "application/vnd.conekta-v2.3.0+json":
 		return fail(http.StatusNotAcceptable, "api_version_error", "conekta.errors.api_version.unsupported")
 	case r.Method != http.MethodPost:
 		return f.get(r)
 	case r.Header.Get("Content-Type") != "application/json":
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.body")
 	}
-	key := ""
-	if given := r.Header.Get("Idempotency-Key"); given != "" && !f.keyless {
-		key = given + r.URL.Path
-	}
-	return f.Once(key, "", func() (int, any) { return f.post(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body) })
+	return f.post(strings.Split(strings.Trim(r.URL.Path, "/"), "/"), body)
 }
 
-func fail(status int, kind, code string) (int, any) {
+func fail(status int, kind, code string) (int, any) { return says(status, kind, code, kind) }
+
+// says is an error with a sentence for developers.
+func says(status int, kind, code, debug string) (int, any) {
 	return status, map[string]any{
 		"object": "error", "type": kind, "log_id": "641b6d073cd9a50001515007",
-		"details": []map[string]any{{"code": code, "message": kind, "debug_message": kind}},
+		"details": []map[string]any{{"code": code, "message": kind, "debug_message": debug}},
 	}
+}
+
+func noOrder(id string) (int, any) {
+	return says(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity", fmt.Sprintf("The object Order %q could not be found.", id))
 }
 
 // get returns a list in pages, oldest last, or one order.
@@ -77,10 +88,13 @@ func (f *fake) get(r *http.Request) (int, any) {
 				return http.StatusOK, e.json()
 			}
 		}
-		return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+		return noOrder(id)
 	}
 	q := r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
+	if r.URL.Path == "/charges" && err == nil && limit >= 1 && limit <= 250 {
+		return f.search(q.Get("search"))
+	}
 	if r.URL.Path != "/orders" || err != nil || limit < 1 || limit > 250 {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.limit")
 	}
@@ -88,6 +102,9 @@ func (f *fake) get(r *http.Request) (int, any) {
 	for i := len(f.Charges) - 1; i >= 0; i-- {
 		if !started {
 			started = f.Charges[i].id == q.Get("next")
+			continue
+		}
+		if f.late || !within(q.Get("created_at.gte"), q.Get("created_at.lte"), f.Charges[i].made) {
 			continue
 		}
 		if len(some) == limit {
@@ -103,13 +120,36 @@ func (f *fake) get(r *http.Request) (int, any) {
 	return http.StatusOK, list
 }
 
+// within reports whether a time is between two Unix times; "" is no bound.
+func within(from, to string, at time.Time) bool {
+	least, err1 := strconv.ParseInt(from, 10, 64)
+	most, err2 := strconv.ParseInt(to, 10, 64)
+	return (from == "" || err1 == nil && at.Unix() >= least) && (to == "" || err2 == nil && at.Unix() <= most)
+}
+
+// search returns the charges with a word.
+func (f *fake) search(word string) (int, any) {
+	some := []map[string]any{}
+	for _, e := range f.Charges {
+		for _, c := range e.charges {
+			if !f.blind && (c["id"] == word || c["reference_id"] == word) {
+				some = append(some, c)
+			}
+		}
+	}
+	return http.StatusOK, map[string]any{"object": "list", "has_more": false, "data": some}
+}
+
 // post creates, refunds or cancels an order.
 func (f *fake) post(path []string, body []byte) (int, any) {
 	if len(path) == 1 && path[0] == "orders" {
 		return f.create(body)
 	}
+	if len(path) != 3 || path[0] != "orders" {
+		return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+	}
 	for _, e := range f.Charges {
-		if len(path) != 3 || path[0] != "orders" || e.id != path[1] {
+		if e.id != path[1] {
 			continue
 		}
 		switch path[2] {
@@ -123,7 +163,7 @@ func (f *fake) post(path []string, body []byte) (int, any) {
 			return http.StatusOK, e.json()
 		}
 	}
-	return fail(http.StatusNotFound, "resource_not_found_error", "conekta.errors.resource_not_found.entity")
+	return noOrder(path[1])
 }
 
 func (f *fake) create(body []byte) (int, any) {
@@ -158,10 +198,10 @@ func (f *fake) create(body []byte) (int, any) {
 	bad := !providertest.Strict(body, &q) || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
 		!strings.Contains(q.Customer.Email, "@") || len(q.Items) != 1 || q.Items[0].UnitPrice < 1 || q.Items[0].Quantity != 1 ||
 		(len(q.Charges) == 1) == (q.Checkout != nil)
-	now := providertest.Noon.Unix()
+	now := f.now.Unix()
 	if !bad && q.Checkout != nil {
 		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || q.Checkout.SuccessURL != providertest.Page ||
-			q.Checkout.ExpiresAt < now+2*86400 || q.Checkout.ExpiresAt > now+365*86400
+			q.Checkout.ExpiresAt < now+600 || q.Checkout.ExpiresAt > now+365*86400
 	}
 	if !bad && len(q.Charges) == 1 {
 		c := q.Charges[0]
@@ -171,16 +211,38 @@ func (f *fake) create(body []byte) (int, any) {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
 	}
 	f.serial++
-	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now}
+	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now, made: f.now}
 	e.Local = money.New(q.Items[0].UnitPrice, money.MXN)
 	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
 		e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt
 	} else {
 		e.kind, e.status = q.Charges[0].Method.Type, "pending_payment"
-		f.try(e, "pending_payment", "")
+		f.offer(e)
 	}
 	return http.StatusOK, f.Enter(e).json()
+}
+
+// offer adds what the shopper may pay to an order: of cash, one charge for each network.
+func (f *fake) offer(e *entry) {
+	if e.kind != "cash" {
+		f.try(e, "pending_payment", "")
+		return
+	}
+	for _, product := range f.cash {
+		m := map[string]any{
+			"object": "cash_payment", "type": "cash", "service_name": "Cash", "product_type": product, "agreement": nil, "reference": "10001140326893401915",
+			"barcode_url": "https://barcodes.test/1.png", "store": nil, "auth_code": nil, "cashier_id": nil, "store_names": []string{"7 Eleven", "Farmacias del Ahorro", "CIRCLE K", "Soriana"},
+		}
+		switch product {
+		case "bbva_cash_in":
+			m["agreement"], m["reference"], m["store_names"] = "2409992", "10830309851141878231", []string{"BBVA ATM"}
+		case "oxxo":
+			m["reference"], m["store_names"], m["store_name"] = "93000262276908", nil, "OXXO"
+		}
+		f.try(e, "pending_payment", "")
+		e.charges[len(e.charges)-1]["payment_method"] = m
+	}
 }
 
 // try adds a charge to an order.
@@ -188,11 +250,10 @@ func (f *fake) try(e *entry, status, failure string) {
 	f.serial++
 	methods := map[string]map[string]any{
 		"spei": {"object": "bank_transfer_payment", "type": "spei", "clabe": "646180111805034237", "receiving_account_number": "646180111805034237", "receiving_account_bank": "STP"},
-		"cash": {"object": "cash_payment", "type": "oxxo", "service_name": f.store + "Pay", "store_name": f.store, "reference": "93000262276908", "barcode_url": "https://barcodes.test/1.png"},
 		"card": {"object": "card_payment", "type": "credit", "last4": "4242", "brand": "visa"},
 	}
 	c := map[string]any{
-		"id": fmt.Sprint(f.serial), "object": "charge", "amount": e.Local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
+		"id": fmt.Sprintf("%08x%016x", e.made.Unix(), f.serial), "object": "charge", "amount": e.Local.Minor, "currency": "MXN", "status": status, "failure_code": nil,
 		"created_at": f.serial, "livemode": false, "order_id": e.id, "payment_method": methods[e.kind], "refunds": nil,
 	}
 	if failure != "" {
@@ -213,10 +274,10 @@ func (e *entry) set(order, charge string) {
 func (e *entry) json() map[string]any {
 	out := map[string]any{
 		"id": e.id, "object": "order", "livemode": false, "amount": e.Local.Minor, "currency": "MXN", "payment_status": e.status,
-		"updated_at": e.updated, "created_at": providertest.Noon.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil,
+		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil, "amount_refunded": 0,
 	}
-	if len(e.Refunds) > 0 {
-		e.charges[len(e.charges)-1]["refunds"] = e.refunds()
+	if list, sum := e.refunds(); sum > 0 {
+		e.charges[len(e.charges)-1]["refunds"], out["amount_refunded"] = list, sum
 	}
 	if len(e.charges) > 0 {
 		out["charges"] = map[string]any{"object": "list", "has_more": false, "data": e.charges}
@@ -245,6 +306,7 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	for _, r := range e.Refunds {
 		left -= r.Local.Minor
 	}
+	e.given = append(e.given, f.now)
 	word := "partially_refunded"
 	if left == 0 {
 		word = "refunded"
@@ -253,14 +315,21 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	return http.StatusOK, e.json()
 }
 
-// refunds returns the refunds of the paid charge, oldest first.
-func (e *entry) refunds() map[string]any {
-	var list []map[string]any
+// refunds returns the refunds of the paid charge, oldest first, and their sum.
+func (e *entry) refunds() (map[string]any, int64) {
+	list, sum := []map[string]any{}, int64(0)
 	for n, r := range e.Refunds {
-		status := map[providertest.Ending]string{"": "pending", providertest.Open: "pending", providertest.Nonsense: "quux"}[r.Ending]
-		list = append(list, map[string]any{"id": fmt.Sprint(700 + n), "object": "refund", "amount": -r.Local.Minor, "created_at": 700 + n, "status": status})
+		status := map[providertest.Ending]string{
+			"": "pending", providertest.Open: "pending", providertest.Paid: "refunded", providertest.Declined: "canceled", providertest.Nonsense: "quux",
+		}[r.Ending]
+		list = append(list, map[string]any{
+			"id": fmt.Sprintf("re_%s_%d", e.id, n), "object": "refund", "amount": -r.Local.Minor, "created_at": e.given[n].Unix(), "status": status,
+		})
+		if sum += r.Local.Minor; status == "canceled" {
+			sum -= r.Local.Minor
+		}
 	}
-	return map[string]any{"object": "list", "has_more": false, "data": list}
+	return map[string]any{"object": "list", "has_more": false, "data": list}, sum
 }
 
 // changed moves an order to its final status.
@@ -282,6 +351,8 @@ func (f *fake) changed(e *entry) {
 	}
 	c := e.charges[len(e.charges)-1]
 	switch ending {
+	case providertest.Disputed:
+		c["chargeback"] = chargebackOf(c, "action_required")
 	case providertest.WrongAmount:
 		c["amount"] = e.Local.Minor + 1
 	case providertest.WrongCurrency:
@@ -293,12 +364,40 @@ func (f *fake) changed(e *entry) {
 	}
 }
 
+// due is until when the fake waits for evidence.
+var due = providertest.Noon.Add(5 * 24 * time.Hour)
+
+// chargebackOf is the chargeback of a charge. It has no amount, and names no order.
+func chargebackOf(c map[string]any, status string) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprint("chbk_", c["id"]), "object": "chargeback", "status": status, "reason": "product_not_received", "note": nil,
+		"followup_status": nil, "response_from_client": nil, "files": []any{}, "charge_id": c["id"],
+		"created_at": providertest.Noon.Unix(), "evidence_due_by": due.Unix(),
+	}
+}
+
+// contest gives an order's last charge a chargeback, and returns its event.
+func (f *fake) contest(reference, stage, status string) provider.Notification {
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference)
+	c := e.charges[len(e.charges)-1]
+	c["chargeback"] = chargebackOf(c, status)
+	e.updated++
+	f.serial++
+	return event(fmt.Sprint(f.serial), "charge.chargeback."+stage, chargebackOf(c, status))
+}
+
 func (f *fake) Notification(reference string) provider.Notification {
 	f.Lock()
 	defer f.Unlock()
 	e := f.Must(reference)
 	f.serial++
-	return event(fmt.Sprint(f.serial), fmt.Sprint("order.", e.status), e.json())
+	kind := fmt.Sprint("order.", e.status)
+	if e.Ending == providertest.Nonsense {
+		kind = "order.updated"
+	}
+	return event(fmt.Sprint(f.serial), kind, e.json())
 }
 
 // event returns an event as it is sent.

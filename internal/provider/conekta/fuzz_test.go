@@ -46,6 +46,11 @@ func FuzzSignedNotices(f *testing.F) {
 		{fuzzedEvent, strings.ReplaceAll(fuzzedOrder, "5000", "9223372036854775807")},
 		{strings.Replace(strings.Replace(fuzzedEvent, "order.paid", "charge.chargeback.created", 1), `"object":"order","id":"ord_1"`, `"object":"chargeback","id":"chb_1","order_id":"ord_1"`, 1), fuzzedOrder},
 		{strings.Replace(strings.Replace(fuzzedEvent, "order.paid", "charge.chargeback.lost", 1), `"object":"order","id":"ord_1"`, `"object":"charge","id":7,"order_id":"ord_1"`, 1), fuzzedOrder},
+		{`{"object":"event","type":"charge.chargeback.updated","data":{"object":{"object":"chargeback","id":"chbk_1","status":"lost","charge_id":"ch_1","order_id":"ord_1","evidence_due_by":1795262400}}}`,
+			strings.Replace(fuzzedOrder, `"amount":5000,"currency":"MXN","payment_method"`, `"amount":5000,"currency":"MXN","chargeback":{"id":"chbk_1","status":"lost","reason":"unrecognized","evidence_due_by":1795262400},"payment_method"`, 1)},
+		{`{"object":"event","type":"charge.reversed","data":{"object":{"object":"charge","id":"ch_1","order_id":"ord_1"}}}`, strings.ReplaceAll(fuzzedOrder, `"paid"`, `"reversed"`)},
+		{`{"object":"event","type":"charge.chargeback.created","data":{"object":{"object":"chargeback","id":"chbk_1","charge_id":"6b0187c000000000000003ea"}}}`,
+			`{"data":[` + strings.Replace(fuzzedOrder, `"ch_1"`, `"6b0187c000000000000003ea"`, 1) + `],"has_more":false}`},
 		{`{"type":"webhook_ping"}`, ""},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))

@@ -1,6 +1,7 @@
 package conekta
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rsa"
@@ -14,37 +15,72 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
+// news is a notification.
+type news struct {
+	Type     text `json:"type"`
+	Livemode bool `json:"livemode"`
+	Data     struct {
+		Object struct {
+			Object  text `json:"object"`
+			OrderID text `json:"order_id"`
+			chargeback
+		} `json:"object"`
+	} `json:"data"`
+}
+
+// chargeback is the event's, nil if it is about something else. Its state may be in the event's
+// name alone.
+func (e news) chargeback() *chargeback {
+	stage, ours := strings.CutPrefix(string(e.Type), "charge.chargeback.")
+	if !ours || e.Data.Object.Object != "chargeback" {
+		return nil
+	}
+	c := e.Data.Object.chargeback
+	c.Status = cmp.Or(c.Status, text(stage))
+	return &c
+}
+
+// about is the id of the order that an event is about, "" if it is about something else.
+func (a *account) about(ctx context.Context, e news) (id string, err error) {
+	o := e.Data.Object
+	if id = string(o.OrderID); o.Object == "order" {
+		id = string(o.ID)
+	}
+	if back := e.chargeback(); id == "" && back != nil && isID(string(back.Charge)) {
+		found, lost := a.orderOf(ctx, string(back.Charge))
+		switch {
+		case lost != nil:
+			return "", provider.ErrUnreachable
+		case found == "": // of an order that we did not make, or too long ago
+			a.Strange("chargeback of a charge that is not found", string(back.Charge))
+		}
+		return found, nil
+	}
+	switch {
+	case id == "" && strings.HasPrefix(string(e.Type), "cash_refund."):
+		a.Strange("event without its order", string(e.Type))
+	case id != "" && !isID(id):
+		return "", errors.New("conekta event: it names no order")
+	}
+	return id, nil
+}
+
 // Notices reads an event and then the order that it is about.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if !a.signed(n) {
 		return nil, provider.ErrUnsigned
 	}
-	var event struct {
-		Type     text `json:"type"`
-		Livemode bool `json:"livemode"`
-		Data     struct {
-			Object struct {
-				Object  text `json:"object"`
-				ID      text `json:"id"`
-				OrderID text `json:"order_id"`
-			} `json:"object"`
-		} `json:"data"`
-	}
-	if err := read(n.Body, &event); err != nil {
+	var e news
+	if err := read(n.Body, &e); err != nil {
 		return nil, fmt.Errorf("conekta event: %w", err)
 	}
-	id := ""
-	switch event.Data.Object.Object {
-	case "order":
-		id = string(event.Data.Object.ID)
-	case "charge", "chargeback":
-		id = string(event.Data.Object.OrderID)
+	about := a.means(e)
+	if e.Livemode != a.Live || about == noMoney {
+		return nil, nil
 	}
-	switch {
-	case id == "" || event.Livemode != a.Live:
-		return nil, nil // about something else
-	case !isID(id):
-		return nil, errors.New("conekta event: it names no order")
+	id, err := a.about(ctx, e)
+	if id == "" || err != nil {
+		return nil, err
 	}
 	o, lost := a.order(ctx, id)
 	if lost != nil && lost.Kind == pay.Missing {
@@ -53,47 +89,28 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if lost != nil {
 		return nil, provider.ErrUnreachable
 	}
-	if _, _, ours := pay.ParseReference(o.reference()); !ours {
+	if _, _, ours := pay.ParseReference(o.reference()); !ours || o.Livemode != a.Live {
 		return nil, nil
 	}
-	notice := pay.Notice{
+	list := a.disputes(o, e.chargeback())
+	paid := pay.Notice{
 		// The id is of the order's state, which is what we read, not of the event.
 		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
-		Account: a.ID, Reference: o.reference(), Body: n.Body,
+		Account: a.ID, Reference: o.reference(), Outcome: a.outcome(o, "", ""),
 	}
-	if stage, ours := strings.CutPrefix(string(event.Type), "charge.chargeback."); ours {
-		return a.chargeback(notice, stage, string(event.Data.Object.ID)), nil
+	if about == ofReversal {
+		paid.ID, paid.Outcome = "reversed/"+paid.ID, o.reversal(paid.Outcome, string(e.Data.Object.ID))
 	}
-	notice.Outcome = a.outcome(o, "", "")
-	if o.Status == "charged_back" { // reported once, however often the order changes
-		notice.ID, notice.Stage = string(o.ID)+"/charged_back", string(o.Status)
-		notice.Dispute, notice.Outcome.Message = true, charged
+	// If nothing has changed, the data to pay with is not a notice's. A dispute makes the core query
+	// a payment that it does not know.
+	simply := len(list) > 0 && paid.Outcome.Kind == pay.Approved && len(paid.Outcome.Also) == 0
+	if paid.Outcome.Kind != pay.Awaiting && !simply {
+		list = append([]pay.Notice{paid}, list...)
 	}
-	if notice.Outcome.Kind == pay.Awaiting {
-		return nil, nil // nothing has changed; the data to pay with is not a notice's
+	for i := range list {
+		list[i].Body = n.Body
 	}
-	return []pay.Notice{notice}, nil
-}
-
-const charged = "the card's issuer took the money back"
-
-// chargeback is the notice of a chargeback event for its order.
-func (a *account) chargeback(n pay.Notice, stage, id string) []pay.Notice {
-	n.ID = strings.Join([]string{"chargeback", provider.Exact(id, 64), provider.Exact(stage, 32)}, "/")
-	n.DisputeID, n.Stage = provider.Exact(id, 64), stage
-	switch stage {
-	case "created", "updated", "under_review":
-		n.Reviewing = stage == "under_review"
-		n.Dispute, n.Outcome.Message = true, charged
-	case "won":
-		n.Ruling, n.Outcome.Message = pay.DisputeWon, "the dispute was decided for the seller"
-	case "lost":
-		n.Ruling, n.Outcome.Message = pay.DisputeLost, "the dispute was decided for the shopper"
-	default:
-		a.Strange("chargeback", stage)
-		return nil
-	}
-	return []pay.Notice{n}
+	return list, nil
 }
 
 // signed checks the signature of the raw body.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -19,6 +18,7 @@ type order struct {
 	Livemode bool            `json:"livemode"`
 	Status   text            `json:"payment_status"` // "" before the first try on a page
 	Updated  int64           `json:"updated_at"`
+	Refunded int64           `json:"amount_refunded"`
 	Metadata json.RawMessage `json:"metadata"`
 	Charges  *struct {
 		Data    []charge `json:"data"`
@@ -28,6 +28,7 @@ type order struct {
 		URL     text  `json:"url"`
 		Expires int64 `json:"expires_at"`
 	} `json:"checkout"`
+	answered time.Time // Conekta's time when it answered; zero if it did not say
 }
 
 type charge struct {
@@ -37,18 +38,21 @@ type charge struct {
 	Status   text  `json:"status"`
 	Failure  text  `json:"failure_code"`
 	Created  int64 `json:"created_at"`
+	Paid     int64 `json:"paid_at"`
 	Method   struct {
-		CLABE   text `json:"clabe"`
-		Account text `json:"receiving_account_number"`
-		Bank    text `json:"receiving_account_bank"`
-		Ref     text `json:"reference"`
-		Service text `json:"service_name"`
-		Store   text `json:"store_name"`
+		CLABE     text   `json:"clabe"`
+		Account   text   `json:"receiving_account_number"`
+		Bank      text   `json:"receiving_account_bank"`
+		Ref       text   `json:"reference"`
+		Agreement text   `json:"agreement"`
+		Product   text   `json:"product_type"`
+		Stores    []text `json:"store_names"`
 	} `json:"payment_method"`
 	Refunds *struct {
 		Data    []refund `json:"data"`
 		HasMore bool     `json:"has_more"`
 	} `json:"refunds"`
+	Chargeback *chargeback `json:"chargeback"`
 }
 
 // reference is ours, or "" in an order that another system made.
@@ -69,16 +73,25 @@ func (o order) charges() []charge {
 	return o.Charges.Data
 }
 
+// takenBack is the status of cash that a store took back; only the event charge.reversed names it.
+const takenBack = "reversed"
+
 // paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
-var paidWords = []text{"paid", "partially_refunded", "refunded", "charged_back"}
+var paidWords = []text{"paid", "partially_refunded", "refunded", chargedBack, takenBack}
 
-func (o order) paid() bool { return slices.Contains(paidWords, o.Status) }
+// paid reports whether there is money: of the order, or of one of its charges, whatever the order
+// says.
+func (o order) paid() bool {
+	return slices.Contains(paidWords, o.Status) || slices.ContainsFunc(o.charges(), func(c charge) bool { return slices.Contains(paidWords, c.Status) })
+}
 
-// moneys is what the shopper paid, the oldest first: an order has one charge unless it was paid
-// again.
+// moneys is what the shopper paid, the oldest first: one charge, unless the order was paid again, or
+// more than one of its references was.
 func (o order) moneys() (list []pay.Money, ok bool) {
 	paid, sum := slices.Clone(o.charges()), int64(0)
-	slices.SortStableFunc(paid, func(a, b charge) int { return cmp.Compare(a.Created, b.Created) })
+	slices.SortStableFunc(paid, func(a, b charge) int {
+		return cmp.Or(cmp.Compare(cmp.Or(a.Paid, a.Created), cmp.Or(b.Paid, b.Created)), cmp.Compare(a.ID, b.ID))
+	})
 	for _, c := range paid {
 		if !slices.Contains(paidWords, c.Status) {
 			continue
@@ -157,14 +170,15 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		}
 		return out
 	}
-	if len(o.charges()) != 1 {
-		out.Kind, out.Decline = pay.Unknown, "no_instructions"
-		return out
-	}
-	m := o.charges()[0].Method
 	out.FormURL = pageURL
-	switch rail {
-	case spei:
+	switch {
+	case networks[rail].products != nil:
+		data, ok := o.voucher(rail)
+		if out.Data = data; !ok {
+			out.Kind, out.Decline = pay.Unknown, "no_instructions"
+		}
+	case rail == spei && len(o.charges()) == 1:
+		m := o.charges()[0].Method
 		out.Data = pay.PaymentData{CLABE: string(m.CLABE), Bank: string(m.Bank)}
 		if out.Data.CLABE == "" {
 			out.Data.CLABE = string(m.Account)
@@ -172,24 +186,12 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 		if !provider.Digits(out.Data.CLABE, 18, 18) {
 			out.Kind, out.Decline, out.Data = pay.Unknown, "no_instructions", pay.PaymentData{}
 		}
-	case oxxo:
-		out.Data = pay.PaymentData{Reference: string(m.Ref)}
-		if out.Data.Reference == "" {
-			out.Kind, out.Decline = pay.Unknown, "no_instructions"
-		}
+	case len(o.charges()) == 1 && !slices.Contains(Adapter().Rails, rail): // of an event, or a rail that is not sold any more
+		out.Data = pay.PaymentData{Reference: string(o.charges()[0].Method.Ref)}
+	case rail != "" || len(o.charges()) == 0: // a page without an address, or a charge that is missing
+		out.Kind, out.Decline, out.FormURL = pay.Unknown, "no_instructions", ""
 	}
 	return out
-}
-
-// atOXXO reports whether a cash order can be paid at OXXO: an account without OXXO gets a
-// reference for other networks.
-func (o order) atOXXO() bool {
-	for _, c := range o.charges() {
-		if strings.Contains(strings.ToLower(string(c.Method.Service+" "+c.Method.Store)), "oxxo") {
-			return true
-		}
-	}
-	return false
 }
 
 // declines are by the last part of a charge's failure_code.
@@ -265,9 +267,9 @@ type orderRequest struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-// pageTime is the shortest time for which a page can be open: Conekta counts its days from
-// the next midnight.
-const pageTime = 72 * time.Hour
+// pageTime is the shortest time for which a page can be open: ten minutes (conekta/mcp-server,
+// 2026-04-15), or five (checkout_request.yml, since 2026-04-28), and one for clocks that differ.
+const pageTime = 11 * time.Minute
 
 func (a *account) request(r provider.Request) orderRequest {
 	q := orderRequest{
@@ -285,7 +287,9 @@ func (a *account) request(r provider.Request) orderRequest {
 		return q
 	}
 	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}
-	c.PaymentMethod.Type = map[string]string{spei: "spei", oxxo: "cash"}[r.Rail]
+	if c.PaymentMethod.Type = "cash"; r.Rail == spei {
+		c.PaymentMethod.Type = "spei"
+	}
 	c.PaymentMethod.ExpiresAt = r.Expires.Unix()
 	q.Charges = []chargeRequest{c}
 	return q

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -20,6 +21,15 @@ type refund struct {
 	Status  text  `json:"status"`
 }
 
+// refundWords are the statuses of a refund. Only "pending" is in an example, and older versions of
+// the API list refunds without one. The others are the names of the events cash_refund.*.
+var refundWords = map[text]pay.OutcomeKind{
+	"": pay.Approved, "refunded": pay.Approved, "pending": pay.Awaiting, "created": pay.Awaiting, "canceled": pay.Declined, "expired": pay.Declined,
+}
+
+// size is the amount of a refund, without its sign.
+func (r refund) size() int64 { return max(r.Amount, -r.Amount) }
+
 // refunds are an order's refunds; all reports whether the list is complete.
 func (o order) refunds() (list []refund, all bool) {
 	all = o.Charges == nil || !o.Charges.HasMore
@@ -28,14 +38,24 @@ func (o order) refunds() (list []refund, all bool) {
 			list, all = append(list, c.Refunds.Data...), all && !c.Refunds.HasMore
 		}
 	}
-	return list, all
+	made := int64(0)
+	for _, r := range list {
+		if refundWords[r.Status] == pay.Declined {
+			continue
+		}
+		if made += r.size(); made < 0 { // more than there can be
+			return list, false
+		}
+	}
+	return list, all && made >= o.Refunded
 }
 
 // reversed adds what went back to the outcome of a paid order.
 func (o order) reversed(out pay.Outcome) pay.Outcome {
-	if o.Status == "charged_back" { // a dispute
+	if o.Status == chargedBack { // a dispute
 		return out
 	}
+	total := money.New(max(0, o.Refunded), out.Local.Currency)
 	if len(o.charges()) > 1 { // each money of an order has its own refunds
 		at := slices.IndexFunc(o.charges(), func(c charge) bool { return string(c.ID) == out.MoneyRef })
 		if at < 0 {
@@ -43,39 +63,60 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 		}
 		first := *o.Charges
 		first.Data = o.Charges.Data[at : at+1]
-		o.Charges, o.Status = &first, first.Data[0].Status
+		o.Charges, o.Status, o.Refunded = &first, first.Data[0].Status, 0
+		total.Minor = 0
+	}
+	if len(o.chargebacks()) > 0 { // whether the total counts them is not documented
+		total.Minor, o.Refunded = 0, 0
 	}
 	list, all := o.refunds()
 	var back []pay.ProviderRefund
 	for _, r := range list {
-		kind := pay.Awaiting
-		if r.Status == "" {
-			kind = pay.Approved
+		kind, known := refundWords[r.Status]
+		if !known {
+			kind = pay.Awaiting
 		}
-		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(max(r.Amount, -r.Amount), out.Local.Currency)))
+		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(r.size(), out.Local.Currency)))
 	}
-	next := provider.Reversed(out, back, money.Amount{}, o.Status == "refunded")
-	if o.Status == "partially_refunded" && (!all || next.Back == nil) { // how much is not known
+	gone := []text{"refunded", takenBack}
+	whole := slices.Contains(gone, o.Status) || len(o.charges()) == 1 && slices.Contains(gone, o.charges()[0].Status)
+	next := provider.Reversed(out, back, total, whole)
+	if o.Status == "partially_refunded" && (!all && total.Minor == 0 || next.Back == nil) { // how much is not known
 		next.Kind, next.Back = pay.Reversed, nil
 	}
 	return next
 }
 
 // of reports whether a refund is of that amount.
-func (r refund) of(amount money.Amount) bool {
-	return r.Amount == -amount.Minor || r.Amount == amount.Minor
-}
+func (r refund) of(amount money.Amount) bool { return r.size() == amount.Minor }
 
-// newest is the last refund of an amount.
-func newest(list []refund, amount money.Amount) (refund, bool) {
-	var last refund
-	found := false
-	for _, r := range list {
-		if r.of(amount) && r.Created >= last.Created {
-			last, found = r, true
+// candidates are the refunds that may be ours, which have no name of ours: those of its amount that
+// were not made before ours was first requested. There can be only one of the whole amount.
+func (o order) candidates(r provider.RefundRequest, since time.Time) (list []refund) {
+	all, _ := o.refunds()
+	for _, one := range all {
+		whole := r.Local == r.Charge.Local && refundWords[one.Status] != pay.Declined
+		if one.of(r.Local) && (whole || one.Created >= since.Unix()) {
+			list = append(list, one)
 		}
 	}
-	return last, found
+	return list
+}
+
+// slack is how far clocks may differ that are compared.
+const slack = time.Minute
+
+// since is the time of Conekta's at which a refund was first requested at the earliest. before is our
+// time when we asked for the order.
+func (a *account) since(o order, r provider.RefundRequest, before time.Time) time.Time {
+	if r.Sent.IsZero() {
+		return time.Time{}
+	}
+	sent := before.Add(-max(0, r.Charge.Now.Sub(r.Sent)))
+	if o.answered.IsZero() {
+		return sent.Add(-lead)
+	}
+	return sent.Add(o.answered.Sub(a.Now())).Add(-slack)
 }
 
 // refundReason is Conekta's code for a reason of ours.
@@ -91,9 +132,20 @@ func refundReason(ours string) string {
 	return "other"
 }
 
-// Refund refunds an order. If there is a full refund already, it is the one; for a partial
-// refund we rely on the idempotency key.
+const (
+	tooManyRefunds = "too_many_refunds"
+	nameless       = "refund_without_reference"
+)
+
+// Refund refunds an order, unless there is a refund that may be this one. Refunds of an order are made
+// one at a time, so that each sees those before it.
 func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	done, err := a.turns.Lock(ctx, r.Charge.Reference)
+	if err != nil {
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "no_turn"}
+	}
+	defer done()
+	before := a.Now()
 	o, lost := a.ask(ctx, r.Charge)
 	switch {
 	case lost != nil && lost.Kind == pay.Missing:
@@ -107,16 +159,26 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 		// A refund of an order does not say of which charge.
 		return pay.Outcome{Kind: pay.Declined, Decline: "second_charge", Message: "the order was paid twice: give this charge back in Conekta's panel, or by a bank transfer"}
 	}
-	before, _ := o.refunds()
-	if done, found := newest(before, r.Local); found && r.Local == r.Charge.Local {
-		return a.refundOutcome(done, r)
+	old, all := o.refunds()
+	found := o.candidates(r, a.since(o, r, before))
+	switch {
+	case !all:
+		return provider.Unknown(tooManyRefunds)
+	case len(found) > 0 && r.Local == r.Charge.Local:
+		return a.refundOutcome(found[len(found)-1], r)
+	case len(found) > 0:
+		return provider.Unknown(nameless)
 	}
+	return a.giveBack(ctx, o, old, r)
+}
+
+// giveBack makes a refund of an order, whose refunds so far are old.
+func (a *account) giveBack(ctx context.Context, o order, old []refund, r provider.RefundRequest) pay.Outcome {
 	body := struct {
 		Amount int64  `json:"amount"`
 		Reason string `json:"reason"`
 	}{r.Local.Minor, refundReason(r.Reason)}
-	path := "/orders/" + url.PathEscape(string(o.ID)) + "/refunds"
-	reply, lost := a.call(ctx, http.MethodPost, path, body, "refund-"+r.Reference)
+	reply, lost := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(string(o.ID))+"/refunds", body)
 	if lost != nil {
 		return *lost
 	}
@@ -128,49 +190,55 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 		return *lost
 	}
 	list, _ := after.refunds()
-	done, found := newest(list, r.Local)
-	if !found || after.ID != o.ID {
+	fresh := slices.DeleteFunc(list, func(one refund) bool {
+		return !one.of(r.Local) || slices.ContainsFunc(old, func(before refund) bool { return before.ID == one.ID })
+	})
+	if len(fresh) != 1 || after.ID != o.ID { // none, or somebody made an equal one meanwhile
 		return *provider.Broken()
 	}
-	return a.refundOutcome(done, r)
+	return a.refundOutcome(fresh[0], r)
 }
 
 func (a *account) refundOutcome(done refund, r provider.RefundRequest) pay.Outcome {
 	out := pay.Outcome{ProviderRef: string(done.ID), Local: r.Local}
-	switch {
-	case !isID(out.ProviderRef) || !done.of(r.Local):
+	if !isID(out.ProviderRef) || !done.of(r.Local) {
 		return *provider.Broken()
-	case done.Status == "": // older API versions list only completed refunds
-		out.Kind = pay.Approved
-	case done.Status == "pending":
-		out.Kind = pay.Awaiting
-	default:
+	}
+	kind, known := refundWords[done.Status]
+	switch {
+	case !known:
 		a.Strange("refund", string(done.Status))
 		out.Kind, out.Decline = pay.Unknown, "unknown_status"
+		return out
+	case kind == pay.Declined:
+		out.Decline, out.Message = string(done.Status), "the refund was not made: it was canceled, or nobody collected it"
 	}
+	out.Kind = kind
 	return out
 }
 
 // QueryRefund searches the order's refunds.
 func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	before := a.Now()
 	o, lost := a.ask(ctx, r.Charge)
 	if lost != nil {
 		return lost.Asked()
 	}
 	list, all := o.refunds()
-	for _, done := range list {
-		if r.RefundRef != "" && string(done.ID) == r.RefundRef {
-			return a.refundOutcome(done, r)
+	if r.RefundRef != "" {
+		if at := slices.IndexFunc(list, func(one refund) bool { return string(one.ID) == r.RefundRef }); at >= 0 {
+			return a.refundOutcome(list[at], r)
 		}
+		return provider.Unknown("refund_gone") // it was there
 	}
-	done, found := newest(list, r.Local)
+	found := o.candidates(r, a.since(o, r, before))
 	switch {
-	case (r.RefundRef != "" || !found) && !all:
-		return pay.Outcome{Kind: pay.Unknown, Decline: "too_many_refunds"}
-	case r.RefundRef != "" || !found:
-		return pay.Outcome{Kind: pay.Missing}
-	case r.Local == r.Charge.Local:
-		return a.refundOutcome(done, r)
+	case len(found) > 0 && r.Local == r.Charge.Local:
+		return a.refundOutcome(found[len(found)-1], r)
+	case len(found) > 0:
+		return provider.Unknown(nameless)
+	case !all:
+		return provider.Unknown(tooManyRefunds)
 	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: "refund_without_reference"}
+	return missing(r.Sent, r.Charge.Now)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // Fault is a fault between us and a provider.
@@ -72,10 +73,11 @@ type Line struct {
 	unmapped []string // the statuses that the adapter does not know
 }
 
-// Connect starts a server for a provider. Its clock stands at noon.
+// Connect starts a server for a provider, held to its table if it has one (package published). Its clock stands at noon.
 func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{now: providertest.Noon, hold: make(chan struct{})}
+	upstream, _ = published.Before(t, upstream)
 	l.elsewhere = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // Suite describes an adapter that pays out. The value of each limitation names the place
@@ -124,13 +125,21 @@ type bench struct {
 	Fake
 	line  *Line
 	suite Suite
+	t     testing.TB
+}
+
+// Notify implements Fake: it is held to the provider's table.
+func (b *bench) Notify(reference string) provider.Notification {
+	n := b.Fake.Notify(reference)
+	published.Sent(b.t, b.Fake, n.Header, n.Query, n.Body)
+	return n
 }
 
 func (s Suite) connect(t *testing.T) *bench {
 	t.Helper()
 	fake := s.New(t)
 	p, line := OpenAccount[payout.Provider](t, s.Adapter, s.Credentials, fake)
-	b := &bench{Provider: p, Fake: fake, line: line, suite: s}
+	b := &bench{Provider: p, Fake: fake, line: line, suite: s, t: t}
 	t.Cleanup(func() {
 		if list := b.Complaints(); len(list) > 0 {
 			t.Errorf("undocumented requests: %q", list)

@@ -7,6 +7,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // ending is our view of an ending: when the call returns, and later; nil if it cannot be
@@ -63,6 +64,34 @@ func (s Suite) endings(t *testing.T, rail string) {
 				r.ProviderRef = paid.Outcome.ProviderRef
 			}
 			s.askedDispute(t, b, r, n, rail == s.Adapter.Rails[0])
+		})
+	}
+}
+
+// words lets the provider answer a query with each status that it documents: the adapter knows it, and takes only those that
+// say so for paid.
+func (s Suite) words(t *testing.T, rail string) {
+	p, ok := s.New(t).(published.Publisher)
+	if !ok || s.Blind != "" {
+		return
+	}
+	for _, w := range p.Published().Words() {
+		t.Run(w.Call+": "+w.Word, func(t *testing.T) {
+			b := s.connect(t)
+			b.Next(Open)
+			r := s.request(rail, "01M7ZWORDS-1")
+			r.ProviderRef = b.Charge(within(t), r).ProviderRef
+			if w.Paid {
+				b.Move(r.Reference, Paid) // with the amount that was paid
+			}
+			b.line.gate.Say(w.Call, w.Word)
+			o := b.Query(within(t), r)
+			if unknown := b.line.Unmapped(); len(unknown) > 0 {
+				t.Errorf("the adapter does not know the documented word: %v", unknown)
+			}
+			if paid := o.Kind == pay.Approved || o.Kind == pay.Reversed; b.line.gate.Said(w.Call) && paid && !w.Paid {
+				t.Errorf("the query is %s", o.Kind)
+			}
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // Ending is how a charge goes on.
@@ -119,6 +120,7 @@ type Line struct {
 	fault Fault
 	spare func(*http.Request) bool // the calls that the fault does not affect
 	calls int
+	gate  *published.Gate // nil for a fake without a table
 
 	unmapped []string // the statuses that the adapter did not know
 }
@@ -126,11 +128,12 @@ type Line struct {
 // Patience is a deadline that a silent provider exceeds.
 const Patience = 300 * time.Millisecond
 
-// Connect starts a server for an upstream.
+// Connect starts a server for an upstream, held to its table if it has one (package published).
 func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{}
 	hold := make(chan struct{})
+	upstream, l.gate = published.Before(t, upstream)
 	l.Server = StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		l.calls++

@@ -10,7 +10,24 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
+
+// Notification implements Fake: it is held to the provider's table.
+func (b *bench) Notification(reference string) provider.Notification {
+	n := b.Fake.Notification(reference)
+	published.Sent(b.t, b.Fake, n.Header, n.Query, n.Body)
+	return n
+}
+
+// RefundNotification implements Fake: it is held to the provider's table.
+func (b *bench) RefundNotification(reference string, which int) provider.Notification {
+	n := b.Fake.RefundNotification(reference, which)
+	if len(n.Body) > 0 || len(n.Query) > 0 {
+		published.Sent(b.t, b.Fake, n.Header, n.Query, n.Body)
+	}
+	return n
+}
 
 // notice makes the provider send us a notification of a charge.
 func (b *bench) notice(t *testing.T, reference string) pay.Notice {

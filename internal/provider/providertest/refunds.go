@@ -13,8 +13,14 @@ import (
 func refund(charge provider.Request, reference string, minor int64) provider.RefundRequest {
 	return provider.RefundRequest{
 		Reference: reference, Charge: charge, Local: money.New(minor, charge.Local.Currency), Reason: "requested_by_customer",
-		Sent: charge.Sent, Last: charge.Sent,
+		Sent: charge.Now, Last: charge.Now,
 	}
+}
+
+// later is a refund when a query of it proves something.
+func (s Suite) later(q provider.RefundRequest) provider.RefundRequest {
+	q.Charge.Now = q.Charge.Now.Add(s.Settles)
+	return q
 }
 
 // paid makes a charge that is then paid.
@@ -50,7 +56,11 @@ func (s Suite) refund(t *testing.T, rail string) {
 		o := b.Refund(within(t), first)
 		want(t, "a part", o, accepted...)
 		first.RefundRef = o.ProviderRef
-		want(t, "the same again", b.Refund(within(t), refund(r, "01M7ZCLAIM1-1", part)), pay.Approved, pay.Awaiting)
+		again := []pay.OutcomeKind{pay.Approved, pay.Awaiting}
+		if s.Nameless != "" { // it may be another one of the same amount
+			again = append(again, pay.Unknown)
+		}
+		want(t, "the same again", b.Refund(within(t), refund(r, "01M7ZCLAIM1-1", part)), again...)
 		want(t, "the rest", b.Refund(within(t), rest), accepted...)
 		if got := b.entry(t, r.Reference).Refunds; len(got) != 2 || got[0].Local.Minor != part || got[1].Local.Minor != r.Local.Minor-part {
 			t.Errorf("the upstream refunded %v", got)
@@ -59,12 +69,12 @@ func (s Suite) refund(t *testing.T, rail string) {
 		if s.Nameless != "" {
 			want(t, "a question under ours", b.QueryRefund(within(t), rest), pay.Unknown)
 			want(t, "a question about what may be", b.QueryRefund(within(t), refund(r, "01M7ZCLAIM9-1", part)), pay.Unknown)
-			want(t, "a question about what never was", b.QueryRefund(within(t), refund(r, "01M7ZCLAIM9-1", 1)), pay.Missing)
+			want(t, "a question about what never was", b.QueryRefund(within(t), s.later(refund(r, "01M7ZCLAIM9-1", 1))), pay.Missing)
 			return
 		}
 		want(t, "a question under ours", b.QueryRefund(within(t), rest), pay.Approved, pay.Awaiting)
 		if s.Blind == "" {
-			want(t, "a question about what never was", b.QueryRefund(within(t), refund(r, "01M7ZCLAIM9-1", part)), pay.Missing)
+			want(t, "a question about what never was", b.QueryRefund(within(t), s.later(refund(r, "01M7ZCLAIM9-1", part))), pay.Missing)
 		}
 	})
 	t.Run("again, its key forgotten", func(t *testing.T) { s.refundForgotten(t, rail) })
@@ -106,12 +116,15 @@ func (s Suite) refundForgotten(t *testing.T, rail string) {
 	}
 }
 
-// refundTold brings the second of two equal refunds to an ending, and reads the report of
+// refundTold brings the second of two refunds to an ending, and reads the report of
 // it, by query and by notification.
 func (s Suite) refundTold(t *testing.T, rail string, e Ending, kind pay.OutcomeKind) {
 	b := s.connect(t)
 	r := b.paid(t, rail, "01M7ZTOLD-1")
 	first, q := refund(r, "01M7ZCLAIM1-1", r.Local.Minor/3), refund(r, "01M7ZCLAIM2-1", r.Local.Minor/3)
+	if s.Nameless != "" { // two equal ones at the same time cannot be told apart
+		q.Local.Minor++
+	}
 	b.Refund(within(t), first)
 	q.RefundRef = b.Refund(within(t), q).ProviderRef
 	b.MoveRefund(r.Reference, 1, e)
@@ -173,7 +186,7 @@ func (s Suite) refundFault(t *testing.T, rail string, f Fault, spare func(*http.
 	if done || s.Blind != "" {
 		want(t, "the question", b.QueryRefund(within(t), q), pay.Approved, pay.Awaiting)
 	} else {
-		want(t, "the question", b.QueryRefund(within(t), q), pay.Missing)
+		want(t, "the question", b.QueryRefund(within(t), s.later(q)), pay.Missing)
 	}
 	want(t, "the refund again", b.Refund(within(t), q), pay.Approved, pay.Awaiting)
 	if got := b.entry(t, r.Reference).Refunds; len(got) != 1 {

@@ -44,14 +44,14 @@ type Suite struct {
 	// queried before it is charged. The faults of a charge do not affect them, and some of a
 	// refund's do; for those, nil means all GET calls.
 	Looks func(*http.Request) bool
-	// Settles is how long the provider may fail to find a new charge or refund. The suite's are
-	// that old when they are queried.
+	// Settles is how long the provider may fail to find a new charge or refund. The suite's
+	// are that old when their absence is to be proved.
 	Settles time.Duration
 	// Quiet are the hosted rails whose page has no status of its own: a call never returns an
 	// unknown one, and an unused page is not reported.
 	Quiet map[string]string
 	// Nameless: refunds have no reference of ours, so a partial refund can be identified only
-	// by the provider's id.
+	// by the provider's id. Repeated at once, or queried without it, it is unknown.
 	Nameless string
 	// Untold: no notification reports the result of a refund, or one does without saying of
 	// which.
@@ -102,6 +102,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("a notification before the answer", func(t *testing.T) { s.early(t, rail) })
 	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
 	t.Run("amounts", s.amounts)
+	t.Run("every documented status", func(t *testing.T) { s.words(t, rail) })
 }
 
 // bench is an adapter connected to a fake upstream.
@@ -110,11 +111,12 @@ type bench struct {
 	Fake
 	line  *Line
 	suite Suite
+	t     testing.TB
 }
 
 func (s Suite) connect(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{Fake: s.New(t), suite: s}
+	b := &bench{Fake: s.New(t), suite: s, t: t}
 	b.Provider, b.line = OpenAccount[provider.Provider](t, s.Adapter, s.Credentials, b.Fake)
 	return b
 }

@@ -51,6 +51,10 @@ func FuzzSignedNotices(f *testing.F) {
 		{`{"event":"PIX_TRANSACTION_REFUND_SENT_CONFIRMED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"}}`,
 			`{"transaction":{"charge":{"correlationID":"01M7ZFUZZ-1"}},"charge":` + fuzzedCharge + `,"refunds":[{"correlationID":"CLM1-1","endToEndId":"D1","status":"CONFIRMED","value":100}]}`},
 		{`{"event":"TRANSACTION_REFUND_RECEIVED","charge":{"correlationID":"01M7ZFUZZ-1"},"pix":{"endToEndId":"D1"}}`, `{"refunds":[{"correlationID":"CLM1-1","endToEndId":"D1","status":"REJECTED","value":100}]}`},
+		{`{"event":"OPENPIX:TRANSACTION_RECEIVED","charge":{"correlationID":"01M7ZFUZZ-1"}}`,
+			`{"charge":` + fuzzedCharge + `,"transactions":[{"endToEndId":"E1","value":5000,"type":"PAYMENT","time":"2026-11-21T12:00:00Z","charge":{"correlationID":"01M7ZFUZZ-1"}},{"endToEndId":"E2","value":7,"type":"PAYMENT","charge":{"correlationID":"01M7ZFUZZ-1"}}],"refunds":[]}`},
+		{`{"event":"OPENPIX:DISPUTE_CREATED","dispute":{"endToEndId":"E1"}}`,
+			`{"transaction":{"charge":{"correlationID":"01M7ZFUZZ-1"}},"dispute":{"type":"MED","status":"REJECTED","endToEndId":"E1","value":"5000"}}`},
 		{`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, ""},
 		{exampleBody, ""},
 	} {

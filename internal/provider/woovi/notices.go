@@ -12,9 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -33,11 +31,7 @@ type event struct {
 	Pix     *transaction `json:"pix"`                 // of a refund: the refund
 	Refund  *transaction `json:"refundTransaction"`   // in newer events
 	Paid    *transaction `json:"originalTransaction"` // the refunded payment
-	Dispute *struct {
-		EndToEndID string `json:"endToEndId"`
-		Value      int64  `json:"value"` // centavos
-		Reason     string `json:"disputeReason"`
-	} `json:"dispute"`
+	Dispute *dispute     `json:"dispute"`
 }
 
 // transaction is a transaction of the bank's.
@@ -63,16 +57,14 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 	if err := json.Unmarshal(n.Body, &e); err != nil {
 		return nil, errors.New("woovi: the notification is not JSON")
 	}
-	// The prefix is OPENPIX, or woovi in newer examples.
-	name := e.Event[strings.Index(e.Event, ":")+1:]
-	switch {
-	case strings.HasPrefix(name, "CHARGE_") && e.Charge != nil:
-		return c.charged(ctx, provider.Exact(name, 64), provider.Exact(e.Charge.CorrelationID, 255), n.Body)
-	case strings.HasPrefix(name, "DISPUTE_") && e.Dispute != nil:
-		return c.disputed(ctx, e, name, n.Body)
-	case name == "PIX_TRANSACTION_REFUND_SENT_CONFIRMED", name == "PIX_TRANSACTION_REFUND_SENT_REJECTED":
+	switch name, about := c.newsOf(e.Event); {
+	case about == ofCharge && e.Charge != nil:
+		return c.charged(ctx, provider.Exact(e.Charge.CorrelationID, 255), n.Body)
+	case about == ofDispute && e.Dispute != nil:
+		return c.disputed(ctx, *e.Dispute, name, n.Body)
+	case about == ofRefunds && e.Refund != nil:
 		return c.givenBack(ctx, e.Refund.number(), "", e.Paid.number(), n.Body)
-	case name == "TRANSACTION_REFUND_RECEIVED" && e.Charge != nil: // which Woovi calls deprecated
+	case about == ofRefunds && e.Charge != nil:
 		return c.givenBack(ctx, e.Pix.number(), provider.Exact(e.Charge.CorrelationID, 255), "", n.Body)
 	}
 	return nil, nil // about something else, or Woovi's test of the address
@@ -112,9 +104,13 @@ func (c *client) ours(n provider.Notification) bool {
 	return match
 }
 
-func (c *client) charged(ctx context.Context, name, reference string, body []byte) ([]pay.Notice, error) {
-	if name == "" || reference == "" {
+// charged reports the state of a charge, which the event only names.
+func (c *client) charged(ctx context.Context, reference string, body []byte) ([]pay.Notice, error) {
+	if reference == "" {
 		return nil, errors.New("woovi: the notification names no charge")
+	}
+	if _, _, ours := pay.ParseReference(reference); !ours { // of a plugin or the panel
+		return nil, nil
 	}
 	o := c.Query(ctx, provider.Request{Reference: reference})
 	switch {
@@ -123,14 +119,17 @@ func (c *client) charged(ctx context.Context, name, reference string, body []byt
 	case o.Kind == pay.Missing, o.Kind == pay.Awaiting: // not of this account, or nothing new
 		return nil, nil
 	}
-	return []pay.Notice{{
-		ID: name + ":" + reference + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
-	}}, nil
+	n := pay.Notice{ID: "charge:" + reference + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body}
+	if len(o.Also) > 0 {
+		n.ID += fmt.Sprintf(":%d", 1+len(o.Also))
+	}
+	return []pay.Notice{n}, nil
 }
 
-// givenBack reports the result of a refund. The event has the bank's number of the refund,
-// and the charge's reference or the bank's number of the payment. The charge's own list
-// says which of our refunds it is, and its state.
+// givenBack reports the results of a charge's refunds. The event has a bank's number of one, and the
+// charge's reference or the bank's number of the payment. The charge's own list says which of our
+// refunds there are, and their states. It may have other numbers than the event (E… and D…), so all
+// that have ended are reported: what is known already changes nothing.
 func (c *client) givenBack(ctx context.Context, refund, reference, paid string, body []byte) (list []pay.Notice, err error) {
 	if refund == "" || reference == "" && paid == "" { // Woovi's test of the address
 		return nil, nil
@@ -147,71 +146,36 @@ func (c *client) givenBack(ctx context.Context, refund, reference, paid string, 
 	if lost != nil {
 		return nil, fmt.Errorf("woovi: refund of the notification: %w", provider.ErrUnreachable)
 	}
+	theirs := 0
 	for _, r := range refunds {
-		_, _, ours := pay.ParseRefundReference(r.CorrelationID)
-		switch {
-		case provider.Exact(r.EndToEndID, 64) != refund:
-			continue
-		case !ours: // made in Woovi's panel
-			o := c.Query(ctx, provider.Request{Reference: reference})
-			if o.Kind == pay.Unknown {
-				return nil, fmt.Errorf("woovi: charge of the refund: %w", provider.ErrUnreachable)
-			}
-			list = append(list, pay.Notice{
-				ID: "refund:" + refund + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
-			})
+		if _, _, ours := pay.ParseRefundReference(r.CorrelationID); !ours { // made in Woovi's panel
+			theirs++
 			continue
 		}
 		if o := c.refunded(r); o.Kind != pay.Awaiting {
 			list = append(list, pay.Notice{
-				ID: "refund:" + refund + ":" + string(o.Kind), Account: c.account.ID, Refund: r.CorrelationID, Outcome: o, Body: body,
+				ID: "refund:" + r.CorrelationID + ":" + string(o.Kind), Account: c.account.ID, Refund: r.CorrelationID, Outcome: o, Body: body,
 			})
 		}
 	}
-	return list, nil
-}
-
-// disputed reports a dispute, which has the transaction's bank number and not our
-// reference.
-func (c *client) disputed(ctx context.Context, e event, name string, body []byte) ([]pay.Notice, error) {
-	notice := pay.Notice{Account: c.account.ID, Body: body}
-	switch name {
-	case "DISPUTE_CREATED":
-		notice.Dispute = true
-	case "DISPUTE_ACCEPTED":
-		notice.Ruling = pay.DisputeLost
-	case "DISPUTE_REJECTED":
-		notice.Ruling = pay.DisputeWon
-	case "DISPUTE_CANCELED":
-		notice.Ruling = pay.DisputeWithdrawn
-	default:
-		c.account.Strange("event", name)
-		return nil, nil
+	if theirs == 0 && len(list) > 0 {
+		return list, nil
 	}
-	number := provider.Exact(e.Dispute.EndToEndID, 64)
-	if number == "" {
-		return nil, errors.New("woovi: the dispute names no transaction")
+	// One of the panel, or one that is not listed.
+	o := c.Query(ctx, provider.Request{Reference: reference})
+	if o.Kind == pay.Unknown {
+		return nil, fmt.Errorf("woovi: charge of the refund: %w", provider.ErrUnreachable)
 	}
-	reference, err := c.referenceOf(ctx, number)
-	if err != nil || reference == "" {
-		return nil, err
-	}
-	notice.ID, notice.Reference = name+":"+number, reference
-	// A dispute is identified by its transaction's number; no notification has the dispute's
-	// own id.
-	notice.DisputeID, notice.Stage = number, name
-	if e.Dispute.Value > 0 {
-		notice.Outcome.Local = money.New(e.Dispute.Value, money.BRL)
-	}
-	notice.Outcome.Message = provider.Exact(e.Dispute.Reason, 200)
-	return []pay.Notice{notice}, nil
+	return append(list, pay.Notice{
+		ID: "refund:" + refund + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Outcome: o, Body: body,
+	}), nil
 }
 
 // referenceOf is our reference of a transaction, "" if it belongs to no charge of this
 // account.
 func (c *client) referenceOf(ctx context.Context, number string) (string, error) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(number), nil)
-	if failed == nil && c.absent(answer) {
+	if failed == nil && c.says(answer, noTransaction) {
 		return "", nil
 	}
 	var reply struct {
@@ -222,7 +186,7 @@ func (c *client) referenceOf(ctx context.Context, number string) (string, error)
 		} `json:"transaction"`
 	}
 	if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &reply) != nil || reply.Transaction == nil {
-		return "", fmt.Errorf("woovi: transaction of the dispute: %w", provider.ErrUnreachable)
+		return "", fmt.Errorf("woovi: transaction of the notification: %w", provider.ErrUnreachable)
 	}
 	if reply.Transaction.Charge == nil {
 		return "", nil

@@ -13,10 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/work"
 )
 
-const (
-	// settles is how long a new payment may be missing from lists; the documents do not say.
-	settles = 5 * time.Minute
-)
+// settles is how long a new charge or payment may be missing from lists; the documents do not
+// say.
+const settles = 5 * time.Minute
 
 // PayoutAdapter is the adapter for accounts at Woovi that pay out.
 func PayoutAdapter() provider.Adapter {

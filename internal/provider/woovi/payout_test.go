@@ -181,8 +181,10 @@ func TestFailuresInOurWords(t *testing.T) {
 		"AB03": {Kind: pay.PayoutUnavailable, Code: "provider_error"}, "PAY_PIX_KEY_ERROR": {Kind: pay.PayoutRejected, Code: "rejected"},
 		"ZZ99": {Kind: pay.PayoutRejected, Code: "rejected"}, "Dan da Silva, CPF inválido": {Kind: pay.PayoutRejected, Code: "rejected"},
 	} {
-		for _, mute := range []bool{false, true} {
+		for _, how := range []string{"answers", "events", "texts"} {
 			p, f, line, r := paying(t, credentials())
+			mute := how != "answers"
+			f.text = how == "texts"
 			f.Next(payouttest.Slow)
 			p.Send(ctx, r)
 			f.Fail(r.Reference, payouttest.Refused)
@@ -221,14 +223,14 @@ func TestAStatusThatIsNamedAndNotExplainedNeedsAReason(t *testing.T) {
 	wantKind(t, "with a reason", p.Query(context.Background(), r), pay.PayoutRejected, "account_closed")
 }
 
-func TestPartialReturnIsForTheOperator(t *testing.T) {
+func TestAPartOfAPayoutComesBack(t *testing.T) {
 	ctx := context.Background()
 	p, f, _, r := paying(t, credentials())
 	p.Send(ctx, r)
 	f.Return(r.Reference, payouttest.AccountClosed)
 	f.Must(r.Reference).Asked.Minor = 345 // this is what came back
 	list, err := p.Notices(ctx, f.Notify(r.Reference))
-	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutUnknown || list[0].Outcome.Local != money.New(345, money.BRL) || !strings.Contains(list[0].Outcome.Message, "a part") {
+	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutReturned || list[0].Outcome.Local != money.New(345, money.BRL) || !strings.Contains(list[0].Outcome.Message, "a part") {
 		t.Errorf("%+v %v", list, err)
 	}
 }

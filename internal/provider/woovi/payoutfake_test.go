@@ -20,6 +20,7 @@ type payoutFake struct {
 	crowd int    // payments of others, one each 20 seconds around noon
 	lists int    // how many lists were requested
 	mute  bool   // no answer says why a payment failed: only events do
+	text  bool   // and they do in a text
 	says  string // the reason for refusing a new payment
 }
 
@@ -30,9 +31,6 @@ type fakePayment struct {
 	removed   bool
 	word      string // its status or the code of its failure, if that is not the usual one
 }
-
-// deepestSkip is the largest skip that lists accept. The documentation only says that there is one.
-const deepestSkip = 900
 
 // bankWords are the central bank's codes of refusals.
 var bankWords = map[payouttest.Behaviour]string{
@@ -186,31 +184,27 @@ func (f *payoutFake) approve(body []byte) (int, any) {
 
 func (f *payoutFake) list(q url.Values) (int, any) {
 	f.lists++
-	skip, err1 := strconv.Atoi(q.Get("skip"))
-	limit, err2 := strconv.Atoi(q.Get("limit"))
-	from, err3 := time.Parse(time.RFC3339, q.Get("start"))
-	to, err4 := time.Parse(time.RFC3339, q.Get("end"))
-	dated := q.Has("start") || q.Has("end")
-	if err1 != nil || err2 != nil || skip < 0 || skip > deepestSkip || limit < 1 || limit > 100 || dated && (err3 != nil || err4 != nil || !from.Before(to)) {
+	from, err1 := time.Parse(time.RFC3339, q.Get("start"))
+	to, err2 := time.Parse(time.RFC3339, q.Get("end"))
+	if dated := q.Has("start") || q.Has("end"); dated && (err1 != nil || err2 != nil || !from.Before(to)) {
 		return f.wrong("a list of %s", q.Encode())
 	}
-	in := func(at time.Time) bool { return !dated || !at.Before(from) && !at.After(to) }
 	all := []any{}
 	for i := range f.crowd {
-		if in(providertest.Noon.Add(time.Duration(i-f.crowd/2) * 20 * time.Second)) {
+		if spans(q, providertest.Noon.Add(time.Duration(i-f.crowd/2)*20*time.Second)) {
 			all = append(all, map[string]any{"payment": map[string]any{"status": "CONFIRMED", "value": 100, "correlationID": "crowd" + strconv.Itoa(i)}})
 		}
 	}
 	for _, p := range f.Payouts {
-		if !p.removed && in(p.Created) {
+		if !p.removed && spans(q, p.Created) {
 			all = append(all, f.json(p))
 		}
 	}
-	end := min(skip+limit, len(all))
-	return http.StatusOK, map[string]any{
-		"status": "OK", "payments": all[min(skip, end):end],
-		"pageInfo": map[string]any{"skip": skip, "limit": limit, "hasPreviousPage": skip > 0, "hasNextPage": end < len(all)},
+	status, reply := paged(q, "payments", all)
+	if status != http.StatusOK {
+		return f.wrong("a list of %s", q.Encode())
 	}
+	return status, reply
 }
 
 func (f *payoutFake) transaction(number string) (int, any) {
@@ -233,6 +227,9 @@ func (f *payoutFake) event(p *fakePayment) map[string]any {
 	case p.Stage == payouttest.Failed:
 		body["event"] = "woovi:MOVEMENT_FAILED"
 		body["error"] = map[string]any{"code": p.code(), "description": "Falha"}
+		if f.text { // as in events of refunds
+			body["error"] = p.code() + " - Falha"
+		}
 	case p.Stage == payouttest.Returned:
 		return map[string]any{
 			"event":               "PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED",
@@ -278,7 +275,7 @@ func (f *payoutFake) Other() map[string]provider.Notification {
 		"a charge":                  `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZOTHER"}}`,
 		"a payment of the panel":    `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"31ee9576-99ec-412a-9ac7-e142a4a6acf0"}}`,
 		"nobody's payment":          `{"event":"OPENPIX:MOVEMENT_CONFIRMED","payment":{"correlationID":"01M7ZNOBODYS"}}`,
-		"a return refused":          `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"}}`,
+		"a return refused":          `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","refundTransaction":{"endToEndId":"D1"},"originalTransaction":{"endToEndId":"E1"},"error":"AC06 - Conta bloqueada do Pix"}`,
 		"another customer's return": `{"event":"PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED","refundTransaction":{"endToEndId":"D1","value":5},"originalTransaction":{"endToEndId":"E1","value":5}}`,
 		"an empty object":           `{}`,
 	} {

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	page      = 100 // payments in one answer: Woovi's default
+	page      = 100 // objects in one answer: Woovi's default
 	deepest   = 10  // pages of one time span; the largest skip is not documented
 	mostPages = 100 // of one query
 	// before and after are how far around the last call the search reaches: an earlier call
-	// may have ordered the payment, and clocks differ.
+	// may have made the object, and clocks differ.
 	before = 24 * time.Hour
 	after  = time.Hour
 )
@@ -97,8 +97,19 @@ func (p *payer) find(ctx context.Context, r payout.Request) (paymentReply, prese
 	// The request uses the merchant's clock, the payment Woovi's.
 	now := p.account.account.Now()
 	from := now.Add(-max(r.Now.Sub(r.Sent), 0) - before)
-	pages := mostPages
-	return p.walk(ctx, r.Reference, from, now.Add(after), &pages)
+	state = p.account.find(ctx, "/api/v1/payment", from, now.Add(after), func(body []byte) (has, more, ok bool) {
+		var list paymentList
+		if json.Unmarshal(body, &list) != nil || list.Payments == nil || list.PageInfo.HasNextPage == nil {
+			return false, false, false
+		}
+		for _, one := range *list.Payments {
+			if one.Payment.CorrelationID == r.Reference {
+				found, has = one, true
+			}
+		}
+		return has, *list.PageInfo.HasNextPage, true
+	})
+	return found, state
 }
 
 // get reads a payment by our reference. Gone is not a proof: see find.
@@ -121,46 +132,55 @@ func (p *payer) get(ctx context.Context, reference string) (paymentReply, presen
 // paymentList is a page of GET /api/v1/payment.
 type paymentList struct {
 	Payments *[]paymentReply `json:"payments"`
-	PageInfo struct {
-		HasNextPage *bool `json:"hasNextPage"`
-	} `json:"pageInfo"`
+	PageInfo pageInfo        `json:"pageInfo"`
 }
 
-// walk searches all payments of a time span. If there are too many, it searches each half
-// of the span, as the documents advise.
-func (p *payer) walk(ctx context.Context, reference string, from, to time.Time, left *int) (paymentReply, presence) {
+// pageInfo is of a list's page.
+type pageInfo struct {
+	HasNextPage *bool `json:"hasNextPage"`
+}
+
+// find searches a list for one object, page by page. look reads a page: whether it has the object,
+// whether another page follows, and whether it can be read.
+func (c *client) find(ctx context.Context, path string, from, to time.Time, look func(body []byte) (has, more, ok bool)) presence {
+	left := mostPages
+	return c.walk(ctx, path, from, to, &left, look)
+}
+
+// walk searches a time span. If the span has too many pages, it searches each half of it, as the
+// documents advise.
+func (c *client) walk(ctx context.Context, path string, from, to time.Time, left *int, look func(body []byte) (has, more, ok bool)) presence {
 	for n := range deepest {
 		if *left--; *left < 0 {
-			return paymentReply{}, unsure
+			return unsure
 		}
 		query := url.Values{
 			"start": {from.UTC().Format(time.RFC3339)}, "end": {to.UTC().Format(time.RFC3339)},
 			"skip": {strconv.Itoa(n * page)}, "limit": {strconv.Itoa(page)},
 		}
-		answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment?"+query.Encode(), nil)
-		var list paymentList
-		if failed != nil || !good(answer) || json.Unmarshal(answer.Body, &list) != nil || list.Payments == nil || list.PageInfo.HasNextPage == nil {
-			return paymentReply{}, unsure
+		answer, failed := c.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil)
+		if failed != nil || !good(answer) {
+			return unsure
 		}
-		for _, found := range *list.Payments {
-			if found.Payment.CorrelationID == reference {
-				return found, there
-			}
-		}
-		if !*list.PageInfo.HasNextPage {
-			return paymentReply{}, gone
+		switch has, more, ok := look(answer.Body); {
+		case !ok:
+			return unsure
+		case has:
+			return there
+		case !more:
+			return gone
 		}
 	}
 	half := to.Sub(from) / 2
 	if half < time.Second {
-		return paymentReply{}, unsure
+		return unsure
 	}
 	middle := from.Add(half).Truncate(time.Second)
 	// The halves overlap: it is not documented whether a span includes its ends.
-	if found, state := p.walk(ctx, reference, from, middle.Add(time.Second), left); state != gone {
-		return found, state
+	if state := c.walk(ctx, path, from, middle.Add(time.Second), left, look); state != gone {
+		return state
 	}
-	return p.walk(ctx, reference, middle, to, left)
+	return c.walk(ctx, path, middle, to, left, look)
 }
 
 // amount is whole centavos, zero if no payment can have it.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -21,11 +20,23 @@ type movement struct {
 	Payment *struct {
 		CorrelationID string `json:"correlationID"`
 	} `json:"payment"`
-	Error *struct {
-		Code string `json:"code"`
-	} `json:"error"`
+	Error    failure    `json:"error"`
 	Refund   *movedBack `json:"refundTransaction"`
 	Original *movedBack `json:"originalTransaction"`
+}
+
+// failure is why something failed: an object with a code, or a text that begins with one.
+type failure struct{ code, text string }
+
+// UnmarshalJSON reads both, and nothing else: the rest of the event counts without it.
+func (f *failure) UnmarshalJSON(b []byte) error {
+	var object struct {
+		Code string `json:"code"`
+	}
+	if json.Unmarshal(b, &f.text) != nil && json.Unmarshal(b, &object) == nil {
+		f.code = object.Code
+	}
+	return nil
 }
 
 // movedBack is the bank's transaction of a return, or of the returned payment.
@@ -44,11 +55,10 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	if err := json.Unmarshal(n.Body, &m); err != nil {
 		return nil, errors.New("woovi: the notification is not JSON")
 	}
-	name := m.Event[strings.Index(m.Event, ":")+1:]
-	switch {
-	case strings.HasPrefix(name, "MOVEMENT_") && m.Payment != nil:
+	switch name, about := p.account.newsOf(m.Event); {
+	case about == ofPayout && m.Payment != nil:
 		return p.moved(ctx, m, name, n.Body)
-	case name == "PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED":
+	case about == ofReturn:
 		return p.cameBack(ctx, m, n.Body)
 	}
 	return nil, nil // about something else, or Woovi's test of the address
@@ -61,12 +71,12 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 		return nil, nil
 	}
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/payment/"+escape(reference), nil)
-	if failed == nil && p.account.absent(answer) {
+	if failed == nil && answer.Status == http.StatusBadRequest && sentence(answer) != "" {
 		if name != "MOVEMENT_REMOVED" || len(p.account.secrets) == 0 {
 			return nil, nil // not ours, or not clear: a query finds out
 		}
-		// Our own webhook says that a person removed it, and it is gone. Only a payment without
-		// approval can be removed.
+		// Our own webhook says that a person removed it, and it cannot be read any more. Only a
+		// payment without approval can be removed.
 		o := payout.Rejected("rejected", "a person removed the payout before it was paid").Outcome()
 		return []pay.PayoutNotice{{ID: "payment:" + reference + ":removed", Reference: reference, Outcome: o, Body: body}}, nil
 	}
@@ -78,8 +88,8 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 		return nil, fmt.Errorf("woovi: payment of the notification: %w", provider.ErrUnreachable)
 	}
 	o := p.outcome(found)
-	if code, text := found.why(); found.Payment.Status == "FAILED" && code+text == "" && m.Error != nil {
-		o = p.failed(found.ref(), provider.Exact(m.Error.Code, 64), "")
+	if code, text := found.why(); found.Payment.Status == "FAILED" && code+text == "" && m.Error != (failure{}) {
+		o = p.failed(found.ref(), provider.Exact(m.Error.code, 64), provider.Exact(m.Error.text, 512))
 	}
 	if o.Kind == pay.PayoutAccepted || o.Kind == pay.PayoutUnknown { // nothing new
 		return nil, nil
@@ -91,15 +101,14 @@ func (p *payer) moved(ctx context.Context, m movement, name string, body []byte)
 
 // cameBack reports money that a beneficiary's bank sent back. The event has the bank's
 // numbers of the return and of the payment, but not our reference; the account's
-// transactions show whether the return arrived, and its amount. A partial return is for the
-// operator.
+// transactions show whether the return arrived, and its amount, which may be a part.
 func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.PayoutNotice, error) {
 	if m.Refund == nil || m.Original == nil || m.Refund.number() == "" || m.Original.number() == "" {
 		return nil, nil // Woovi's test of the address
 	}
 	back, paid := m.Refund.number(), m.Original.number()
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(back), nil)
-	if failed == nil && p.account.absent(answer) {
+	if failed == nil && p.account.says(answer, noTransaction) {
 		return nil, nil // not ours
 	}
 	var reply struct {
@@ -109,8 +118,11 @@ func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.Pa
 		return nil, fmt.Errorf("woovi: transaction of the return: %w", provider.ErrUnreachable)
 	}
 	o := pay.PayoutOutcome{Kind: pay.PayoutReturned, ProviderRef: paid, Code: "returned", Message: "the payout arrived and was sent back", Local: amount(reply.Transaction.Value)}
-	if o.Local == (money.Amount{}) || o.Local != amount(m.Original.Value) {
-		o.Kind, o.Message = pay.PayoutUnknown, "a part of the payout was sent back: "+o.Local.String()
+	switch {
+	case o.Local == (money.Amount{}):
+		o.Kind, o.Message = pay.PayoutUnknown, unreadable
+	case o.Local != amount(m.Original.Value):
+		o.Message = "a part of the payout was sent back"
 	}
 	return []pay.PayoutNotice{{ID: "return:" + back, ProviderRef: paid, Outcome: o, Body: body}}, nil
 }

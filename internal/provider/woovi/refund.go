@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -28,6 +29,9 @@ type refundReply struct {
 func (c *client) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
 	if r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest {
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
+	}
+	if r.Charge.MoneyRef != "" && r.Charge.MoneyRef != r.Charge.Reference {
+		return pay.Outcome{Kind: pay.Declined, Decline: "second_payment", Message: "the charge was paid twice: give this payment back in Woovi's panel, or by a bank transfer"}
 	}
 	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge/"+escape(r.Charge.Reference)+"/refund", refundRequest{
 		CorrelationID: r.Reference, Value: r.Local.Minor, Comment: provider.Exact(r.Reason, longestNote),
@@ -121,6 +125,10 @@ func (c *client) reversed(ctx context.Context, reference string, o pay.Outcome) 
 			kind = pay.Declined
 		}
 		back = append(back, provider.RefundOf(r.EndToEndID, r.CorrelationID, kind, money.New(max(0, r.Value), brl)))
+	}
+	if len(o.Also) > 0 && slices.ContainsFunc(back, func(r pay.ProviderRefund) bool { return r.Reference == "" }) {
+		o.Kind = pay.Reversed // of which payment is not known
+		return o
 	}
 	return provider.Reversed(o, back, money.Amount{}, false)
 }

@@ -44,6 +44,9 @@ type chargeReply struct {
 	CorrelationID string      `json:"correlationID"`
 	Status        string      `json:"status"`
 	Value         json.Number `json:"value"` // centavos
+	WithDiscount  json.Number `json:"valueWithDiscount"`
+	Discount      json.Number `json:"discount"`
+	Giftback      json.Number `json:"giftbackAppliedValue"`
 	BRCode        string      `json:"brCode"`
 	Identifier    string      `json:"identifier"`
 	TransactionID string      `json:"transactionID"`
@@ -77,15 +80,21 @@ const unmapped = "unknown_status"
 
 func good(r provider.Reply) bool { return r.Status >= 200 && r.Status < 300 }
 
-// absent reports whether an answer proves that an object does not exist. By the
-// documentation every error is a 400 with a sentence, so only sentences that say so count
-// as proof.
-func (c *client) absent(r provider.Reply) bool {
-	if r.Status != http.StatusNotFound && r.Status != http.StatusBadRequest {
+// The sentences that prove that an object does not exist. Many others say that something is not
+// found: a company, a customer, an account.
+const (
+	noCharge      = "Charge not found"      // woovi.json, POST /api/v1/invoice; GET /api/v1/charge/{id} has no sentence
+	noTransaction = "Transaction not found" // docs/baas/baas-api-master.md, GET /api/v1/transaction/{id}
+)
+
+// says reports whether an answer is an error with exactly this sentence. By the documentation errors
+// are 400s with a sentence.
+func (c *client) says(r provider.Reply, this string) bool {
+	if r.Status != http.StatusBadRequest {
 		return false
 	}
 	text := sentence(r)
-	if contains(text, "not found", "não encontrad", "nao encontrad", "não existe", "does not exist") {
+	if text == this {
 		return true
 	}
 	if text != "" { // the sentence may hold anything, so it is not passed on
@@ -94,7 +103,7 @@ func (c *client) absent(r provider.Reply) bool {
 	return false
 }
 
-// sentence is the error in an answer, in lower case.
+// sentence is the error in an answer.
 func sentence(r provider.Reply) string {
 	var reply struct {
 		Error   any `json:"error"` // a sentence; sometimes an object
@@ -105,13 +114,15 @@ func sentence(r provider.Reply) string {
 	}
 	for _, said := range []any{reply.Error, reply.Message} {
 		if text, ok := said.(string); ok {
-			return strings.ToLower(provider.Exact(text, 200))
+			return provider.Exact(text, 200)
 		}
 	}
 	return ""
 }
 
+// contains reports whether a text has one of the words, which are in lower case.
 func contains(text string, words ...string) bool {
+	text = strings.ToLower(text)
 	for _, word := range words {
 		if strings.Contains(text, word) {
 			return true

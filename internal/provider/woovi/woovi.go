@@ -12,13 +12,28 @@
 // the bank's numbers of the refund and of the payment, and the charge's own list of refunds
 // says which of ours it is.
 //
+// # Money
+//
+// By the documentation a charge has a fixed value and is paid once (docs/charge/charge.md). What was
+// really paid is in the charge's transactions (GET /api/v1/transaction?charge=…): a giftback takes a
+// part off the price. The first payment's id is our reference, and that of any other the bank's
+// number, so that each is booked once. If the AppID may not list transactions, valueWithDiscount
+// counts, if discount or giftbackAppliedValue explains it. The money of an expired charge counts too.
+//
 // A charge stays COMPLETED when it is refunded. So a query of a paid one reads its refunds
 // too; one without our correlationID was made in Woovi's panel. That the list has those of the panel, and that
-// their events come, is *unproved*. Without that list a paid charge counts as paid.
+// their events come, is *unproved*. Without that list a paid charge counts as paid. The list of the
+// documentation has numbers with E where the events have D, so a refund's event reports all refunds
+// of its charge that have ended.
 //
-// A dispute's event has the transaction's number, which stands for its id, and its value;
-// of a MED, Woovi's documentation has no value. No page has the address of the call that
-// reads a dispute (docs/disputa), so disputes are not queried.
+// # Disputes
+//
+// A dispute is identified by the bank's number of its transaction, by which it is read (GET
+// /api/v1/dispute/{endToEndId}; woovi.json, docs/disputa/dispute-get-payload.mdx, 2026-08-20): its
+// type is MED or CHARGEBACK (or DISPUTE, in one list), its status CREATED, ACCEPTED, REJECTED or
+// CANCELED. Events and other examples also have OPENED and IN_REVIEW. A MED has no value, so it is of
+// all that is left. The account's own answer counts, and the event's if there is none: the AppID may
+// lack the scope. No page has a deadline for evidence.
 //
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state diagrams in
@@ -26,11 +41,14 @@
 // signatures. The published key and the signed example of the documentation are in the
 // tests.
 //
-// Not documented, and so not checked: in which words a 400 says that a charge does not
-// exist (absent lists those we accept; others prove nothing); the answer to a repeated
+// Absence: no page has the sentence of GET /charge/{id} for a charge that does not exist.
+// woovi.json has "Charge not found" elsewhere, and only this sentence is taken for it. After any
+// other one, the list of all charges proves absence, five minutes after the call.
+//
+// Not documented, and so not checked: how soon a list has a new charge; the answer to a repeated
 // correlationID of a refund (we search before we report a refusal); whether a charge that
 // is paid while we delete it is kept, so Cancel queries first; MED cases that have no
-// DISPUTE event.
+// DISPUTE event; whether the list of a charge's transactions has its refunds.
 //
 // # Payouts
 //
@@ -57,7 +75,7 @@
 //   - A payment that came back stays CONFIRMED. PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED
 //     reports the return with the bank's number of the payment (endToEndId), which we
 //     therefore keep as the provider's reference. The return has to be among the account's
-//     own transactions.
+//     own transactions. It may be a part.
 //
 // Checked in woovibr/woovi-developers: src/swaggers/woovi.json (paths, fields, CREATED,
 // FAILED, CONFIRMED, DENIED), docs/payment/payment-idempotency.md (the refused repetition),
@@ -83,6 +101,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,7 +136,7 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST and TRANSACTION_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST, TRANSACTION_GET, TRANSACTION_GET_LIST and DISPUTE_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, TRANSACTION_RECEIVED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
 			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. If set, a notification needs that signature too"},
 			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). By default, the key from the documentation"},
 		},
@@ -220,7 +239,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if !good(answer) {
 		return provider.Refused(answer.Status)
 	}
-	return c.outcome(r, answer)
+	return c.paid(ctx, r.Reference, c.outcome(r, answer))
 }
 
 // Query reads the charge by our reference. A charge that existed and is gone was deleted,
@@ -231,14 +250,55 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		return provider.Unknown(failed.Decline)
 	}
 	switch {
-	case c.absent(answer) && r.ProviderRef != "":
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: r.ProviderRef}
-	case c.absent(answer):
-		return pay.Outcome{Kind: pay.Missing}
-	case !good(answer):
-		return provider.Unknown(provider.Refused(answer.Status).Decline)
+	case good(answer):
+		return c.reversed(ctx, r.Reference, c.paid(ctx, r.Reference, c.outcome(r, answer)))
+	case c.says(answer, noCharge):
+		return none(r)
+	case answer.Status == http.StatusBadRequest:
+		return c.listed(ctx, r)
 	}
-	return c.reversed(ctx, r.Reference, c.outcome(r, answer))
+	return provider.Unknown(provider.Refused(answer.Status).Decline)
+}
+
+// none is the outcome of a charge that does not exist.
+func none(r provider.Request) pay.Outcome {
+	if r.ProviderRef != "" {
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: r.ProviderRef}
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// listed is the outcome of a query that got an error of unknown meaning: there is no charge if the
+// list of all charges since the call does not have it.
+func (c *client) listed(ctx context.Context, r provider.Request) pay.Outcome {
+	if r.Sent.IsZero() { // of a notification
+		return provider.Unknown("http_400")
+	}
+	// The request uses the merchant's clock, the charge Woovi's.
+	now := c.account.Now()
+	from := now.Add(-max(r.Now.Sub(r.Sent), 0) - before)
+	switch c.find(ctx, "/api/v1/charge", from, now.Add(after), func(body []byte) (has, more, ok bool) {
+		var list struct {
+			Charges  *[]chargeReply `json:"charges"`
+			PageInfo pageInfo       `json:"pageInfo"`
+		}
+		if json.Unmarshal(body, &list) != nil || list.Charges == nil || list.PageInfo.HasNextPage == nil {
+			return false, false, false
+		}
+		has = slices.ContainsFunc(*list.Charges, func(found chargeReply) bool { return found.CorrelationID == r.Reference })
+		return has, *list.PageInfo.HasNextPage, true
+	}) {
+	case there:
+		return provider.Unknown("http_400")
+	case unsure:
+		return provider.Unknown("not_listed")
+	}
+	if shown := r.Sent.Add(settles); r.Now.Before(shown) {
+		o := provider.Unknown("too_early")
+		o.CheckAt = shown
+		return o
+	}
+	return none(r)
 }
 
 // Cancel deletes an unpaid charge.
@@ -255,7 +315,7 @@ func (c *client) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if failed != nil {
 		return provider.Unknown(failed.Decline)
 	}
-	if good(answer) || c.absent(answer) {
+	if good(answer) || c.says(answer, noCharge) {
 		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: o.ProviderRef}
 	}
 	// Refused: the shopper may have been faster.
@@ -305,11 +365,11 @@ func (c *client) outcome(r provider.Request, answer provider.Reply) pay.Outcome 
 		}
 		o.Kind = pay.Awaiting
 	case "COMPLETED":
-		value, err := charge.Value.Int64()
-		if err != nil || value < 1 {
+		worth, ok := charge.worth()
+		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.MoneyRef = pay.Approved, money.New(value, brl), charge.CorrelationID // its code is paid once
+		o.Kind, o.Local, o.MoneyRef = pay.Approved, worth, charge.CorrelationID
 	case "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:

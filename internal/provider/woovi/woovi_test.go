@@ -111,36 +111,30 @@ func TestNotificationOfAnotherCustomersChargeIsRefused(t *testing.T) {
 }
 
 func TestOtherNotificationsTellNothing(t *testing.T) {
-	c := connected(t, newFake(), credentials())
+	c, line := providertest.OpenAccount[*client](t, Adapter(), credentials(), newFake())
 	for _, body := range []string{
 		`{"data_criacao":"2024-01-23T20:32:14.429Z","event":"OPENPIX:CHARGE_COMPLETED"}`, // Woovi's test of an address
 		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"never"}}`,
+		`{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"01M7ZNEVER-1"}}`,
 		`{"event":"PIX_TRANSACTION_REFUND_SENT_CONFIRMED","refundTransaction":{"value":1}}`,
 		`{"event":"OPENPIX:DISPUTE_CREATED","dispute":{"endToEndId":"E-of-nobody"}}`,
+		`{"event":"OPENPIX:TRANSACTION_RECEIVED","charge":null,"pix":{"value":200,"endToEndId":"E1","type":"PAYMENT"}}`,
+		`{"event":"PIX_TRANSACTION_REFUND_RECEIVED_REJECTED","error":"AC06 - Conta bloqueada do Pix"}`, `{"event":"BOLETO_SETTLED"}`,
 		`{}`,
 	} {
 		if list, err := c.Notices(context.Background(), signed([]byte(body))); len(list) != 0 || err != nil {
 			t.Errorf("%s: %+v %v, want nothing", body, list, err)
 		}
 	}
+	if len(line.Unmapped()) != 0 {
+		t.Errorf("known events were reported: %v", line.Unmapped())
+	}
+	if list, err := c.Notices(context.Background(), signed([]byte(`{"event":"OPENPIX:CHARGE_RAFFLED"}`))); len(list) != 0 || err != nil || len(line.Unmapped()) != 1 {
+		t.Errorf("a new event: %+v %v, reported %v", list, err, line.Unmapped())
+	}
 	for _, body := range []string{`{"event":7}`, `[]`, `{"event":"OPENPIX:CHARGE_COMPLETED","charge":{"correlationID":"a\u0000b"}}`, `{}{}`} {
 		if list, err := c.Notices(context.Background(), signed([]byte(body))); len(list) != 0 || err == nil {
 			t.Errorf("%s: %+v %v, want an error", body, list, err)
-		}
-	}
-}
-
-func TestDisputesEnd(t *testing.T) {
-	f := newFake()
-	c := connected(t, f, credentials())
-	ctx := context.Background()
-	c.Charge(ctx, sample())
-	for event, want := range map[string]pay.Ruling{
-		"woovi:DISPUTE_ACCEPTED": pay.DisputeLost, "OPENPIX:DISPUTE_REJECTED": pay.DisputeWon, "OPENPIX:DISPUTE_CANCELED": pay.DisputeWithdrawn,
-	} {
-		list, err := c.Notices(ctx, signed([]byte(`{"event":"`+event+`","dispute":{"endToEndId":"E01M7ZBVYT41","disputeReason":"Golpe"}}`)))
-		if err != nil || len(list) != 1 || list[0].Ruling != want || list[0].Reference != "01M7ZBVYT4-1" || list[0].Outcome.Message != "Golpe" {
-			t.Errorf("%s: %+v %v, want %s", event, list, err, want)
 		}
 	}
 }
@@ -212,10 +206,13 @@ func TestARefundWithoutBalanceMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
+// Errors are 400s with a sentence. Many of them say that something is not found: a company, a customer, an account.
+func TestOnlyTheSentenceAboutChargesProvesThatThereIsNoCharge(t *testing.T) {
 	for body, want := range map[string]pay.OutcomeKind{
-		`{"error":"Cobrança não encontrada"}`: pay.Missing, `{"error":"Charge not found"}`: pay.Missing, `{"error":"Ocorreu um erro"}`: pay.Unknown,
-		`{"error":{"message":"not found"}}`: pay.Unknown, `not found`: pay.Unknown, ``: pay.Unknown,
+		`{"error":"Charge not found"}`: pay.Missing, `{"error":"Company not found"}`: pay.Unknown, `{"error":"Application not found"}`: pay.Unknown,
+		`{"error":"Account not found"}`: pay.Unknown, `{"error":"Company bank account not found"}`: pay.Unknown, `{"error":"Customer not found"}`: pay.Unknown,
+		`{"error":"Cobrança não encontrada"}`: pay.Unknown, `{"error":"The company of Charge not found"}`: pay.Unknown,
+		`{"error":{"message":"Charge not found"}}`: pay.Unknown, `Charge not found`: pay.Unknown, ``: pay.Unknown,
 	} {
 		c := connected(t, providertest.Says(http.StatusBadRequest, body), credentials())
 		if o := c.Query(context.Background(), sample()); o.Kind != want {
@@ -226,6 +223,35 @@ func TestOnlyAClearSentenceProvesThatThereIsNoCharge(t *testing.T) {
 		if o := c.Query(context.Background(), r); want == pay.Missing && o.Kind != pay.Lapsed {
 			t.Errorf("%s: %s, want %s", body, o.Kind, pay.Lapsed)
 		}
+	}
+}
+
+// No page has the sentence for GET /charge/{id}. With any other one, the list of all charges of that time proves it.
+func TestTheListProvesThatThereIsNoCharge(t *testing.T) {
+	ctx, f := context.Background(), newFake()
+	f.unknown = "Nada por aqui"
+	c := connected(t, f, credentials())
+	r := sample()
+	r.Sent = r.Now
+	if o := c.Query(ctx, r); o.Kind != pay.Unknown || !o.CheckAt.Equal(r.Sent.Add(settles)) {
+		t.Errorf("a new charge may be missing from the list: %+v", o)
+	}
+	r.Sent = r.Now.Add(-settles)
+	if o := c.Query(ctx, r); o.Kind != pay.Missing {
+		t.Errorf("the list is read to its end without it: %+v", o)
+	}
+	if o := c.Cancel(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("a cancel of what never was: %+v", o)
+	}
+	c.Charge(ctx, r)
+	f.hidden = true
+	if o := c.Query(ctx, r); o.Kind != pay.Unknown {
+		t.Errorf("it is in the list: %+v", o)
+	}
+	f.crowd = page*deepest + 1
+	r.Reference = "01M7ZNEVER-1"
+	if o := c.Query(ctx, r); o.Kind != pay.Missing {
+		t.Errorf("the list has many: %+v", o)
 	}
 }
 

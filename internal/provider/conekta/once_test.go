@@ -1,0 +1,140 @@
+package conekta
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
+)
+
+// clocks are the account's and Conekta's, which differ.
+type clocks struct {
+	f    *fake
+	now  time.Time
+	fast time.Duration // how far Conekta's is ahead
+}
+
+func (c *clocks) pass(d time.Duration) { c.now = c.now.Add(d); c.f.now = c.now.Add(c.fast) }
+
+// at is a request as it is made now.
+func (c *clocks) at(r provider.Request) provider.Request {
+	r.Now = c.now
+	return r
+}
+
+func clocked(t *testing.T, fast time.Duration) (*account, *fake, *clocks) {
+	a, f, _ := connect(t)
+	c := &clocks{f: f, now: providertest.Noon, fast: fast}
+	a.Now = func() time.Time { return c.now }
+	c.pass(0)
+	return a, f, c
+}
+
+// No call has an idempotency key. A list may not have what was just made.
+func TestAnOrderThatIsNotListedYetIsNotMissing(t *testing.T) {
+	ctx := context.Background()
+	a, f, c := clocked(t, 0)
+	r := request(spei)
+	a.Charge(ctx, r)
+	f.late = true
+	for name, o := range map[string]pay.Outcome{"a question": a.Query(ctx, c.at(r)), "a cancel": a.Cancel(ctx, c.at(r))} {
+		if o.Kind != pay.Unknown || !o.CheckAt.Equal(r.Sent.Add(settles)) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	c.pass(settles)
+	if o := a.Query(ctx, c.at(r)); o.Kind != pay.Missing {
+		t.Errorf("it should be there by now: %+v", o)
+	}
+}
+
+func TestRefundsAreNotRepeated(t *testing.T) {
+	ctx := context.Background()
+	for _, fast := range []time.Duration{0, 7 * time.Hour, -7 * time.Hour} {
+		a, f, c := clocked(t, fast)
+		r := request(card)
+		r.Expires = r.Sent.Add(48 * time.Hour)
+		r.ProviderRef = a.Charge(ctx, r).ProviderRef
+		f.Move(r.Reference, providertest.Paid)
+		refund := func(reference string, minor int64) provider.RefundRequest {
+			return provider.RefundRequest{Reference: reference, Charge: c.at(r), Local: money.New(minor, money.MXN), Sent: c.now}
+		}
+		first := refund("CLM1-1", 100_00)
+		if o := a.Refund(ctx, first); o.Kind != pay.Awaiting {
+			t.Fatalf("a part: %+v", o)
+		}
+		if o := a.QueryRefund(ctx, refund("CLM9-1", 50_00)); o.Kind != pay.Unknown || o.CheckAt.IsZero() {
+			t.Errorf("one that was just requested may not be there yet: %+v", o)
+		}
+		c.pass(time.Hour)
+		again := first
+		again.Charge = c.at(r)
+		if o := a.Refund(ctx, again); o.Kind != pay.Unknown || len(f.Books()[0].Refunds) != 1 {
+			t.Errorf("%s ahead, the same again: %+v, %v", fast, o, f.Books()[0].Refunds)
+		}
+		if o := a.QueryRefund(ctx, again); o.Kind != pay.Unknown {
+			t.Errorf("%s ahead, a question about it: %+v", fast, o)
+		}
+		second := refund("CLM2-1", 100_00)
+		o := a.Refund(ctx, second)
+		if o.Kind != pay.Awaiting || o.ProviderRef == "" || len(f.Books()[0].Refunds) != 2 {
+			t.Fatalf("%s ahead, another one of that amount: %+v, %v", fast, o, f.Books()[0].Refunds)
+		}
+		second.RefundRef = o.ProviderRef
+		c.pass(settles)
+		second.Charge = c.at(r)
+		for ending, want := range map[providertest.Ending]pay.OutcomeKind{providertest.Open: pay.Awaiting, providertest.Paid: pay.Approved, providertest.Declined: pay.Declined, providertest.Nonsense: pay.Unknown} {
+			f.MoveRefund(r.Reference, 1, ending)
+			if o := a.QueryRefund(ctx, second); o.Kind != want {
+				t.Errorf("%s: %+v, want %s", ending, o, want)
+			}
+		}
+		second.RefundRef = "re_of_nobody"
+		if o := a.QueryRefund(ctx, second); o.Kind != pay.Unknown {
+			t.Errorf("a refund that has disappeared: %+v", o)
+		}
+	}
+}
+
+// The total of an order may have more than the list of its refunds.
+func TestAnIncompleteListOfRefundsProvesNothing(t *testing.T) {
+	ctx := context.Background()
+	text := `{"id":"ord_1","object":"order","payment_status":"partially_refunded","amount_refunded":5000,"metadata":{"cascada_reference":"01M7ZTEST-1"},` +
+		`"charges":{"has_more":false,"data":[{"id":"ch_1","amount":30000,"currency":"MXN","status":"partially_refunded","refunds":{"has_more":false,"data":[{"id":"re_1","amount":-2000,"created_at":1}]}}]}}`
+	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, text))
+	r := request(card)
+	r.ProviderRef, r.Now = "ord_1", r.Sent.Add(time.Hour)
+	q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100_00, money.MXN), Sent: r.Sent}
+	if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
+		t.Errorf("a question: %+v", o)
+	}
+	if o := a.Refund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
+		t.Errorf("a refund: %+v", o)
+	}
+	if o := a.Query(ctx, r); o.Kind != pay.Reversed || o.Back.Total != money.New(50_00, money.MXN) {
+		t.Errorf("the total counts: %+v", o)
+	}
+}
+
+// Only Conekta's sentence about this order proves that there is none.
+func TestWhatProvesThatThereIsNoOrder(t *testing.T) {
+	ctx := context.Background()
+	r := request(spei)
+	r.ProviderRef = "ord_1"
+	for text, want := range map[string]pay.OutcomeKind{
+		`{"object":"error","details":[{"code":"conekta.errors.resource_not_found.entity","debug_message":"The object Order \"ord_1\" could not be found."}]}`:   pay.Missing,
+		`{"object":"error","details":[{"code":"conekta.errors.resource_not_found.entity","debug_message":"The object Order \"ord_2\" could not be found."}]}`:   pay.Unknown,
+		`{"object":"error","details":[{"code":"conekta.errors.resource_not_found.entity","debug_message":"The object Company \"ord_1\" could not be found."}]}`: pay.Unknown,
+		`{"object":"error","details":[{"code":"conekta.errors.authentication.missing_key","debug_message":"Please include your access key in your request."}]}`: pay.Unknown,
+		`{"object":"error","details":[]}`: pay.Unknown, `{"message":"no Route matched with those values"}`: pay.Unknown,
+	} {
+		a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(404, text))
+		if o := a.Query(ctx, r); o.Kind != want {
+			t.Errorf("%s: %s, want %s", text, o.Kind, want)
+		}
+	}
+}
