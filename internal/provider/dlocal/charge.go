@@ -219,7 +219,11 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		}
 		o.FormURL, o.Data = form(r, p)
 	case "REJECTED":
-		return a.Declined(declines, string(p.Code), p.ID)
+		reason := string(p.Code)
+		if !strings.HasPrefix(reason, "3") { // all that tell why begin so
+			reason = "300"
+		}
+		return a.Declined(declines, reason, p.ID)
 	case "CANCELLED", "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:

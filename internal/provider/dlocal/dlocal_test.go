@@ -122,6 +122,12 @@ func TestAnUnknownRejectionIsHardAndCounted(t *testing.T) {
 	if o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: 399"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}
+	for _, code := range []provider.Text{"", "100"} { // no reason
+		o = a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: code})
+		if o.Kind != pay.Declined || o.Decline != "rejected" || len(told) != 1 {
+			t.Errorf("%q: %+v, told of %v", code, o, told)
+		}
+	}
 }
 
 func TestRefusalsOfACharge(t *testing.T) {

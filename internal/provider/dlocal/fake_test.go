@@ -177,7 +177,9 @@ func (f *fake) route(r *http.Request, body []byte) (int, any) {
 	}
 	switch what := r.Method + " " + path[0]; {
 	case what == "GET payments-methods" && r.URL.Query().Get("country") == "BR":
-		return 200, []any{map[string]any{"id": "PQ", "type": "TICKET", "allowed_flows": []string{"DIRECT", "REDIRECT"}}}
+		return 200, []any{map[string]any{
+			"id": "PQ", "type": "TICKET", "name": "PIX", "logo": "https://static.dlocal.com/images/providers/PQ.png", "allowed_flows": []string{"DIRECT", "REDIRECT"},
+		}}
 	case what == "POST payments" && len(path) == 1:
 		return f.create(body)
 	case what == "POST payments" && len(path) == 3 && path[2] == "cancel":
@@ -310,7 +312,7 @@ func (c *charged) given() []map[string]any {
 		}[r.Ending]
 		list = append(list, map[string]any{
 			"id": fmt.Sprintf("REF%s%d", strings.ReplaceAll(c.id, "-", ""), n+1), "payment_id": c.id, "amount": json.Number(r.Local.Decimal()),
-			"currency": r.Local.Currency, "status": status, "status_code": 200, "status_detail": "The refund", "order_refund_id": r.Reference,
+			"currency": r.Local.Currency, "status": status, "status_code": 200, "status_detail": "The refund",
 			"description": r.Reference, "created_date": "2026-11-21T12:00:00.000+0000",
 		})
 	}

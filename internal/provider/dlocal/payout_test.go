@@ -98,7 +98,19 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
-	s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, f)
+	return payingAt(t, f, f)
+}
+
+// hostile is paying at a fake that may answer what no document allows.
+func hostile(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	f := &payoutFake{}
+	return payingAt(t, f, http.HandlerFunc(f.ServeHTTP))
+}
+
+func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, upstream)
 	f.clock = line.Time
 	r := samplePayouts()["pix.BRL"]
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
@@ -153,7 +165,7 @@ func TestOnlyTheSandboxIsToldWhatToPlay(t *testing.T) {
 // refused returns a payout that is refused with an answer's body.
 func refusedPayout(t *testing.T, status int, body string, change func(*payoutFake, *payout.Request)) pay.PayoutOutcome {
 	t.Helper()
-	s, f, _, r := paying(t)
+	s, f, _, r := hostile(t)
 	f.status, f.says = status, body
 	if change != nil {
 		change(f, &r)
@@ -221,7 +233,7 @@ func TestStatuses(t *testing.T) {
 		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a more detailed code
 		"BAD_REQUEST": {pay.PayoutUnknown, "", 1}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
 	} {
-		s, f, line, r := paying(t)
+		s, f, line, r := hostile(t)
 		s.Send(context.Background(), r)
 		f.Must(r.Reference).word = word
 		wantPayout(t, word, s.Query(context.Background(), r), want.kind, want.code)
