@@ -3,10 +3,12 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -34,13 +36,32 @@ type Request struct {
 	Country     string // alpha-3
 	Sync        bool
 	Buyer       pay.Buyer
-	ReturnURL   string     // the shop's page; but a provider sends the shopper to PageURL
-	PageURL     string     // our page, which shows the code and the result
-	Created     time.Time  // when the payment was created
-	Sent        time.Time  // when this charge was first sent
-	Expires     time.Time  // until when the shopper may pay
-	Now         time.Time  // by the merchant's clock
-	Script      pay.Script // sandbox only
+	OrderID     string       // the shop's own reference of the order, or ""
+	Purchase    pay.Purchase // what is bought, as the shop described it
+	Shop        string       // the shop's name, of Charge alone: it may differ in the next call
+	Lang        string       // "es", "pt" or "en": what the shopper reads; "" if he did not choose: see Language
+	ReturnURL   string       // the shop's page; but a provider sends the shopper to PageURL
+	PageURL     string       // our page, which shows the code and the result
+	Created     time.Time    // when the payment was created
+	Sent        time.Time    // when this charge was first sent
+	Expires     time.Time    // until when the shopper may pay
+	Now         time.Time    // by the merchant's clock
+	Script      pay.Script   // sandbox only
+}
+
+// Title is what the shopper and the shop read of a purchase at the provider, in at most most characters: the shop's
+// description, else its order's number, else our reference.
+func (r Request) Title(most int) string {
+	title := cmp.Or(Printable(r.Purchase.Description, 4*most), Printable(r.OrderID, 4*most), r.Reference)
+	if letters := []rune(title); len(letters) > most {
+		title = strings.TrimSpace(string(letters[:most]))
+	}
+	return title
+}
+
+// Language is the language in which the shopper reads the provider's pages: the one that he chose on ours, else his country's.
+func (r Request) Language() string {
+	return cmp.Or(r.Lang, map[string]string{"BRA": "pt", "USA": "en"}[r.Country], "es")
 }
 
 // RefundRequest is one refund, to make or to query.

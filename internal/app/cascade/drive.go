@@ -151,7 +151,11 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 	defer cancel()
 	return c.providers.Watched(ctx, p, attempt.Provider, func() pay.Outcome {
 		ctx, call := c.Calling(ctx, base.OpCharge, attempt.Provider, p.Reference(attempt.Order))
-		return call.Heard(ctx, upstream.Charge(ctx, c.Request(p, attempt)))
+		r := c.Request(p, attempt)
+		if _, shop, err := c.Tenant(ctx, base.Principal{Scope: p.Scope}); err == nil { // the charge can do without
+			r.Shop = shop.Name
+		}
+		return call.Heard(ctx, upstream.Charge(ctx, r))
 	})
 }
 
@@ -159,7 +163,8 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, MoneyRef: attempt.MoneyRef, Amount: p.Price.Amount, Local: p.Price.Local,
-		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Order.Buyer, ReturnURL: p.Page.ReturnURL,
+		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Order.Buyer,
+		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang, ReturnURL: p.Page.ReturnURL,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
 }
