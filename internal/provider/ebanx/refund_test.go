@@ -2,6 +2,7 @@ package ebanx
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 
@@ -57,8 +58,9 @@ func TestRefusalsOfARefund(t *testing.T) {
 		`{"status":"ERROR","status_code":"XX-1"}`:                                            pay.Unknown,
 		`{"status":"ERROR"}`: pay.Unknown,
 	} {
-		f, a, q := paid(t)
+		f, _, q := paid(t)
 		f.says = map[string]string{"/ws/refund": body}
+		a := connect(t, http.HandlerFunc(f.ServeHTTP)) // some answers are in no document
 		if o := a.Refund(context.Background(), q); o.Kind != want {
 			t.Errorf("%s: %+v, want %s", body, o, want)
 		}
