@@ -2,6 +2,7 @@ package payulatam
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -88,7 +89,11 @@ func (c *client) outcome(r provider.Request, t response, extra map[string]json.R
 	case "PENDING", "SUBMITTED":
 		return c.awaiting(r, extra)
 	case "DECLINED", "ERROR":
-		return c.account.Declined(declines, t.ResponseCode, "")
+		reason := t.ResponseCode
+		if reason == "" || strings.HasPrefix(reason, "PENDING_") { // it tells no reason
+			reason = t.State
+		}
+		return c.account.Declined(declines, reason, "")
 	case "EXPIRED":
 		return pay.Outcome{Kind: pay.Lapsed}
 	}
@@ -147,6 +152,7 @@ var declines = provider.Declines{
 	"PAYMENT_NETWORK_BAD_RESPONSE":                    provider.Soft("", "payment_network_bad_response", "the payment could not be processed"),
 	"PAYMENT_NETWORK_NO_CONNECTION":                   provider.Soft("", "payment_network_no_connection", "the payment could not be processed"),
 	"PAYMENT_NETWORK_NO_RESPONSE":                     provider.Soft("", "payment_network_no_response", "the payment could not be processed"),
+	"DECLINED":                                        provider.Hard("", "declined", "the payment was declined"),
 	"ERROR":                                           provider.Soft("", "error", "the payment could not be processed"),
 	"ERROR_CONVERTING_TRANSACTION_AMOUNTS":            provider.Soft("", "error_converting_transaction_amounts", "the payment could not be processed"),
 	"FIX_NOT_REQUIRED":                                provider.Soft("", "fix_not_required", "the payment could not be processed"),
