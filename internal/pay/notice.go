@@ -24,7 +24,7 @@ type Notice struct {
 	Dispute   bool   // it reports the state of a dispute
 	Ruling    Ruling // how the dispute ended; "" if the notice is about something else
 	Body      []byte
-	Unread    bool // an id in it could not be stored and was left out: see Storable
+	Unread    bool // not all of it was understood: a state that may move money in an unknown way, or an id was left out (see Storable)
 
 	// Of a dispute, open or ended. Outcome.Message is the reason, and Outcome.Local the disputed
 	// amount; zero if the provider does not report it.
@@ -127,7 +127,7 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 }
 
 func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
-	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be
+	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
 		verdict = Mismatched
 	}
 	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
@@ -334,7 +334,7 @@ func (n Notice) Storable() (_ Notice, unread bool) {
 	n.Outcome, unread = n.Outcome.Storable()
 	n.DisputeID = storableID(n.DisputeID, &unread)
 	n.Stage, n.Network = storableText(n.Stage, longestCode), storableText(n.Network, longestCode)
-	n.ID, n.Body, n.Unread = noticeID(n.ID), storableBody(n.Body), unread
+	n.ID, n.Body, n.Unread = noticeID(n.ID), storableBody(n.Body), n.Unread || unread
 	return n, unread
 }
 

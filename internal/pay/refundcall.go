@@ -15,6 +15,7 @@ type RefundCall struct {
 	Tries int         `json:"tries,omitempty"` // calls and queries of this round
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: not kept
+	Again int64       `json:"again,omitempty"` // when it was last requested again, likewise; 0: never
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
 	// Returned is the id of the claim that took the money back, after the refund had been confirmed.
@@ -27,12 +28,15 @@ type RefundCall struct {
 	Flight
 }
 
-// SentAt is when this round's refund was first requested; the zero time if that was not kept.
-func (r RefundCall) SentAt() time.Time {
-	if r.Sent == 0 {
-		return time.Time{}
+// SentAt is when this round was first and last requested; the zero time if that was not kept.
+func (r RefundCall) SentAt() (first, last time.Time) {
+	if r.Sent != 0 {
+		first = time.UnixMicro(r.Sent).UTC()
 	}
-	return time.UnixMicro(r.Sent).UTC()
+	if last = first; r.Again != 0 {
+		last = time.UnixMicro(r.Again).UTC()
+	}
+	return first, last
 }
 
 // Calling reports whether a refund at the provider is under way.
@@ -78,7 +82,7 @@ func (c Claim) InHandOf(caller Caller) Claim {
 // proved that it did not make it.
 func (c Claim) Resend(now time.Time) (Claim, Change) {
 	c = c.written(now)
-	c.Call.State, c.Call.Flight = Sending, c.Call.begin(c.caller)
+	c.Call.State, c.Call.Again, c.Call.Flight = Sending, now.UnixMicro(), c.Call.begin(c.caller)
 	c.DueAt = now.Add(callLease)
 	return c, Change{Claims: []Claim{c}}
 }

@@ -72,6 +72,7 @@ type RefundRequest struct {
 	Charge    Request      // the charge to refund, in full or in part
 	Local     money.Amount // the amount of this refund
 	Sent      time.Time    // when it was first sent, by the clock of Charge.Now; zero if not known
+	Last      time.Time    // when it was last sent, likewise
 	Reason    string
 }
 

@@ -259,9 +259,10 @@ func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, boo
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil
 	}
+	first, last := c.Call.SentAt()
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: rf.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
-		Sent: c.Call.SentAt(),
+		Sent: first, Last: last,
 	}}, true, nil
 }
 

@@ -13,7 +13,7 @@ import (
 func refund(charge provider.Request, reference string, minor int64) provider.RefundRequest {
 	return provider.RefundRequest{
 		Reference: reference, Charge: charge, Local: money.New(minor, charge.Local.Currency), Reason: "requested_by_customer",
-		Sent: charge.Now,
+		Sent: charge.Now, Last: charge.Now,
 	}
 }
 
