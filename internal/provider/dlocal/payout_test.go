@@ -230,8 +230,8 @@ func TestStatuses(t *testing.T) {
 		words int
 	}{
 		"PENDING": {pay.PayoutAccepted, "", 0}, "DELIVERED": {pay.PayoutAccepted, "", 0}, "ON_HOLD": {pay.PayoutAccepted, "", 0}, "ON_HOLD_BY_COMPLIANCE": {pay.PayoutAccepted, "", 0},
-		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a more detailed code
-		"BAD_REQUEST": {pay.PayoutUnknown, "", 1}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
+		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 0},
+		"BAD_REQUEST": {pay.PayoutUnknown, "", 0}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
 	} {
 		s, f, line, r := hostile(t)
 		s.Send(context.Background(), r)
