@@ -57,7 +57,7 @@ run: build ## start the service on SQLite with a demo merchant
 
 .PHONY: test
 test: tools lint build ## install what tests need, lint, and run everything, with the race detector
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec worlds plain
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target --old-file=build raced program spec conform worlds plain
 
 # In make test the first runs beside all others, which run one after another. End-to-end tests run with the detector on
 # SQLite, and without it on PostgreSQL: above the store the code is the same, and the store's own tests have the detector
@@ -80,6 +80,10 @@ worlds: ## simulate bad days (docs/TESTING.md), and check the sources against th
 .PHONY: spec
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
 	./spec/check.sh
+
+.PHONY: conform
+conform: ## ask the providers' own libraries about all that adapters send and fakes answer and sign
+	GO='$(GO)' ./conform/check.sh
 
 .PHONY: race
 race: ## run the end-to-end tests on both databases with the detector, and the tests for races five times
@@ -115,6 +119,7 @@ bench: build ## measure the service over HTTP on SQLite and on PostgreSQL
 lint: ## gofmt, vet, staticcheck and known vulnerabilities (the arch tests run with the tests)
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted: $$unformatted"; exit 1; }
 	$(ALIKE) $(GO) vet ./...
+	cd conform && $(ALIKE) $(GO) vet ./...
 	$(ALIKE) $(STATICCHECK) ./...
 	@$(MAKE) --no-print-directory vulns
 

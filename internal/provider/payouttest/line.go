@@ -14,6 +14,7 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
+	"github.com/cascadapay/cascada/internal/provider/providertest/record"
 )
 
 // Fault is a fault between us and a provider.
@@ -146,6 +147,7 @@ func (l *Line) Time() time.Time {
 // which follows no redirects and lets no call leave too late.
 func (l *Line) account(credentials map[string]string) provider.Account {
 	client := provider.NewClient()
+	record.Add(record.Entry{Credentials: credentials})
 	return provider.Account{
 		ID: "acc", BaseURL: l.URL, Credentials: credentials, NotificationURL: providertest.Notifications, Client: client, Now: l.Time,
 		Unmapped: func(word string) {

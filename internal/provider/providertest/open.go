@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest/record"
 )
 
 // Noon is the tests' time.
@@ -31,6 +32,7 @@ func OpenAccount[P provider.Provider](t testing.TB, a provider.Adapter, credenti
 }
 
 func (l *Line) account(credentials map[string]string) provider.Account {
+	record.Add(record.Entry{Credentials: credentials})
 	return provider.Account{
 		ID: "acc", BaseURL: l.URL, Credentials: credentials, NotificationURL: Notifications,
 		Client: l.Client(), Now: func() time.Time { return Noon }, Unmapped: func(word string) {

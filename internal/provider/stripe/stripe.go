@@ -58,8 +58,8 @@
 //
 // Paths, fields, types, enumerations and the states of PaymentIntent, Checkout Session,
 // Customer, its cash balance, Refund, Dispute and errors: the types of stripe-node 23.1.0, which is the library of the version below, and
-// Stripe's OpenAPI document of 2026-08-26, the last in stripe-mock. Every request of this package is played against stripe-mock, which
-// validates it by that document, with the names that it had then. The tables in published_test.go and payoutpublished_test.go hold the adapter
+// Stripe's OpenAPI document of 2026-08-26, the last in stripe-mock. make conform plays every request of v1 against stripe-mock, which
+// validates it by that document, and holds every request and answer to those types. The tables in published_test.go and payoutpublished_test.go hold the adapter
 // and its fakes to both. docs.stripe.com: idempotency keys; how fresh search and
 // lists are; eight digits of an amount (more in a few currencies; Stripe refuses a larger
 // amount and charges nobody); boletos cannot be refunded; refunds of bank transfers (to the

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cascadapay/cascada/internal/provider/providertest/record"
 )
 
 // Publisher is a fake that is held to a table.
@@ -22,10 +24,10 @@ type Publisher interface{ Published() Table }
 // Before puts a gate before a fake, if it has a table; g is nil if not.
 func Before(tb testing.TB, fake http.Handler) (_ http.Handler, g *Gate) {
 	if p, ok := fake.(Publisher); ok {
-		g = p.Published().Gate(tb, fake)
+		g = p.Published().Gate(tb, record.Calls(fake, true))
 		return g, g
 	}
-	return fake, nil
+	return record.Calls(fake, false), nil
 }
 
 // Sent fails the test if a notification of a fake with a table is none that the table allows.
@@ -34,6 +36,7 @@ func Sent(tb testing.TB, fake any, header http.Header, query map[string][]string
 	if p, ok := fake.(Publisher); ok {
 		p.Published().notified(tb, header, query, body)
 	}
+	record.Add(record.Entry{Notice: true, Header: header, Asked: query, Body: string(body)})
 }
 
 // Gate stands before a fake. A request that the table does not allow fails the test, and is refused as the provider would
