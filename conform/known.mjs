@@ -20,7 +20,7 @@ export const known = {
     ['order of a payment', /^(GET|PUT) \/v1\/payments\/\{id\} answer: order\.id is "/, answer],
   ],
   stripe: [
-    ['range of v2', /^GET \/v2\/money_management\/outbound_payments query: created\.gte is /, 'the library gives v2 the range of v1, of Unix times; instants in v2 are RFC 3339, as its answers are'],
+    ['range of v2', /^GET \/v2\/money_management\/outbound_payments query: created\.gte is /, 'the library gives v2 the range of v1, of Unix times; stripe-go says that instants in this query are RFC 3339'],
     ['every reason for both endings', /status_details\.(failed|returned)\.reason is "(payout_method|fx_rate|review)_/, 'a test shows the adapter each reason for both endings'],
   ],
   woovi: [
