@@ -21,7 +21,8 @@ type V2List<T> = { data: T[]; next_page_url: string | null; previous_page_url: s
 type OrdersApi = ReturnType<typeof Conekta.OrdersApiAxiosParamCreator>;
 type ChargesApi = ReturnType<typeof Conekta.ChargesApiAxiosParamCreator>;
 type Woovi = ReturnType<typeof woovi_sdk.default.createClient>;
-type Sent<F extends (...args: never[]) => unknown, Left extends string = never> = Omit<Parameters<F>[0], Left>;
+type Sent<F extends (...args: never[]) => unknown, Left extends string = never> = Without<Parameters<F>[0], Left>;
+type Without<T, Left extends string> = T extends unknown ? Omit<T, Left> : never; // of each of a union
 type Said<F extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<F>>;
 type Pages = Partial<NonNullable<Parameters<Woovi['charge']['list']>[0]>>;
 type Listed = Required<NonNullable<Parameters<Woovi['transactions']['list']>[0]>>;
