@@ -75,7 +75,7 @@ plain:
 
 .PHONY: worlds
 worlds: ## simulate bad days (docs/TESTING.md), and check the sources against the rules of the architecture
-	$(ALIKE) $(TEST) $(LONELY)
+	$(ALIKE) $(TEST) -timeout 20m $(LONELY)
 
 .PHONY: spec
 spec: build ## lint the published OpenAPI documents, run generated clients, and call every operation
