@@ -110,7 +110,6 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 	s.Rate(t, "BRL 5.4", "MXN 18.35")
 	o := fill(t, s)
 	op := harness.OperatorUser(t, o)
-	tab := op.Tab(t, consolePath+"merchants")
 	payment := o.Create(t, harness.Card)
 	pages := []string{
 		"", "merchants", "merchants/" + o.Merchant.ID, "accounts", "accounts/mercadopago-mexico-secundaria-3", "audit", "decisions?kind=withdrawals", "decisions?kind=claims",
@@ -123,6 +122,7 @@ func TestConsoleWithMuchInIt(t *testing.T) {
 	hasKinds(t, s)
 	for _, language := range tenant.Languages() {
 		op.Do(t, "/dashboard/profile", "name", "Operator", "language", string(language))
+		tab := op.Tab(t, consolePath+"merchants") // one for each language: a tab has a time limit
 		for _, path := range pages {
 			name := "full-" + string(language) + "-" + strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-", o.Merchant.ID, "id", payment, "id").Replace(path), "-")
 			harness.Must(t, chromedp.Do(tab, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(op.URL+strings.TrimSuffix(consolePath+path, "/")), chromedp.WaitVisible("main h1")))
