@@ -188,7 +188,6 @@ type UnknownNotice struct {
 	Says        string // what it reports, in our words
 	Local       money.Amount
 	Body        []byte
-	Elsewhere   bool // the books have it, of another account
 }
 
 // Unknown returns a notice as one about an object that the books do not have.

@@ -23,24 +23,24 @@ var (
 const (
 	lostEvery    = time.Second // how often one is kept whose reference has the form of ours: the books may have lost the object
 	foreignEvery = time.Hour   // how often another one is kept
-	taskEvery    = time.Hour   // how often one waits for the operator
 )
 
-// KeepUnknown keeps a notice about an object that the books do not have. Its notification is accepted: sent
-// again, it would say the same, and some providers let nothing pass before it. If the object may be ours, the notice is kept
-// whole, and the operator is told. Of a provider's test environment nobody is told: sandboxes are emptied.
+// KeepUnknown keeps a notice about an object that the books do not have, as why says: ErrNotOurs or ErrElsewhere. Its
+// notification is accepted: sent again, it would say the same, and some providers let nothing pass before it. If the object
+// may be ours, the notice is kept whole, and one of an account at a time waits for the operator. Of a provider's test environment
+// nobody is told: sandboxes are emptied.
 //
-// Errors: service_unavailable if too many may be ours: the provider has to send it again; those of Store.Commit.
-func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.UnknownNotice) error {
+// Errors: service_unavailable if too many may be ours: the provider has to send it again; those of the store.
+func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.UnknownNotice, why error) error {
 	d, _ := ps.Connector(account)
 	// With the form of our references, the books may have lost it, or another installation shares the account.
-	ours := !n.Elsewhere && d.Account.Live && id.Made(n.Object())
-	about, every := "a notification is about an object that is not ours", foreignEvery
+	ours := !errors.Is(why, ErrElsewhere) && d.Account.Live && id.Made(n.Object())
+	every := foreignEvery
 	if ours {
-		about, every = "a notification is about an object that the books do not have", lostEvery
+		every = lostEvery
 	}
-	ps.Quiet.WarnSometimes(ctx, about, account, "account", account, "reference", provider.Printable(n.Reference, 64))
-	if _, may := ps.Quiet.Say("kept: "+about+" "+account, every); !may {
+	ps.Quiet.WarnSometimes(ctx, "a notification is about an unknown object", account, "account", account, "reason", why, "reference", provider.Printable(n.Reference, 64))
+	if _, may := ps.Quiet.Say(fmt.Sprint("unknown object ", ours, account), every); !may {
 		if ours {
 			return &problem.Error{Code: problem.ServiceUnavailable, Message: "too many notifications are about unknown objects: send it again"}
 		}
@@ -48,8 +48,11 @@ func (ps *Providers) KeepUnknown(ctx context.Context, account string, n pay.Unkn
 	}
 	kept := n.Kept(account, ps.Now())
 	if ours {
-		kept = n.KeptWhole(account, ps.Now())
-		if _, may := ps.Quiet.Say("task: "+account, taskEvery); may {
+		waits, err := ps.Store.Notices().UnknownWaits(ctx, account)
+		if err != nil {
+			return err
+		}
+		if kept = n.KeptWhole(account, ps.Now()); !waits {
 			kept.Verdict = pay.Mismatched
 		}
 	}

@@ -30,7 +30,6 @@ func (rf *Claims) Told(ctx context.Context, n pay.Notice, cause view.Cause) (kno
 			return err
 		}
 		if attempt, ok := c.Taker(p); !ok || attempt.Provider != n.Account {
-			rf.Log.WarnContext(ctx, "a notification is about another account's refund", "account", n.Account, "claim", c.ID)
 			return acquiring.ErrElsewhere
 		}
 		node, err := rf.Store.Hold(ctx)

@@ -74,9 +74,8 @@ func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notifica
 	for _, notice := range notices {
 		next, told, err := l.take(ctx, account, notice, may, cause)
 		if errors.Is(err, acquiring.ErrNotOurs) {
-			unknown := notice.Unknown()
-			unknown.Elsewhere = errors.Is(err, acquiring.ErrElsewhere)
-			failed = errors.Join(failed, l.providers.KeepUnknown(ctx, account, unknown))
+			err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err)
+			failed = errors.Join(failed, err)
 			continue
 		}
 		if err != nil {
@@ -123,7 +122,6 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 			}
 		}
 		if !read.Attempts.TakenAt(notice.Reference, account) {
-			l.Log.WarnContext(ctx, "a notification is about another account's charge", "account", account, "payment", read.ID)
 			return acquiring.ErrElsewhere
 		}
 		notice := notice

@@ -27,9 +27,7 @@ func (po *Payouts) Told(ctx context.Context, account string, listener provider.P
 	for _, notice := range notices {
 		err := po.applyPayout(ctx, account, notice)
 		if errors.Is(err, acquiring.ErrNotOurs) {
-			unknown := notice.Unknown()
-			unknown.Elsewhere = errors.Is(err, acquiring.ErrElsewhere)
-			err = po.providers.KeepUnknown(ctx, account, unknown)
+			err = po.providers.KeepUnknown(ctx, account, notice.Unknown(), err)
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -52,7 +50,6 @@ func (po *Payouts) applyPayout(ctx context.Context, account string, n pay.Payout
 			return err
 		}
 		if !w.GoneTo(n.Reference, account) {
-			po.Log.WarnContext(ctx, "a notification is about another account's payout", "account", account, "withdrawal", w.ID)
 			return acquiring.ErrElsewhere
 		}
 		node, err := po.Store.Hold(ctx)

@@ -37,6 +37,7 @@ var (
 	selectUnclosed = engine.Statement(`
 SELECT ` + NoticesTable.ListOf("r") + ` FROM misfits AS m JOIN receipts AS r ON r.id = m.id ORDER BY m.at, m.id LIMIT $1`)
 	selectUnknown   = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = '' ORDER BY at DESC, id LIMIT $1`)
+	countUnknown    = engine.Statement(`SELECT count(*) FROM misfits AS m JOIN receipts AS r ON r.id = m.id WHERE m.payment = '' AND r.account = $1`)
 	selectNoticesOf = engine.Statement(`SELECT ` + NoticesTable.List + ` FROM receipts WHERE payment = $1 ORDER BY at, id`)
 )
 
@@ -67,6 +68,12 @@ func (s Notices) Of(ctx context.Context, payment string) ([]pay.KeptNotice, erro
 // Unknown reads notices about objects that the books do not have, newest first.
 func (s Notices) Unknown(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
 	return base.Many(ctx, s.b, selectUnknown, listedNotice(s.b), limit)
+}
+
+// UnknownWaits reports whether a notice about an object that the books do not have waits for the operator, of an account.
+func (s Notices) UnknownWaits(ctx context.Context, account string) (bool, error) {
+	n, err := base.One(ctx, s.b, countUnknown, base.ScanInt, account)
+	return n > 0, err
 }
 
 // Unclosed reads mismatched notices that wait for the operator, of all tenants, oldest first.
