@@ -21,7 +21,7 @@
 // call came. Otherwise a full refund is found by its amount, since there can be only one. A partial
 // refund is not made while there is one of its amount that is not older than the first request for
 // it, by Conekta's clock (the header Date): it may be that one. Then it is Unknown, and waits for the
-// operator. No such refund is Missing, five minutes after the first request, if the list has as much
+// operator. No such refund is Missing, five minutes after the last request, if the list has as much
 // as amount_refunded. So two equal parts within a minute wait for the operator too.
 //
 // A refund's status is "pending" in the only example, and older versions show none for one that is

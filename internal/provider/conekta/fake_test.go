@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type fake struct {
 	blind  bool      // the search of charges finds no id
 	now    time.Time // Conekta's clock
 	late   bool      // nothing new is in lists yet
+	slow   bool      // an order does not show new refunds yet
+	deaf   int       // the status of an answer to a search of charges; 0: it is searched
 	serial int64
 }
 
@@ -34,7 +37,9 @@ type entry struct {
 	until    int64  // the page's
 	updated  int64
 	made     time.Time
-	given    []time.Time // when each refund was made
+	given    []time.Time              // when each refund was made
+	panel    map[int][]map[string]any // the refunds of each charge that were made in the panel
+	before   map[string]any           // the order before its last refund
 	metadata map[string]any
 	charges  []map[string]any
 }
@@ -81,7 +86,7 @@ func (f *fake) get(r *http.Request) (int, any) {
 	if id, one := strings.CutPrefix(r.URL.Path, "/orders/"); one {
 		for _, e := range f.Charges {
 			if e.id == id {
-				return http.StatusOK, e.json()
+				return http.StatusOK, f.shows(e)
 			}
 		}
 		return noOrder(id)
@@ -107,13 +112,21 @@ func (f *fake) get(r *http.Request) (int, any) {
 			more = true
 			break
 		}
-		some = append(some, f.Charges[i].json())
+		some = append(some, f.shows(f.Charges[i]))
 	}
 	list := map[string]any{"object": "list", "has_more": more, "data": some}
 	if more {
 		list["next_page_url"] = "https://elsewhere.test/orders?limit=250&next=" + fmt.Sprint(some[len(some)-1]["id"])
 	}
 	return http.StatusOK, list
+}
+
+// shows is an order as it is read.
+func (f *fake) shows(e *entry) map[string]any {
+	if f.slow && e.before != nil {
+		return e.before
+	}
+	return e.json()
 }
 
 // within reports whether a time is between two Unix times; "" is no bound.
@@ -125,6 +138,9 @@ func within(from, to string, at time.Time) bool {
 
 // search returns the charges with a word.
 func (f *fake) search(word string) (int, any) {
+	if f.deaf != 0 {
+		return fail(f.deaf, "api_error", "conekta.errors.api")
+	}
 	some := []map[string]any{}
 	for _, e := range f.Charges {
 		for _, c := range e.charges {
@@ -278,13 +294,17 @@ func (e *entry) set(order, charge string) {
 func (e *entry) json() map[string]any {
 	out := map[string]any{
 		"id": e.id, "object": "order", "livemode": false, "amount": e.Local.Minor, "currency": "MXN", "payment_status": e.status,
-		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil, "amount_refunded": 0,
+		"updated_at": e.updated, "created_at": e.made.Unix(), "metadata": e.metadata, "charges": nil, "checkout": nil, "amount_refunded": int64(0),
 	}
 	if e.metadata == nil {
 		out["metadata"] = map[string]any{}
 	}
-	if list, sum := e.refunds(); sum > 0 {
-		e.charges[len(e.charges)-1]["refunds"], out["amount_refunded"] = list, sum
+	for n, c := range e.charges {
+		list, sum := e.refunds(n)
+		if c["refunds"] = nil; len(list) > 0 {
+			c["refunds"] = map[string]any{"object": "list", "has_more": false, "data": list}
+		}
+		out["amount_refunded"] = out["amount_refunded"].(int64) + sum
 	}
 	if len(e.charges) > 0 {
 		out["charges"] = map[string]any{"object": "list", "has_more": false, "data": e.charges}
@@ -307,25 +327,56 @@ func (f *fake) refund(e *entry, body []byte) (int, any) {
 	if !providertest.Strict(body, &q) || !known[q.Reason] {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.refund")
 	}
+	e.before = providertest.Fields(providertest.JSON(e.json()))
 	if !f.Give(e, "", money.New(q.Amount, money.MXN)) {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order.not_refundable")
 	}
-	left := e.Local.Minor
-	for _, r := range e.Refunds {
-		left -= r.Local.Minor
-	}
 	e.given = append(e.given, f.now)
-	word := "partially_refunded"
-	if left == 0 {
-		word = "refunded"
-	}
-	e.set(word, word)
+	e.gave(e.first())
 	return http.StatusOK, e.json()
 }
 
-// refunds returns the refunds of the paid charge, oldest first, and their sum.
-func (e *entry) refunds() (map[string]any, int64) {
-	list, sum := []map[string]any{}, int64(0)
+// first is the charge of which an order's refunds are: which one that is, is not documented.
+func (e *entry) first() int {
+	return max(0, slices.IndexFunc(e.charges, func(c map[string]any) bool { return slices.Contains(paidWords, text(fmt.Sprint(c["status"]))) }))
+}
+
+// gave sets the status of an order of which a charge was refunded.
+func (e *entry) gave(n int) {
+	word := func(whole bool) string {
+		if whole {
+			return "refunded"
+		}
+		return "partially_refunded"
+	}
+	_, sum := e.refunds(n)
+	e.charges[n]["status"] = word(sum == e.Local.Minor)
+	e.status = word(!slices.ContainsFunc(e.charges, func(c map[string]any) bool { return c["status"] == "paid" || c["status"] == "partially_refunded" }))
+	e.updated++
+}
+
+// giveBack refunds one of an order's charges in the panel.
+func (f *fake) giveBack(reference string, n int, local money.Amount) {
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference)
+	if e.panel == nil {
+		e.panel = map[int][]map[string]any{}
+	}
+	e.panel[n] = append(e.panel[n], map[string]any{
+		"id": fmt.Sprintf("re_panel_%d_%d", n, len(e.panel[n])), "object": "refund", "amount": -local.Minor, "created_at": f.now.Unix(), "status": "refunded",
+	})
+	e.gave(n)
+}
+
+// refunds returns the refunds of a charge, oldest first, and their sum.
+func (e *entry) refunds(n int) (list []map[string]any, sum int64) {
+	for _, r := range e.panel[n] {
+		list, sum = append(list, r), sum-r["amount"].(int64)
+	}
+	if n != e.first() {
+		return list, sum
+	}
 	for n, r := range e.Refunds {
 		status := map[providertest.Ending]string{
 			"": "pending", providertest.Open: "pending", providertest.Paid: "refunded", providertest.Declined: "canceled", providertest.Nonsense: "quux",
@@ -337,7 +388,7 @@ func (e *entry) refunds() (map[string]any, int64) {
 			sum -= r.Local.Minor
 		}
 	}
-	return map[string]any{"object": "list", "has_more": false, "data": list}, sum
+	return list, sum
 }
 
 // changed moves an order to its final status.

@@ -61,18 +61,18 @@ func TestRefundsAreNotRepeated(t *testing.T) {
 		r.ProviderRef = a.Charge(ctx, r).ProviderRef
 		f.Move(r.Reference, providertest.Paid)
 		refund := func(reference string, minor int64) provider.RefundRequest {
-			return provider.RefundRequest{Reference: reference, Charge: c.at(r), Local: money.New(minor, money.MXN), Sent: c.now}
+			return provider.RefundRequest{Reference: reference, Charge: c.at(r), Local: money.New(minor, money.MXN), Sent: c.now, Last: c.now}
 		}
 		first := refund("CLM1-1", 100_00)
 		if o := a.Refund(ctx, first); o.Kind != pay.Awaiting {
 			t.Fatalf("a part: %+v", o)
 		}
-		if o := a.QueryRefund(ctx, refund("CLM9-1", 50_00)); o.Kind != pay.Unknown || o.CheckAt.IsZero() {
+		if o := a.QueryRefund(ctx, refund("CLM9-1", 50_00)); o.Kind != pay.Unknown {
 			t.Errorf("one that was just requested may not be there yet: %+v", o)
 		}
 		c.pass(time.Hour)
 		again := first
-		again.Charge = c.at(r)
+		again.Charge, again.Last = c.at(r), c.now
 		if o := a.Refund(ctx, again); o.Kind != pay.Unknown || len(f.Books()[0].Refunds) != 1 {
 			t.Errorf("%s ahead, the same again: %+v, %v", fast, o, f.Books()[0].Refunds)
 		}
@@ -100,6 +100,43 @@ func TestRefundsAreNotRepeated(t *testing.T) {
 	}
 }
 
+// An order may show a refund late. What counts is the last call, not the first.
+func TestARefundThatWasRequestedAgainIsNotMissingAtOnce(t *testing.T) {
+	ctx := context.Background()
+	for what, minor := range map[string]int64{"in full": 300_00, "a part": 100_00} {
+		a, f, line := connect(t)
+		c := &clocks{f: f, now: providertest.Noon}
+		a.Now = func() time.Time { return c.now }
+		r := request(card)
+		r.Expires = r.Sent.Add(48 * time.Hour)
+		r.ProviderRef = a.Charge(ctx, r).ProviderRef
+		f.Move(r.Reference, providertest.Paid)
+		line.Spare(looks)
+		q := provider.RefundRequest{Reference: "CLM1-1", Charge: c.at(r), Local: money.New(minor, money.MXN), Sent: c.now, Last: c.now}
+		line.Fail(providertest.RateLimited)
+		if o := a.Refund(ctx, q); o.Kind != pay.Unavailable {
+			t.Fatalf("%s, refused: %+v", what, o)
+		}
+		c.pass(settles + time.Minute)
+		f.slow, q.Charge, q.Last = true, c.at(r), c.now
+		line.Fail(providertest.BrokenAfter)
+		if o := a.Refund(ctx, q); o.Kind != pay.Unknown || len(f.Books()[0].Refunds) != 1 {
+			t.Fatalf("%s, the answer is lost: %+v, %v", what, o, f.Books()[0].Refunds)
+		}
+		line.Fail(providertest.NoFault)
+		c.pass(settles - time.Second)
+		q.Charge = c.at(r)
+		if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown {
+			t.Errorf("%s, the order does not show it yet: %+v", what, o)
+		}
+		c.pass(time.Second)
+		q.Charge = c.at(r)
+		if o := a.QueryRefund(ctx, q); o.Kind != pay.Missing {
+			t.Errorf("%s, the order should show it by now: %+v", what, o)
+		}
+	}
+}
+
 // The total of an order may have more than the list of its refunds.
 func TestAnIncompleteListOfRefundsProvesNothing(t *testing.T) {
 	ctx := context.Background()
@@ -108,7 +145,7 @@ func TestAnIncompleteListOfRefundsProvesNothing(t *testing.T) {
 	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, text))
 	r := request(card)
 	r.ProviderRef, r.Now = "ord_1", r.Sent.Add(time.Hour)
-	q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100_00, money.MXN), Sent: r.Sent}
+	q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100_00, money.MXN), Sent: r.Sent, Last: r.Sent}
 	if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
 		t.Errorf("a question: %+v", o)
 	}

@@ -240,5 +240,5 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 	case !all:
 		return provider.Unknown(tooManyRefunds)
 	}
-	return missing(r.Sent, r.Charge.Now)
+	return provider.NoRefund(r, settles)
 }
