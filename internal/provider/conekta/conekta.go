@@ -18,10 +18,11 @@
 // is not documented.
 //
 // A refund has no field for our reference either. It is known by Conekta's id once the answer to the
-// call came. Otherwise a full refund is found by its amount, since there can be only one. A partial
-// refund is not made while there is one of its amount that is not older than the first request for
-// it, by Conekta's clock (the header Date): it may be that one. Then it is Unknown, and waits for the
-// operator. No such refund is Missing, five minutes after the last request, if the list has as much
+// call came. Otherwise a full refund is found by its amount among those of its charge, since there
+// can be only one. A partial refund is not made while there is one of its amount that is not older
+// than the first request for it, by Conekta's clock (the header Date): it may be that one. So may one
+// of the other charge, if an order was paid twice: of which charge a refund of an order is, is not
+// documented. Then it is Unknown, and waits for the operator. No such refund is Missing, five minutes after the last request, if the list has as much
 // as amount_refunded. So two equal parts within a minute wait for the operator too.
 //
 // A refund's status is "pending" in the only example, and older versions show none for one that is

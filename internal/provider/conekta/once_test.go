@@ -137,6 +137,63 @@ func TestARefundThatWasRequestedAgainIsNotMissingAtOnce(t *testing.T) {
 	}
 }
 
+// paidTwice is an account of which both references of an order were paid, the first one ten minutes before.
+func paidTwice(t *testing.T) (*account, *fake, *clocks, provider.Request) {
+	t.Helper()
+	a, f, c := clocked(t, 0)
+	r := request("cash.7eleven.MEX")
+	r.Expires = r.Sent.Add(48 * time.Hour)
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	e := f.Charges[0]
+	e.charges[0]["status"], e.charges[0]["paid_at"], e.charges[1]["paid_at"] = "paid", e.made.Unix()+60, e.made.Unix()+660
+	f.Move(r.Reference, providertest.Paid)
+	return a, f, c, r
+}
+
+// Each charge of an order can be refunded in full.
+func TestARefundOfAnotherChargeIsNotOurs(t *testing.T) {
+	ctx := context.Background()
+	for _, known := range []bool{true, false} { // whether the id of the money is
+		a, f, c, r := paidTwice(t)
+		if known {
+			r.MoneyRef = a.Query(ctx, r).MoneyRef
+		}
+		f.giveBack(r.Reference, 1, r.Local)
+		c.pass(time.Hour)
+		q := provider.RefundRequest{Reference: "CLM1-1", Charge: c.at(r), Local: r.Local, Sent: c.now, Last: c.now}
+		c.pass(settles)
+		q.Charge = c.at(r)
+		if o := a.QueryRefund(ctx, q); o.Kind != pay.Missing {
+			t.Errorf("%t, it was never made: %+v", known, o)
+		}
+		o := a.Refund(ctx, q)
+		if o.Kind != pay.Awaiting || len(f.Books()[0].Refunds) != 1 || o.ProviderRef != "re_"+f.Charges[0].id+"_0" {
+			t.Fatalf("%t, a refund: %+v, %v", known, o, f.Books()[0].Refunds)
+		}
+		if again := a.QueryRefund(ctx, q); again.Kind != pay.Awaiting || again.ProviderRef != o.ProviderRef {
+			t.Errorf("%t, a question about it: %+v", known, again)
+		}
+		if again := a.Refund(ctx, q); again.ProviderRef != o.ProviderRef || len(f.Books()[0].Refunds) != 1 {
+			t.Errorf("%t, the same again: %+v", known, again)
+		}
+	}
+}
+
+// A refund of an order does not say of which charge. So one that Conekta made of another charge since may be ours.
+func TestARefundOfAnotherChargeSinceMayBeOurs(t *testing.T) {
+	ctx := context.Background()
+	a, f, c, r := paidTwice(t)
+	q := provider.RefundRequest{Reference: "CLM1-1", Charge: c.at(r), Local: r.Local, Sent: c.now, Last: c.now}
+	f.giveBack(r.Reference, 1, r.Local)
+	c.pass(settles)
+	q.Charge = c.at(r)
+	for name, o := range map[string]pay.Outcome{"a question": a.QueryRefund(ctx, q), "a refund": a.Refund(ctx, q)} {
+		if o.Kind != pay.Unknown || len(f.Books()[0].Refunds) != 0 {
+			t.Errorf("%s: %+v, %v", name, o, f.Books()[0].Refunds)
+		}
+	}
+}
+
 // The total of an order may have more than the list of its refunds.
 func TestAnIncompleteListOfRefundsProvesNothing(t *testing.T) {
 	ctx := context.Background()

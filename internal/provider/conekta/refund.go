@@ -1,6 +1,7 @@
 package conekta
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -50,6 +51,23 @@ func (o order) refunds() (list []refund, all bool) {
 	return list, all && made >= o.Refunded
 }
 
+// alone is an order as if it had only the charge with an id, or none. Which part of its total is the
+// charge's is not known.
+func (o order) alone(id string) order {
+	if o.Charges == nil {
+		return o
+	}
+	list := *o.Charges
+	list.Data = nil
+	o.Status, o.Refunded = "", 0
+	if at := slices.IndexFunc(o.charges(), func(c charge) bool { return string(c.ID) == id }); at >= 0 {
+		list.Data = o.Charges.Data[at : at+1]
+		o.Status = list.Data[0].Status
+	}
+	o.Charges = &list
+	return o
+}
+
 // reversed adds what went back to the outcome of a paid order.
 func (o order) reversed(out pay.Outcome) pay.Outcome {
 	if o.Status == chargedBack { // a dispute
@@ -57,13 +75,9 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 	}
 	total := money.New(max(0, o.Refunded), out.Local.Currency)
 	if len(o.charges()) > 1 { // each money of an order has its own refunds
-		at := slices.IndexFunc(o.charges(), func(c charge) bool { return string(c.ID) == out.MoneyRef })
-		if at < 0 {
+		if o = o.alone(out.MoneyRef); len(o.charges()) == 0 {
 			return out
 		}
-		first := *o.Charges
-		first.Data = o.Charges.Data[at : at+1]
-		o.Charges, o.Status, o.Refunded = &first, first.Data[0].Status, 0
 		total.Minor = 0
 	}
 	if len(o.chargebacks()) > 0 { // whether the total counts them is not documented
@@ -91,16 +105,46 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 func (r refund) of(amount money.Amount) bool { return r.size() == amount.Minor }
 
 // candidates are the refunds that may be ours, which have no name of ours: those of its amount that
-// were not made before ours was first requested. There can be only one of the whole amount.
-func (o order) candidates(r provider.RefundRequest, since time.Time) (list []refund) {
-	all, _ := o.refunds()
+// were not made before ours was first requested. certain: the last one is ours, because there can be
+// only one of a charge's whole amount.
+func (o order) candidates(r provider.RefundRequest, since time.Time) (list []refund, certain bool) {
+	own := o
+	if paid, _ := o.moneys(); len(paid) > 1 { // each has its own refunds
+		own = o.alone(cmp.Or(r.Charge.MoneyRef, paid[0].Ref))
+	}
+	late := func(one refund) bool { return one.Created >= since.Unix() }
+	if r.Local == r.Charge.Local {
+		all, _ := own.refunds()
+		for _, one := range all {
+			if one.of(r.Local) && (refundWords[one.Status] != pay.Declined || late(one)) {
+				list = append(list, one)
+			}
+		}
+		if len(list) > 0 {
+			return list, true
+		}
+	}
+	all, _ := o.refunds() // a refund of an order does not say of which charge
 	for _, one := range all {
-		whole := r.Local == r.Charge.Local && refundWords[one.Status] != pay.Declined
-		if one.of(r.Local) && (whole || one.Created >= since.Unix()) {
+		if one.of(r.Local) && late(one) {
 			list = append(list, one)
 		}
 	}
-	return list
+	return list, false
+}
+
+// earlier is the outcome of a refund that may have been made already, nil if there is no sign of it.
+func (a *account) earlier(o order, r provider.RefundRequest, since time.Time) *pay.Outcome {
+	list, certain := o.candidates(r, since)
+	switch {
+	case len(list) == 0:
+		return nil
+	case !certain:
+		out := provider.Unknown(nameless)
+		return &out
+	}
+	out := a.refundOutcome(list[len(list)-1], r)
+	return &out
 }
 
 // slack is how far clocks may differ that are compared.
@@ -160,14 +204,11 @@ func (a *account) Refund(ctx context.Context, r provider.RefundRequest) pay.Outc
 		return pay.Outcome{Kind: pay.Declined, Decline: "second_charge", Message: "the order was paid twice: give this charge back in Conekta's panel, or by a bank transfer"}
 	}
 	old, all := o.refunds()
-	found := o.candidates(r, a.since(o, r, before))
-	switch {
-	case !all:
+	if !all {
 		return provider.Unknown(tooManyRefunds)
-	case len(found) > 0 && r.Local == r.Charge.Local:
-		return a.refundOutcome(found[len(found)-1], r)
-	case len(found) > 0:
-		return provider.Unknown(nameless)
+	}
+	if found := a.earlier(o, r, a.since(o, r, before)); found != nil {
+		return *found
 	}
 	return a.giveBack(ctx, o, old, r)
 }
@@ -231,13 +272,10 @@ func (a *account) QueryRefund(ctx context.Context, r provider.RefundRequest) pay
 		}
 		return provider.Unknown("refund_gone") // it was there
 	}
-	found := o.candidates(r, a.since(o, r, before))
-	switch {
-	case len(found) > 0 && r.Local == r.Charge.Local:
-		return a.refundOutcome(found[len(found)-1], r)
-	case len(found) > 0:
-		return provider.Unknown(nameless)
-	case !all:
+	if found := a.earlier(o, r, a.since(o, r, before)); found != nil {
+		return *found
+	}
+	if !all {
 		return provider.Unknown(tooManyRefunds)
 	}
 	return provider.NoRefund(r, settles)
