@@ -124,7 +124,8 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 const tries = 8 * 24 * time.Hour
 
 // orderOf finds the order of a charge, "" if it is not found: by the search of charges, of which it
-// is not documented that it covers ids, or among the orders of that time.
+// is not documented that it covers ids, or among the orders of that time. Without an answer of that
+// search it is not known that there is none.
 func (a *account) orderOf(ctx context.Context, charge string) (id string, lost *pay.Outcome) {
 	query := url.Values{"limit": {fmt.Sprint(perPage)}, "search": {charge}}
 	reply, lost := a.call(ctx, http.MethodGet, "/charges?"+query.Encode(), nil)
@@ -132,13 +133,19 @@ func (a *account) orderOf(ctx context.Context, charge string) (id string, lost *
 		return "", lost
 	}
 	var found struct {
-		Data []struct {
+		Data *[]struct {
 			ID      text `json:"id"`
 			OrderID text `json:"order_id"`
 		} `json:"data"`
 	}
-	if reply.Status == http.StatusOK && read(reply.Body, &found) == nil {
-		for _, c := range found.Data {
+	var unsearched *pay.Outcome
+	switch {
+	case reply.Status != http.StatusOK:
+		unsearched = refused(reply)
+	case read(reply.Body, &found) != nil || found.Data == nil:
+		unsearched = provider.Broken()
+	default:
+		for _, c := range *found.Data {
 			if string(c.ID) == charge && isID(string(c.OrderID)) {
 				return string(c.OrderID), nil
 			}
@@ -146,7 +153,7 @@ func (a *account) orderOf(ctx context.Context, charge string) (id string, lost *
 	}
 	at, ok := made(charge)
 	if !ok {
-		return "", nil
+		return "", unsearched
 	}
 	o, lost := a.search(ctx, at.Add(-tries), at.Add(lead), func(raw json.RawMessage) bool {
 		var some struct {
@@ -163,7 +170,7 @@ func (a *account) orderOf(ctx context.Context, charge string) (id string, lost *
 		})
 	})
 	if lost != nil && (lost.Kind == pay.Missing || lost.Decline == tooMany) {
-		return "", nil
+		return "", unsearched
 	}
 	return string(o.ID), lost
 }

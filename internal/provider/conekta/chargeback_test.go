@@ -2,8 +2,10 @@ package conekta
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"testing"
 	"time"
 
@@ -101,6 +103,37 @@ func TestTheOrderOfAChargebackIsFound(t *testing.T) {
 		list, err := a.Notices(ctx, event("1", "charge.chargeback.created", object))
 		if err != nil || (len(list) == 1) != c.found || (len(line.Unmapped()) == 1) == c.found {
 			t.Errorf("%s: %+v %v, reported %v", how, list, err, line.Unmapped())
+		}
+	}
+}
+
+// Without an answer of the search the charge may be of an order that the list of that time does not have.
+func TestAChargebackWaitsWhileTheSearchFails(t *testing.T) {
+	ctx := context.Background()
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusUnprocessableEntity, http.StatusOK} { // without a list
+		for id, found := range map[string]bool{fmt.Sprintf("%08x%016x", providertest.Noon.Unix(), 7): true, fmt.Sprintf("%08x%016x", providertest.Noon.Add(-720*time.Hour).Unix(), 7): false, "ch_7": false} {
+			f, failing := newFake(), true
+			a, line := providertest.OpenAccount[*account](t, Adapter(), credentials(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if failing && r.URL.Path == "/charges" {
+					w.WriteHeader(status)
+					fmt.Fprint(w, `{"object":"error"}`)
+					return
+				}
+				f.ServeHTTP(w, r)
+			}))
+			r := request(card)
+			a.Charge(ctx, r)
+			f.Move(r.Reference, providertest.Paid)
+			f.Charges[0].charges[0]["id"] = id
+			n := f.contest(r.Reference, "created", "action_required")
+			list, err := a.Notices(ctx, n)
+			if (len(list) == 1) != found || errors.Is(err, provider.ErrUnreachable) == found || len(line.Unmapped()) != 0 {
+				t.Errorf("%d, %s: %+v %v, reported %v", status, id, list, err, line.Unmapped())
+			}
+			failing = false
+			if list, err := a.Notices(ctx, n); err != nil || len(list) != 1 || !list[0].Dispute {
+				t.Errorf("%d, %s, sent again: %+v %v", status, id, list, err)
+			}
 		}
 	}
 }

@@ -24,7 +24,6 @@ type fake struct {
 	now    time.Time // Conekta's clock
 	late   bool      // nothing new is in lists yet
 	slow   bool      // an order does not show new refunds yet
-	deaf   int       // the status of an answer to a search of charges; 0: it is searched
 	serial int64
 }
 
@@ -138,9 +137,6 @@ func within(from, to string, at time.Time) bool {
 
 // search returns the charges with a word.
 func (f *fake) search(word string) (int, any) {
-	if f.deaf != 0 {
-		return fail(f.deaf, "api_error", "conekta.errors.api")
-	}
 	some := []map[string]any{}
 	for _, e := range f.Charges {
 		for _, c := range e.charges {
