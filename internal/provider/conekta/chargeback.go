@@ -95,8 +95,10 @@ func (a *account) disputes(o order, told *chargeback) (list []pay.Notice) {
 
 // lost reports whether the money of an order went back in a chargeback.
 func (o order) lost(ref string) bool {
+	paid := o.paidCharges()
 	return slices.ContainsFunc(o.chargebacks(), func(c chargeback) bool {
-		return rulings[c.Status] == pay.DisputeLost && (string(c.Charge) == ref || len(o.charges()) == 1)
+		only := len(paid) == 1 && paid[0].Chargeback != nil && paid[0].Chargeback.ID == c.ID
+		return rulings[c.Status] == pay.DisputeLost && (string(c.Charge) == ref || only)
 	})
 }
 

@@ -173,6 +173,26 @@ func TestALostChargebackTookTheMoneyBack(t *testing.T) {
 	}
 }
 
+// The money of a charge without a usable id is known by being the only one. A card that was declined is no money.
+func TestALostChargebackOfTheOnlyPaidCharge(t *testing.T) {
+	for contested, want := range map[string]pay.OutcomeKind{"ch 1": pay.Reversed, "ch_0": pay.Approved} {
+		charges := ""
+		for id, status := range map[string]string{"ch 1": "paid", "ch_0": "declined"} {
+			back := "null"
+			if id == contested {
+				back = `{"id":"chbk_1","status":"lost"}`
+			}
+			charges += fmt.Sprintf(`,{"id":%q,"amount":30000,"currency":"MXN","status":%q,"chargeback":%s}`, id, status, back)
+		}
+		a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, `{"id":"ord_1","payment_status":"paid","metadata":{"cascada_reference":"01M7ZTEST-1"},"charges":{"data":[`+charges[1:]+`]}}`))
+		r := request(card)
+		r.ProviderRef = "ord_1"
+		if o := a.Query(context.Background(), r); o.Kind != want || o.MoneyRef != "" || o.Local != r.Local {
+			t.Errorf("of %s: %+v, want %s", contested, o, want)
+		}
+	}
+}
+
 // An order that was charged back, by an older version of the API, which shows no chargeback.
 func TestAChargedBackOrderIsADispute(t *testing.T) {
 	ctx := context.Background()

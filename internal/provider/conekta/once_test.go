@@ -2,6 +2,7 @@ package conekta
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -194,23 +195,54 @@ func TestARefundOfAnotherChargeSinceMayBeOurs(t *testing.T) {
 	}
 }
 
-// The total of an order may have more than the list of its refunds.
+// The total of an order may have more than the list of its refunds. It is of the charge that was paid: the reference that nobody
+// used, or a card that was declined, is a charge too.
 func TestAnIncompleteListOfRefundsProvesNothing(t *testing.T) {
 	ctx := context.Background()
-	text := `{"id":"ord_1","object":"order","payment_status":"partially_refunded","amount_refunded":5000,"metadata":{"cascada_reference":"01M7ZTEST-1"},` +
-		`"charges":{"has_more":false,"data":[{"id":"ch_1","amount":30000,"currency":"MXN","status":"partially_refunded","refunds":{"has_more":false,"data":[{"id":"re_1","amount":-2000,"created_at":1}]}}]}}`
-	a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, text))
-	r := request(card)
-	r.ProviderRef, r.Now = "ord_1", r.Sent.Add(time.Hour)
-	q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100_00, money.MXN), Sent: r.Sent, Last: r.Sent}
-	if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
-		t.Errorf("a question: %+v", o)
+	for what, other := range map[string]string{
+		"one charge": "", "another reference": `{"id":"ch_0","amount":30000,"currency":"MXN","status":"canceled"},`, "another card": `{"id":"ch_0","amount":30000,"currency":"MXN","status":"declined"},`,
+	} {
+		text := `{"id":"ord_1","object":"order","payment_status":"partially_refunded","amount_refunded":5000,"metadata":{"cascada_reference":"01M7ZTEST-1"},` +
+			`"charges":{"has_more":false,"data":[` + other + `{"id":"ch_1","amount":30000,"currency":"MXN","status":"partially_refunded","refunds":{"has_more":false,"data":[{"id":"re_1","amount":-2000,"created_at":1}]}}]}}`
+		a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, text))
+		r := request(card)
+		r.ProviderRef, r.Now = "ord_1", r.Sent.Add(time.Hour)
+		q := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100_00, money.MXN), Sent: r.Sent, Last: r.Sent}
+		if o := a.QueryRefund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
+			t.Errorf("%s, a question: %+v", what, o)
+		}
+		if o := a.Refund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
+			t.Errorf("%s, a refund: %+v", what, o)
+		}
+		if o := a.Query(ctx, r); o.Kind != pay.Reversed || o.Back == nil || o.Back.Total != money.New(50_00, money.MXN) {
+			t.Errorf("%s, the total counts: %+v", what, o)
+		}
 	}
-	if o := a.Refund(ctx, q); o.Kind != pay.Unknown || o.Decline != tooManyRefunds {
-		t.Errorf("a refund: %+v", o)
-	}
-	if o := a.Query(ctx, r); o.Kind != pay.Reversed || o.Back.Total != money.New(50_00, money.MXN) {
-		t.Errorf("the total counts: %+v", o)
+}
+
+// An order of which only one charge was paid says of that one what went back, without a list of refunds too.
+func TestWhatWentBackOfTheOnlyPaidCharge(t *testing.T) {
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		order, charge string
+		refunded      int64
+		known         bool
+	}{
+		"all of it": {"refunded", "refunded", 300_00, true}, "all, by the charge alone": {"paid", "refunded", 0, true}, "all, by the order alone": {"refunded", "paid", 0, true},
+		"a part": {"partially_refunded", "partially_refunded", 300_00 - 1, true}, "a part of unknown size": {"partially_refunded", "partially_refunded", 0, false}, "a part, by the charge alone": {"paid", "partially_refunded", 0, false},
+	} {
+		text := fmt.Sprintf(`{"id":"ord_1","payment_status":%q,"amount_refunded":%d,"metadata":{"cascada_reference":"01M7ZTEST-1"},"charges":{"data":[{"id":"ch_0","amount":30000,"currency":"MXN","status":"expired"},{"id":"ch_1","amount":30000,"currency":"MXN","status":%q}]}}`, c.order, c.refunded, c.charge)
+		a, _ := providertest.OpenAccount[*account](t, Adapter(), credentials(), providertest.Says(200, text))
+		r := request("cash.7eleven.MEX")
+		r.ProviderRef = "ord_1"
+		total := money.New(c.refunded, money.MXN)
+		if c.known && c.refunded == 0 {
+			total = r.Local
+		}
+		o := a.Query(ctx, r)
+		if o.Kind != pay.Reversed || o.MoneyRef != "ch_1" || (o.Back != nil) != c.known || c.known && o.Back.Total != total {
+			t.Errorf("%s: %+v", what, o)
+		}
 	}
 }
 

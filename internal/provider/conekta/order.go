@@ -76,26 +76,37 @@ func (o order) charges() []charge {
 // takenBack is the status of cash that a store took back; only the event charge.reversed names it.
 const takenBack = "reversed"
 
+// partlyBack is the status of an order or a charge of which a part was refunded.
+const partlyBack = "partially_refunded"
+
 // paidWords are the statuses of orders that were paid, even if refunded since: see reversed.
-var paidWords = []text{"paid", "partially_refunded", "refunded", chargedBack, takenBack}
+var paidWords = []text{"paid", partlyBack, "refunded", chargedBack, takenBack}
+
+// paidCharges are those of an order's charges that were paid. The others are references that nobody used, or cards that
+// were declined.
+func (o order) paidCharges() (list []charge) {
+	for _, c := range o.charges() {
+		if slices.Contains(paidWords, c.Status) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
 
 // paid reports whether there is money: of the order, or of one of its charges, whatever the order
 // says.
 func (o order) paid() bool {
-	return slices.Contains(paidWords, o.Status) || slices.ContainsFunc(o.charges(), func(c charge) bool { return slices.Contains(paidWords, c.Status) })
+	return slices.Contains(paidWords, o.Status) || len(o.paidCharges()) > 0
 }
 
 // moneys is what the shopper paid, the oldest first: one charge, unless the order was paid again, or
 // more than one of its references was.
 func (o order) moneys() (list []pay.Money, ok bool) {
-	paid, sum := slices.Clone(o.charges()), int64(0)
+	paid, sum := o.paidCharges(), int64(0)
 	slices.SortStableFunc(paid, func(a, b charge) int {
 		return cmp.Or(cmp.Compare(cmp.Or(a.Paid, a.Created), cmp.Or(b.Paid, b.Created)), cmp.Compare(a.ID, b.ID))
 	})
 	for _, c := range paid {
-		if !slices.Contains(paidWords, c.Status) {
-			continue
-		}
 		currency, err := money.ParseCurrency(string(c.Currency))
 		if err != nil || c.Amount <= 0 || len(list) > 0 && currency != list[0].Local.Currency {
 			return nil, false

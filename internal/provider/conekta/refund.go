@@ -74,7 +74,7 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 		return out
 	}
 	total := money.New(max(0, o.Refunded), out.Local.Currency)
-	if len(o.charges()) > 1 { // each money of an order has its own refunds
+	if len(o.paidCharges()) > 1 { // each money of an order has its own refunds
 		if o = o.alone(out.MoneyRef); len(o.charges()) == 0 {
 			return out
 		}
@@ -93,9 +93,12 @@ func (o order) reversed(out pay.Outcome) pay.Outcome {
 		back = append(back, provider.RefundOf(string(r.ID), "", kind, money.New(r.size(), out.Local.Currency)))
 	}
 	gone := []text{"refunded", takenBack}
-	whole := slices.Contains(gone, o.Status) || len(o.charges()) == 1 && slices.Contains(gone, o.charges()[0].Status)
+	whole, part := slices.Contains(gone, o.Status), o.Status == partlyBack
+	if paid := o.paidCharges(); len(paid) == 1 {
+		whole, part = whole || slices.Contains(gone, paid[0].Status), part || paid[0].Status == partlyBack
+	}
 	next := provider.Reversed(out, back, total, whole)
-	if o.Status == "partially_refunded" && (!all && total.Minor == 0 || next.Back == nil) { // how much is not known
+	if part && !whole && (!all && total.Minor == 0 || next.Back == nil) { // how much is not known
 		next.Kind, next.Back = pay.Reversed, nil
 	}
 	return next
