@@ -200,10 +200,8 @@ func open(a provider.Account) (provider.Provider, error) {
 	}
 	kind, rest, _ := strings.Cut(key, "_")
 	switch {
-	case kind != "sk" && kind != "rk":
-		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
-	case !strings.HasPrefix(rest, environment):
-		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment; it has to begin with " + environment}
+	case kind != "sk" && kind != "rk" || !strings.HasPrefix(rest, environment):
+		return nil, &provider.FieldError{Field: "secretKey", Reason: "in this environment it has to begin with sk_" + environment + " or rk_" + environment}
 	case !strings.HasPrefix(secret, "whsec_"):
 		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
 	}
