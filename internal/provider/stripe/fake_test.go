@@ -30,6 +30,8 @@ type fake struct {
 	customers []*shopperBalance
 	moves     int      // cash balance transactions so far
 	returns   []object // refunds of cash balances
+
+	meanwhile func(path string) // what happens before a path is read
 }
 
 // charge is a PaymentIntent, with the Checkout Session that it is paid on.
