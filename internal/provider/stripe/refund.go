@@ -182,11 +182,10 @@ func (p *Provider) customerOf(ctx context.Context, of string) (ident, *failure) 
 	return i.Customer, f
 }
 
-// findReturn looks for our refund of money in a cash balance among all refunds since it was requested: Missing if there is none.
+// findReturn looks for our refund of money in a cash balance among all refunds from its first request to its last, which may be much
+// later: Missing if there is none.
 func (p *Provider) findReturn(ctx context.Context, customer ident, r provider.RefundRequest) pay.Outcome {
-	asked := r.Charge
-	asked.Reference, asked.Sent = r.Reference, r.Sent
-	made, o := find[refund](ctx, p, "/v1/refunds", asked)
+	made, o := find[refund](ctx, p, "/v1/refunds", r.Reference, p.between(r.Charge.Now, r.Sent, r.Last))
 	switch {
 	case o != nil:
 		return *o
@@ -256,11 +255,11 @@ func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o 
 		return r.ProviderRef, nil
 	}
 	if !hosted {
-		i, o := find[intent](ctx, p, "/v1/payment_intents", r)
+		i, o := find[intent](ctx, p, "/v1/payment_intents", r.Reference, p.since(r))
 		return i.ID, o
 	}
 	if r.ProviderRef == "" {
-		s, o := find[session](ctx, p, "/v1/checkout/sessions", r)
+		s, o := find[session](ctx, p, "/v1/checkout/sessions", r.Reference, p.since(r))
 		if o != nil {
 			return "", o
 		}
