@@ -171,16 +171,20 @@ func (c *purse) take(lots []lot, m movement) {
 	}
 }
 
-// putBack undoes the last return of a movement's amount; false if there is none.
+// putBack undoes the last return of a movement's amount; false if there is none. A return may have taken parts of several lots.
 func putBack(lots []lot, m movement) bool {
-	sums, last := map[string]int64{}, out{}
+	whole, last := map[string]int64{}, out{}
 	for _, l := range lots {
 		for _, o := range l.outs {
 			if o.Type == returned && o.undone == "" {
-				sums[o.ID] += o.minor
-				if sums[o.ID] == m.Net && o.Created >= last.Created {
-					last = o
-				}
+				whole[o.ID] += o.minor
+			}
+		}
+	}
+	for _, l := range lots {
+		for _, o := range l.outs {
+			if whole[o.ID] == m.Net && o.Created >= last.Created {
+				last = o
 			}
 		}
 	}

@@ -109,6 +109,28 @@ func TestAReturnThatWasMadeLate(t *testing.T) {
 	}
 }
 
+// A return may take several moneys. A canceled one gives back its own, and not those of a return of which one part is as large.
+func TestACanceledReturnOfSeveral(t *testing.T) {
+	b := connect(t)
+	r, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
+	b.Cancel(ctx(), r)
+	for _, minor := range []int64{60, 60, 40} {
+		b.transfer(customer, minor, "")
+	}
+	b.returnByHand(customer, 60)
+	b.returnByHand(customer, 100)
+	b.endReturn(0, "canceled")
+	o := b.Query(ctx(), r)
+	if o.Kind != pay.Lapsed || len(o.Also) != 1 || o.Also[0].Local != money.New(60, "MXN") {
+		t.Errorf("the payment: %+v, want that 60 are there again", o)
+	}
+	got := moneys(b.told(t, customer, 0))
+	want := []string{"01M7ZSPEI-1 approved 0.60 MXN", "01M7ZSPEI-1 reversed 0.60 MXN", "01M7ZSPEI-1 reversed 0.40 MXN"}
+	if !slices.Equal(got, want) {
+		t.Errorf("told of %v, want %v", got, want)
+	}
+}
+
 // What went back by hand, or after 75 days, is reported as the provider's own refund, and again if it did not.
 func TestMoneyThatStripeSendsBack(t *testing.T) {
 	b := connect(t)
