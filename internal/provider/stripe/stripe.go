@@ -70,7 +70,8 @@
 // gets; whether Pix requires a tax id; whether the intent of an issued boleto can be
 // canceled; whether a refund of a bank transfer that nobody collected ends as canceled, with its money in the cash balance, or as
 // failed (the documents say both, and both are read); whether a canceled one names the transaction that reverses it; whether Mexican
-// banks ever take a SPEI transfer back; the codes with which Stripe refuses a refund that is too late or has no address; whether the
+// banks ever take a SPEI transfer back; whether a payment that a cash balance paid and its movement are shown at the same moment (a balance in
+// which they are not is read again later); the codes with which Stripe refuses a refund that is too late or has no address; whether the
 // permission for Customers covers their cash balances.
 //
 // # The report
