@@ -80,10 +80,11 @@ type MethodFilter struct {
 	Method  string
 }
 
-// ListedRail is a rail with the reason why it cannot be charged, "" if it can.
+// ListedRail is a rail as a shop sees it.
 type ListedRail struct {
 	acquirer.Rail
-	Unroutable string
+	Unroutable string // why it cannot be charged, "" if it can
+	Refundable bool   // a provider that serves it refunds its payments
 }
 
 // RailList lists the rails that a shop sees, within the limits of its provider accounts. total is
@@ -95,13 +96,13 @@ func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRa
 		rails = ms.catalog.live
 	}
 	for _, r := range rails {
-		if scope.Live && !ms.catalog.adapted[r.Key] && len(ms.Serving(scope, r)) == 0 {
+		serving := ms.Serving(scope, r)
+		if scope.Live && !ms.catalog.adapted[r.Key] && len(serving) == 0 {
 			continue
 		}
 		total++
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
-			serving := ms.Serving(scope, r)
-			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving)})
+			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving), ms.refundable(r, serving)})
 		}
 	}
 	return list, total
@@ -119,6 +120,14 @@ func (ms *Methods) worthwhile(live bool, rail acquirer.Rail) acquirer.Rail {
 		}
 	}
 	return rail
+}
+
+// refundable reports whether a payment over a rail can be refunded by a provider that serves it. Stand-ins refund all.
+func (ms *Methods) refundable(r acquirer.Rail, serving acquirer.Accounts) bool {
+	return len(serving) == 0 || slices.ContainsFunc(serving, func(account acquirer.Account) bool {
+		upstream, ok := ms.Upstream(account.ID)
+		return ok && provider.Refunds(upstream, r.Key)
+	})
 }
 
 // unroutable says why a rail cannot be charged now, "" if it can.

@@ -33,6 +33,9 @@ func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return c.Provider.Charge(ctx, r)
 }
 
+// Refunds implements provider.Refunder: it refunds no payment.
+func (centless) Refunds(string) bool { return false }
+
 // centlessly runs a test on each engine against a service with one account, in Colombia, that accepts
 // only whole pesos.
 func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream)) {
@@ -41,7 +44,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 	dbtest.Each(t, func(t *testing.T, database string) {
 		adapter := providertest.Plain()
 		open := adapter.Open
-		adapter.Rails = []string{"bank.pse.COL"}
+		adapter.Rails = []string{"bank.breb.COL", "bank.pse.COL"}
 		adapter.Open = func(a provider.Account) (provider.Provider, error) {
 			p, err := open(a)
 			return centless{p}, err
@@ -53,7 +56,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		s.Rate(t, "COP 4120.5")
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
-		s.OpenAccount(t, "acme-co", u)
+		s.OpenAccount(t, "acme-co", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
 		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)
@@ -97,6 +100,26 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 			t.Errorf("a session with cents returns %s, want amount_out_of_limits", r)
 		}
 		u.Next("paid")
+	})
+}
+
+// Shops read in the catalog that no provider refunds a method, and a refund is refused before anything is frozen for it.
+func TestMethodThatNobodyRefunds(t *testing.T) {
+	centlessly(t, func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream) {
+		entry := live.Get(t, "/payment-methods?country=CO&method=bank_transfer")
+		if got := entry.Text(t, "methods.0.refundable") + " " + entry.Text(t, "methods.1.refundable"); got != "<nil> false" {
+			t.Errorf("a method without and one with an account are refundable: %s, want null and false", got)
+		}
+		u.Next("paid")
+		id := live.Create(t, `{"amount":10,"paymentMethodId":"`+entry.Text(t, "methods.1.paymentMethodId")+`","userEmail":"ana@shop.example","documentId":"1018423911"}`)
+		if got := live.Status(t, id); got != "completed" {
+			t.Fatalf("the payment is %s", got)
+		}
+		r := live.Refund(t, id, `{}`)
+		r.Refused(t, "409 conflict_state conflict_error reason=method_not_refundable")
+		if got := live.Get(t, "/me/balance").Text(t, "balance.frozen"); got != "0" {
+			t.Errorf("%s is frozen after a refund that was refused", got)
+		}
 	})
 }
 

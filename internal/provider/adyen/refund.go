@@ -12,7 +12,7 @@ import (
 
 // Refund requests a refund. Adyen accepts the request, and reports the result later.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	if !refundable(r.Charge.Rail) {
+	if !p.Refunds(r.Charge.Rail) {
 		return pay.Outcome{Kind: pay.Declined, Decline: "refund_not_supported", Message: "payments made with this method cannot be refunded"}
 	}
 	of := r.Charge.ProviderRef
@@ -61,5 +61,5 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	return p.Refund(ctx, r).Asked()
 }
 
-// refundable reports whether Adyen refunds payments on a rail. It gives no cash back at a shop.
-func refundable(rail string) bool { return rail != "cash.oxxo.MEX" }
+// Refunds implements provider.Refunder: Adyen gives no cash back at a shop.
+func (*Provider) Refunds(rail string) bool { return rail != "cash.oxxo.MEX" }

@@ -251,7 +251,10 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// Refund always declines: payments in cash or by transfer cannot be refunded.
+// Refunds implements provider.Refunder: payments in cash or by transfer cannot be refunded.
+func (*client) Refunds(string) bool { return false }
+
+// Refund always declines.
 func (c *client) Refund(context.Context, provider.RefundRequest) pay.Outcome {
 	return pay.Outcome{Kind: pay.Declined, Decline: "not_refundable", Message: "payments made with this method cannot be refunded"}
 }

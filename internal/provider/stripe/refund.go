@@ -88,7 +88,7 @@ const refundDays = 180
 // Refund makes a refund unless it finds that it was made before: Stripe forgets the
 // idempotency key after 24 hours.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
-	if !refundable(r.Charge.Rail) {
+	if !p.Refunds(r.Charge.Rail) {
 		return pay.Outcome{Kind: pay.Declined, Decline: "refund_not_supported", Message: "payments made with this method cannot be refunded"}
 	}
 	of, o := p.payer(ctx, r.Charge)

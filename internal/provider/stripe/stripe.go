@@ -243,6 +243,5 @@ func method(rail string) (name string, hosted bool) {
 	return "card", true
 }
 
-// refundable reports whether Stripe refunds payments on a rail. Payments in cash or by
-// boleto are refunded in other ways.
-func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
+// Refunds implements provider.Refunder: payments in cash or by boleto are refunded in other ways.
+func (*Provider) Refunds(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
