@@ -70,6 +70,15 @@ func Digits(text string, least, most int) bool {
 	return len(text) >= least && len(text) <= most && strings.Trim(text, "0123456789") == ""
 }
 
+// CNPJ reports whether a text has the form of a Brazilian company's number: twelve digits or, since July 2026, letters, and
+// two check digits. letters: it has some, which not every provider takes.
+func CNPJ(text string) (letters, ok bool) {
+	if len(text) != 14 || !Digits(text[12:], 2, 2) || strings.Trim(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return false, false
+	}
+	return !Digits(text, 14, 14), true
+}
+
 // longestLink is the length that links to Stripe's pages need; other providers' links are
 // shorter.
 const longestLink = 5000

@@ -48,15 +48,19 @@ for (const button of document.querySelectorAll("button[data-busy]")) {
 }
 // A document's number gets its usual format; input that does not fit the mask stays as it is.
 for (const field of document.querySelectorAll("input[data-mask]")) {
-  const masks = field.dataset.mask.split("|"), room = (mask) => mask.replace(/[^0*]/g, "").length;
+  const masks = field.dataset.mask.split("|"), kinds = {0: /\d/, "*": /[\dK]/, A: /[\dA-Z]/};
+  const fits = (mask, typed) => {
+    const places = mask.replace(/[^0*A]/g, ""), first = mask.startsWith("<") ? places.length - typed.length : 0;
+    return typed.length <= places.length && [...typed].every((c, i) => kinds[places[first + i]].test(c));
+  };
   const write = () => {
-    const typed = field.value.replace(/[ ./-]/g, "").toUpperCase(), mask = masks.find((m) => typed.length <= room(m));
-    if (field.selectionStart !== field.value.length || !mask || !/^\d*K?$/.test(typed) || (typed.endsWith("K") && !mask.includes("*"))) return;
+    const typed = field.value.replace(/[ ./-]/g, "").toUpperCase(), mask = masks.find((m) => fits(m, typed));
+    if (field.selectionStart !== field.value.length || !mask) return;
     const back = mask.startsWith("<"), turn = (list) => back ? list.reverse() : list;
     const left = turn([...typed]), out = [];
     for (const c of turn([...mask.replace("<", "")])) {
       if (left.length === 0) break;
-      out.push(c === "0" || c === "*" ? left.shift() : c);
+      out.push(c in kinds ? left.shift() : c);
     }
     field.value = turn(out).join("");
   };

@@ -266,9 +266,10 @@ func TestNumbersAreWrittenAsPeopleDo(t *testing.T) {
 			"Peru's DNI":      {"cash.kasnet.PER", "Tu DNI", "numeric", "12345678", "12345678", "12345678"},
 			"CI":              {"cash.abitab.URY", "Tu número de cédula (CI)", "numeric", "12345672", "1.234.567-2", "12345672"},
 			"CC":              {"bank.pse.COL", "Tu número de cédula (CC)", "numeric", "1020304050", "1020304050", "1020304050"},
-			"CPF":             {"pix.BRA", "Tu CPF", "numeric", "52998224725", "529.982.247-25", "52998224725"},
-			"CNPJ":            {"pix.BRA", "Tu CPF", "numeric", "11222333000181", "11.222.333/0001-81", "11222333000181"},
-			"CNPJ of letters": {"pix.BRA", "Tu CPF", "numeric", "12abc34501de35", "12abc34501de35", "12ABC34501DE35"},
+			"CPF":             {"pix.BRA", "Tu CPF", "text", "52998224725", "529.982.247-25", "52998224725"},
+			"CNPJ":            {"pix.BRA", "Tu CPF", "text", "11222333000181", "11.222.333/0001-81", "11222333000181"},
+			"CNPJ of letters": {"pix.BRA", "Tu CPF", "text", "12abc34501de35", "12.ABC.345/01DE-35", "12ABC34501DE35"},
+			"late letters":    {"pix.BRA", "Tu CPF", "text", "1234567ab00181", "12.345.67A/B001-81", "1234567AB00181"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				tab := harness.Browser(t)

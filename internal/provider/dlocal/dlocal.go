@@ -118,8 +118,9 @@
 //   - In the sandbox a payout ends as its description says (reference: Environments, Payouts v3,
 //     updated 2026-11-02), so ours are told to be paid. The status of its failures, BAD_REQUEST, is of the
 //     sandbox alone: such a payout stays unknown.
-//   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page for
-//     Brazil writes other keys is cut off.
+//   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ of digits, as its page for Brazil has it
+//     (read on 2026-11-28). One with letters is refused before the call. How that page writes other
+//     keys is cut off.
 //   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment),
 //     which our wallets do not have. Paraguay's documents do not tell CI and RUC apart;
 //     Guatemala's form of accounts, and the other countries' pages, could not be read.

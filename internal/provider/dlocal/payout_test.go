@@ -81,7 +81,7 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 			"dollars": changed("pix.BRL", func(r *payout.Request) { r.Local = money.New(5, money.USD) }), "an unserved currency": changed("account.CLP", func(r *payout.Request) { r.Currency, r.Local.Currency = "COP", "COP" }),
 			"a wallet of tokens": changed("pix.BRL", func(r *payout.Request) { r.Type = pay.Crypto }), "another country": changed("account.CLP", func(r *payout.Request) { r.Country = "USA" }),
 			"a telephone": changed("pix.BRL", func(r *payout.Request) { r.Destination = "+5511999999999" }), "an e-mail address": changed("pix.BRL", func(r *payout.Request) { r.Destination = "a@example.com" }),
-			"a random key": changed("pix.BRL", func(r *payout.Request) { r.Destination = "c4249323-b4ca-43f2-8139-8232aab09b93" }), "twelve digits": changed("pix.BRL", func(r *payout.Request) { r.Destination = "529982247251" }),
+			"a CNPJ with letters": changed("pix.BRL", func(r *payout.Request) { r.Destination = "12ABC34501DE35" }), "a random key": changed("pix.BRL", func(r *payout.Request) { r.Destination = "c4249323-b4ca-43f2-8139-8232aab09b93" }), "twelve digits": changed("pix.BRL", func(r *payout.Request) { r.Destination = "529982247251" }),
 			"no name": changed("cbu.ARS", func(r *payout.Request) { r.Name = "" }), "one name of a person": changed("pix.BRL", func(r *payout.Request) { r.Name = "Ana" }),
 			"one name of a Uruguayan company": company("account.UYU", "211003420017"), "no document": changed("spei.MXN", func(r *payout.Request) { r.Document = "" }),
 			"a document of no kind": changed("spei.MXN", func(r *payout.Request) { r.Document = "GOMA800101" }), "a foreigner's CUIT": changed("cbu.ARS", func(r *payout.Request) { r.Document = "50123456780" }),
@@ -92,6 +92,18 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 		},
 		Without: without, Settles: settles,
 	}.Run(t)
+}
+
+// dLocal's page for Brazil has a CNPJ as a number of 14 digits.
+func TestCNPJWithLettersIsNotPaid(t *testing.T) {
+	s, _, _, r := paying(t)
+	if err := s.Fits(r); err != nil {
+		t.Errorf("a CPF: %v", err)
+	}
+	r.Destination = "12ABC34501DE35"
+	if err := s.Fits(r); err == nil || !strings.Contains(err.Error(), "letters") {
+		t.Errorf("a CNPJ with letters: %v", err)
+	}
 }
 
 // paying is an account at its own fake, which uses the line's clock, and a payout.
@@ -230,8 +242,8 @@ func TestStatuses(t *testing.T) {
 		words int
 	}{
 		"PENDING": {pay.PayoutAccepted, "", 0}, "DELIVERED": {pay.PayoutAccepted, "", 0}, "ON_HOLD": {pay.PayoutAccepted, "", 0}, "ON_HOLD_BY_COMPLIANCE": {pay.PayoutAccepted, "", 0},
-		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a more detailed code
-		"BAD_REQUEST": {pay.PayoutUnknown, "", 1}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
+		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 0},
+		"BAD_REQUEST": {pay.PayoutUnknown, "", 0}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
 	} {
 		s, f, line, r := hostile(t)
 		s.Send(context.Background(), r)

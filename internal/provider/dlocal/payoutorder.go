@@ -2,6 +2,7 @@ package dlocal
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -130,6 +131,14 @@ func uruguayan(id string) (holder, bool) {
 	return holder{"CI", false}, provider.Digits(id, 6, 8)
 }
 
+// Fits implements payout.Choosy.
+func (s *sender) Fits(r payout.Request) error {
+	if _, cannot := s.order(r); cannot != nil {
+		return errors.New(cannot.Message)
+	}
+	return nil
+}
+
 // order is the body for a payout, or why this account cannot pay it.
 func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 	refuse := func(code, message string) (payoutOrder, *pay.PayoutOutcome) {
@@ -146,6 +155,9 @@ func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 		return refuse("unsupported", "the account does not pay out this amount")
 	}
 	id := r.Document
+	if letters, _ := provider.CNPJ(r.Destination); letters && c.instant { // docs: Brazil, Payouts v3: numeric
+		return refuse("unsupported", "the account is known to pay only to a CNPJ of digits, and this Pix key is a CNPJ with letters")
+	}
 	if c.instant { // a Pix key that is a document belongs to the holder of that document
 		if id = r.Destination; !provider.Digits(id, 11, 14) {
 			return refuse("unsupported", "the account cannot pay to this kind of Pix key")

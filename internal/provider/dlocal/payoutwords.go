@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -80,12 +81,14 @@ func (s *sender) outcome(found payoutReply) pay.PayoutOutcome {
 			o.Message = unreadablePayout
 		}
 	case "REJECTED":
-		if found.Code != "" && found.Code != "300" { // more precise codes are not documented
-			s.Strange("rejection", string(found.Code))
+		if fine := string(found.Code); strings.HasPrefix(fine, "3") && fine != "300" { // more precise codes are not documented
+			s.Strange("rejection", fine)
 		}
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: found.ID, Code: "rejected", Message: "the payout was rejected"}
 	case "CANCELLED": // a person decided against it, so no other account pays it
 		return pay.PayoutOutcome{Kind: pay.PayoutRejected, ProviderRef: found.ID, Code: "rejected", Message: "a person canceled the payout before it was paid"}
+	case "BAD_REQUEST": // a failure of the sandbox's play: no document says what became of the payout
+		o.Message = "the sandbox could not play the payout's end"
 	default:
 		s.Strange("payout", found.Status)
 		o.Message = "the payout's status is unknown to us"

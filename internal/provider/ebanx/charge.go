@@ -60,7 +60,8 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 
 // ask makes the call of a charge (references: direct operation, request operation).
 func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer, *pay.Outcome) {
-	company := m.country == "br" && cnpj.MatchString(r.Buyer.Document)
+	_, company := provider.CNPJ(r.Buyer.Document)
+	company = company && m.country == "br"
 	if !m.direct {
 		form := url.Values{
 			"name": {r.Buyer.Name}, "email": {r.Buyer.Email}, "country": {m.country}, "payment_type_code": {m.code},
@@ -90,9 +91,6 @@ func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer
 	}
 	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": buyer})
 }
-
-// cnpj is a Brazilian company's document: 14 digits; since July 2026 the first twelve may be letters too.
-var cnpj = regexp.MustCompile(`^[0-9A-Z]{12}[0-9]{2}$`)
 
 // Query reads a payment, by EBANX's hash if it is known.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {

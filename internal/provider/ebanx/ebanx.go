@@ -98,6 +98,9 @@
 // a refusal. A refused key, or a call that never left, is proof only if there was no
 // earlier call.
 //
+// A holder's CNPJ may have letters: EBANX takes them in each field document (docs.ebanx.com, alphanumeric CNPJ, read on
+// 2026-11-28). A Pix key that is one is refused before the call: createPixPayoutBR has fourteen digits.
+//
 // Rails: pix.BRL to a Pix key (target pix_key) and spei.MXN to a CLABE (bank_details). Each
 // needs the payee's name, document and email address, which are mandatory (createPayee; the
 // SDK requires the document too). Other countries are left out: Colombia, Chile and Peru

@@ -86,7 +86,10 @@ func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 		return body, nil
 	}
 	key := pixKey(r.Destination)
-	if key == "" {
+	switch letters, _ := provider.CNPJ(r.Destination); {
+	case letters: // createPixPayoutBR: fourteen digits
+		return refuse("unsupported", "the account is known to pay only to a CNPJ of digits, and this Pix key is a CNPJ with letters")
+	case key == "":
 		return refuse("unsupported", "the account cannot pay to this kind of Pix key")
 	}
 	body["target"], body["target_account"] = "pix_key", key
@@ -95,10 +98,11 @@ func order(r payout.Request) (map[string]any, *pay.PayoutOutcome) {
 
 // documentType is EBANX's name for a beneficiary's document, "" if it has none.
 func documentType(country, document string) string {
+	_, company := provider.CNPJ(document)
 	switch n := len(document); {
 	case country == "br" && provider.Digits(document, 11, 11):
 		return "CPF"
-	case country == "br" && provider.Digits(document, 14, 14):
+	case country == "br" && company: // with letters too, in each field document
 		return "CNPJ"
 	case country == "mx" && (n == 12 || n == 13):
 		return "RFC"
@@ -122,6 +126,15 @@ func pixKey(key string) string {
 
 // random reports whether a Pix key is a random one.
 func random(key string) bool { return len(key) == 36 && strings.Count(key, "-") == 4 }
+
+// Fits implements payout.Choosy.
+func (*payer) Fits(r payout.Request) error {
+	r.Reference = "cascada-wallet" // a wallet has none yet
+	if _, cannot := order(r); cannot != nil {
+		return errors.New(cannot.Message)
+	}
+	return nil
+}
 
 // Send orders the payout and commits it. An existing payout is continued from its present
 // state.

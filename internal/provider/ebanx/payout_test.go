@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,13 +49,14 @@ func TestEBANXPaysOutAsTheCoreNeedsIt(t *testing.T) {
 		New:     func(*testing.T) payouttest.Fake { return &payoutFake{} },
 		Payouts: map[string]payout.Request{"pix.BRL": samplePayout(), "spei.MXN": overSPEI(testCLABE, "GODE561231GR8")},
 		More: map[string]payout.Request{
-			"a company": overPix("11222333000181", "11222333000181", 1), "a telephone": overPix("+5511999999999", testCPF, 10),
+			"a company with letters in its CNPJ": overPix("zef@example.com", "12ABC34501DE35", 100),
+			"a company":                          overPix("11222333000181", "11222333000181", 1), "a telephone": overPix("+5511999999999", testCPF, 10),
 			"a telephone without mobile": overPix("+551133334444", testCPF, 5), "an email address": overPix("a@example.com", testCPF, 100),
 			"a random key": overPix(testRandom, testCPF, 1_000_000_00), "a company in Mexico": overSPEI(testCLABE, "ABC680524P76"),
 			"a CURP": overSPEI(testCLABE, "HEGG560427MVZRRL04"),
 		},
 		Unsendable: map[string]payout.Request{
-			"no Pix key": overPix("529982247", testCPF, 100), "a foreign telephone": overPix("+4915112345678", testCPF, 100), "nothing": overPix(testCPF, testCPF, 0),
+			"no Pix key": overPix("529982247", testCPF, 100), "a key with letters": overPix("12ABC34501DE35", "12ABC34501DE35", 100), "a foreign telephone": overPix("+4915112345678", testCPF, 100), "nothing": overPix(testCPF, testCPF, 0),
 			"less than nothing": overPix(testCPF, testCPF, -1), "no document": overPix(testCPF, "", 100), "a Mexican's document": overPix(testCPF, "GODE561231GR8", 100),
 			"no name": but(func(r *payout.Request) { r.Name = "" }), "no email address": but(func(r *payout.Request) { r.Email = "" }),
 			"no CLABE": overSPEI("6461801570000000", "GODE561231GR8"), "a Brazilian's document": overSPEI(testCLABE, testCPF),
@@ -67,6 +69,18 @@ func TestEBANXPaysOutAsTheCoreNeedsIt(t *testing.T) {
 		},
 		Settles: settles,
 	}.Run(t)
+}
+
+// EBANX takes letters in each field document (docs.ebanx.com, alphanumeric CNPJ), but its page of Pix has fourteen digits as a key.
+func TestCNPJWithLettersIsADocumentAndNoKey(t *testing.T) {
+	p, _, _, r := paying(t)
+	if r.Document = "12ABC34501DE35"; p.Fits(r) != nil {
+		t.Errorf("as the holder's document: %v", p.Fits(r))
+	}
+	r.Destination = r.Document
+	if err := p.Fits(r); err == nil || !strings.Contains(err.Error(), "letters") {
+		t.Errorf("as a key: %v", err)
+	}
 }
 
 // paying is an account at its own fake, and a payout that is sent for the first time.

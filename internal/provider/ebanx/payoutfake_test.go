@@ -149,7 +149,7 @@ func (f *payoutFake) answer(r *http.Request, body []byte) map[string]any {
 
 // documents are the formats of the documents, by country and name (createPayee).
 var documents = map[string]*regexp.Regexp{
-	"br CPF": regexp.MustCompile(`^\d{11}$`), "br CNPJ": regexp.MustCompile(`^\d{14}$`),
+	"br CPF": regexp.MustCompile(`^\d{11}$`), "br CNPJ": regexp.MustCompile(`^[0-9A-Z]{12}\d{2}$`),
 	"mx RFC": regexp.MustCompile(`^[A-ZÑ&]{3,4}\d{6}[A-Z0-9]{3}$`), "mx CURP": regexp.MustCompile(`^[A-Z0-9]{18}$`),
 }
 

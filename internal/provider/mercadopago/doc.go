@@ -167,6 +167,8 @@
 // and the third calls it failed. Insufficient funds show as a rejected payout, not as an
 // error.
 //
+// No document has a CNPJ with letters, as a Pix key or a holder's: such a payout is refused before the call.
+//
 // No document says how a notification of payouts is signed: we use only its id, and query
 // the payout. We assume that an account's token reads only its own payouts. There is no
 // documented balance; Check queries a payout that does not exist, which should be forbidden

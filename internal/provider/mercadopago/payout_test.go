@@ -60,7 +60,8 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 				},
 				Unsendable: map[string]payout.Request{
 					"nothing": to("52998224725", "52998224725", none), "less than nothing": to("52998224725", "52998224725", -1), "too much": to("52998224725", "52998224725", most*100+1),
-					"no Pix key": to("529982247", "52998224725", 100), "no tax id": to("52998224725", "", 100), "a strange tax id": to("52998224725", "1234567890", 100),
+					"no Pix key":          to("529982247", "52998224725", 100),
+					"a CNPJ with letters": to("12ABC34501DE35", "52998224725", 100), "a holder with letters": to("a@example.com", "12ABC34501DE35", 100), "no tax id": to("52998224725", "", 100), "a strange tax id": to("52998224725", "1234567890", 100),
 					"a telephone abroad": to("+14155550100", "52998224725", 100), "a broken random key": to("c4249323-b4ca-43f2-8139-8232aab09bXY", "52998224725", 100),
 					"another network": with(func(r *payout.Request) { r.Network = "ted" }), "pesos over Pix": with(func(r *payout.Request) { r.Local.Currency = money.MXN }),
 				},
@@ -69,6 +70,20 @@ func TestMercadoPagoPaysOutAsTheCoreNeedsIt(t *testing.T) {
 				ByIDAlone: "GET /v1/transaction-intents/{id} is the one question; what a repetition of a key is answered with is not documented",
 			}.Run(t)
 		})
+	}
+}
+
+// No document of Mercado Pago's has a CNPJ with letters.
+func TestCNPJWithLettersIsNotPaid(t *testing.T) {
+	for source := range speeches {
+		p, _, _, r := paying(t, source)
+		if err := p.Fits(r); err != nil {
+			t.Errorf("the sample: %v", err)
+		}
+		r.Document = "12ABC34501DE35"
+		if err := p.Fits(r); err == nil || !strings.Contains(err.Error(), "letters") {
+			t.Errorf("a CNPJ with letters: %v", err)
+		}
 	}
 }
 

@@ -81,6 +81,14 @@ func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
 	return q
 }
 
+// Fits implements payout.Choosy.
+func (p *payer) Fits(r payout.Request) error {
+	if _, wrong := p.receiver(r); wrong != nil {
+		return errors.New(wrong.Message)
+	}
+	return nil
+}
+
 // receiver is the recipient of a payout; wrong says why the account cannot pay it out.
 func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcome) {
 	refuse := func(kind pay.PayoutKind, code, message string) (receiver, *pay.PayoutOutcome) {
@@ -91,11 +99,15 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 	}
 	kind, number := document("BRA", r.Document)
 	key := pixKeyType(r.Destination)
+	asKey, _ := provider.CNPJ(r.Destination)
+	asHolder, _ := provider.CNPJ(number)
 	switch {
 	case r.Network+"."+string(r.Local.Currency) != pixRail:
 		return unsupported("the account does not pay out over this rail")
 	case r.Local.Minor < 1 || r.Local.Minor > most*100:
 		return unsupported("the account cannot pay out this amount")
+	case asKey || asHolder: // no document has one
+		return unsupported("the account is known to pay only to a CNPJ of digits, and this one has letters")
 	case key == "":
 		return unsupported("the account cannot pay to this kind of Pix key")
 	case kind == "":
@@ -106,7 +118,7 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 
 // pixKeys are Mercado Pago's names for the kinds of Pix keys, by their form in our wallets.
 var pixKeys = map[string]*regexp.Regexp{
-	"CPF": regexp.MustCompile(`^\d{11}$`), "CNPJ": regexp.MustCompile(`^[0-9A-Z]{12}\d{2}$`), "EMAIL": regexp.MustCompile(`^[^@ ]+@[^@ ]+$`),
+	"CPF": regexp.MustCompile(`^\d{11}$`), "CNPJ": regexp.MustCompile(`^\d{14}$`), "EMAIL": regexp.MustCompile(`^[^@ ]+@[^@ ]+$`),
 	"PHONE": regexp.MustCompile(`^\+55\d{10,11}$`), "PIX_CODE": regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`),
 }
 

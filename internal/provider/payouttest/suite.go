@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
@@ -65,6 +66,7 @@ func (s Suite) Run(t *testing.T) {
 	if rails := slices.Sorted(maps.Keys(s.Payouts)); !slices.Equal(rails, slices.Sorted(slices.Values(s.Adapter.Rails))) {
 		t.Fatalf("there are samples for %v, but the rails are %v", rails, s.Adapter.Rails)
 	}
+	t.Run("documents", func(t *testing.T) { providertest.Sources(t, s.Adapter.Name, s.New(t)) })
 	t.Run("credentials", s.credentials)
 	t.Run("needs", s.needs)
 	for _, rail := range s.Adapter.Rails {

@@ -2,6 +2,7 @@ package woovi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -59,15 +60,25 @@ type approveRequest struct {
 	CorrelationID string `json:"correlationID"`
 }
 
+// Fits implements payout.Choosy.
+func (*payer) Fits(r payout.Request) error {
+	letters, _ := provider.CNPJ(r.Destination)
+	switch {
+	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
+		return errors.New("the account pays out only BRL over Pix")
+	case letters: // no page has one
+		return errors.New("the account is known to pay only to a CNPJ of digits, and this Pix key is a CNPJ with letters")
+	case aliasType(r.Destination) == "":
+		return errors.New("the account cannot pay to this kind of Pix key")
+	}
+	return nil
+}
+
 // Send orders the payment and approves it. An existing payment is continued from its
 // present state.
 func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
-	kind := aliasType(r.Destination)
-	switch {
-	case r.Network != "pix" || r.Local.Currency != brl || r.Local.Minor < 1 || r.Local.Minor > largest:
-		return payout.Unavailable("unsupported", "the account pays out only BRL over Pix")
-	case kind == "":
-		return payout.Unavailable("unsupported", "the account cannot pay to this kind of Pix key")
+	if err := p.Fits(r); err != nil {
+		return payout.Unavailable("unsupported", err.Error())
 	}
 	done, err := p.turns.Lock(ctx, r.Reference)
 	if err != nil {
@@ -75,7 +86,7 @@ func (p *payer) Send(ctx context.Context, r payout.Request) pay.PayoutOutcome {
 	}
 	defer done()
 	answer, failed := p.account.call(ctx, http.MethodPost, "/api/v1/payment", paymentRequest{
-		Type: "PIX_KEY", Value: r.Local.Minor, Alias: r.Destination, AliasType: kind, CorrelationID: r.Reference,
+		Type: "PIX_KEY", Value: r.Local.Minor, Alias: r.Destination, AliasType: aliasType(r.Destination), CorrelationID: r.Reference,
 	})
 	switch {
 	case failed != nil: // the result of an earlier call is not known either

@@ -45,12 +45,24 @@ func TestWooviPaysOutAsTheCoreNeedsIt(t *testing.T) {
 			"an email address": to("a@example.com", 10), "a random key": to("c4249323-b4ca-43f2-8139-8232aab09b93", 100_000_000),
 		},
 		Unsendable: map[string]payout.Request{
-			"no Pix key": to("529982247", 100), "nothing": to(testCPF, 0), "less than nothing": to(testCPF, -1), "more than a number holds": to(testCPF, largest+1),
+			"no Pix key": to("529982247", 100), "a CNPJ with letters": to("12ABC34501DE35", 100), "nothing": to(testCPF, 0), "less than nothing": to(testCPF, -1), "more than a number holds": to(testCPF, largest+1),
 			"dollars": dollars, "another network": abroad,
 		},
 		Settles:        settles,
 		ReturnsUnasked: "a confirmed payment never changes (docs/payment/payment-state-machine.md)",
 	}.Run(t)
+}
+
+// No page of Woovi's has a CNPJ with letters.
+func TestCNPJWithLettersIsNotPaid(t *testing.T) {
+	p, _, _, r := paying(t, credentials())
+	if err := p.Fits(r); err != nil {
+		t.Errorf("a CPF: %v", err)
+	}
+	r.Destination = "12ABC34501DE35"
+	if err := p.Fits(r); err == nil || !strings.Contains(err.Error(), "letters") {
+		t.Errorf("a CNPJ with letters: %v", err)
+	}
 }
 
 // paying is an account at its own fake, and a payout.

@@ -89,7 +89,7 @@
 // exist, or was removed, and whether lists show removed ones; how soon a list has a new payment; the
 // largest skip; in which words an order to a wrong Pix key is refused; how an answer writes Pix keys;
 // whether a return is found under its own number (GET /api/v1/transaction/{endToEndId}); whether CNPJ
-// with letters are accepted (we do not send them).
+// with letters are accepted (such a key is refused here, before the call).
 package woovi
 
 import (
