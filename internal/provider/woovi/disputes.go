@@ -99,7 +99,11 @@ func (c *client) disputed(ctx context.Context, told dispute, event string, body 
 		told.Status = strings.TrimPrefix(event, "DISPUTE_")
 		found = &told
 	}
-	n := c.notice(*found, reference, c.moneyRef(ctx, reference, number))
+	money, lost := c.moneyRef(ctx, reference, number)
+	if lost {
+		return nil, fmt.Errorf("woovi: payments of the disputed charge: %w", provider.ErrUnreachable)
+	}
+	n := c.notice(*found, reference, money)
 	n.Body = body
 	return []pay.Notice{n}, nil
 }

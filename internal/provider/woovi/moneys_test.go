@@ -2,6 +2,7 @@ package woovi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -96,5 +97,98 @@ func TestAnExpiredChargeThatWasPaid(t *testing.T) {
 	f.Charges[0].more = []int64{1}
 	if o := c.Query(ctx, sample()); o.Kind != pay.Approved || o.Local != sample().Local {
 		t.Errorf("somebody paid: %+v", o)
+	}
+}
+
+// notListed is an account with a charge in a state, paid once or, if it has expired, late; and whose list of transactions does
+// not answer but with a fault.
+func notListed(t *testing.T, ending providertest.Ending, fault providertest.Fault) (*client, *fake, *providertest.Line) {
+	t.Helper()
+	f := newFake()
+	c, line := providertest.OpenAccount[*client](t, Adapter(), credentials(), f)
+	c.Charge(context.Background(), sample())
+	f.Move(sample().Reference, ending)
+	f.Charges[0].more = []int64{500}
+	line.Spare(func(r *http.Request) bool { return r.URL.Path != "/api/v1/transaction" })
+	line.Fail(fault)
+	return c, f, line
+}
+
+// The list of payments says whether an expired charge was paid, and whether another one was paid again.
+func TestANotificationWaitsWhileThePaymentsAreNotListed(t *testing.T) {
+	ctx := context.Background()
+	for _, fault := range []providertest.Fault{
+		providertest.RateLimited, providertest.ServerError, providertest.GatewayAfter, providertest.Malformed, providertest.Truncated, providertest.HTML, providertest.Empty,
+	} {
+		for ending, moneys := range map[providertest.Ending]int{providertest.Paid: 2, providertest.Expired: 2} {
+			c, f, line := notListed(t, ending, fault)
+			if o := c.Query(ctx, sample()); o.Kind != pay.Unknown {
+				t.Errorf("%s, %s, a question: %+v", ending, fault, o)
+			}
+			for name, n := range map[string]provider.Notification{"received": receivedEvent(f), "ended": f.Notification(sample().Reference)} {
+				if list, err := c.Notices(ctx, n); len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+					t.Errorf("%s, %s, %s: %+v %v, want ErrUnreachable", ending, fault, name, list, err)
+				}
+			}
+			line.Fail(providertest.NoFault)
+			list, err := c.Notices(ctx, receivedEvent(f))
+			if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Approved || 1+len(list[0].Outcome.Also) != moneys {
+				t.Errorf("%s, %s, sent again: %+v %v", ending, fault, list, err)
+			}
+		}
+		c, f, line := notListed(t, providertest.Paid, fault)
+		f.Charges[0].dispute = f.Charges[0].opened("CHARGEBACK", "CREATED")
+		n := disputeEvent("OPENPIX:DISPUTE_CREATED", f.Charges[0].bank())
+		if list, err := c.Notices(ctx, n); len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("%s, a dispute: %+v %v, want ErrUnreachable", fault, list, err)
+		}
+		line.Fail(providertest.NoFault)
+		if list, err := c.Notices(ctx, n); err != nil || len(list) != 1 || list[0].Outcome.MoneyRef != sample().Reference {
+			t.Errorf("%s, a dispute, sent again: %+v %v", fault, list, err)
+		}
+	}
+}
+
+// With an answer of another form, what the charge says of itself is certain, and nothing more.
+func TestPaymentsInAFormThatIsNotKnown(t *testing.T) {
+	ctx := context.Background()
+	another := `{"transactions":[{"endToEndId":"E1","value":12345,"type":"PAYMENT","status":"SLEEPING","charge":{"correlationID":"01M7ZBVYT4-1"}}]}`
+	for _, c := range []struct {
+		status        int
+		body          string
+		paid, expired pay.OutcomeKind
+		told          bool // whether the notification is read
+	}{
+		{http.StatusForbidden, `{"error":"Application does not have required scope: TRANSACTION_GET_LIST"}`, pay.Approved, pay.Lapsed, true},
+		{http.StatusUnauthorized, `{"data":null,"errors":[]}`, pay.Approved, pay.Lapsed, true},
+		{http.StatusBadRequest, `{"error":"Dados inválidos"}`, pay.Approved, pay.Unknown, false},
+		{http.StatusOK, `{"transactions":{}}`, pay.Approved, pay.Unknown, false},
+		{http.StatusOK, `{}`, pay.Approved, pay.Unknown, false},
+		{http.StatusOK, another, pay.Approved, pay.Unknown, false},
+		{http.StatusOK, `{"transactions":[],"pageInfo":{"hasNextPage":true}}`, pay.Approved, pay.Unknown, false},
+	} {
+		for ending, want := range map[providertest.Ending]pay.OutcomeKind{providertest.Paid: c.paid, providertest.Expired: c.expired} {
+			f := newFake()
+			a, line := providertest.OpenAccount[*client](t, Adapter(), credentials(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/v1/transaction" {
+					w.WriteHeader(c.status)
+					fmt.Fprint(w, c.body)
+					return
+				}
+				f.ServeHTTP(w, r)
+			}))
+			a.Charge(ctx, sample())
+			f.Move(sample().Reference, ending)
+			if o := a.Query(ctx, sample()); o.Kind != want || want == pay.Approved && o.Local != sample().Local {
+				t.Errorf("%d %s, %s: %+v, want %s", c.status, c.body, ending, o, want)
+			}
+			if (len(line.Unmapped()) == 0) != c.told {
+				t.Errorf("%d %s, %s: reported %v", c.status, c.body, ending, line.Unmapped())
+			}
+			list, err := a.Notices(ctx, f.Notification(sample().Reference))
+			if (len(list) == 1) != c.told || errors.Is(err, provider.ErrUnreachable) == c.told {
+				t.Errorf("%d %s, %s: %+v %v", c.status, c.body, ending, list, err)
+			}
+		}
 	}
 }

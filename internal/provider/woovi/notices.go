@@ -112,9 +112,9 @@ func (c *client) charged(ctx context.Context, reference string, body []byte) ([]
 	if _, _, ours := pay.ParseReference(reference); !ours { // of a plugin or the panel
 		return nil, nil
 	}
-	o := c.Query(ctx, provider.Request{Reference: reference})
+	o, why := c.read(ctx, provider.Request{Reference: reference})
 	switch {
-	case o.Kind == pay.Unknown && o.Decline != unmapped:
+	case o.Kind == pay.Unknown && o.Decline != unmapped, why == odd:
 		return nil, fmt.Errorf("woovi: charge of the notification: %w", provider.ErrUnreachable)
 	case o.Kind == pay.Missing, o.Kind == pay.Awaiting: // not of this account, or nothing new
 		return nil, nil
@@ -162,8 +162,8 @@ func (c *client) givenBack(ctx context.Context, refund, reference, paid string, 
 		return list, nil
 	}
 	// One of the panel, or one that is not listed.
-	o := c.Query(ctx, provider.Request{Reference: reference})
-	if o.Kind == pay.Unknown {
+	o, why := c.read(ctx, provider.Request{Reference: reference})
+	if o.Kind == pay.Unknown || why == odd {
 		return nil, fmt.Errorf("woovi: charge of the refund: %w", provider.ErrUnreachable)
 	}
 	return append(list, pay.Notice{

@@ -19,6 +19,9 @@
 // part off the price. The first payment's id is our reference, and that of any other the bank's
 // number, so that each is booked once. If the AppID may not list transactions, valueWithDiscount
 // counts, if discount or giftbackAppliedValue explains it. The money of an expired charge counts too.
+// While the list does not answer, nothing is certain, and Woovi has to send its notification again. If
+// the answer is not as documented, so it is for an expired charge and for notifications; a query takes
+// what a completed one says of itself.
 //
 // A charge stays COMPLETED when it is refunded. So a query of a paid one reads its refunds
 // too; one without our correlationID was made in Woovi's panel. That the list has those of the panel, and that
@@ -239,25 +242,33 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	if !good(answer) {
 		return provider.Refused(answer.Status)
 	}
-	return c.paid(ctx, r.Reference, c.outcome(r, answer))
+	o, _ := c.paid(ctx, r.Reference, c.outcome(r, answer))
+	return o
 }
 
-// Query reads the charge by our reference. A charge that existed and is gone was deleted,
-// and can no longer be paid.
+// Query reads the charge by our reference.
 func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
+	o, _ := c.read(ctx, r)
+	return o
+}
+
+// read reads the charge by our reference. A charge that existed and is gone was deleted, and can no
+// longer be paid. why its payments are not listed, if they are not, see paid.
+func (c *client) read(ctx context.Context, r provider.Request) (o pay.Outcome, why unlisted) {
 	answer, failed := c.call(ctx, http.MethodGet, "/api/v1/charge/"+escape(r.Reference), nil)
 	if failed != nil {
-		return provider.Unknown(failed.Decline)
+		return provider.Unknown(failed.Decline), ""
 	}
 	switch {
 	case good(answer):
-		return c.reversed(ctx, r.Reference, c.paid(ctx, r.Reference, c.outcome(r, answer)))
+		o, why = c.paid(ctx, r.Reference, c.outcome(r, answer))
+		return c.reversed(ctx, r.Reference, o), why
 	case c.says(answer, noCharge):
-		return none(r)
+		return none(r), ""
 	case answer.Status == http.StatusBadRequest:
-		return c.listed(ctx, r)
+		return c.listed(ctx, r), ""
 	}
-	return provider.Unknown(provider.Refused(answer.Status).Decline)
+	return provider.Unknown(provider.Refused(answer.Status).Decline), ""
 }
 
 // none is the outcome of a charge that does not exist.
