@@ -308,6 +308,41 @@ func TestARefundThatOneCardRefusesIsOfAnotherAmount(t *testing.T) {
 	}
 }
 
+// A part that Mercado Pago has not made yet is not what went back: it may still fail.
+func TestARefundOfOneCardCountsOnceItIsMade(t *testing.T) {
+	for _, c := range []struct {
+		first, then providertest.Ending
+		want        pay.OutcomeKind
+	}{
+		{providertest.Open, providertest.Paid, pay.Approved}, {providertest.Open, providertest.Declined, pay.Declined},
+		{providertest.Nonsense, providertest.Paid, pay.Approved},
+	} {
+		a, f, line, _, r, cards := twoCards(t)
+		ctx := context.Background()
+		q := refundOfCards(r, "01M7ZMOST-1", 250_00)
+		line.Spare(func(call *http.Request) bool {
+			if call.Method == http.MethodPost && strings.Contains(call.URL.Path, cards[1].ref()) && !f.Refusing {
+				f.MoveRefund(r.Reference, 0, c.first)
+				f.RefuseRefunds()
+			}
+			return true
+		})
+		first := fmt.Sprint(cards[0].id * 100)
+		for range 2 { // the answer to the first call was before that
+			a.Refund(ctx, q)
+			for _, o := range []pay.Outcome{a.Refund(ctx, q), a.QueryRefund(ctx, q)} {
+				if o.Kind != pay.Unknown || o.Decline != "refund_not_finished" || o.ProviderRef != first {
+					t.Errorf("the first is %s: %+v", c.first, o)
+				}
+			}
+		}
+		f.MoveRefund(r.Reference, 0, c.then)
+		if o := a.QueryRefund(ctx, q); o.Kind != c.want || o.Local.Minor != 180_00 || o.ProviderRef != first {
+			t.Errorf("and then %s: %+v", c.then, o)
+		}
+	}
+}
+
 // A refund of one card in the panel is a part of the money, and the second makes it whole.
 func TestAPanelsRefundOfOneCardIsAPart(t *testing.T) {
 	a, f, _, p, _, cards := twoCards(t)
