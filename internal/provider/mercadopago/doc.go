@@ -82,6 +82,7 @@
 //	merchant orders                nothing: the sum of its payments, which are notified of
 //	orders, subscriptions, points  nothing: products that are not used here
 //	mp-connect                     nothing: the next call is refused with 401
+//	an unknown topic               operator: the word is counted
 //
 // # Notifications
 //

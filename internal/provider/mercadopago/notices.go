@@ -39,7 +39,10 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err := read(n.Body, &body); err != nil {
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
-	about := topics[body.Type]
+	about, known := topics[body.Type]
+	if !known {
+		a.Strange("topic", string(body.Type))
+	}
 	if about == alert { // its id is the payment's, and the address may have none
 		if id = string(body.Data.PaymentID); !isID(id) {
 			return nil, nil
