@@ -113,6 +113,25 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 	}
 }
 
+// The sales of each piece of a report are read anew: parts of a refund on both sides of an edge are one.
+func TestPartsOfARefundInTwoPieces(t *testing.T) {
+	b := &books{}
+	b.giveBack(b.sell(t, 1, 1, money.New(5400, money.BRL)), 5, 3000, pay.ClaimApproved)
+	again := Sales{}
+	for id, s := range b.all() {
+		read := *s
+		again[id] = &read
+	}
+	var found []Finding
+	m := &Matcher{Account: "bank", From: noon, To: noon.Add(time.Hour), Tell: func(f Finding) { found = append(found, f) }}
+	for i, sales := range []Sales{b.all(), again} {
+		m.Line(Line{File: "r.csv", Number: i + 2, Kind: Refund, Reference: suffix(1) + "-1", ProviderRef: fmt.Sprint("mp_", i), Amount: money.New([]int64{2000, 1000}[i], money.BRL)}, sales)
+	}
+	if m.Lines(); len(found) > 0 || m.Totals.Refunds != 1 {
+		t.Errorf("found %v, %d refunds", found, m.Totals.Refunds)
+	}
+}
+
 // A system that shares the account takes charges of its own; one with a reference
 // as ours are is ours to explain.
 func TestOthersLinesAreCountedWhereTheAccountIsShared(t *testing.T) {

@@ -87,7 +87,7 @@ func (m *Matcher) backInParts() {
 	for from := 0; from < len(m.unequal); from++ {
 		first := m.unequal[from]
 		var lines []Line
-		for to := from; to < min(len(m.unequal), from+maxParts) && m.unequal[to].sale == first.sale && m.unequal[to].taker.Order == first.taker.Order; to++ {
+		for to := from; to < min(len(m.unequal), from+maxParts) && m.unequal[to].of() == first.of(); to++ {
 			lines = append(lines, m.unequal[to].line)
 			c, ok := m.unlisted(first, lines)
 			if !ok {
@@ -100,6 +100,9 @@ func (m *Matcher) backInParts() {
 		}
 	}
 }
+
+// of is the reference of the charge. Its sale may have been read more than once.
+func (l refundLine) of() string { return l.sale.Payment.Reference(l.taker.Order) }
 
 // unlisted is a refund that no line names, of the amount of several lines.
 func (m *Matcher) unlisted(of refundLine, lines []Line) (pay.Claim, bool) {
