@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,34 @@ func TestPartsOfARefundInTwoPieces(t *testing.T) {
 	}
 	if m.Lines(); len(found) > 0 || m.Totals.Refunds != 1 {
 		t.Errorf("found %v, %d refunds", found, m.Totals.Refunds)
+	}
+}
+
+// Lines that wait for others cost the same in a long report as in a short one, and are told in the report's order.
+func TestLonePartsAreToldInOrder(t *testing.T) {
+	lone := func(n int) (found []Finding, perLine float64) {
+		b := &books{}
+		for i := range n {
+			b.sell(t, i, 1, money.New(5400, money.BRL))
+		}
+		sales := b.all()
+		allocs := testing.AllocsPerRun(1, func() {
+			found = make([]Finding, 0, n)
+			m := &Matcher{Account: "bank", From: noon, To: noon.Add(time.Hour), Tell: func(f Finding) { found = append(found, f) }}
+			for i := range n {
+				m.Line(Line{File: "r.csv", Number: i + 2, Kind: Charge, Reference: suffix(i) + "-1", ProviderRef: "mp", Amount: money.New(2000, money.BRL)}, sales)
+			}
+			m.Lines()
+		})
+		return found, allocs / float64(n)
+	}
+	_, short := lone(50)
+	found, long := lone(1000)
+	if long > 2*short {
+		t.Errorf("%.0f allocations for a line of 1000, %.0f for one of 50", long, short)
+	}
+	if len(found) != 1000 || !slices.IsSortedFunc(found, func(a, b Finding) int { return a.Line - b.Line }) {
+		t.Errorf("%d were told, or in another order", len(found))
 	}
 }
 
