@@ -244,7 +244,7 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.Secrets.Unlock(ctx); err != nil {
 		return err
 	}
-	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store); err != nil {
+	if a.catalog, err = acquiring.LoadCatalog(ctx, a.Store.Store, a.Config.Adapters); err != nil {
 		return err
 	}
 	a.Rates = acquiring.NewRates(a.Base, a.Config.FX, a.catalog)

@@ -165,7 +165,7 @@ type Method struct {
 	Online           bool             `json:"online"`
 	Routable         bool             `json:"routable" doc:"Whether it can be charged now"`
 	UnroutableReason *string          `json:"unroutableReason"`
-	Refundable       *bool            `json:"refundable" doc:"Whether its payments can be refunded with POST /payments/{id}/refund: providers cannot refund most vouchers. null while it is not routable"`
+	Refundable       *bool            `json:"refundable" doc:"Whether its payments can be refunded with POST /payments/{id}/refund: some providers cannot refund vouchers. null while it is not routable"`
 }
 
 // MethodFee is the price of a method.

@@ -100,7 +100,8 @@ var abouts = map[string]about{
 	"GET /me/balance/movements": {text: "Every movement of the merchant's balance, newest first.", anyShop: true},
 	"GET /payment-methods": {
 		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
-			"`paymentMethodId`. Read the ids from here; they are never reused.",
+			"`paymentMethodId`. Read the ids from here; they are never reused. In production `totalAvailable` counts, without the filters, the " +
+			"methods that a provider could be connected for; others are not listed.",
 	},
 	"POST /payments": {
 		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +

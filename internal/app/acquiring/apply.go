@@ -39,6 +39,9 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 	if err != nil {
 		return "", err
 	}
+	if present.Status == acquirer.AccountRemoved { // it has no credentials any more
+		return "", fmt.Errorf("account %s was removed, and an id is used once: declare another id", n.ID)
+	}
 	if present.Adapter != n.Adapter || present.Live != n.Live || present.Merchant != n.Merchant {
 		return "", fmt.Errorf("account %s is at %s in %s for %q, which cannot change: declare another id", n.ID, present.Adapter, present.Environment(), present.Merchant)
 	}
@@ -67,9 +70,6 @@ func (ac *Accounts) Apply(ctx context.Context, by audit.Actor, n NewAccount) (Ap
 
 // settled is the account with the declared settings.
 func settled(account acquirer.Account, n NewAccount) acquirer.Account {
-	if account.Status == acquirer.AccountRemoved {
-		return account
-	}
 	account.BaseURL, account.Priority, account.Status = n.BaseURL, n.Priority, acquirer.AccountEnabled
 	if n.Disabled {
 		account.Status = acquirer.AccountDisabled

@@ -26,11 +26,17 @@ type Catalog struct {
 	live    []acquirer.Rail
 	ByID    map[string]acquirer.Rail // of production and the sandbox
 	slugs   []string                 // names of the methods of both, sorted
+	adapted map[string]bool          // keys of the rails that an adapter serves
 }
 
-// LoadCatalog reads the ids of the rails, and gives new rails an id.
-func LoadCatalog(ctx context.Context, db *store.Store) (*Catalog, error) {
-	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]acquirer.Rail{}}
+// LoadCatalog reads the ids of the rails, and gives new rails an id. It marks the rails that an adapter serves.
+func LoadCatalog(ctx context.Context, db *store.Store, adapters []provider.Adapter) (*Catalog, error) {
+	c := &Catalog{sandbox: catalog.Sandbox(), live: catalog.Rails(), ByID: map[string]acquirer.Rail{}, adapted: map[string]bool{}}
+	for _, a := range adapters {
+		for _, key := range a.Rails { // those of payouts are in no catalog
+			c.adapted[key] = true
+		}
+	}
 	var keys []string
 	for _, r := range c.live {
 		keys = append(keys, r.Key)
@@ -82,19 +88,24 @@ type ListedRail struct {
 }
 
 // RailList lists the rails that a shop sees, within the limits of its provider accounts. total is
-// their number without the filter.
+// their number without the filter. A rail that no adapter serves is hidden in production, unless an account
+// serves it: nobody could open an account for it.
 func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRail, total int) {
 	rails := ms.catalog.sandbox
 	if scope.Live {
 		rails = ms.catalog.live
 	}
 	for _, r := range rails {
+		serving := ms.Serving(scope, r)
+		if scope.Live && !ms.catalog.adapted[r.Key] && len(serving) == 0 {
+			continue
+		}
+		total++
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
-			serving := ms.Serving(scope, r)
 			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving), ms.refundable(r, serving)})
 		}
 	}
-	return list, len(rails)
+	return list, total
 }
 
 // worthwhile returns a rail whose limits begin at its smallest worth, at the present rates (PAY-36).
@@ -135,7 +146,7 @@ func (ms *Methods) unroutable(live bool, r acquirer.Rail, serving acquirer.Accou
 // In a strict sandbox a rail works only in its own country, as in production.
 //
 // Errors: missing_field, unsupported_method, unsupported_country.
-func (ms *Methods) choose(live bool, w Wanted) (acquirer.Rail, geo.Country, error) {
+func (ms *Methods) choose(scope tenant.Scope, w Wanted) (acquirer.Rail, geo.Country, error) {
 	var where geo.Country
 	if w.Country != "" {
 		var ok bool
@@ -143,21 +154,22 @@ func (ms *Methods) choose(live bool, w Wanted) (acquirer.Rail, geo.Country, erro
 			return acquirer.Rail{}, where, problem.Field(problem.InvalidRequest, "country", "country must be an ISO 3166 code of two or three letters, such as BR or BRA")
 		}
 	}
-	rail, err := ms.rail(live, w.Strict, w.MethodID, w.Method, where)
+	rail, err := ms.rail(scope, w.Strict, w.MethodID, w.Method, where)
 	if err != nil {
 		return acquirer.Rail{}, where, err
 	}
 	if w.Country == "" {
 		where, _ = geo.Parse(rail.Country)
 	}
-	if (live || w.Strict) && where.Alpha3 != rail.Country {
+	if (scope.Live || w.Strict) && where.Alpha3 != rail.Country {
 		return acquirer.Rail{}, where, problem.Field(problem.UnsupportedCountry, "country",
 			fmt.Sprintf("%s is not available in %s: leave country out, or read the methods there from GET /payment-methods?country=%s", rail.Name, where.Name, where.Alpha3))
 	}
 	return rail, where, nil
 }
 
-func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
+func (ms *Methods) rail(scope tenant.Scope, strict bool, id, slug string, where geo.Country) (acquirer.Rail, error) {
+	live := scope.Live
 	if id != "" {
 		rail, ok := ms.catalog.ByID[id]
 		test := slices.ContainsFunc(ms.catalog.sandbox, func(r acquirer.Rail) bool { return r.ID == id })
@@ -195,6 +207,10 @@ func (ms *Methods) rail(live, strict bool, id, slug string, where geo.Country) (
 		}
 	}
 	if i := slices.IndexFunc(ms.catalog.live, here); live && i >= 0 {
+		served := func(r acquirer.Rail) bool { return here(r) && len(ms.Serving(scope, r)) > 0 }
+		if j := slices.IndexFunc(ms.catalog.live, served); j >= 0 {
+			i = j // a country may have rails of the method that no account serves
+		}
 		return ms.catalog.live[i], nil
 	}
 	if live && slices.ContainsFunc(ms.catalog.live, bySlug) {

@@ -42,7 +42,7 @@ func (ms *Methods) Quote(scope tenant.Scope, w Wanted) (q Quote, err error) {
 	if q.USD, err = pay.Worth(w.Amount, w.Rate.Rate); err != nil {
 		return q, err
 	}
-	rail, where, err := ms.choose(scope.Live, w)
+	rail, where, err := ms.choose(scope, w)
 	if err != nil {
 		return q, err
 	}

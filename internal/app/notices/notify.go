@@ -74,9 +74,9 @@ func (l *Notices) Hear(ctx context.Context, account string, n acquiring.Notifica
 	for _, notice := range notices {
 		next, told, err := l.take(ctx, account, notice, may, cause)
 		if errors.Is(err, acquiring.ErrNotOurs) {
-			err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err)
-			failed = errors.Join(failed, err)
-			continue
+			if err = l.providers.KeepUnknown(ctx, account, notice.Unknown(), err); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			failed = errors.Join(failed, err)
@@ -221,9 +221,21 @@ func (l *Notices) Notifications(ctx context.Context, payment string, limit int) 
 }
 
 // Unknown lists notices about objects that the books do not have, newest first; those of other systems
-// as well, which need nobody.
-func (l *Notices) Unknown(ctx context.Context, limit int) ([]pay.KeptNotice, error) {
-	return l.Store.Notices().Unknown(ctx, limit)
+// as well, which need nobody. One that was closed has the verdict pay.Closed.
+func (l *Notices) Unknown(ctx context.Context, limit int) (list []pay.KeptNotice, err error) {
+	kept, err := l.Store.Notices().Unknown(ctx, limit)
+	closed := map[string]bool{}
+	for _, n := range kept { // the record of a closing is newer than the notice
+		switch {
+		case n.Verdict == pay.Closed:
+			closed[n.ID] = true
+			continue
+		case closed[n.Closing()]:
+			n.Verdict = pay.Closed
+		}
+		list = append(list, n)
+	}
+	return list, err
 }
 
 // Waits reports whether a notice waits for the operator.

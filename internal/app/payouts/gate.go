@@ -19,6 +19,9 @@ type passage struct {
 // walletGone says that a withdrawal's wallet was deleted.
 const walletGone pay.Unpayable = "wallet_disabled"
 
+// inBatch says that a withdrawal leaves in a file.
+const inBatch pay.Unpayable = "in_batch"
+
 // gateLook is the pause before the gate is asked again about a deleted wallet.
 const gateLook = 5 * time.Minute
 

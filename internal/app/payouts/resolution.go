@@ -170,8 +170,8 @@ func (po *Payouts) RevealWithdrawal(ctx context.Context, by audit.Actor, id stri
 	return ToPay{w, wallet, string(account), hold}, nil
 }
 
-// HoldByHand says why a person must not pay a withdrawal that is under way: payouts were stopped or the wallet was deleted since it
-// was handed out, or it cannot be proved. Whoever pays by hand is the gate's last step.
+// HoldByHand says why a person must not pay a withdrawal that is under way: it leaves in a file, payouts were stopped or the wallet was
+// deleted since it was handed out, or it cannot be proved. Whoever pays by hand is the gate's last step.
 func (po *Payouts) HoldByHand(ctx context.Context, w pay.Withdrawal) (pay.Unpayable, error) {
 	if !w.Open() {
 		return pay.Payable, nil
@@ -180,6 +180,9 @@ func (po *Payouts) HoldByHand(ctx context.Context, w pay.Withdrawal) (pay.Unpaya
 		return pay.WaitsProof, nil
 	} else if err != nil {
 		return pay.Payable, err
+	}
+	if w.Payout.Batch != "" {
+		return inBatch, nil
 	}
 	p, err := po.gate(ctx, w, po.TimeOf(w.Scope))
 	if err != nil || p.why != walletGone && p.why != pay.WaitsStopped && w.Status == pay.WithdrawalProcessing {

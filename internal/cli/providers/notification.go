@@ -13,7 +13,7 @@ import (
 
 // Notification is cascada notification.
 type Notification struct {
-	List  notificationsListCmd  `cmd:"" help:"List notifications that need your attention: they do not fit their payment, because another amount or currency was paid, or they are about an object that the books do not have."`
+	List  notificationsListCmd  `cmd:"" help:"List notifications that need your attention: another currency was paid, another amount was refunded, a report contradicts the books or was not understood, or the books do not have its object."`
 	Show  notificationsShowCmd  `cmd:"" help:"Print a notification as the provider sent it."`
 	Close notificationsCloseCmd `cmd:"" help:"Record that you have dealt with a notification. The merchant's balance stops warning of it; the payment does not change."`
 }

@@ -44,7 +44,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 	dbtest.Each(t, func(t *testing.T, database string) {
 		adapter := providertest.Plain()
 		open := adapter.Open
-		adapter.Rails = []string{"bank.pse.COL"}
+		adapter.Rails = []string{"bank.breb.COL", "bank.pse.COL"}
 		adapter.Open = func(a provider.Account) (provider.Provider, error) {
 			p, err := open(a)
 			return centless{p}, err
@@ -56,7 +56,7 @@ func centlessly(t *testing.T, test func(t *testing.T, s *harness.Instance, live 
 		s.Rate(t, "COP 4120.5")
 		u := providertest.NewUpstream(t, "key-1")
 		u.Next("open")
-		s.OpenAccount(t, "acme-co", u)
+		s.OpenAccount(t, "acme-co", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
 		made, err := s.App.Onboarding.CreateMerchant(ctx, s.App.Onboarding.Self(), onboarding.NewMerchant{Name: "Acme", Email: "ops@acme.example", Tier: tenant.Trusted, RefundFees: tenant.FeesReturned})
 		harness.Must(t, err)
 		test(t, s, harness.Client{Onboarded: made, Instance: s, Credential: made.Sandbox.Secret}.Production(), u)

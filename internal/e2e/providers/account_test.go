@@ -353,7 +353,7 @@ func TestBrokenAccountHoldsUpNobody(t *testing.T) {
 		s.OpenAccount(t, "bank", providertest.NewUpstream(t, "key-1"))
 		o := s.NewShop(t)
 		s.End(t)
-		without := harness.StartWith(t, database, s.Clock, configure(provider.Adapter{Name: "another"}))
+		without := harness.StartWith(t, database, s.Clock, configure(provider.Adapter{Name: "another", Rails: []string{"pix.BRA"}}))
 		o.Instance = without
 		if got := routable(t, o.Production()); got != "false 0" {
 			t.Errorf("without its adapter, routable is %q, want %q", got, "false 0")

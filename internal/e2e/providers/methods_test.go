@@ -5,11 +5,18 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
+	"github.com/cascadapay/cascada/internal/catalog"
+	"github.com/cascadapay/cascada/internal/daemon"
+	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/adapters"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
-// The sandbox lists its own methods, with filters. Production lists every rail, and says that no provider can be
-// reached by it.
+// The sandbox lists its own methods, with filters. Production lists every rail that an adapter serves, and says that
+// no provider can be reached by it.
 func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 	harness.Each(t, func(t *testing.T, s *harness.Instance) {
 		o := s.NewShop(t)
@@ -51,8 +58,80 @@ func TestCatalogIsWhatCanBeCharged(t *testing.T) {
 			}
 			seen[id] = true
 		}
-		if live.Text(t, "routableCount") != "0" || live.Text(t, "count") != fmt.Sprint(len(seen)) || len(seen) == 0 {
-			t.Errorf("in production %s of %s methods are routable, want 0 of %d", live.Text(t, "routableCount"), live.Text(t, "count"), len(seen))
+		adapted := map[string]bool{}
+		for _, a := range adapters.All() {
+			for _, rail := range a.Rails {
+				adapted[rail] = a.Open != nil
+			}
 		}
+		want := 0
+		for _, r := range catalog.Rails() {
+			if adapted[r.Key] {
+				want++
+			}
+		}
+		if n := fmt.Sprint(want); live.Text(t, "routableCount") != "0" || live.Text(t, "count") != n || live.Text(t, "totalAvailable") != n || len(seen) != want {
+			t.Errorf("in production %s of %s methods of %s are routable, want 0 of %d", live.Text(t, "routableCount"), live.Text(t, "count"), live.Text(t, "totalAvailable"), want)
+		}
+	})
+}
+
+// A rail that no adapter serves is in no list of production, but keeps its id: a payment by it is refused as one that no account
+// serves. It appears while an account serves it, as one does that was opened when an adapter served it.
+func TestMethodWithoutAnAdapterIsHidden(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		configure := func(rails ...string) func(*daemon.Config) {
+			return func(c *daemon.Config) {
+				adapter := providertest.Plain()
+				adapter.Rails = rails
+				c.Adapters, c.FX = []provider.Adapter{adapter}, daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}
+			}
+		}
+		s := harness.StartWith(t, database, &harness.Clock{}, configure("pix.BRA", "bank.pse.COL"))
+		s.Rate(t, "BRL 5.4", "COP 4120.5")
+		o := s.NewShop(t)
+		live := o.Production()
+		// list returns the names in Colombia with routable, the number of all, and the id of PSE.
+		list := func() (names, total, pse string) {
+			r := live.Get(t, "/payment-methods?country=CO").Want(t, http.StatusOK)
+			rows, _ := r.At(t, "methods")
+			for _, row := range rows.([]any) {
+				method := row.(map[string]any)
+				names += fmt.Sprint(method["name"], " ", method["routable"], ";")
+				pse = fmt.Sprint(method["paymentMethodId"])
+			}
+			return names, r.Text(t, "totalAvailable"), pse
+		}
+		names, total, pse := list()
+		if names != "PSE false;" || total != "2" {
+			t.Fatalf("without an account, %s methods are %q, want 2 and PSE alone in Colombia", total, names)
+		}
+		order := `{"amount":25,"paymentMethodId":"` + pse + `","userEmail":"ana@shop.example","userName":"Ana Gil","documentId":"1020304050"}`
+		live.Post(t, "/payments", order).Refused(t, noProvider)
+		u := providertest.NewUpstream(t, "key-1")
+		u.Next("open")
+		s.OpenAccount(t, "bank", u, func(n *acquiring.NewAccount) { n.Rails = []string{"bank.pse.COL"} })
+		if names, _, _ := list(); names != "PSE true;" {
+			t.Errorf("with an account, the methods are %q", names)
+		}
+		// The catalog's first bank transfer of Colombia is Bre-B, which nothing serves.
+		bySlug := `{"amount":25,"paymentMethod":"bank_transfer","country":"CO","userEmail":"ana@shop.example","userName":"Ana Gil","documentId":"1020304050"}`
+		if got := live.Post(t, "/payments", bySlug).Want(t, http.StatusCreated).Text(t, "paymentMethodId"); got != pse {
+			t.Errorf("a payment by the method's name is over %s, want %s", got, pse)
+		}
+		s.End(t)
+		s = harness.StartWith(t, database, s.Clock, configure("pix.BRA"))
+		o.Instance = s
+		live = o.Production()
+		if names, total, id := list(); names != "PSE true;" || total != "2" || id != pse {
+			t.Errorf("without an adapter but with an account, %s methods are %q with id %s, want 2 and PSE with id %s", total, names, id, pse)
+		}
+		_, err := s.App.Accounts.Enable(ctx, s.App.Self(), "bank", false)
+		harness.Must(t, err)
+		if names, total, _ := list(); names != "" || total != "1" {
+			t.Errorf("without an adapter or account, %s methods are %q, want 1 and none in Colombia", total, names)
+		}
+		live.Post(t, "/payments", order).Refused(t, noProvider)
 	})
 }

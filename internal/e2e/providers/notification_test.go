@@ -98,6 +98,10 @@ func TestNewsOfUnknownObjectsIsAccepted(t *testing.T) {
 		if open, err := s.App.Notices.Notifications(ctx, "", 10); err != nil || len(open) != 0 {
 			t.Errorf("after the operator has closed it, %d wait (%v)", len(open), err)
 		}
+		all, err = s.App.Notices.Unknown(ctx, 10)
+		if harness.Must(t, err); len(all) != 3 || !slices.ContainsFunc(all, func(n pay.KeptNotice) bool { return n.ID == open[0].ID && n.Verdict == pay.Closed }) {
+			t.Errorf("the list has %+v, want the three, and the first one closed", all)
+		}
 		// A payment's own news passes all the while, also after news of it at another account.
 		own := strings.TrimPrefix(id, "TXN-") + "-1"
 		tells("rivals", own).Is(t, http.StatusOK, accepted)

@@ -17,6 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 // fresh runs a test on each engine, against a service whose operator has set no rates.
@@ -267,7 +269,10 @@ func ratesLogged(t *testing.T, s *harness.Instance) (told []string) {
 // A rail takes no payment whose fees would leave nothing, and its limits say so (PAY-36). A rate at which amounts
 // cannot be held is refused even by force (SVC-19).
 func TestRailTakesNoPaymentThatItsFeesEatUp(t *testing.T) {
-	fresh(t, func(t *testing.T, s *harness.Instance) {
+	dbtest.Each(t, func(t *testing.T, database string) {
+		adapter := providertest.Plain()
+		adapter.Rails = []string{"cash.loterica.BRA", "boleto.BRA"}
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) { c.Adapters = []provider.Adapter{adapter} })
 		s.Rate(t, "BRL 5.4")
 		live := s.NewShop(t).Production()
 		id := harness.Method(t, live, "BRA", "boleto") // 0.65 USD a payment, from 5 BRL on

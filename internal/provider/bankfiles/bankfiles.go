@@ -49,12 +49,18 @@ func fields() []provider.Field {
 		{Name: "answer_columns", Public: true, Optional: true, Doc: "If the bank answers in a table: its columns, WORD=COLUMN,…, from " + strings.Join(bankfile.AnswerWords(), ", ")},
 		{Name: "acsc", Public: true, Optional: true, Doc: "paid, if your bank's guide says that ACSC (debited) is its last word in a pain.002; by default only ACCC and the booking in a camt.054 are"},
 	}
+	of, common := map[string][]string{}, len(list)
 	for _, l := range bankfile.Layouts() {
 		for _, f := range l.Fields {
-			if !slices.ContainsFunc(list, func(known provider.Field) bool { return known.Name == f.Name }) {
-				list = append(list, provider.Field{Name: f.Name, Public: true, Optional: true, Doc: "Of " + l.Name + ": " + f.Doc})
+			if of[f.Name] == nil {
+				list = append(list, provider.Field{Name: f.Name, Public: true, Optional: true, Doc: f.Doc})
 			}
+			of[f.Name] = append(of[f.Name], l.Name)
 		}
+	}
+	for i := range list[common:] {
+		f := &list[common+i]
+		f.Doc = "Of " + strings.Join(of[f.Name], ", ") + ": " + f.Doc
 	}
 	return list
 }

@@ -170,7 +170,8 @@ func asked(reply reply) pay.Outcome {
 	return provider.Unknown(provider.Refused(reply.Status).Decline)
 }
 
-// Cancel ends a pending payment. A card page cannot be ended.
+// Cancel ends a pending payment. A card page cannot be ended, and neither can a wallet's (Primer and Gr4vy, who
+// charge wallets at dLocal: no cancel, no void).
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	if r.ProviderRef == "" {
 		found, o := a.find(ctx, r)
@@ -179,7 +180,7 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 		r.ProviderRef = found.ID
 	}
-	if strings.HasPrefix(r.Rail, "card.") {
+	if strings.HasPrefix(r.Rail, "card.") || strings.HasPrefix(r.Rail, "wallet.") {
 		return provider.Kept(a.Query(ctx, r))
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/payments/"+url.PathEscape(r.ProviderRef)+"/cancel", r.Reference+"-cancel", nil)

@@ -41,8 +41,28 @@
 //     maxAge;
 //   - the paths for ending a payment (the reference has "Cancel a cash payment"; its path
 //     is from a third party's OpenAPI file) and that it takes transfers;
-//   - Servipag, Webpay, Abitab, Redpagos, Pago Express, Punto Pago, Clave and OCA: in the
-//     older sources only.
+//   - Pago Express: in the older sources only (until 2021). The page of Paraguay has Practipago (PH) instead, and
+//     whether that is the same network is *unproved*.
+//
+// Two sources for each of these rails, read on 2026-11-28. "Page" is the country's page in docs.dlocal.com with its
+// date, "2021" the older sources' branch v2.1 (5a60efb):
+//
+//	bank.khipu.CHL          IO   page of 2026-10-19, 2021
+//	cash.bancopopular.DOM   ZP   page of 2026-03-03, 2021
+//	wallet.nequi.COL        QP   page of 2026-09-23 names the method, its older copies the id; Gr4vy, Nequi via dLocal:
+//	                             a redirect, pesos, refunds in full and in parts, no void
+//	wallet.mercadopago.CHL  MP   page of 2026-10-19; Primer, Mercado Pago via dLocal: refunds in full and in parts, no cancel
+//	wallet.mercadopago.BRA  MP   2021; Primer
+//	card.SLV, card.HND      CARD pages, in copies without a date; Yuno, dLocal Checkout Redirect
+//
+// Chile requires a RUT and Colombia a document, which dLocal's page asks for if we have none; the Dominican Republic
+// requires none. Amounts have no decimals in Chile and Colombia, and two in the others. That Khipu and Banco
+// Popular are refunded is in no page that could be read: a refusal is told as for any rail.
+//
+// Left out, because only dLocal's own page has them: Yape (YP), Sencillito (SK), Infonet (IF), Wepa (WB), Zimple (ZM),
+// Tigo Money (TO) and Billetera Personal (ZX) in Paraguay, PayCash (CY) in Panama, Puntoxpress and Tengo (PU), QR and
+// Multipago in Bolivia (CY is two networks there), Deuna, MODO, Bre-B and SINPE, whose ids were cut off. Baloto (BU) is in
+// the sources of 2021 and no longer on the page.
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
 //
@@ -162,6 +182,13 @@ var methods = map[string]method{
 	"cash.oxxo.MEX":          {"OX", "MX", true},
 	"bank.codi.MEX":          {"CQ", "MX", false},
 	"wallet.mercadopago.MEX": {"MP", "MX", false},
+	"wallet.mercadopago.BRA": {"MP", "BR", false},
+	"wallet.mercadopago.CHL": {"MP", "CL", false},
+	"wallet.nequi.COL":       {"QP", "CO", false},
+	"bank.khipu.CHL":         {"IO", "CL", false},
+	"cash.bancopopular.DOM":  {"ZP", "DO", false},
+	"card.SLV":               {"CARD", "SV", false},
+	"card.HND":               {"CARD", "HN", false},
 	"card.MEX":               {"CARD", "MX", false},
 	"bank.pse.COL":           {"PC", "CO", false},
 	"bank.bancolombia.COL":   {"BN", "CO", false},

@@ -24,7 +24,7 @@ var places = map[string]struct {
 	"BRA": {money.BRL, "53033315550"}, "MEX": {money.MXN, "GODE561231GR8"}, "COL": {money.COP, "1020304050"},
 	"ARG": {money.ARS, "27332162"}, "CHL": {money.CLP, "123456785"}, "PER": {money.PEN, "27662162"}, "URY": {"UYU", "12345672"},
 	"PRY": {"PYG", "1234567"}, "PAN": {money.USD, ""}, "BOL": {"BOB", "1234567"}, "CRI": {"CRC", "101230456"},
-	"DOM": {"DOP", ""}, "ECU": {money.USD, "1710034065"}, "GTM": {"GTQ", ""},
+	"DOM": {"DOP", ""}, "ECU": {money.USD, "1710034065"}, "GTM": {"GTQ", ""}, "SLV": {money.USD, "040000003"}, "HND": {"HNL", "0801199012345"},
 }
 
 func samples() (charges map[string]provider.Request, uncancelable, page map[string]string) {
@@ -39,6 +39,9 @@ func samples() (charges map[string]provider.Request, uncancelable, page map[stri
 		if strings.HasPrefix(rail, "card.") {
 			uncancelable[rail] = "reference, Cancel a cash payment: of cash and transfers, not of cards"
 			page[rail] = "docs, Checkout redirect: the payment is pending when the call returns"
+		}
+		if strings.HasPrefix(rail, "wallet.") {
+			uncancelable[rail] = "Primer, Mercado Pago via dLocal: no cancel; Gr4vy, Nequi via dLocal: no void"
 		}
 	}
 	return charges, uncancelable, page
@@ -56,6 +59,9 @@ func TestAdapter(t *testing.T) {
 			"cash.pagoexpress.PRY": {money.New(1, "PYG"), money.New(1_000_000_001, "PYG")},
 			"bank.pse.COL":         {money.New(1_600_00, money.COP), money.New(123_456_789_00, money.COP)},
 			"card.MEX":             {money.New(100_01, money.MXN)},
+			"bank.khipu.CHL":       {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
+			"wallet.nequi.COL":     {money.New(1_000_00, money.COP), money.New(123_456_789_00, money.COP)},
+			"card.HND":             {money.New(25_01, "HNL")},
 		},
 	}.Run(t)
 }

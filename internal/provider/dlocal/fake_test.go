@@ -268,7 +268,7 @@ func (f *fake) cancel(id string, body []byte) (int, any) {
 		return refusal(404, 4000, "Payment not found.")
 	case len(body) != 0:
 		return refusal(400, 5000, "Invalid request.")
-	case c.Ending != providertest.Open || c.ask["payment_method_id"] == "CARD":
+	case c.Ending != providertest.Open || slices.Contains([]any{"CARD", "MP", "QP"}, c.ask["payment_method_id"]):
 		return refusal(400, 5002, "Invalid transaction status.")
 	}
 	c.Ending = providertest.Canceled

@@ -94,7 +94,9 @@ var documented = published.Table{
 		{Name: "docs.dlocal.com, reference: the payer, order, ticket, bank transfer and refund objects", Version: "API 2.1", Date: "2026-03-03"},
 		{Name: "docs.dlocal.com, reference: payment, refund and chargeback status codes, HTTP errors", Version: "API 2.1", Date: "2026-09-17"},
 		{Name: "docs.dlocal.com, docs: security, refunds, chargebacks, receive notifications", Version: "API 2.1", Date: "2026-07-27"},
+		{Name: "docs.dlocal.com, docs: the countries' pages, with the ids of payment methods", Version: "API 2.1", Date: "2026-10-19"},
 		{Name: "fmazzoli-dlocal/documentation: payments, orders, payment methods, refunds", Version: "62930f3", Date: "2019-02-05"},
+		{Name: "fmazzoli-dlocal/documentation, v2.1: payment methods", Version: "5a60efb", Date: "2021-10-12"},
 	},
 	Refusal: func() (int, string) {
 		return http.StatusBadRequest, `{"code":5001,"message":"Invalid parameter","param":"?"}`

@@ -1,8 +1,18 @@
 // Package ebanx charges and pays out at EBANX. It takes no card numbers.
 //
-// Pix, SPEI and OXXO are made by /ws/direct and shown on our page. Cards, PSE, PagoEfectivo
+// Pix, SPEI and OXXO are made by /ws/direct and shown on our page. Cards, PSE, PagoEfectivo, SafetyPay, Servipag, Webpay
 // and boletos are made by /ws/request and paid on EBANX's page; for boletos EBANX requires
 // an address that we do not ask for.
+//
+// Servipag and Webpay: codes in developers.ebanx.com (create a payment, Chile) and in the SDK (f2f0cd8, also as gateways of
+// Chile with CLP), both still in docs.ebanx.com (overview of Chile). SafetyPay: developers.ebanx.com (create a
+// payment, Peru), where the page lets the shopper choose cash or bank; docs.ebanx.com (overview of Peru, with PEN), the SDK and the plugin
+// for WooCommerce (7d56be0) sell it there too, and the code safetypay of the page is in that guide alone. The page needs no
+// document for them: docs.ebanx.com calls it optional in both countries. All read on 2026-11-28.
+//
+// Left out: Baloto, Multicaja and Sencillito, which the newer overviews do not list; Nequi, Yape, Bre-B, DEBIN, Botón Bancolombia, Efecty
+// and MACH, which the guides make by /ws/direct with fields of their own; PagosNet, Rapipago and Pago Fácil, whose guides
+// ask for an address, and of which no source shows that /ws/request takes them.
 //
 // Checked against EBANX's documentation (docs.ebanx.com: retrieve, cancel and refund a
 // payment, payment notifications, API error codes, card and APM response codes, the Pix and
@@ -168,6 +178,9 @@ var methods = map[string]method{
 	"bank.pse.COL":          {"eft", "co", false},
 	"card.COL":              {"visa,mastercard,amex", "co", false},
 	"cash.pagoefectivo.PER": {"pagoefectivo", "pe", false},
+	"voucher.safetypay.PER": {"safetypay", "pe", false},
+	"cash.servipag.CHL":     {"servipag", "cl", false},
+	"card.webpay.CHL":       {"webpay", "cl", false},
 }
 
 // Adapter is the adapter for accounts at EBANX that take payments.

@@ -17,7 +17,7 @@ import (
 
 func samples() (charges map[string]provider.Request, page map[string]string) {
 	charges, page = map[string]provider.Request{}, map[string]string{}
-	currencies := map[string]money.Currency{"BRA": money.BRL, "MEX": money.MXN, "COL": money.COP, "PER": money.PEN}
+	currencies := map[string]money.Currency{"BRA": money.BRL, "MEX": money.MXN, "COL": money.COP, "PER": money.PEN, "CHL": money.CLP}
 	for _, rail := range Adapter().Rails {
 		country := rail[len(rail)-3:]
 		charges[rail] = provider.Request{
@@ -44,6 +44,8 @@ func TestAdapter(t *testing.T) {
 			"bank.pse.COL":          {money.New(1_600_00, money.COP), money.New(1_600_01, money.COP), money.New(123_456_789_00, money.COP)},
 			"cash.pagoefectivo.PER": {money.New(500, money.PEN)},
 			"spei.MEX":              {money.New(100_01, money.MXN)},
+			"cash.servipag.CHL":     {money.New(1_000, money.CLP), money.New(10_000_001, money.CLP)},
+			"voucher.safetypay.PER": {money.New(500, money.PEN)},
 		},
 	}.Run(t)
 }

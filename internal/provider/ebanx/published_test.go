@@ -75,6 +75,7 @@ var documentedKey = published.Fields{"integration_key": published.String().Len(1
 var documented = published.Table{
 	Documents: []published.Document{
 		{Name: "ebanx/benjamin, adapters and recordings in tests", Version: "f2f0cd8", Date: "2025-07-17"},
+		{Name: "developers.ebanx.com, create a payment: Chile, Peru", Version: "ws", Date: "2026-11-28"},
 		{Name: "developers.ebanx.com, references: direct, request, query, cancel and refund operations", Version: "ws", Date: "2026-11-28"},
 		{Name: "docs.ebanx.com: retrieve, cancel and refund a payment, payment notifications, Pix, SPEI", Version: "ws", Date: "2026-11-28"},
 	},

@@ -98,6 +98,19 @@ func (c *purse) waits() bool {
 	})
 }
 
+// lacks reports whether a paid payment has more than its movements, so that one of them is not shown yet. A payment made by hand that
+// may be paid in other ways too, as by card, says nothing here.
+func (c *purse) lacks() bool {
+	took := map[ident]int64{}
+	for _, m := range c.moves {
+		took[m.Applied.Intent] -= m.Net
+		took[m.Unapplied.Intent] -= m.Net
+	}
+	return slices.ContainsFunc(c.intents, func(i intent) bool {
+		return i.transfer() && len(i.Types) == 1 && i.Status == "succeeded" && i.Received > took[ident(i.ID)]
+	})
+}
+
 // lots divides the movements. Stripe does not say which money a movement takes, so the oldest goes first, unless it is a return of
 // ours, which names its money.
 func (c *purse) lots(unknown func(kind string)) (lots []lot) {
@@ -158,16 +171,20 @@ func (c *purse) take(lots []lot, m movement) {
 	}
 }
 
-// putBack undoes the last return of a movement's amount; false if there is none.
+// putBack undoes the last return of a movement's amount; false if there is none. A return may have taken parts of several lots.
 func putBack(lots []lot, m movement) bool {
-	sums, last := map[string]int64{}, out{}
+	whole, last := map[string]int64{}, out{}
 	for _, l := range lots {
 		for _, o := range l.outs {
 			if o.Type == returned && o.undone == "" {
-				sums[o.ID] += o.minor
-				if sums[o.ID] == m.Net && o.Created >= last.Created {
-					last = o
-				}
+				whole[o.ID] += o.minor
+			}
+		}
+	}
+	for _, l := range lots {
+		for _, o := range l.outs {
+			if whole[o.ID] == m.Net && o.Created >= last.Created {
+				last = o
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
@@ -167,6 +169,57 @@ func TestTheBooksHaveEveryPeso(t *testing.T) {
 				t.Errorf("%s, told %t: %s, %v, %d inquiries, %d tasks", name, heard, a.p.Status, a.books, len(a.claims), a.tasks)
 			}
 			a.sendBack(b, customer, name)
+		}
+	}
+}
+
+// A balance takes several calls to read. Whatever Stripe does between two of them, no peso is booked twice.
+func TestABalanceThatMovesWhileItIsRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		came             int64
+		between, after   func(b *bench, s *shopperBalance, c *charge)
+		status           pay.Status
+		capture, suspend int64 // USD cents
+	}{
+		"a payment takes it": {1000_00, func(b *bench, s *shopperBalance, _ *charge) { b.divide(s, "") }, nil, pay.Completed, 50_00, 0},
+		"a payment takes a part and is canceled": {900_00, func(b *bench, s *shopperBalance, c *charge) {
+			b.divide(s, "")
+			c.Ending = providertest.Canceled
+			b.unapply(c)
+		}, nil, pay.Expired, 0, 45_00},
+		"a payment takes it, and the movement is shown later": {1000_00,
+			func(_ *bench, _ *shopperBalance, c *charge) { c.Ending = providertest.Paid },
+			func(b *bench, s *shopperBalance, c *charge) {
+				b.move(s, "applied_to_payment", -1000_00, object{"applied_to_payment": object{"payment_intent": c.id()}})
+			}, pay.Completed, 50_00, 0},
+	} {
+		b := connect(t)
+		a, customer := openPayment(t, b)
+		b.happens(customer, "funded", test.came, nil)
+		event, c := b.balanceEvents(customer, 0)[0], b.Must(a.p.Reference(1))
+		b.meanwhile = func(path string) {
+			if path == "payment_intents" {
+				test.between(b, b.fake.customer(customer), c)
+				b.meanwhile = nil
+			}
+		}
+		list, err := b.Notices(ctx(), event)
+		if err != nil && !errors.Is(err, provider.ErrUnreachable) {
+			t.Fatal(err)
+		}
+		a.hear(list)
+		if test.after != nil {
+			b.fake.Lock()
+			test.after(b, b.fake.customer(customer), c)
+			b.fake.Unlock()
+		}
+		if list, err = b.Notices(ctx(), b.Notification(c.Reference)); err != nil {
+			t.Fatal(err)
+		}
+		a.hear(list)
+		a.hear(b.told(t, customer, 0))
+		if a.p.Status != test.status || a.books[ledger.Receivable] != -test.capture-test.suspend || a.books[ledger.Suspense] != test.suspend || a.tasks != 0 {
+			t.Errorf("%s: %s, %v, %d tasks", name, a.p.Status, a.books, a.tasks)
 		}
 	}
 }

@@ -42,8 +42,9 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.intent(i, r)
 }
 
-// unmade is the outcome of a call that created no charge. If the key was used before with
-// another body (a deadline moves with the clock), the charge of that call is the answer.
+// unmade is the outcome of a call that created no charge. Stripe refuses a key that was used before
+// with another body, as a repeated call may have: its deadline moves with the clock. Then the charge
+// that the first call made is the outcome.
 func (p *Provider) unmade(ctx context.Context, r provider.Request, f *failure) pay.Outcome {
 	if f.kind != "idempotency_error" {
 		return f.outcome

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -50,41 +52,61 @@ func shopper(r provider.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// spell is for how long a key is used after another one failed.
+const spell = 10 * time.Minute
+
 // customer returns the Customer whose cash balance a shopper's transfer fills. A merchant's shopper has one, and so one CLABE, which is
 // the shopper's for ever (docs.stripe.com/payments/customer-balance/virtual-bank-account-numbers, read on 2026-11-28: Stripe limits
 // how many there are). It is found by the list of a given e-mail address, which shows new ones at once.
 //
 // A Customer with money in its balance is passed over: that money is in the books of an earlier payment, and a new one would take it
 // at once. The next one is made under a key that counts those before it. So two calls at the same time make the same one.
+//
+// Stripe repeats the first answer to a key for a day, also a failure of its own (docs.stripe.com/api/idempotent_requests, read on
+// 2026-11-28). So if a failure made no Customer, another key is used, which is a new one every ten minutes. At worst the first Customer
+// appears later, and the shopper has two. No money is lost: both balances are watched, and the oldest empty one is used from then on.
 func (p *Provider) customer(ctx context.Context, r provider.Request) (found string, o *pay.Outcome) {
 	name := shopper(r)
-	var ours []customer
+	form := url.Values{
+		"email":                        {email(r)},
+		"metadata[" + shopperKey + "]": {name},
+		"cash_balance[settings][reconciliation_mode]": {"automatic"},
+	}
+	var f *failure
+	for _, suffix := range []string{"", "-" + strconv.FormatInt(p.Now().Truncate(spell).Unix(), 10)} {
+		var ours []customer
+		if ours, f = p.madeFor(ctx, r); f != nil {
+			break
+		}
+		if at := slices.IndexFunc(ours, customer.empty); at >= 0 {
+			return ours[at].ID, nil
+		}
+		var made customer
+		f = p.post(ctx, "/v1/customers", form, "cascada-shopper-"+name+"-"+strconv.Itoa(len(ours))+suffix, &made)
+		if f == nil && id(made.ID) {
+			return made.ID, nil
+		}
+		if f == nil {
+			f = &failure{outcome: provider.Unknown("broken_answer")}
+		}
+		if f.kind == "" || f.status < http.StatusInternalServerError { // not a failure of Stripe's own
+			break
+		}
+	}
+	// whatever the result, nobody has been asked for money yet
+	return "", &pay.Outcome{Kind: pay.Unavailable, Decline: f.outcome.Decline}
+}
+
+// madeFor lists a shopper's Customers, the oldest first.
+func (p *Provider) madeFor(ctx context.Context, r provider.Request) (ours []customer, f *failure) {
+	name := shopper(r)
 	query := url.Values{"email": {email(r)}, "expand[]": {"data.cash_balance"}}
-	f := walk(ctx, p, "/v1/customers", query, func(c customer) bool {
+	f = walk(ctx, p, "/v1/customers", query, func(c customer) bool {
 		if c.reference() == name && id(c.ID) {
 			ours = append(ours, c)
 		}
 		return false
 	})
-	for _, c := range slices.Backward(ours) { // the oldest first
-		if f == nil && c.empty() {
-			return c.ID, nil
-		}
-	}
-	var made customer
-	if f == nil {
-		form := url.Values{
-			"email":                        {email(r)},
-			"metadata[" + shopperKey + "]": {name},
-			"cash_balance[settings][reconciliation_mode]": {"automatic"},
-		}
-		f = p.post(ctx, "/v1/customers", form, "cascada-shopper-"+name+"-"+strconv.Itoa(len(ours)), &made)
-	}
-	switch {
-	case f != nil: // whatever the result, nobody has been asked for money yet
-		return "", &pay.Outcome{Kind: pay.Unavailable, Decline: f.outcome.Decline}
-	case !id(made.ID):
-		return "", &pay.Outcome{Kind: pay.Unavailable, Decline: "broken_answer"}
-	}
-	return made.ID, nil
+	slices.Reverse(ours)
+	return ours, f
 }

@@ -30,6 +30,11 @@ type fake struct {
 	customers []*shopperBalance
 	moves     int      // cash balance transactions so far
 	returns   []object // refunds of cash balances
+
+	meanwhile func(path string) // what happens before a path is read
+	outage    int               // so many creations of a Customer fail
+	outages   map[string]bool   // by the key whose first answer was a failure, which Stripe repeats
+	half      bool              // a creation that fails makes the Customer
 }
 
 // charge is a PaymentIntent, with the Checkout Session that it is paid on.
@@ -47,7 +52,7 @@ type charge struct {
 type object = map[string]any
 
 func newFake() *fake {
-	f := &fake{page: 100}
+	f := &fake{page: 100, outages: map[string]bool{}}
 	f.Conflict = func() (int, any) { return fail(400, "idempotency_error", "") }
 	f.Changed = f.endTransfer
 	return f
@@ -123,6 +128,9 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 		return invalid("parameter_unknown")
 	}
 	f.seen = append(f.seen, form)
+	if key := r.Header.Get("Idempotency-Key"); path == "customers" && (f.outage > 0 || f.outages[key]) {
+		return f.fails(key, form)
+	}
 	return f.Once(r.Header.Get("Idempotency-Key"), path+"?"+form.Encode(), func() (int, any) { return f.write(path, form) })
 }
 

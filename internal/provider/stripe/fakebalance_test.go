@@ -37,6 +37,18 @@ func (f *fake) addCustomer(form url.Values) *shopperBalance {
 	return s
 }
 
+// fails is the answer to a creation of a Customer that fails within Stripe. It is the key's answer for a day.
+func (f *fake) fails(key string, form url.Values) (int, any) {
+	if !f.outages[key] {
+		f.outage--
+		f.outages[key] = true
+		if f.half {
+			f.addCustomer(form)
+		}
+	}
+	return fail(500, "api_error", "")
+}
+
 // customersOf lists the Customers of an address, newest first.
 func (f *fake) customersOf(email string, expand bool) (list []object) {
 	for _, s := range slices.Backward(f.customers) {

@@ -11,6 +11,9 @@ import (
 )
 
 func (f *fake) read(path string, query url.Values) (int, any) {
+	if f.meanwhile != nil {
+		f.meanwhile(path)
+	}
 	expand := query.Get("expand[]") == "payment_intent"
 	kind, id, _ := strings.Cut(strings.TrimPrefix(path, "checkout/"), "/")
 	switch {

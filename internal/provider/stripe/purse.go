@@ -13,8 +13,9 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// purse reads a Customer's cash balance. The payments are read last, so that those that took money which is still shown as there are
-// among them.
+// purse reads a Customer's cash balance. That takes several calls, and Stripe may move money between two of them. Then a transfer could
+// be seen twice: as a payment's, and as money that no payment took. So the movements are read before and after the payments, and both
+// must be the same. Nor may a payment have more than its movements. Otherwise nothing is known now, and the caller comes again.
 func (p *Provider) purse(ctx context.Context, customer ident) (c purse, f *failure) {
 	c.customer = customer
 	if c.moves, f = p.moves(ctx, customer); f != nil {
@@ -34,7 +35,15 @@ func (p *Provider) purse(ctx context.Context, customer ident) (c purse, f *failu
 		c.intents = append(c.intents, i)
 		return false
 	})
+	if f != nil {
+		return c, f
+	}
 	slices.Reverse(c.intents)
+	after, f := p.moves(ctx, customer)
+	same := func(a, b movement) bool { return a.ID == b.ID }
+	if f == nil && (c.lacks() || !slices.EqualFunc(c.moves, after, same)) {
+		f = &failure{outcome: provider.Unknown("balance_is_moving")}
+	}
 	return c, f
 }
 

@@ -16,7 +16,7 @@ const (
 	maxPages = 50
 	// skew is how far Stripe's clock and ours may differ.
 	skew = 5 * time.Minute
-	// made is how long after its request a charge may be created: the duration of the call and
+	// made is how long after its request an object may be created: the duration of the call and
 	// a wide margin.
 	made = 15 * time.Minute
 )
@@ -28,7 +28,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case hosted && strings.HasPrefix(r.ProviderRef, "cs_"):
 		return p.readSession(ctx, r.ProviderRef, r)
 	case hosted:
-		s, o := find[session](ctx, p, "/v1/checkout/sessions", r)
+		s, o := find[session](ctx, p, "/v1/checkout/sessions", r.Reference, p.since(r))
 		if o != nil {
 			return *o
 		}
@@ -43,7 +43,7 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 		return p.withLoose(ctx, i, p.reversed(ctx, p.intent(i, r), i))
 	}
-	i, o := find[intent](ctx, p, "/v1/payment_intents", r)
+	i, o := find[intent](ctx, p, "/v1/payment_intents", r.Reference, p.since(r))
 	if o != nil {
 		return *o
 	}
@@ -69,12 +69,12 @@ func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *fa
 	return s, f
 }
 
-// find looks for the object with our reference among those created since the payment. If it
-// finds none, the outcome says whether that is proven.
-func find[T listed](ctx context.Context, p *Provider, path string, r provider.Request) (found T, o *pay.Outcome) {
+// find looks for the object with our reference in a part of a list. If it finds none, the outcome
+// says whether that is proven.
+func find[T listed](ctx context.Context, p *Provider, path, reference string, part url.Values) (found T, o *pay.Outcome) {
 	there := false
-	f := walk(ctx, p, path, p.since(r), func(object T) bool {
-		if there = object.reference() == r.Reference; there {
+	f := walk(ctx, p, path, part, func(object T) bool {
+		if there = object.reference() == reference; there {
 			found = object
 		}
 		return there
@@ -89,19 +89,19 @@ func find[T listed](ctx context.Context, p *Provider, path string, r provider.Re
 	return found, nil
 }
 
-// since bounds a list by the time of the call. That time is by the merchant's clock, which
-// may have been moved ahead since, so the age of the call is used instead.
-func (p *Provider) since(r provider.Request) url.Values {
-	query := url.Values{}
-	age := r.Now.Sub(r.Sent)
-	if r.Sent.IsZero() || age < 0 {
-		return query
+// since is the part of a list in which a charge must be, if it was made.
+func (p *Provider) since(r provider.Request) url.Values { return p.between(r.Now, r.Sent, r.Sent) }
+
+// between is the part of a list with what a call may have made, by the times at which it was first
+// and last sent; zero if one is not known. They are by the merchant's clock, which may have been
+// moved ahead since, so their age at now is used instead.
+func (p *Provider) between(now, first, last time.Time) url.Values {
+	query, ours := url.Values{}, p.Now()
+	if age := now.Sub(first); !first.IsZero() && age >= 0 {
+		query.Set("created[gte]", strconv.FormatInt(ours.Add(-age-skew).Unix(), 10))
 	}
-	now := p.Now()
-	from := now.Add(-age)
-	query.Set("created[gte]", strconv.FormatInt(from.Add(-skew).Unix(), 10))
-	if r.Now.Sub(now).Abs() < time.Minute {
-		query.Set("created[lte]", strconv.FormatInt(from.Add(made).Unix(), 10))
+	if age := now.Sub(last); !last.IsZero() && age >= 0 && now.Sub(ours).Abs() < time.Minute {
+		query.Set("created[lte]", strconv.FormatInt(ours.Add(made-age).Unix(), 10))
 	}
 	return query
 }

@@ -63,8 +63,8 @@ func (p *Provider) reversed(ctx context.Context, o pay.Outcome, i intent) pay.Ou
 	return provider.Reversed(o, back, money.Amount{}, false)
 }
 
-// listedKind is the state of a refund in the list of its payment. One that ended in a cash balance came back to nobody: if it was not
-// ours, the merchant's money is gone.
+// listedKind is the state of a refund in the list of its payment. The money of one that ended in a cash balance has left the merchant.
+// If somebody else made such a refund, it counts as made. Otherwise it is unknown here: a query of the refund itself decides.
 func (p *Provider) listedKind(ctx context.Context, r refund, of intent) pay.OutcomeKind {
 	kind := r.kind()
 	if kind != pay.Declined || r.Failed != "" || !of.transfer() {
@@ -76,7 +76,7 @@ func (p *Provider) listedKind(ctx context.Context, r refund, of intent) pay.Outc
 	return pay.Unknown
 }
 
-// unrefunded reports whether a refund's money is in the cash balance that had paid.
+// unrefunded reports whether a refund's money went to the cash balance that had paid, and not to the shopper's bank.
 func (p *Provider) unrefunded(ctx context.Context, r refund, of intent) (bool, *failure) {
 	moves, f := p.moves(ctx, of.Customer)
 	return slices.ContainsFunc(moves, func(m movement) bool { return m.Type == unrefunded && string(m.Refunded.Refund) == r.ID }), f
@@ -182,11 +182,10 @@ func (p *Provider) customerOf(ctx context.Context, of string) (ident, *failure) 
 	return i.Customer, f
 }
 
-// findReturn looks for our refund of money in a cash balance among all refunds since it was requested: Missing if there is none.
+// findReturn looks for our refund of money in a cash balance among all refunds from its first request to its last, which may be much
+// later: Missing if there is none.
 func (p *Provider) findReturn(ctx context.Context, customer ident, r provider.RefundRequest) pay.Outcome {
-	asked := r.Charge
-	asked.Reference, asked.Sent = r.Reference, r.Sent
-	made, o := find[refund](ctx, p, "/v1/refunds", asked)
+	made, o := find[refund](ctx, p, "/v1/refunds", r.Reference, p.between(r.Charge.Now, r.Sent, r.Last))
 	switch {
 	case o != nil:
 		return *o
@@ -256,11 +255,11 @@ func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o 
 		return r.ProviderRef, nil
 	}
 	if !hosted {
-		i, o := find[intent](ctx, p, "/v1/payment_intents", r)
+		i, o := find[intent](ctx, p, "/v1/payment_intents", r.Reference, p.since(r))
 		return i.ID, o
 	}
 	if r.ProviderRef == "" {
-		s, o := find[session](ctx, p, "/v1/checkout/sessions", r)
+		s, o := find[session](ctx, p, "/v1/checkout/sessions", r.Reference, p.since(r))
 		if o != nil {
 			return "", o
 		}
@@ -280,11 +279,13 @@ func (p *Provider) payer(ctx context.Context, r provider.Request) (of string, o 
 	return s.Intent.id, nil
 }
 
-// refunded is the outcome of a refund, wherever its money is. A refund of a bank transfer is not declined because it was canceled: if
-// the shopper names no bank account in 45 days, its money goes to the shopper's cash balance, and neither the shopper nor the
-// merchant has it (docs.stripe.com/payments/customer-balance/refunding, read on 2026-11-28; the same page also says that such a refund
-// fails, and has to be made outside of Stripe). Only the transaction that reverses it proves that the merchant has it back. Otherwise
-// nothing was refunded yet, which is the operator's task, and the refund stays owed.
+// refunded is the outcome of a refund, wherever its money is.
+//
+// A canceled or failed refund of a bank transfer may have left the merchant all the same. If the shopper names no bank account in 45
+// days, its money goes to the shopper's cash balance, and neither of the two has it (docs.stripe.com/payments/customer-balance/refunding,
+// read on 2026-11-28; the same page also says that such a refund fails, and has to be made outside of Stripe). So it is declined only if
+// it names the transaction that gave the money back to the merchant. Otherwise the outcome is that 0 was refunded: the refund is still
+// owed, and the operator sees to it.
 func (p *Provider) refunded(ctx context.Context, made refund) pay.Outcome {
 	o := p.refund(made)
 	if o.Kind != pay.Declined || made.Failed != "" || made.Intent == "" {

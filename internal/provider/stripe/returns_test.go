@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -73,6 +74,60 @@ func TestACanceledReturn(t *testing.T) {
 	back.Reference = "CLM1-2"
 	if o := b.Refund(ctx(), back); o.Kind != pay.Awaiting || len(b.returns) != 2 {
 		t.Errorf("again: %+v", o)
+	}
+}
+
+// A return that Stripe refused at first may be made by a call much later, whose answer is lost. It is found all the same.
+func TestAReturnThatWasMadeLate(t *testing.T) {
+	for name, last := range map[string]time.Duration{"the last call is known": 20 * time.Minute, "it is not": 0} {
+		b := connect(t)
+		r, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
+		b.transfer(customer, 1100, "")
+		back := giveBack(r, loose(b.told(t, customer, 0))[0])
+		b.line.Fail(providertest.RateLimited)
+		if o := b.Refund(ctx(), back); o.Kind != pay.Unavailable {
+			t.Errorf("%s: at first %+v", name, o)
+		}
+		b.line.Fail(providertest.NoFault)
+		back.Charge.Now = back.Sent.Add(20 * time.Minute)
+		b.Now = func() time.Time { return back.Charge.Now }
+		b.tick += 20 * 60
+		if last > 0 {
+			back.Last = back.Sent.Add(last)
+		}
+		b.line.Spare(func(r *http.Request) bool { return r.Method == http.MethodGet })
+		b.line.Fail(providertest.BrokenAfter)
+		if o := b.Refund(ctx(), back); o.Kind != pay.Unknown || len(b.returns) != 1 {
+			t.Errorf("%s: then %+v", name, o)
+		}
+		b.line.Fail(providertest.NoFault)
+		b.fake.Forget()
+		asked, again := b.QueryRefund(ctx(), back), b.Refund(ctx(), back)
+		if asked.Kind != pay.Awaiting || again.ProviderRef != asked.ProviderRef || len(b.returns) != 1 {
+			t.Errorf("%s: the query: %+v; again: %+v", name, asked, again)
+		}
+	}
+}
+
+// A return may take several moneys. A canceled one gives back its own, and not those of a return of which one part is as large.
+func TestACanceledReturnOfSeveral(t *testing.T) {
+	b := connect(t)
+	r, customer := b.order(t, transfer("01M7ZSPEI-1", 1000))
+	b.Cancel(ctx(), r)
+	for _, minor := range []int64{60, 60, 40} {
+		b.transfer(customer, minor, "")
+	}
+	b.returnByHand(customer, 60)
+	b.returnByHand(customer, 100)
+	b.endReturn(0, "canceled")
+	o := b.Query(ctx(), r)
+	if o.Kind != pay.Lapsed || len(o.Also) != 1 || o.Also[0].Local != money.New(60, "MXN") {
+		t.Errorf("the payment: %+v, want that 60 are there again", o)
+	}
+	got := moneys(b.told(t, customer, 0))
+	want := []string{"01M7ZSPEI-1 approved 0.60 MXN", "01M7ZSPEI-1 reversed 0.60 MXN", "01M7ZSPEI-1 reversed 0.40 MXN"}
+	if !slices.Equal(got, want) {
+		t.Errorf("told of %v, want %v", got, want)
 	}
 }
 

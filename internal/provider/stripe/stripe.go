@@ -70,7 +70,8 @@
 // gets; whether Pix requires a tax id; whether the intent of an issued boleto can be
 // canceled; whether a refund of a bank transfer that nobody collected ends as canceled, with its money in the cash balance, or as
 // failed (the documents say both, and both are read); whether a canceled one names the transaction that reverses it; whether Mexican
-// banks ever take a SPEI transfer back; the codes with which Stripe refuses a refund that is too late or has no address; whether the
+// banks ever take a SPEI transfer back; whether a payment that a cash balance paid and its movement are shown at the same moment (a balance in
+// which they are not is read again later); the codes with which Stripe refuses a refund that is too late or has no address; whether the
 // permission for Customers covers their cash balances.
 //
 // # The report
@@ -200,10 +201,8 @@ func open(a provider.Account) (provider.Provider, error) {
 	}
 	kind, rest, _ := strings.Cut(key, "_")
 	switch {
-	case kind != "sk" && kind != "rk":
-		return nil, &provider.FieldError{Field: "secretKey", Reason: "it has to begin with sk_ or rk_"}
-	case !strings.HasPrefix(rest, environment):
-		return nil, &provider.FieldError{Field: "secretKey", Reason: "it is a key of the other environment; it has to begin with " + environment}
+	case kind != "sk" && kind != "rk" || !strings.HasPrefix(rest, environment):
+		return nil, &provider.FieldError{Field: "secretKey", Reason: "in this environment it has to begin with sk_" + environment + " or rk_" + environment}
 	case !strings.HasPrefix(secret, "whsec_"):
 		return nil, &provider.FieldError{Field: "webhookSecret", Reason: "it has to begin with whsec_"}
 	}

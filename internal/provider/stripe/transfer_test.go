@@ -2,10 +2,12 @@ package stripe
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -112,6 +114,39 @@ func TestWithoutACustomerNobodyIsAsked(t *testing.T) {
 		b.line.Fail(fault)
 		if o := b.Charge(ctx(), transfer("01M7ZSPEI-1", 1000)); o.Kind != pay.Unavailable || len(b.Books()) != 0 {
 			t.Errorf("%s: %+v", fault, o)
+		}
+	}
+}
+
+// Stripe repeats the first answer to a key for a day, also a failure of its own. The shopper does not wait that long, and still has one
+// Customer.
+func TestACustomerAfterAFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		outage int
+		half   bool
+		want   []pay.OutcomeKind // of payments, ten minutes apart
+	}{
+		"once":                  {1, false, []pay.OutcomeKind{pay.Awaiting, pay.Awaiting}},
+		"once, and it was made": {1, true, []pay.OutcomeKind{pay.Awaiting, pay.Awaiting}},
+		"again":                 {2, false, []pay.OutcomeKind{pay.Unavailable, pay.Awaiting}},
+		"for a while":           {3, false, []pay.OutcomeKind{pay.Unavailable, pay.Unavailable, pay.Awaiting}},
+	} {
+		b := connect(t)
+		b.outage, b.half = test.outage, test.half
+		for i, want := range test.want {
+			b.Now = func() time.Time { return providertest.Noon.Add(time.Duration(i) * 10 * time.Minute) }
+			var all sync.WaitGroup
+			for _, shop := range []string{"A", "B", "C", "D"} {
+				all.Go(func() {
+					if o := b.Charge(ctx(), transfer(fmt.Sprintf("01M7Z%s%d-1", shop, i), 1000)); o.Kind != want {
+						t.Errorf("%s, payment %d: %+v, want %s", name, i, o, want)
+					}
+				})
+			}
+			all.Wait()
+		}
+		if len(b.customers) != 1 {
+			t.Errorf("%s: there are %d Customers", name, len(b.customers))
 		}
 	}
 }
