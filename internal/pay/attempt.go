@@ -49,7 +49,7 @@ type Outcome struct {
 	Data        PaymentData
 	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
 	Back        *Reversal    // what went back; nil of Reversed: not known. Of Approved, all of it failed
-	Also        []Money      // of Approved, and of Lapsed: other money that was paid for the same charge
+	Also        []Money      // of Approved, Reversed and Lapsed: other money that was paid for the same charge
 	CheckAt     time.Time    // when to query again, if the provider says so; else zero
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured

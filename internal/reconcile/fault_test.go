@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,53 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 				t.Errorf("%s: nobody's books differ: %+v", name, totals)
 			}
 		}
+	}
+}
+
+// The sales of each piece of a report are read anew: parts of a refund on both sides of an edge are one.
+func TestPartsOfARefundInTwoPieces(t *testing.T) {
+	b := &books{}
+	b.giveBack(b.sell(t, 1, 1, money.New(5400, money.BRL)), 5, 3000, pay.ClaimApproved)
+	again := Sales{}
+	for id, s := range b.all() {
+		read := *s
+		again[id] = &read
+	}
+	var found []Finding
+	m := &Matcher{Account: "bank", From: noon, To: noon.Add(time.Hour), Tell: func(f Finding) { found = append(found, f) }}
+	for i, sales := range []Sales{b.all(), again} {
+		m.Line(Line{File: "r.csv", Number: i + 2, Kind: Refund, Reference: suffix(1) + "-1", ProviderRef: fmt.Sprint("mp_", i), Amount: money.New([]int64{2000, 1000}[i], money.BRL)}, sales)
+	}
+	if m.Lines(); len(found) > 0 || m.Totals.Refunds != 1 {
+		t.Errorf("found %v, %d refunds", found, m.Totals.Refunds)
+	}
+}
+
+// Lines that wait for others cost the same in a long report as in a short one, and are told in the report's order.
+func TestLonePartsAreToldInOrder(t *testing.T) {
+	lone := func(n int) (found []Finding, perLine float64) {
+		b := &books{}
+		for i := range n {
+			b.sell(t, i, 1, money.New(5400, money.BRL))
+		}
+		sales := b.all()
+		allocs := testing.AllocsPerRun(1, func() {
+			found = make([]Finding, 0, n)
+			m := &Matcher{Account: "bank", From: noon, To: noon.Add(time.Hour), Tell: func(f Finding) { found = append(found, f) }}
+			for i := range n {
+				m.Line(Line{File: "r.csv", Number: i + 2, Kind: Charge, Reference: suffix(i) + "-1", ProviderRef: "mp", Amount: money.New(2000, money.BRL)}, sales)
+			}
+			m.Lines()
+		})
+		return found, allocs / float64(n)
+	}
+	_, short := lone(50)
+	found, long := lone(1000)
+	if long > 2*short {
+		t.Errorf("%.0f allocations for a line of 1000, %.0f for one of 50", long, short)
+	}
+	if len(found) != 1000 || !slices.IsSortedFunc(found, func(a, b Finding) int { return a.Line - b.Line }) {
+		t.Errorf("%d were told, or in another order", len(found))
 	}
 }
 

@@ -49,8 +49,9 @@ type Matcher struct {
 	// Lines without a known reference of ours wait to be matched by the provider's.
 	waiting []Line
 	byRef   map[string][]int
-	parts   []parts
-	unequal []refundLine // refunds of a known charge whose amount matches no request
+	parts   map[string]*parts // by our reference
+	parted  []string          // the references of parts, in the report's order
+	unequal []refundLine      // refunds of a known charge whose amount matches no request
 }
 
 type place struct {
@@ -82,7 +83,7 @@ func (l Line) Names() (payments, claims []string) {
 // Line handles the next line of the report, with the sales that it names.
 func (m *Matcher) Line(l Line, sales Sales) {
 	if m.seen == nil {
-		m.seen, m.twice, m.byRef = map[string]place{}, map[string]bool{}, map[string][]int{}
+		m.seen, m.twice, m.byRef, m.parts = map[string]place{}, map[string]bool{}, map[string][]int{}, map[string]*parts{}
 	}
 	m.Totals.line(l)
 	if l.Kind == Other || m.byOurs(l, sales) {

@@ -25,28 +25,31 @@ func (m *Matcher) part(l Line, sale *Sale, taker pay.Attempt) bool {
 	if _, listed := m.seen[reference]; listed || l.ProviderRef == "" || l.Amount.Currency != price.Currency || l.Amount.Minor >= price.Minor {
 		return false
 	}
-	at := slices.IndexFunc(m.parts, func(p parts) bool { return p.sale.Payment.Reference(p.taker.Order) == reference })
-	if at < 0 {
-		m.parts = append(m.parts, parts{sale, taker, []Line{l}})
+	p := m.parts[reference]
+	if p == nil {
+		m.parts[reference] = &parts{sale, taker, []Line{l}}
+		m.parted = append(m.parted, reference)
 		return true
 	}
-	p := &m.parts[at]
 	again := slices.ContainsFunc(p.lines, func(before Line) bool { return before.ProviderRef == l.ProviderRef })
 	p.lines = append(p.lines, l)
 	switch sum := joined(p.lines); {
 	case again, sum.Amount.Minor > price.Minor:
-		m.apart(at)
+		m.apart(reference)
 	case sum.Amount == price:
-		m.parts = slices.Delete(m.parts, at, at+1)
+		delete(m.parts, reference)
 		m.whole(sum, sale, taker)
 	}
 	return true
 }
 
-// apart matches lines that were kept as parts one by one.
-func (m *Matcher) apart(at int) {
-	p := m.parts[at]
-	m.parts = slices.Delete(m.parts, at, at+1)
+// apart matches lines of a charge that were kept as parts one by one.
+func (m *Matcher) apart(reference string) {
+	p := m.parts[reference]
+	if p == nil { // they came to the amount, or were told before
+		return
+	}
+	delete(m.parts, reference)
 	for _, l := range p.lines {
 		m.whole(l, p.sale, p.taker)
 	}
@@ -69,9 +72,10 @@ func joined(lines []Line) Line {
 
 // rest handles the lines that were kept for others to follow.
 func (m *Matcher) rest() {
-	for len(m.parts) > 0 {
-		m.apart(0)
+	for _, reference := range m.parted {
+		m.apart(reference)
 	}
+	m.parted = nil
 	m.backInParts()
 	for _, u := range m.unequal {
 		m.odd(u)
@@ -82,23 +86,39 @@ func (m *Matcher) rest() {
 // maxParts bounds the parts of a refund.
 const maxParts = 10
 
-// backInParts pairs refunds that were requested with lines that follow each other and come to their amount.
+// backInParts pairs refunds that were requested with lines that follow each other and come to their amount. The others stay.
 func (m *Matcher) backInParts() {
-	for from := 0; from < len(m.unequal); from++ {
-		first := m.unequal[from]
-		var lines []Line
-		for to := from; to < min(len(m.unequal), from+maxParts) && m.unequal[to].sale == first.sale && m.unequal[to].taker.Order == first.taker.Order; to++ {
-			lines = append(lines, m.unequal[to].line)
-			c, ok := m.unlisted(first, lines)
-			if !ok {
-				continue
-			}
-			m.pair(joined(lines), first.sale, c)
-			m.unequal = slices.Delete(m.unequal, from, to+1)
-			from--
+	var others []refundLine
+	for left := m.unequal; len(left) > 0; {
+		n := m.backWith(left)
+		if n == 0 {
+			others, n = append(others, left[0]), 1
+		}
+		left = left[n:]
+	}
+	m.unequal = others
+}
+
+// backWith pairs the first lines with a refund, and returns how many they are.
+func (m *Matcher) backWith(list []refundLine) int {
+	first := list[0]
+	var lines []Line
+	for _, next := range list[:min(len(list), maxParts)] {
+		if !next.with(first) {
 			break
 		}
+		lines = append(lines, next.line)
+		if c, ok := m.unlisted(first, lines); ok {
+			m.pair(joined(lines), first.sale, c)
+			return len(lines)
+		}
 	}
+	return 0
+}
+
+// with reports whether two lines are of one charge. Its sale may have been read more than once.
+func (l refundLine) with(other refundLine) bool {
+	return l.sale.Payment.ID == other.sale.Payment.ID && l.taker.Order == other.taker.Order
 }
 
 // unlisted is a refund that no line names, of the amount of several lines.

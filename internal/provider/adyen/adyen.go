@@ -30,8 +30,8 @@
 //
 // A card scheme may refuse a capture days after the payment was approved. Adyen tries it again for ten days or so. Somebody may refund or
 // cancel a payment in the Customer Area, with any reference; the reference of the order, which each charge sends, then says which one it
-// is. All this is booked as money that went back, or came again, by the event's own reference. The table of events says of each one
-// that Adyen documents what it means.
+// is. All this is booked as money that went back, or came again, by the event's own reference. For each event that Adyen documents,
+// the table of events says what it means.
 //
 // # Disputes
 //

@@ -71,6 +71,7 @@
 //	refunds of ours                booked: each by our reference, also if it fails later
 //	refunds without our reference  booked: made in the panel, or by Mercado Pago
 //	refunded                       booked: all went back; before it was paid: reversed
+//	several refunded in part       operator: an answer has room for one of them
 //	in_mediation, claims           booked: a dispute without an id; ends with the payment's state
 //	charged_back, chargebacks      booked: a dispute, by the chargeback's id if that can be found
 //	bpp_… details                  operator: a mediation that Mercado Pago paid for; who lost is not clear
@@ -82,6 +83,7 @@
 //	merchant orders                nothing: the sum of its payments, which are notified of
 //	orders, subscriptions, points  nothing: products that are not used here
 //	mp-connect                     nothing: the next call is refused with 401
+//	an unknown topic               operator: the word is counted
 //
 // # Notifications
 //

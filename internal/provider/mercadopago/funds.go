@@ -123,16 +123,36 @@ func (c charged) of(p payment) funds {
 	return funds{p}
 }
 
-// several is the outcome of a charge that was paid, with all money that came and is there. If all went back, it is that of the first.
-func (a *account) several(c charged, pageURL string) (o pay.Outcome) {
+// inPart is the reason of an outcome if more than one money of a charge went back in part.
+const inPart = "several_went_back_in_part"
+
+// several is the outcome of a charge that was paid, with all money that came and is there. What went back in part comes first: only
+// there is room to say how much of it did. If all went back, the outcome is that of the first.
+func (a *account) several(c charged, pageURL string) pay.Outcome {
+	var first pay.Outcome
+	var parts, there []pay.Outcome
 	for i, f := range c.all() {
 		one := a.paidOutcome(f, pageURL)
-		switch {
-		case i == 0, o.Kind == pay.Reversed && one.Kind == pay.Approved:
-			o = one
-		case o.Kind == pay.Approved && one.Kind == pay.Approved:
-			o.Also = append(o.Also, pay.Money{Ref: one.MoneyRef, ProviderRef: one.ProviderRef, Local: one.Local})
+		if i == 0 {
+			first = one
 		}
+		switch {
+		case one.Kind == pay.Reversed && (one.Back == nil || one.Back.Total != one.Local):
+			parts = append(parts, one)
+		case one.Kind == pay.Approved:
+			there = append(there, one)
+		}
+	}
+	list := slices.Concat(parts, there)
+	switch {
+	case first.Kind == pay.Unknown || len(list) == 0:
+		return first
+	case len(parts) > 1:
+		return provider.Unknown(inPart)
+	}
+	o := list[0]
+	for _, other := range list[1:] {
+		o.Also = append(o.Also, pay.Money{Ref: other.MoneyRef, ProviderRef: other.ProviderRef, Local: other.Local})
 	}
 	return o
 }

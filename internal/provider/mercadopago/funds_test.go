@@ -174,6 +174,71 @@ func TestMoneyThatWentBackHidesNoOther(t *testing.T) {
 	}
 }
 
+// partly gives back a part of a payment in the panel.
+func (p *paid) partly(minor int64) {
+	p.of.Refunds = append(p.of.Refunds, providertest.Refund{Local: money.New(minor, p.amount.Currency)})
+	p.backs = append(p.backs, len(p.of.Refunds)-1)
+	p.version++
+}
+
+// Of money that went back in part, the operator finds out what is left, whichever came first. The other money completes the payment.
+func TestMoneyThatWentBackInPartIsNotLeftOut(t *testing.T) {
+	for n, what := range []string{"the first", "the second"} {
+		a, f, _ := connect(t)
+		p, r, routes := waitingFor(t, a, "card.BRA")
+		r.ProviderRef = p.Attempts[0].ProviderRef
+		both := []*paid{f.by("visa", 300_00), f.by("master", 300_00)}
+		part, whole := both[n], both[1-n]
+		part.partly(100_00)
+		o := a.Query(context.Background(), r)
+		if o.Kind != pay.Reversed || o.MoneyRef != part.ref() || o.Back.Total.Minor != 100_00 || len(o.Also) != 1 || o.Also[0].Ref != whole.ref() {
+			t.Fatalf("%s went back in part: %+v", what, o)
+		}
+		o.Also[0].Claim, routes.Claim = "CLM-2", "CLM-1"
+		p, change := p.Resolve(o, routes, providertest.Noon)
+		if p.Status != pay.Completed || p.Attempts[0].MoneyRef != whole.ref() || len(change.Claims) != 0 {
+			t.Errorf("%s: the payment is %s, by %s, with the claims %v", what, p, p.Attempts[0].MoneyRef, change.Claims)
+		}
+		if len(change.Notices) != 1 || change.Notices[0].Verdict != pay.Mismatched || !strings.Contains(string(change.Notices[0].Body), part.ref()) {
+			t.Errorf("%s: the operator hears %+v", what, change.Notices)
+		}
+		// A later try changes nothing of what is booked.
+		for range 2 {
+			list := about(t, a, f.try(f.Charges[0], "amex").set("rejected", "cc_rejected_other_reason"))
+			if len(list) != 1 || !slices.Equal(list[0].Outcome.Also, []pay.Money{{Ref: whole.ref(), ProviderRef: whole.ref(), Local: r.Local}}) {
+				t.Fatalf("%s: %+v", what, list)
+			}
+			next, change := list[0].GiveBack(p, nil, []string{"CLM-3", "CLM-4"}, providertest.Noon)
+			if next.Status != pay.Completed || len(change.Claims)+len(change.Transfers) != 0 {
+				t.Errorf("%s: a later try: %s, %+v", what, next, change)
+			}
+		}
+	}
+}
+
+// An answer has room for one money that went back in part. Of two, somebody has to look, but a completed payment stays as it is.
+func TestTwoMoneysThatWentBackInPartAreTheOperators(t *testing.T) {
+	a, f, _ := connect(t)
+	p, r, routes := waitingFor(t, a, "card.BRA")
+	r.ProviderRef = p.Attempts[0].ProviderRef
+	both := []*paid{f.by("visa", 300_00), f.by("master", 300_00)}
+	p, _ = p.Confirm(about(t, a, both[0])[0], routes, "CLM-1", providertest.Noon)
+	for _, part := range both {
+		part.partly(100_00)
+	}
+	if o := a.Query(context.Background(), r); o.Kind != pay.Unknown || o.Decline != "several_went_back_in_part" {
+		t.Errorf("%+v", o)
+	}
+	list := about(t, a, f.try(f.Charges[0], "amex").set("rejected", "cc_rejected_other_reason"))
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	next, change := p.Confirm(list[0], routes, "CLM-2", providertest.Noon)
+	if next.Status != pay.Completed || len(change.Claims) != 0 || len(change.Notices) != 1 || change.Notices[0].Verdict != pay.Mismatched {
+		t.Errorf("%s, %+v", next, change)
+	}
+}
+
 // Whatever comes on a page after it was paid is other money, each with its own id; a refund of it goes to that payment alone.
 func TestMoneyAfterTwoCardsIsMoneyOfItsOwn(t *testing.T) {
 	a, f, _, p, r, cards := twoCards(t)
@@ -305,6 +370,41 @@ func TestARefundThatOneCardRefusesIsOfAnotherAmount(t *testing.T) {
 	f.RefuseRefunds()
 	if o := a.Refund(ctx, refundOfCards(r, "01M7ZNONE-1", 250_00)); o.Kind != pay.Declined || cards[0].left() != 180_00 {
 		t.Errorf("both refuse: %+v", o)
+	}
+}
+
+// A part that Mercado Pago has not made yet is not what went back: it may still fail.
+func TestARefundOfOneCardCountsOnceItIsMade(t *testing.T) {
+	for _, c := range []struct {
+		first, then providertest.Ending
+		want        pay.OutcomeKind
+	}{
+		{providertest.Open, providertest.Paid, pay.Approved}, {providertest.Open, providertest.Declined, pay.Declined},
+		{providertest.Nonsense, providertest.Paid, pay.Approved},
+	} {
+		a, f, line, _, r, cards := twoCards(t)
+		ctx := context.Background()
+		q := refundOfCards(r, "01M7ZMOST-1", 250_00)
+		line.Spare(func(call *http.Request) bool {
+			if call.Method == http.MethodPost && strings.Contains(call.URL.Path, cards[1].ref()) && !f.Refusing {
+				f.MoveRefund(r.Reference, 0, c.first)
+				f.RefuseRefunds()
+			}
+			return true
+		})
+		first := fmt.Sprint(cards[0].id * 100)
+		for range 2 { // the answer to the first call was before that
+			a.Refund(ctx, q)
+			for _, o := range []pay.Outcome{a.Refund(ctx, q), a.QueryRefund(ctx, q)} {
+				if o.Kind != pay.Unknown || o.Decline != "refund_not_finished" || o.ProviderRef != first {
+					t.Errorf("the first is %s: %+v", c.first, o)
+				}
+			}
+		}
+		f.MoveRefund(r.Reference, 0, c.then)
+		if o := a.QueryRefund(ctx, q); o.Kind != c.want || o.Local.Minor != 180_00 || o.ProviderRef != first {
+			t.Errorf("and then %s: %+v", c.then, o)
+		}
 	}
 }
 

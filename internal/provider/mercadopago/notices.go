@@ -39,7 +39,10 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err := read(n.Body, &body); err != nil {
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
-	about := topics[body.Type]
+	about, known := topics[body.Type]
+	if !known {
+		a.Strange("topic", string(body.Type))
+	}
 	if about == alert { // its id is the payment's, and the address may have none
 		if id = string(body.Data.PaymentID); !isID(id) {
 			return nil, nil
@@ -117,7 +120,9 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 	if !p.paid() {
 		// On a page it was only one of several tries.
 		n.Outcome = a.byReference(ctx, provider.Request{Reference: n.Reference}, p)
-		if k := n.Outcome.Kind; k == pay.Unavailable || k == pay.Errored || k == pay.Unknown && n.Outcome.Decline != unmapped {
+		k, reason := n.Outcome.Kind, n.Outcome.Decline
+		n.Unread = reason == inPart
+		if k == pay.Unavailable || k == pay.Errored || k == pay.Unknown && reason != unmapped && !n.Unread {
 			return nil, provider.ErrUnreachable
 		}
 		return told(n, a.refundNotices(funds{p}, body)), nil

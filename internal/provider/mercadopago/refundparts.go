@@ -17,7 +17,8 @@ import (
 type partly struct {
 	lists [][]refund // of each payment
 	left  []int64    // of each payment, in minor units
-	done  int64      // given back under our reference, in minor units
+	done  int64      // requested under our reference and not refused, in minor units
+	made  int64      // what of that was given back
 	known bool       // one has our reference
 	doubt bool       // one has no reference and may be a part of ours
 }
@@ -42,13 +43,24 @@ func (a *account) gaveBack(ctx context.Context, f funds, r provider.RefundReques
 			}
 			local.Minor -= given.Minor
 			if ours {
-				s.done += given.Minor
+				s.count(back, given.Minor)
 			}
 			s.doubt = s.doubt || back.Metadata.Reference == ""
 		}
 		s.lists, s.left = append(s.lists, list), append(s.left, local.Minor)
 	}
 	return s, nil
+}
+
+// count adds a part under our reference.
+func (s *partly) count(back refund, minor int64) {
+	switch refundKinds[back.Status] {
+	case pay.Declined:
+		return
+	case pay.Approved:
+		s.made += minor
+	}
+	s.done += minor
 }
 
 // outcome is the outcome of the parts that were made. Less than all of it contradicts what was requested: the operator has to see.
@@ -87,9 +99,7 @@ func (a *account) continueParts(ctx context.Context, f funds, r provider.RefundR
 			return *lost
 		}
 		s.lists[i], s.known = append(s.lists[i], back), true
-		if refundKinds[back.Status] != pay.Declined {
-			s.done += part
-		}
+		s.count(back, part)
 		if !back.kept {
 			return s.cut(a, r)
 		}
@@ -103,12 +113,18 @@ func (a *account) continueParts(ctx context.Context, f funds, r provider.RefundR
 	return pay.Outcome{Kind: pay.Declined, Decline: "nothing_left", Message: "the payment has less left than that"}
 }
 
-// cut is the outcome of a refund of which a part alone was made, for good.
+// cut is the outcome of a refund of which no more parts will be made. What was made of it is known once none of its parts can fail.
 func (s partly) cut(a *account, r provider.RefundRequest) pay.Outcome {
 	o := s.outcome(a, r)
-	if o.Kind != pay.Declined && s.done < r.Local.Minor {
-		o.Kind, o.Local = pay.Approved, money.New(s.done, r.Local.Currency)
+	switch {
+	case o.Kind == pay.Declined || s.done >= r.Local.Minor:
+		return o
+	case s.made < s.done:
+		unfinished := provider.Unknown("refund_not_finished")
+		unfinished.ProviderRef = o.ProviderRef
+		return unfinished
 	}
+	o.Kind, o.Local = pay.Approved, money.New(s.made, r.Local.Currency)
 	return o
 }
 

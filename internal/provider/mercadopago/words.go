@@ -19,7 +19,7 @@ const (
 )
 
 // topics are all that Mercado Pago documents (additional information about notifications, and webhooks; devsite-docs and the pages of
-// 2024 to 2026), by the word in a notification's body. Those without a line here are none.
+// 2024 to 2026), by the word in a notification's body. Any other is reported as unknown, and tells nothing.
 var topics = map[text]topic{
 	"payment":              ofMoney,
 	"topic_chargebacks_wh": ofChargeback,

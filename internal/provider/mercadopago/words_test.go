@@ -25,25 +25,32 @@ func alertAbout(kind, payment string) provider.Notification {
 	return n
 }
 
-// Each topic that Mercado Pago documents leads to the state of a payment or of a chargeback, or means no money.
+// Each topic that Mercado Pago documents leads to the state of a payment or of a chargeback, or means no money. Any other is reported.
 func TestEachTopicHasItsMeaning(t *testing.T) {
 	for what, topics := range map[string]string{
 		"a payment": "payment", "a chargeback": "topic_chargebacks_wh chargebacks", "a claim": "topic_claims_integration_wh claim", "an alert": "stop_delivery_op_wh delivery_cancellation",
 		"nothing": `topic_merchant_order_wh merchant_order order orders subscription_authorized_payment subscription_preapproval subscription_preapproval_plan
-			point_integration_wh point_integration_ipn wallet_connect delivery topic_card_id_wh automatic-payments mp-connect something_new`,
+			point_integration_wh point_integration_ipn wallet_connect delivery topic_card_id_wh automatic-payments mp-connect`, "what we do not know": "something_new",
 	} {
 		for _, topic := range strings.Fields(topics) {
 			a, f, r, chargeback := chargedBack(t)
+			var strange []string
+			a.Unmapped = func(word string) { strange = append(strange, word) }
 			at := providertest.Noon.UnixMilli()
 			n := map[string]provider.Notification{
 				"a payment": notification(topic, r.ProviderRef, 1, at), "a chargeback": notification(topic, chargeback, 1, at), "a claim": notification(topic, "88"+r.ProviderRef, 1, at),
 				"an alert": alertAbout(topic, r.ProviderRef), "nothing": notification(topic, "ord01jq", 1, at),
+				"what we do not know": notification(topic, "ord01jq", 1, at),
 			}[what]
-			if what != "nothing" {
+			unknown := what == "what we do not know"
+			if what != "nothing" && !unknown {
 				published.Sent(t, f, n.Header, n.Query, n.Body)
 			}
 			list, err := a.Notices(context.Background(), n)
-			if what == "nothing" {
+			if unknown != slices.Equal(strange, []string{"topic: " + topic}) || !unknown && len(strange) != 0 {
+				t.Errorf("%s is reported as unknown: %q", topic, strange)
+			}
+			if what == "nothing" || unknown {
 				if len(list) != 0 || err != nil {
 					t.Errorf("%s: %+v, %v", topic, list, err)
 				}

@@ -189,7 +189,11 @@ func (f *fake) submit(t *transaction) (int, any) {
 func (f *fake) Notification(reference string) provider.Notification {
 	f.Lock()
 	defer f.Unlock()
-	o := f.Must(reference)
+	return f.tells(f.Must(reference))
+}
+
+// tells is the confirmation of one order.
+func (f *fake) tells(o *fakeOrder) provider.Notification {
 	_, message, pol := o.state()
 	v := o.paid()
 	local, err := money.Parse(v.Value.String(), money.Currency(v.Currency))
@@ -198,10 +202,20 @@ func (f *fake) Notification(reference string) provider.Notification {
 	}
 	shown, _, _ := strings.Cut(local.String(), " ") // with two decimals
 	return confirmation(f.hash, url.Values{
-		"merchant_id": {testMerchant}, "reference_sale": {reference}, "value": {shown}, "currency": {v.Currency}, "state_pol": {pol},
+		"merchant_id": {testMerchant}, "reference_sale": {o.Reference}, "value": {shown}, "currency": {v.Currency}, "state_pol": {pol},
 		"response_message_pol": {message}, "reference_pol": {fmt.Sprint(o.id)}, "transaction_id": {"f5e668f1-7ecc-4b83-a4d1-0aaa68260862"},
-		"test": {"0"}, "email_buyer": {"buyer_test@test.com"}, "attempts": {"1"}, "description": {"Order " + reference},
+		"test": {"0"}, "email_buyer": {"buyer_test@test.com"}, "attempts": {"1"}, "description": {"Order " + o.Reference},
 	})
+}
+
+// reported is a report with one order, 1, whose transactions are these.
+func reported(reference, status, transactions string) string {
+	return `{"code":"SUCCESS","result":{"payload":[{"id":1,"referenceCode":"` + reference + `","status":"` + status + `","transactions":[` + transactions + `]}]}}`
+}
+
+// charged is the transaction that charged an order.
+func charged(value, currency string) string {
+	return `{"id":"a","type":"AUTHORIZATION_AND_CAPTURE","transactionResponse":{"state":"APPROVED"},"additionalValues":{"TX_VALUE":{"value":` + value + `,"currency":"` + currency + `"}}}`
 }
 
 // confirmation returns a signed form, as PayU posts it.

@@ -2,11 +2,11 @@ package payulatam
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -15,7 +15,7 @@ import (
 // Whatever form is posted: only what was signed is read, with its own meaning.
 func FuzzForgedNotices(f *testing.F) {
 	c := fuzzed(f)
-	form := url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZFUZZ-1"}, "value": {"150.00"}, "currency": {"USD"}, "state_pol": {"4"}}
+	form := url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZFUZZ-1"}, "value": {"150.00"}, "currency": {"USD"}, "state_pol": {"4"}, "reference_pol": {"1"}}
 	good := string(confirmation(c.hash, form).Body)
 	f.Add([]byte(good))
 	f.Add([]byte(good + "&value=1.00"))
@@ -28,7 +28,8 @@ func FuzzForgedNotices(f *testing.F) {
 		list, err := c.Notices(context.Background(), provider.Notification{Body: body})
 		providertest.Sound(t, list, err)
 		for _, told := range list {
-			if told.Reference != "01M7ZFUZZ-1" || told.Outcome.Kind != pay.Approved || told.Outcome.Local != money.New(150_00, money.USD) {
+			id := strings.Split(told.ID, ":") // with what was signed
+			if told.Reference != "01M7ZFUZZ-1" || told.Outcome.Kind != pay.Approved || len(id) != 5 || newValue(id[2]) != "150.0" || id[3] != "USD" {
 				t.Errorf("it is not signed, but read: %+v", told)
 			}
 		}
@@ -36,14 +37,15 @@ func FuzzForgedNotices(f *testing.F) {
 }
 
 func fuzzed(f *testing.F) *client {
-	return providertest.Offline(f, Adapter(), credentials("secretKey", testSecret), &providertest.Answer{Status: 500}).(*client)
+	return providertest.Offline(f, Adapter(), credentials("secretKey", testSecret),
+		providertest.Says(http.StatusOK, reported("01M7ZFUZZ-1", "CAPTURED", charged("150", "USD")))).(*client)
 }
 
 // Whatever PayU signed is read, and never as an invalid amount. A form with a repeated field is refused,
 // because it is unclear which of the values is signed.
 func FuzzSignedNotices(f *testing.F) {
 	for _, state := range []string{"4", "5", "6", "7", "104", "9", "abc"} {
-		f.Add("01M7ZFUZZ-1", "150.00", "USD", state, "2718", "APPROVED")
+		f.Add("01M7ZFUZZ-1", "150.00", "USD", state, "1", "APPROVED")
 	}
 	f.Add("01M7ZFUZZ-1", "150.25", "CLP", "4", "", "")
 	f.Add("X~1-1", "-1", "usd", "4", "\x00", "")

@@ -65,6 +65,8 @@ const mostBody = 64 << 10 // the most bytes of a confirmation
 // Notices reads a confirmation: a form that PayU posts when a transaction ends. Only signed
 // fields decide; the others explain. Money that came in is looked up: the order that got it is not signed, and
 // there may be two.
+//
+// Errors: provider.ErrUnsigned, and provider.ErrUnreachable if the money cannot be looked up.
 func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if len(n.Body) > mostBody {
 		return nil, provider.ErrUnsigned
@@ -103,22 +105,29 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 	}
 	switch o.Kind {
 	case pay.Approved:
-		c.lookUp(ctx, &told)
+		if err := c.lookUp(ctx, &told); err != nil {
+			return nil, err
+		}
 	case "":
 		told = provider.Puzzling(told, "unknown_status")
 	}
 	return []pay.Notice{told}, nil
 }
 
-// lookUp adds which orders got the money. Without a usable answer the confirmation stands as it was signed.
-func (c *client) lookUp(ctx context.Context, told *pay.Notice) {
+// lookUp adds which orders got the money. What is signed is the same for each order of a reference, so a confirmation counts only once
+// the report shows the money of its order. The report may be minutes late: until then, PayU has to send it again.
+//
+// Errors: provider.ErrUnreachable.
+func (c *client) lookUp(ctx context.Context, told *pay.Notice) error {
 	orders, failed := c.orders(ctx, told.Reference)
 	if failed != nil {
-		return
+		return fmt.Errorf("payulatam: orders of the confirmation: %w", provider.ErrUnreachable)
 	}
 	o := c.standing(provider.Request{Reference: told.Reference}, orders)
-	if o.Kind != pay.Approved && o.Kind != pay.Reversed {
-		return
+	paid := o.Kind == pay.Approved || o.Kind == pay.Reversed
+	also := slices.ContainsFunc(o.Also, func(other pay.Money) bool { return other.ProviderRef == told.Outcome.ProviderRef })
+	if !paid || o.ProviderRef != told.Outcome.ProviderRef && !also {
+		return fmt.Errorf("payulatam: order of the confirmation, which is not paid yet: %w", provider.ErrUnreachable)
 	}
 	told.Outcome = o
 	told.ID += ":" + o.MoneyRef
@@ -128,6 +137,7 @@ func (c *client) lookUp(ctx context.Context, told *pay.Notice) {
 	if o.Kind == pay.Reversed {
 		told.ID += ":" + string(o.Kind)
 	}
+	return nil
 }
 
 // signed checks the signature of a confirmation, and that each field is there once.

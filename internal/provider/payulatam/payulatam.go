@@ -7,8 +7,9 @@
 // second process charges under the same reference at the same time, or within the seven
 // minutes in which PayU asks us not to query and may not show the order yet. Then the
 // shopper has two vouchers. If both are paid, both are reported: a confirmation that money came looks up the
-// orders, because their ids are not signed. For the same seven minutes an order that is not found proves
-// nothing.
+// orders, because their ids are not signed. For the same seven minutes an order that is not found proves nothing.
+// That a confirmation's reference_pol is the id of the order follows from a merchant's client, which queries orders by it
+// (AlejoMoreno/phomeworkServer, serchOrderId.php). How often PayU sends a confirmation again is *unproved*.
 //
 // Not served, with the reason:
 //   - cards: the API requires the card's number, and the hosted WebCheckout starts with a
@@ -27,7 +28,8 @@
 // What PayU tells, and what is done (confirmation page, updated 2022-06-07; tables of states; disputes and disputes
 // webhook; all read on 2026-11-28):
 //
-//	confirmation 4, approved               booked, with each order that was paid
+//	confirmation 4, approved               booked, with each order that was paid, once the report shows the money of
+//	                                       the order that it names. Until then PayU has to send it again
 //	confirmation 6 and 104, rejected       the charge has ended
 //	confirmation 5, expired                the charge has ended
 //	confirmation 7, 10, 12, 14, 15, 18     irrelevant: still open

@@ -128,11 +128,12 @@ func TestTheSignedValueHasOneDecimalOrTwo(t *testing.T) {
 // An account may sign by any hash of its key. But if it has a secret key, the API key alone proves nothing.
 func TestWhatSignsAConfirmation(t *testing.T) {
 	form := func() url.Values {
-		return url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {"4"}}
+		return url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {"4"}, "reference_pol": {"1"}}
 	}
+	paid := providertest.Says(http.StatusOK, reported("01M7ZBVYT4-1", "CAPTURED", charged("150", "MXN")))
 	ways := map[string][2]string{"md5": {"md5", ""}, "sha1": {"sha1", ""}, "sha256": {"sha256", ""}, "hmac": {"", testSecret}}
 	for account, with := range map[string][2]string{"default": {}, "md5": {"md5", ""}, "sha256": {"sha256", ""}, "hmac": {"md5", testSecret}} {
-		c := connected(t, http.NotFoundHandler(), credentials("signature", with[0], "secretKey", with[1]))
+		c := connected(t, paid, credentials("signature", with[0], "secretKey", with[1]))
 		for used, by := range ways {
 			list, err := c.Notices(context.Background(), confirmation(signer(t, by[0], by[1]), form()))
 			counts := (used == "hmac") == (with[1] != "")
@@ -173,7 +174,8 @@ func TestASignedConfirmationIsOfOneReading(t *testing.T) {
 
 func TestConfirmationsEndInEachState(t *testing.T) {
 	hash := signer(t, "", testSecret)
-	c := connected(t, http.NotFoundHandler(), credentials("secretKey", testSecret))
+	paid := providertest.Says(http.StatusOK, reported("01M7ZBVYT4-1", "CAPTURED", charged("150", "MXN")))
+	c := connected(t, paid, credentials("secretKey", testSecret))
 	var unmapped []string
 	c.account.Unmapped = func(word string) { unmapped = append(unmapped, word) }
 	for state, want := range map[string]pay.OutcomeKind{
@@ -181,7 +183,7 @@ func TestConfirmationsEndInEachState(t *testing.T) {
 	} {
 		list, err := c.Notices(context.Background(), confirmation(hash, url.Values{
 			"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {state},
-			"response_message_pol": {"INSUFFICIENT_FUNDS"},
+			"response_message_pol": {"INSUFFICIENT_FUNDS"}, "reference_pol": {"1"},
 		}))
 		if err != nil || want == "" && len(list) != 0 || want != "" && (len(list) != 1 || list[0].Outcome.Kind != want || list[0].Unread != (want == pay.Unknown)) {
 			t.Errorf("state %s: %+v %v, want %q", state, list, err, want)
@@ -381,31 +383,63 @@ func TestAChargeThatCannotBeLookedForIsNotMade(t *testing.T) {
 	}
 }
 
-// Two vouchers under one reference may both be paid. The second confirmation says the same as the first, apart from
-// what is not signed.
-func TestBothOfTwoOrdersArePaid(t *testing.T) {
-	f := newFake(signer(t, "", testSecret))
-	c := connected(t, f, credentials("secretKey", testSecret))
-	r := sample("cash.oxxo.MEX", 100_00)
+// twoVouchers are two orders of one reference, and the notice that the first was paid.
+func twoVouchers(t *testing.T) (c *client, line *providertest.Line, f *fake, r provider.Request, first pay.Notice) {
+	t.Helper()
+	f = newFake(signer(t, "", testSecret))
+	c, line = providertest.OpenAccount[*client](t, Adapter(), credentials("secretKey", testSecret), f)
+	r = sample("cash.oxxo.MEX", 100_00)
 	for range 2 {
 		c.submit(context.Background(), r, methods[r.Rail])
 	}
 	f.Charges[0].Ending = providertest.Paid
-	one, err := c.Notices(context.Background(), f.Notification(r.Reference))
+	one, err := c.Notices(context.Background(), f.tells(f.Charges[0]))
 	if err != nil || len(one) != 1 || one[0].Outcome.MoneyRef != "1400449740" || len(one[0].Outcome.Also) != 0 {
 		t.Fatalf("the first: %+v %v", one, err)
 	}
+	return c, line, f, r, one[0]
+}
+
+// Two vouchers under one reference may both be paid. The second confirmation says the same as the first, apart from
+// what is not signed.
+func TestBothOfTwoOrdersArePaid(t *testing.T) {
+	c, _, f, r, first := twoVouchers(t)
 	f.Charges[1].Ending = providertest.Paid
-	both, err := c.Notices(context.Background(), f.Notification(r.Reference))
-	if err != nil || len(both) != 1 || both[0].ID == one[0].ID || both[0].Outcome.MoneyRef != "1400449740" ||
+	both, err := c.Notices(context.Background(), f.tells(f.Charges[1]))
+	if err != nil || len(both) != 1 || both[0].ID == first.ID || both[0].Outcome.MoneyRef != "1400449740" ||
 		len(both[0].Outcome.Also) != 1 || both[0].Outcome.Also[0] != (pay.Money{Ref: "1400449741", ProviderRef: "1400449741", Local: r.Local}) {
 		t.Errorf("the second: %+v %v, want the other order's money too", both, err)
 	}
 }
 
+// What was signed does not tell the second order from the first. Until the report shows its money, the confirmation has to come again.
+func TestAConfirmationWaitsForTheReport(t *testing.T) {
+	for _, fault := range []providertest.Fault{providertest.ServerError, providertest.BrokenAfter} {
+		c, line, f, _, _ := twoVouchers(t)
+		f.Charges[1].Ending = providertest.Paid
+		line.Fail(fault)
+		if list, err := c.Notices(context.Background(), f.tells(f.Charges[1])); !errors.Is(err, provider.ErrUnreachable) || len(list) != 0 {
+			t.Errorf("no report (%v): %d notices and %v, want that it comes again", fault, len(list), err)
+		}
+	}
+	c, _, f, _, _ := twoVouchers(t)
+	f.Charges[1].Ending = providertest.Paid
+	n := f.tells(f.Charges[1])
+	for _, lags := range [][]providertest.Ending{{providertest.Paid, providertest.Open}, {providertest.Open, providertest.Open}} {
+		f.Charges[0].Ending, f.Charges[1].Ending = lags[0], lags[1]
+		if list, err := c.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) || len(list) != 0 {
+			t.Errorf("the report has %v: %d notices and %v, want that it comes again", lags, len(list), err)
+		}
+	}
+	f.Charges[0].Ending, f.Charges[1].Ending = providertest.Paid, providertest.Paid
+	if list, err := c.Notices(context.Background(), n); err != nil || len(list) != 1 || len(list[0].Outcome.Also) != 1 {
+		t.Errorf("the report has both: %+v %v", list, err)
+	}
+}
+
 // What PayU gave back, or lost in a dispute, is not there.
 func TestWhatWentBack(t *testing.T) {
-	charge := `{"id":"a","type":"AUTHORIZATION_AND_CAPTURE","transactionResponse":{"state":"APPROVED"},"additionalValues":{"TX_VALUE":{"value":100,"currency":"MXN"}}}`
+	charge := charged("100", "MXN")
 	then := func(kind, state, value string) string {
 		return charge + `,{"id":"b","type":"` + kind + `","transactionResponse":{"state":"` + state + `"},"additionalValues":{"TX_VALUE":{"value":` + value + `,"currency":"MXN"}}}`
 	}
@@ -423,8 +457,7 @@ func TestWhatWentBack(t *testing.T) {
 		{"CHARGEBACK", charge, pay.Reversed, 100_00},
 		{"CHARGEBACK", then("CHARGEBACK", "APPROVED", "100"), pay.Reversed, 100_00},
 	} {
-		body := `{"code":"SUCCESS","result":{"payload":[{"id":1,"referenceCode":"01M7ZBVYT4-1","status":"` + c.status + `","transactions":[` + c.transactions + `]}]}}`
-		o := connected(t, providertest.Says(http.StatusOK, body), credentials()).Query(context.Background(), sample("cash.oxxo.MEX", 100_00))
+		o := connected(t, providertest.Says(http.StatusOK, reported("01M7ZBVYT4-1", c.status, c.transactions)), credentials()).Query(context.Background(), sample("cash.oxxo.MEX", 100_00))
 		if o.Kind != c.kind || c.back > 0 && (o.Back == nil || o.Back.Total.Minor != c.back) {
 			t.Errorf("%s %s: %+v, want %s of %d", c.status, c.transactions, o, c.kind, c.back)
 		}
