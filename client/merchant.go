@@ -252,6 +252,7 @@ type Method struct {
 	Online           bool      `json:"online"`
 	Routable         bool      `json:"routable"` // whether it can be charged now
 	UnroutableReason string    `json:"unroutableReason"`
+	Refundable       *bool     `json:"refundable"` // whether its payments can be refunded; nil while it is not Routable
 }
 
 // MethodFee is the price of a method.

@@ -18,7 +18,7 @@ type NewWallet struct {
 
 	// The account's holder: some payouts require it. Never shown again.
 	HolderName     string `json:"holderName,omitempty"`
-	HolderDocument string `json:"holderDocument,omitempty"` // tax id: letters and digits
+	HolderDocument string `json:"holderDocument,omitempty"` // tax id: letters, digits and &
 	HolderEmail    string `json:"holderEmail,omitempty"`
 	BankCode       string `json:"bankCode,omitempty"` // in its country
 	BranchCode     string `json:"branchCode,omitempty"`

@@ -121,7 +121,7 @@ func (a *API) methods(ctx context.Context, call Call, in *methodsIn) (*methodsOu
 			b.RoutableCount++
 		}
 		country, _ := geo.Parse(r.Country)
-		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, usd))
+		b.Methods = append(b.Methods, view.NewMethod(r.Rail, country.Alpha2, r.Unroutable, r.Refundable, usd))
 	}
 	return out, nil
 }

@@ -23,15 +23,15 @@ type addWalletIn struct {
 		Label       string `json:"label,omitempty" maxLength:"60"`
 		Type        string `json:"type,omitempty" maxLength:"40" example:"bank_account" doc:"bank_account or crypto"`
 		Currency    string `json:"currency,omitempty" maxLength:"10" example:"MXN" doc:"What arrives: ISO 4217, or a token such as USDT"`
-		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, cbu, iban or account; tron, ethereum or bitcoin. Needed only if the currency has several"`
+		Network     string `json:"network,omitempty" maxLength:"40" example:"spei" doc:"spei, pix, ted, cbu, iban or account; tron, ethereum or bitcoin. Needed only if the currency has several; without it, BRL means pix"`
 		Destination string `json:"destination,omitempty" maxLength:"200" example:"032180000118359719" doc:"CLABE, PIX key, CBU or CVU, IBAN, account number, or address. Kept encrypted and never shown again"`
 		IsDefault   bool   `json:"isDefault,omitempty" doc:"The wallet of withdrawals that name none; a shop's first wallet is the default"`
 
 		HolderName     string `json:"holderName,omitempty" maxLength:"140" doc:"Whose account it is, as the bank knows the name. The holder's fields are kept encrypted and never shown again"`
-		HolderDocument string `json:"holderDocument,omitempty" maxLength:"20" pattern:"^[A-Za-z0-9]{4,20}$" example:"52998224725" doc:"The holder's tax id, letters and digits alone: CPF, CNPJ, RFC, CUIT"`
+		HolderDocument string `json:"holderDocument,omitempty" maxLength:"20" pattern:"^[A-Za-z0-9Ññ&]{4,20}$" example:"52998224725" doc:"The holder's tax id without points and spaces: CPF, CNPJ, RFC, CUIT"`
 		HolderEmail    string `json:"holderEmail,omitempty" maxLength:"254" pattern:"^[^@ ]+@[^@ ]+$"`
-		BankCode       string `json:"bankCode,omitempty" maxLength:"12" pattern:"^[A-Za-z0-9]{1,12}$" doc:"The bank's code in its country"`
-		BranchCode     string `json:"branchCode,omitempty" maxLength:"10" pattern:"^[0-9]{1,10}$"`
+		BankCode       string `json:"bankCode,omitempty" maxLength:"12" pattern:"^[A-Za-z0-9]{1,12}$" doc:"The bank's code in its country: of ted, the 3 digits of COMPE"`
+		BranchCode     string `json:"branchCode,omitempty" maxLength:"10" pattern:"^[0-9]{1,10}$" doc:"The branch, without its check digit"`
 		AccountType    string `json:"accountType,omitempty" enum:"checking,savings"`
 		BankCountry    string `json:"bankCountry,omitempty" maxLength:"3" pattern:"^[A-Z]{3}$" example:"MEX" doc:"ISO 3166 alpha-3"`
 	}

@@ -33,6 +33,9 @@ const (
 // Answer is what a bank reports about a line. A file may hold several answers about one
 // line; they are in the file's order. Files may also name payments that are not ours.
 type Answer struct {
+	// Notice says what an operator must know about the file, such as a count that is wrong. The
+	// answer says nothing else then.
+	Notice  string
 	Unclear string // the bank's status, if its meaning is not known
 	// Reference is Line.Reference, or the text in its place ("": there is none). In a CSV it
 	// may be Line.Number, if that is the named column.
@@ -51,6 +54,11 @@ type Answer struct {
 	Message       string       // the meaning of the code, in our words
 	Text          string       // the bank's free text: may hold names, for the operator only
 	Line          int          // in the file, from 1
+}
+
+// notice is an answer for the operator alone.
+func notice(line int, why string, args ...any) Answer {
+	return Answer{Notice: fmt.Sprintf(why, args...), Outcome: Pending, Line: line}
 }
 
 // SyntaxError says where and why a file cannot be read. Then the whole file is ignored.

@@ -90,8 +90,10 @@ func TestNamesInPlainLetters(t *testing.T) {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
-	if got := sepa("//A/B; <C> O’D", 70); got != "A B C O'D" {
-		t.Errorf("%q", got)
+	for name, want := range map[string]string{"//A/B; <C> O’D": "A B C O'D", "Müller & Söhne": "Muller + Sohne", "Ñandú, S.A.": "Nandu, S.A."} {
+		if got := sepa(name, 70); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
 	}
 }
 

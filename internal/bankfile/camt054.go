@@ -1,6 +1,7 @@
 package bankfile
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -46,6 +47,7 @@ type entry struct {
 	status   string
 	at       time.Time
 	details  []*node
+	told     int // how many transactions the bank says there are; zero if it says nothing
 }
 
 func readEntry(n *node) (e entry, err error) {
@@ -76,11 +78,23 @@ func readEntry(n *node) (e entry, err error) {
 			}
 		}
 	}
-	most, is, err := n.one("NtryDtls/Btch/NbOfTxs").count()
-	if err == nil && is && len(n.all("NtryDtls")) == 1 && len(e.details) > most {
-		err = fault(n.line, "NbOfTxs is %d, and %d transactions follow", most, len(e.details))
+	if len(n.all("NtryDtls")) == 1 {
+		e.told, _, err = n.one("NtryDtls/Btch/NbOfTxs").count()
 	}
 	return e, err
+}
+
+// doubt says why the transactions of an entry may not be all, or too many; "" if the sum of their amounts
+// proves them, whatever their count is. It is for the operator: what is there is read.
+func (e entry) doubt(sum int64, known bool) string {
+	switch n := len(e.details); {
+	case n == 0:
+	case known && sum != e.amount.Minor:
+		return fmt.Sprintf("the entry's amount is %s, and its transactions sum to %s", e.amount, money.New(sum, e.amount.Currency))
+	case !known && e.told > 0 && e.told != n:
+		return fmt.Sprintf("NbOfTxs is %d, and %d transactions follow", e.told, n)
+	}
+	return ""
 }
 
 func direction(n, parent *node) (debit bool, err error) {
@@ -122,11 +136,14 @@ func (e entry) answers() (answers []Answer, err error) {
 			answers = append(answers, a)
 		}
 	}
-	if known && sum != e.amount.Minor { // charges or a mistake: the operator has to look
+	doubt := e.doubt(sum, known)
+	if doubt != "" && (known || len(e.details) > e.told) { // charges or a mistake; or somebody added a transaction
 		for i := range answers {
-			answers[i].Outcome, answers[i].Reason = Pending, ""
-			answers[i].Message = "the entry's amount is not the sum of its transactions"
+			answers[i].Outcome, answers[i].Reason, answers[i].Message = Pending, "", doubt
 		}
+	}
+	if doubt != "" && (len(answers) > 0 || len(e.details) < e.told) { // what is missing may be ours
+		answers = append(answers, notice(e.line, "%s: compare it with the bank's statement", doubt))
 	}
 	return answers, nil
 }

@@ -37,6 +37,10 @@ func detail(reference, more string) string {
 	return "<TxDtls><Refs><EndToEndId>" + reference + "</EndToEndId></Refs>" + more + "</TxDtls>"
 }
 
+func counted(transactions int) string {
+	return fmt.Sprintf("<Btch><NbOfTxs>%d</NbOfTxs></Btch>", transactions)
+}
+
 func TestEntries(t *testing.T) {
 	const book, back, reversed = "<Cd>BOOK</Cd>", "<RtrInf><Rsn><Cd>AC01</Cd></Rsn></RtrInf>", "<RvslInd>true</RvslInd>"
 	const rrtn = "<BkTxCd><Domn><Fmly><SubFmlyCd>RRTN</SubFmlyCd></Fmly></Domn></BkTxCd>"
@@ -59,8 +63,16 @@ func TestEntries(t *testing.T) {
 		"debit of a reversal":  {"DBIT", book, reversed, detail("R1", ""), []string{"1 R1 pending 10.00 EUR [BOOK]"}},
 		"other direction":      {"DBIT", book, "", detail("R1", "<CdtDbtInd>CRDT</CdtDbtInd>"+back), []string{"1 R1 pending 10.00 EUR [BOOK]"}},
 		"two":                  {"DBIT", book, "", detail("R1", five) + detail("R2", five), []string{"1 R1 paid 5.00 EUR [BOOK]", "1 R2 paid 5.00 EUR [BOOK]"}},
-		"sum differs":          {"DBIT", book, "", detail("R1", five) + detail("R2", `<Amt Ccy="EUR">4.00</Amt>`), []string{"1 R1 pending 5.00 EUR [BOOK]", "1 R2 pending 4.00 EUR [BOOK]"}},
+		"sum differs":          {"DBIT", book, "", detail("R1", five) + detail("R2", `<Amt Ccy="EUR">4.00</Amt>`), []string{"1 R1 pending 5.00 EUR [BOOK]", "1 R2 pending 4.00 EUR [BOOK]", "1 notice"}},
 		"amounts not told":     {"DBIT", book, "", detail("R1", "") + detail("R2", ""), []string{"1 R1 paid [BOOK]", "1 R2 paid [BOOK]"}},
+		"more than counted":    {"DBIT", book, "", counted(1) + detail("R1", five) + detail("R2", five), []string{"1 R1 paid 5.00 EUR [BOOK]", "1 R2 paid 5.00 EUR [BOOK]"}},
+		"none counted":         {"DBIT", book, "", counted(0) + detail("R1", five) + detail("R2", five), []string{"1 R1 paid 5.00 EUR [BOOK]", "1 R2 paid 5.00 EUR [BOOK]"}},
+		"more, not told":       {"DBIT", book, "", counted(1) + detail("R1", "") + detail("R2", ""), []string{"1 R1 pending [BOOK]", "1 R2 pending [BOOK]", "1 notice"}},
+		"fewer, not told":      {"DBIT", book, "", counted(3) + detail("R1", "") + detail("R2", ""), []string{"1 R1 paid [BOOK]", "1 R2 paid [BOOK]", "1 notice"}},
+		"fewer, sum differs":   {"DBIT", book, "", counted(3) + detail("R1", five) + detail("R2", `<Amt Ccy="EUR">4.00</Amt>`), []string{"1 R1 pending 5.00 EUR [BOOK]", "1 R2 pending 4.00 EUR [BOOK]", "1 notice"}},
+		"returns, one missing": {"CRDT", book, "", counted(2) + detail("R1", five+back), []string{"1 R1 pending 5.00 EUR [AC01]", "1 notice"}},
+		"credits, one missing": {"CRDT", book, "", counted(2) + detail("R1", five), []string{"1 notice"}},
+		"credits in one sum":   {"CRDT", book, "", counted(2), nil},
 		"fee without details":  {"DBIT", book, "", "", nil},
 		"batch in one booking": {"DBIT", book, "", "<Btch><MsgId>B1</MsgId></Btch>", []string{"1 whole B1 pending 10.00 EUR [BOOK]"}},
 	} {

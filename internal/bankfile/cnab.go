@@ -5,21 +5,27 @@ import (
 	"strings"
 )
 
-// Positions in this file and in cnabread.go are those of FEBRABAN's CNAB 240, version 10.9,
-// and of Bradesco's Multipag (2023) where the two differ.
+// Positions in this file, in cnabgroup.go and in cnabread.go are those of FEBRABAN's CNAB 240,
+// version 10.9, and of Bradesco's Multipag (version 8 of June 2019, and version 6 of its edition
+// with Pix, July 2023) where the two differ.
 
 // cnabSize is the length of a record in bytes, without the end of the line.
 const cnabSize = 240
 
-// Forms of payment (G029) that we write, and the clearing house of each.
+// Forms of payment (G029) that we write.
 const (
 	formCredit  = "01" // current account at the same bank
 	formSavings = "05" // savings account at the same bank
+	formOwn     = "06" // the payer's own current account at the same bank; only of Itaú
 	formTED     = "41" // another holder's account
 	formOwnTED  = "43" // the payer's own account
 	formPix     = "45"
 )
 
+// forms is the order of the batches in a file.
+var forms = []string{formCredit, formSavings, formOwn, formTED, formOwnTED, formPix}
+
+// house is the clearing house of a form.
 func house(form string) string {
 	switch form {
 	case formPix:
@@ -82,9 +88,23 @@ func cnabLayout() Layout {
 
 func cnabPayer(p Payer) error {
 	if p.BankCode == itau {
-		return problem("bank_code", "%s (Itaú) uses these positions for other data: it needs a layout of its own", itau)
+		return problem("bank_code", "%s (Itaú) uses these positions for other data: its layout is %s", itau, sispagName)
 	}
-	if _, err := brazilian("document", p.Document); err != nil {
+	if err := p.brazilian(); err != nil {
+		return err
+	}
+	if len(p.Agreement) > 20 || latin(p.Agreement, ".,-/&", 20) != strings.Join(strings.Fields(p.Agreement), " ") {
+		return problem("agreement", "must be at most 20 letters and digits")
+	}
+	if p.BankCode == bradesco {
+		return checkBradesco(p)
+	}
+	return nil
+}
+
+// brazilian checks what files for each bank in Brazil need of the operator's account.
+func (p Payer) brazilian() error {
+	if _, err := brazilian(p.BankCode, "document", p.Document); err != nil {
 		return err
 	}
 	if err := named(p.Name, upper(p.Name, 30)); err != nil {
@@ -111,39 +131,45 @@ func cnabPayer(p Payer) error {
 			return problem(f.name, "must be one digit or letter")
 		}
 	}
-	if len(p.Agreement) > 20 || latin(p.Agreement, ".,-/&", 20) != strings.Join(strings.Fields(p.Agreement), " ") {
-		return problem("agreement", "must be at most 20 letters and digits")
-	}
 	return nil
 }
 
 // cnabCheck says why a line cannot be in a CNAB 240 file.
-func cnabCheck(l Line) error {
+func cnabCheck(from Payer, l Line) error {
+	if err := l.brazilian(from.BankCode); err != nil {
+		return err
+	}
+	if l.Network == "pix" {
+		return nil
+	}
+	a, err := l.brazilianAccount()
+	if err == nil && from.BankCode == bradesco && a.bank == bradesco {
+		err = bradescoAccount(a)
+	}
+	return err
+}
+
+// brazilian checks what files for each bank in Brazil need of a line.
+func (l Line) brazilian(bank string) error {
 	if l.Amount.Currency != "BRL" {
 		return problem("amount", "must be in BRL")
 	}
 	if err := named(l.Name, upper(l.Name, 30)); err != nil {
 		return err
 	}
-	if _, err := l.holder(); err != nil {
-		return err
+	if l.Network != "pix" && l.Network != "ted" {
+		return problem("network", "must be pix or ted")
 	}
-	switch l.Network {
-	case "pix":
-		return nil
-	case "account":
-		_, err := l.brazilianAccount()
-		return err
-	}
-	return problem("network", "must be pix or account")
+	_, err := l.holder(bank)
+	return err
 }
 
 // holder is the payee's CPF or CNPJ, which may be the Pix key itself.
-func (l Line) holder() (string, error) {
-	if key, err := l.account(); l.Network == "pix" && err == nil && digits(key) && l.Document == "" {
-		return brazilian("destination", key)
+func (l Line) holder(bank string) (string, error) {
+	if key, err := l.account(); l.Network == "pix" && err == nil && pixKind(key) == keyDocument && l.Document == "" {
+		return brazilian(bank, "destination", key)
 	}
-	return brazilian("document", l.Document)
+	return brazilian(bank, "document", l.Document)
 }
 
 // account240 is a payee's account, split into its parts.
@@ -155,6 +181,7 @@ func (l Line) brazilianAccount() (a account240, err error) {
 		return a, problem("bank_code", "must be the bank's 3 digits (COMPE)")
 	}
 	a.branch, a.branchDigit, _ = strings.Cut(l.Branch, "-")
+	a.branchDigit = strings.ToUpper(a.branchDigit)
 	if len(a.branch) > 5 || !digits(a.branch) || len(a.branchDigit) > 1 || a.branchDigit != "" && !words.MatchString(a.branchDigit) {
 		return a, problem("branch", "must be at most 5 digits, and a dash and its check digit if it has one")
 	}
@@ -163,16 +190,18 @@ func (l Line) brazilianAccount() (a account240, err error) {
 		return a, err
 	}
 	a.number, a.digit = text[:len(text)-1], text[len(text)-1:]
-	if len(a.number) > 12 || !digits(a.number) || !words.MatchString(a.digit) {
-		return a, problem("destination", "must be an account of at most 12 digits and a check digit")
-	}
 	return a, nil
+}
+
+// own reports whether a payee is the payer.
+func (l Line) own(p Payer) bool {
+	payee, _ := l.holder(p.BankCode)
+	payer, _ := brazilian(p.BankCode, "document", p.Document)
+	return payee == payer
 }
 
 // form is the form of payment of a line from an account of the payer's.
 func (l Line) form(p Payer) string {
-	payee, _ := l.holder()
-	payer, _ := brazilian("document", p.Document)
 	switch {
 	case l.Network == "pix":
 		return formPix
@@ -180,28 +209,36 @@ func (l Line) form(p Payer) string {
 		return formSavings
 	case l.BankCode == p.BankCode:
 		return formCredit
-	case payee == payer:
+	case l.own(p):
 		return formOwnTED
 	}
 	return formTED
 }
 
-// cnabWrite writes a batch of records for each form of payment. Banks accept Pix only in
-// files of its own.
-func cnabWrite(b Batch, lines []Line) ([]byte, error) {
-	byForm := map[string][]Line{}
+// byForm groups lines by their form of payment. Banks accept Pix only in files of its own.
+func byForm(lines []Line, form func(Line) string) (map[string][]Line, error) {
+	groups := map[string][]Line{}
 	for _, l := range lines {
-		form := l.form(b.From)
-		byForm[form] = append(byForm[form], l)
+		of := form(l)
+		groups[of] = append(groups[of], l)
 	}
-	if n := len(byForm[formPix]); n != 0 && n != len(lines) {
+	if n := len(groups[formPix]); n != 0 && n != len(lines) {
 		return nil, problem("network", "of all lines must be pix, or of none: banks accept Pix only in a file of its own")
 	}
+	return groups, nil
+}
+
+// cnabWrite writes a batch of records for each form of payment.
+func cnabWrite(b Batch, lines []Line) ([]byte, error) {
+	groups, err := byForm(lines, func(l Line) string { return l.form(b.From) })
+	if err != nil {
+		return nil, err
+	}
 	f := &cnabFile{batch: b}
-	f.header(len(byForm[formPix]) > 0)
-	for _, form := range []string{formCredit, formSavings, formTED, formOwnTED, formPix} {
-		if len(byForm[form]) > 0 {
-			f.group(form, byForm[form])
+	f.header(len(groups[formPix]) > 0)
+	for _, form := range forms {
+		if len(groups[form]) > 0 {
+			f.group(form, groups[form])
 		}
 	}
 	f.trailer()
@@ -234,9 +271,8 @@ func (f *cnabFile) add(group int64, kind string, fill func(*record)) {
 // payer writes the operator's account, at the same positions in file and batches.
 func (f *cnabFile) payer(r *record) {
 	p := f.batch.From
-	document, _ := brazilian("document", p.Document)
-	r.number(18, 18, documentKind(document))
-	r.number(19, 32, document)
+	document, _ := brazilian(p.BankCode, "document", p.Document)
+	r.document(18, document)
 	r.text(33, 52, strings.ToUpper(p.Agreement))
 	r.number(53, 57, p.Branch)
 	r.text(58, 58, strings.ToUpper(p.BranchDigit))
@@ -245,26 +281,20 @@ func (f *cnabFile) payer(r *record) {
 	r.text(73, 102, upper(p.Name, 30))
 }
 
-func documentKind(number string) string {
-	if len(number) == 11 {
-		return "1" // CPF
-	}
-	return "2" // CNPJ
-}
-
 func (f *cnabFile) header(pix bool) {
-	version, _ := f.batch.From.versions()
+	p := f.batch.From
+	version, _ := p.versions()
 	f.add(0, "0", func(r *record) {
 		f.payer(r)
-		r.text(103, 132, upper(f.batch.From.BankName, 30))
+		r.text(103, 132, upper(p.BankName, 30))
 		r.number(143, 143, "1")
 		r.number(144, 151, f.batch.At.Format("02012006"))
 		r.number(152, 157, f.batch.At.Format("150405"))
 		r.count(158, 163, int64(f.batch.Sequence))
 		r.number(164, 166, version)
 		r.number(167, 171, "01600")
-		if pix && f.batch.From.BankCode == bradesco {
-			r.text(172, 191, "PIX")
+		if p.BankCode == bradesco {
+			bradescoHeader(r, p, pix)
 		}
 	})
 }

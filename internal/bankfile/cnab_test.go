@@ -13,6 +13,9 @@ import (
 
 // text is an answer in one line. What the test does not look at is left out.
 func (a Answer) text() string {
+	if a.Notice != "" {
+		return fmt.Sprintf("%d notice", a.Line)
+	}
 	s := fmt.Sprintf("%d %s %s", a.Line, a.Reference, a.Outcome)
 	if a.Whole {
 		s = fmt.Sprintf("%d whole %s %s", a.Line, a.Batch, a.Outcome)
@@ -111,6 +114,34 @@ func TestOccurrences(t *testing.T) {
 		{"237", "ZK", "", "", "pending"},
 		{"001", "5A", "", "", "pending"},
 		{"033", "Z3", "", "", "rejected account_closed"},
+		// Bradesco's table of Multipag's occurrences, with Pix.
+		{"237", "5B", "", "", "rejected rejected"},
+		{"237", "5C", "", "", "rejected rejected"},
+		{"237", "5D", "", "", "rejected rejected"},
+		{"237", "5E", "", "", "rejected rejected"},
+		{"237", "5F", "", "", "rejected rejected"},
+		{"237", "5M", "", "", "rejected rejected"},
+		{"237", "5I", "", "", "pending"},
+		{"237", "5J", "", "", "pending"},
+		{"237", "5T", "", "", "pending"},
+		{"237", "005T", "", "", "pending"}, // a simulation proves no payment
+		{"237", "AZ", "", "", "rejected rejected"},
+		{"237", "BA", "", "", "rejected rejected"},
+		{"237", "PK", "", "", "rejected rejected"},
+		{"001", "5B", "", "", "pending"},
+		// Itaú's table, in which FEBRABAN's codes mean something else or nothing.
+		{"341", "00", "", "", "paid"},
+		{"341", "BD", "", "", "pending"},
+		{"341", "BDCD", "", "", "pending"}, // accepted, though the document is not the holder's
+		{"341", "CD", "", "", "rejected invalid_account"},
+		{"341", "AE", "", "", "pending"}, // the date was changed
+		{"341", "DV", "", "", "returned rejected"},
+		{"341", "SS", "", "", "rejected rejected"},
+		{"341", "AN", "", "", "rejected invalid_account"},
+		{"341", "HA", "", "", "pending"},
+		{"341", "PJ", "", "", "pending"},
+		{"341", "03", "", "", "pending"},
+		{"341", "H4", "", "", "pending"},
 	} {
 		file := edit(golden(t, "cnab_pix.ret"), 3, 231, fmt.Sprintf("%-10s", c.codes))
 		if c.movement != "" {
@@ -163,9 +194,8 @@ func TestReturnsThatAreNotWhole(t *testing.T) {
 		want string
 	}{
 		"empty":              {nil, "the file is empty"},
-		"sent":               {golden(t, "cnab_pix.rem"), "line 1: this is a file that was sent"},
+		"sent":               {sent(t), "line 1: this is a file that was sent"},
 		"direction":          {edit(file, 1, 143, "3"), "line 1: position 143 must be 2"},
-		"Itaú":               {edit(file, 1, 1, "341"), "line 1: bank 341"},
 		"no bank":            {edit(file, 1, 1, "2 7"), "line 1: positions 1 to 3"},
 		"header's batch":     {edit(file, 1, 4, "0001"), "line 1: positions 4 to 7"},
 		"no header":          {without(1), "line 1: the file's header"},
@@ -201,6 +231,15 @@ func TestReturnsThatAreNotWhole(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
+}
+
+// sent is a file of ours.
+func sent(t testing.TB) []byte {
+	file, err := layout(t, "cnab240").Write(batch("B17-1", "BRL", bradescoPayer()), pixLines())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // answerOf makes a bank's answer of a file that we wrote.
@@ -263,6 +302,36 @@ func TestRoundTripOfCNAB(t *testing.T) {
 	})
 }
 
+// What we write for Itaú, Itaú can answer, with its own word for the currency.
+func TestReturnOfItau(t *testing.T) {
+	lines := append([]Line{}, tedLines()...)
+	lines[0].BankCode, lines[0].Destination = "341", "55555-2"
+	file, err := layout(t, "sispag-itau").Write(batch("B18", "BRL", itauPayer()), lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]string{"B18L00001": "00", "B18L00002": "DV", "B18L00003": "AN", "B18L00004": "BD", "B18L00005": "SS"}
+	answer := answerOf(file, func(reference string) (string, bool) {
+		return codes[reference], codes[reference] == "00" || codes[reference] == "DV"
+	})
+	for _, currency := range []string{"REA", "009", "BRL"} { // the manual's two words, and the one that its returns have
+		answers, err := Read(FormatCNAB240, bytes.ReplaceAll(answer, []byte("REA"), []byte(currency)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameAnswers(t, "SISPAG", answers,
+			"3 B18L00001 paid 100.00 BRL 2026-10-15 N2 [00]",
+			"7 B18L00002 returned 200.00 BRL 2026-10-15 N6 rejected [DV]",
+			"9 B18L00003 rejected N8 invalid_account [AN]",
+			"11 B18L00005 rejected N10 rejected [SS]",
+			"15 B18L00004 pending N14 [BD]",
+		)
+	}
+	if format, err := Detect(answer); err != nil || format != FormatCNAB240 {
+		t.Errorf("%s, %v", format, err)
+	}
+}
+
 // A line both paid and rejected in one file is for a person.
 func TestContradictionsArePending(t *testing.T) {
 	file := edit(edit(edit(golden(t, "cnab_pix.ret"), 6, 74, "B17L00001"), 8, 74, "B17L00001"), 10, 74, "B17L00004")
@@ -298,9 +367,8 @@ func TestOtherRecordsInReturns(t *testing.T) {
 }
 
 func FuzzCNAB(f *testing.F) {
-	for _, name := range []string{"cnab_pix.ret", "cnab_pix.rem"} {
-		f.Add(golden(f, name))
-	}
+	f.Add(golden(f, "cnab_pix.ret"))
+	f.Add(sent(f))
 	f.Add(edit(golden(f, "cnab_pix.ret"), 3, 15, "333"))
 	f.Add([]byte(strings.Repeat("0", 240)))
 	f.Fuzz(func(t *testing.T, file []byte) { readable(t, FormatCNAB240, file) })

@@ -99,7 +99,8 @@ var occurrences = map[string]occurrence{
 
 // own are codes that mean something else, or exist only, at one bank.
 var own = map[string]map[string]occurrence{
-	bradesco: {"5A": {takenIn, "", "waits in a list of debits"}},
+	bradesco: bradescoCodes,
+	itau:     itauCodes,
 	sicoob:   {"PD": {takenIn, "", "waits for a signature"}},
 	santander: {
 		"B1": {takenIn, "", "waits to be authorised"},
@@ -132,7 +133,7 @@ func occurred(bank, field string) said {
 			continue
 		}
 		o, known := own[bank][code]
-		if !known {
+		if !known && bank != itau { // whose codes share no more than some names with FEBRABAN's
 			o, known = occurrences[code]
 		}
 		if !known {

@@ -21,15 +21,20 @@ func (f *cnabFile) group(form string, lines []Line) {
 		f.add(group, "3", func(r *record) { f.segmentA(r, form, l, int64(2*i+1)) })
 		f.add(group, "3", func(r *record) { f.segmentB(r, form, l, int64(2*i+2)) })
 	}
+	f.close(first, lines, func(r *record) { r.number(60, 65, "") })
+}
+
+// close writes the trailer of the batch whose records follow the first ones of the file.
+func (f *cnabFile) close(first int64, lines []Line, more func(*record)) {
 	sum, err := total(lines)
 	if err != nil && f.err == nil {
 		f.err = err
 	}
-	f.add(group, "5", func(r *record) {
+	f.add(f.groups, "5", func(r *record) {
 		r.count(18, 23, f.records-first+1)
 		r.count(24, 41, sum)
 		r.number(42, 59, "")
-		r.number(60, 65, "")
+		more(r)
 	})
 }
 
@@ -44,7 +49,7 @@ func (f *cnabFile) segmentA(r *record, form string, l Line, sequence int64) {
 	}
 	r.number(21, 23, a.bank)
 	r.number(24, 28, a.branch)
-	r.text(29, 29, strings.ToUpper(a.branchDigit))
+	r.text(29, 29, a.branchDigit)
 	r.number(30, 41, a.number)
 	r.text(42, 42, a.digit)
 	r.text(44, 73, upper(l.Name, 30))
@@ -66,11 +71,10 @@ func (f *cnabFile) segmentA(r *record, form string, l Line, sequence int64) {
 }
 
 func (f *cnabFile) segmentB(r *record, form string, l Line, sequence int64) {
-	document, _ := l.holder()
+	document, _ := l.holder(f.batch.From.BankCode)
 	r.count(9, 13, sequence)
 	r.text(14, 14, "B")
-	r.number(18, 18, documentKind(document))
-	r.number(19, 32, document)
+	r.document(18, document)
 	r.number(227, 232, "")
 	r.number(233, 240, "")
 	if form == formPix {
@@ -89,9 +93,15 @@ func (f *cnabFile) segmentB(r *record, form string, l Line, sequence int64) {
 		r.number(68, 72, "")
 	}
 	r.number(118, 122, "")
-	r.number(128, 210, "") // due date, and unused amounts
+	// Bradesco refuses a payment without the nominal date and amount. They are those of segment A.
+	r.number(128, 135, f.batch.At.Format("02012006"))
+	r.count(136, 150, l.Amount.Minor)
+	r.number(151, 210, "") // abatement, discount, interest, fine
 	r.number(226, 226, "")
 }
+
+// keyDocument is the kind of a Pix key that is a CPF or CNPJ.
+const keyDocument = "03"
 
 // pixKind is the form of initiation (G100) of a key. A CPF or CNPJ is written both at 19
 // and in the place of keys: manuals name the first, but some banks require the second.
@@ -101,8 +111,8 @@ func pixKind(key string) string {
 		return "01"
 	case strings.Contains(key, "@"):
 		return "02"
-	case digits(key):
-		return "03"
+	case len(key) != 36:
+		return keyDocument
 	}
 	return "04"
 }

@@ -106,8 +106,6 @@ func (r *cnabReader) header(row row) error {
 		return row.fault("positions 1 to 3 must be the bank's code")
 	case row.at(4, 7) != "0000":
 		return row.fault("positions 4 to 7 must be 0000")
-	case r.bank == itau:
-		return row.fault("bank %s (Itaú) uses these positions for other data: its files are not read", itau)
 	case row.at(143, 143) == "1":
 		return row.fault("this is a file that was sent to the bank, not its answer")
 	case row.at(143, 143) != "2":
@@ -201,7 +199,7 @@ func (r *cnabReader) detail(row row) error {
 
 // segmentA reads the result of one line.
 func (r *cnabReader) segmentA(row row) error {
-	if currency := row.at(102, 104); currency != "BRL" && currency != "" {
+	if currency := row.at(102, 104); !reais(currency) {
 		return row.fault("the currency %q is not BRL", currency)
 	}
 	asked, err := row.number(120, 134)

@@ -127,7 +127,7 @@ func (c CSV) Layout() Layout {
 // csvCheck says why a line cannot be in a table. Cells that a spreadsheet would read as
 // formulas are refused, because a quote in front of them would change the value for the
 // bank.
-func csvCheck(l Line) error {
+func csvCheck(_ Payer, l Line) error {
 	account, err := l.account()
 	if err != nil {
 		return err

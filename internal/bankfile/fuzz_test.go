@@ -30,11 +30,12 @@ func checkAnswers(t *testing.T, answers []Answer, err error) {
 		switch {
 		case a.Outcome != Paid && a.Outcome != Pending && !final,
 			final != (a.Reason != ""),
+			a.Notice != "" && a != Answer{Notice: a.Notice, Outcome: Pending, Line: a.Line},
 			a.Whole && (a.Reference != "" || a.Outcome == Paid || a.Outcome == Returned),
 			a.Amount.IsNegative(), a.Amount.Minor != 0 && !a.Amount.Currency.Valid(), a.Line < 1:
 			t.Fatalf("%+v", a)
 		}
-		for _, text := range []string{a.Reference, a.Batch, a.BankReference, a.Code, a.Message, a.Text, a.Destination} {
+		for _, text := range []string{a.Notice, a.Reference, a.Batch, a.BankReference, a.Code, a.Message, a.Text, a.Destination} {
 			for _, r := range text {
 				if unicode.IsControl(r) || r == utf8.RuneError {
 					t.Fatalf("%q", text)

@@ -55,7 +55,7 @@ func message(root *node) (Format, *node, error) {
 	return "", nil, fault(body.line, "the message %q is neither pain.002 nor camt.054", told(body.name, 40))
 }
 
-func readISO(format Format, file []byte) ([]Answer, error) {
+func (r Reader) readISO(format Format, file []byte) ([]Answer, error) {
 	root, err := parseXML(file)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func readISO(format Format, file []byte) ([]Answer, error) {
 	case is != format:
 		return nil, fault(0, "is %s, not %s", is, format)
 	}
-	read := readPain002
+	read := r.readPain002
 	if format == FormatCamt054 {
 		read = readCamt054
 	}

@@ -3,6 +3,7 @@ package bankfile
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,7 @@ func TestStatuses(t *testing.T) {
 		"cancelled":         {"", "", line002("<TxSts>CANC</TxSts>"), []string{"1 R1 pending [CANC]"}},
 		"unknown":           {"", "", line002("<TxSts>DONE</TxSts>"), []string{"1 R1 pending [DONE]"}},
 		"date changed":      {"", "", line002("<TxSts>ACWC</TxSts>" + reason("DT06")), []string{"1 R1 pending [DT06]"}},
+		"name compared":     {"", "", line002("<TxSts>RVNM</TxSts>"), []string{"1 R1 pending [RVNM]"}},
 		"nothing said":      {"", "", line002(""), []string{"1 R1 pending []"}},
 		"no reference":      {"", "", "<TxInfAndSts><TxSts>RJCT</TxSts></TxInfAndSts>", []string{"1 rejected rejected [RJCT]"}},
 		"whole file":        {"<GrpSts>RJCT</GrpSts>" + reason("FF01"), "", "", []string{"1 whole B1 rejected rejected [FF01]"}},
@@ -74,6 +76,70 @@ func TestStatuses(t *testing.T) {
 		"twice":         {"", "", line002("<TxSts>ACCC</TxSts>") + line002("<TxSts>RJCT</TxSts>"), []string{"1 R1 pending [ACCC]", "1 R1 pending [RJCT]"}},
 	} {
 		answers, err := Read(FormatPain002, report(c.group, c.block, c.line))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		sameAnswers(t, name, answers, c.want...)
+	}
+}
+
+// A report that counts fewer transactions than it has is read, and the operator is told.
+func TestCountsOfPain002(t *testing.T) {
+	pain := string(golden(t, "pain.002.03.xml"))
+	all, err := Read(FormatPain002, []byte(pain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, by, want string }{
+		"of the file":  {"<OrgnlNbOfTxs>4", "<OrgnlNbOfTxs>3", "8 OrgnlNbOfTxs is 3, and 4 transactions follow"},
+		"of a block":   {"<OrgnlNbOfTxs>4</OrgnlNbOfTxs>\n      <PmtInfSts>", "<OrgnlNbOfTxs>3</OrgnlNbOfTxs>\n      <PmtInfSts>", "13 OrgnlNbOfTxs is 3, and 4 transactions follow"},
+		"of a status":  {"<DtldNbOfTxs>2", "<DtldNbOfTxs>0", "15 DtldNbOfTxs is 0, and 1 transactions follow"},
+		"more is fine": {"<OrgnlNbOfTxs>4", "<OrgnlNbOfTxs>9", ""},
+	} {
+		file := strings.Replace(pain, c.old, c.by, 1)
+		if file == pain {
+			t.Fatalf("%s: no %q", name, c.old)
+		}
+		answers, err := Read(FormatPain002, []byte(file))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var notices []string
+		answers = slices.DeleteFunc(answers, func(a Answer) bool {
+			if a.Notice != "" {
+				notices = append(notices, fmt.Sprint(a.Line, " ", a.Notice))
+			}
+			return a.Notice != ""
+		})
+		if got := strings.Join(notices, "; "); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if !slices.Equal(answers, all) {
+			t.Errorf("%s: %+v, want %+v", name, answers, all)
+		}
+	}
+}
+
+// ACSC ends a payment only if the bank is known to mean it so.
+func TestDebitedIsPaidWhereTheBankSaysSo(t *testing.T) {
+	const back = "<StsRsnInf><Rsn><Cd>AC04</Cd></Rsn></StsRsnInf>"
+	debited := line002("<TxSts>ACSC</TxSts>")
+	for name, c := range map[string]struct {
+		reader Reader
+		file   []byte
+		want   []string
+	}{
+		"by the standard":  {Reader{}, report("", "", debited), []string{"1 R1 pending [ACSC]"}},
+		"by the bank":      {Reader{ACSC: Paid}, report("", "", debited), []string{"1 R1 paid [ACSC]"}},
+		"with a reason":    {Reader{ACSC: Paid}, report("", "", line002("<TxSts>ACSC</TxSts>"+back)), []string{"1 R1 pending [AC04]"}},
+		"and refused":      {Reader{ACSC: Paid}, report("", "", debited+line002("<TxSts>RJCT</TxSts>")), []string{"1 R1 pending [ACSC]", "1 R1 pending [RJCT]"}},
+		"of a refused one": {Reader{ACSC: Paid}, report("<GrpSts>RJCT</GrpSts>", "", debited), []string{"1 R1 pending [ACSC]", "1 whole B1 rejected rejected [RJCT]"}},
+		"of all lines":     {Reader{ACSC: Paid}, report("<GrpSts>ACSC</GrpSts>", "", ""), []string{"1 whole B1 pending [ACSC]"}},
+		"other statuses":   {Reader{ACSC: Paid}, report("", "", line002("<TxSts>ACSP</TxSts>")), []string{"1 R1 pending [ACSP]"}},
+	} {
+		answers, err := c.reader.Read(FormatPain002, c.file)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -116,30 +182,26 @@ func TestXMLThatIsRefused(t *testing.T) {
 		"other format":    {FormatCamt054, pain, "the file is pain.002, not camt.054"},
 		"too large":       {FormatPain002, pain + strings.Repeat(" ", MaxSize), "the file is larger"},
 
-		"no message":      {FormatPain002, swap(pain, "<OrgnlMsgId>B17-1</OrgnlMsgId>", ""), "line 5: OrgnlMsgId is missing"},
-		"no group":        {FormatPain002, strings.ReplaceAll(pain, "OrgnlGrpInfAndSts", "Orgnl"), "line 3: want one OrgnlGrpInfAndSts"},
-		"log":             {FormatPain002, swap(pain, "B17-1<", "EBICS<"), "line 5: this is a log"},
-		"more than sent":  {FormatPain002, swap(pain, "<OrgnlNbOfTxs>4", "<OrgnlNbOfTxs>3"), "line 8: OrgnlNbOfTxs is 3, and 4"},
-		"more in a block": {FormatPain002, swap(pain, "<OrgnlNbOfTxs>4</OrgnlNbOfTxs>\n      <PmtInfSts>", "<OrgnlNbOfTxs>3</OrgnlNbOfTxs>\n      <PmtInfSts>"), "line 13: OrgnlNbOfTxs is 3"},
-		"more of a kind":  {FormatPain002, swap(pain, "<DtldNbOfTxs>2", "<DtldNbOfTxs>0"), "line 15: DtldNbOfTxs is 0, and 1"},
-		"no count":        {FormatPain002, swap(pain, "<OrgnlNbOfTxs>4", "<OrgnlNbOfTxs>x"), "line 8: OrgnlNbOfTxs is not a count"},
-		"two statuses":    {FormatPain002, swap(pain, "<TxSts>RJCT</TxSts>", "<TxSts>RJCT</TxSts><TxSts>ACCC</TxSts>"), "line 23: TxSts occurs twice"},
-		"date":            {FormatPain002, swap(pain, "2026-10-15T10:02:00", "15.10.2026"), "line 4: CreDtTm is not a date"},
-		"amount":          {FormatPain002, swap(pain, "12.50", "12,50"), "line 32: InstdAmt is not an amount"},
-		"decimals":        {FormatPain002, swap(pain, "12.50", "12.505"), "line 32: InstdAmt does not fit EUR"},
-		"currency":        {FormatPain002, swap(pain, `Ccy="EUR"`, `Ccy="EURO"`), "line 32: the currency"},
+		"no message":   {FormatPain002, swap(pain, "<OrgnlMsgId>B17-1</OrgnlMsgId>", ""), "line 5: OrgnlMsgId is missing"},
+		"no group":     {FormatPain002, strings.ReplaceAll(pain, "OrgnlGrpInfAndSts", "Orgnl"), "line 3: want one OrgnlGrpInfAndSts"},
+		"log":          {FormatPain002, swap(pain, "B17-1<", "EBICS<"), "line 5: this is a log"},
+		"no count":     {FormatPain002, swap(pain, "<OrgnlNbOfTxs>4", "<OrgnlNbOfTxs>x"), "line 8: OrgnlNbOfTxs is not a count"},
+		"two statuses": {FormatPain002, swap(pain, "<TxSts>RJCT</TxSts>", "<TxSts>RJCT</TxSts><TxSts>ACCC</TxSts>"), "line 23: TxSts occurs twice"},
+		"date":         {FormatPain002, swap(pain, "2026-10-15T10:02:00", "15.10.2026"), "line 4: CreDtTm is not a date"},
+		"amount":       {FormatPain002, swap(pain, "12.50", "12,50"), "line 32: InstdAmt is not an amount"},
+		"decimals":     {FormatPain002, swap(pain, "12.50", "12.505"), "line 32: InstdAmt does not fit EUR"},
+		"currency":     {FormatPain002, swap(pain, `Ccy="EUR"`, `Ccy="EURO"`), "line 32: the currency"},
 
-		"entry's amount":  {FormatCamt054, swap(camt, `<Amt Ccy="EUR">2500.00</Amt>`, ""), "line 25: Amt is missing"},
-		"below zero":      {FormatCamt054, swap(camt, ">2500.00<", ">-2500.00<"), "line 26: Amt is not an amount"},
-		"direction":       {FormatCamt054, swap(camt, "CRDT", "CREDIT"), "line 27: CdtDbtInd is neither"},
-		"no direction":    {FormatCamt054, swap(camt, "<CdtDbtInd>CRDT</CdtDbtInd>", ""), "line 25: CdtDbtInd is missing"},
-		"reversal":        {FormatCamt054, swap(camt, "<Sts>", "<RvslInd>maybe</RvslInd><Sts>"), "line 13: RvslInd is neither"},
-		"two details":     {FormatCamt054, swap(camt, "<Refs>", "<Refs></Refs><Refs>"), "line 21: Refs occurs twice"},
-		"booking date":    {FormatCamt054, swap(camt, "2026-10-16</Dt>", "16/10/2026</Dt>"), "line 17: Dt is not a date"},
-		"entries":         {FormatCamt054, swap(camt, "<NbOfNtries>4", "<NbOfNtries>5"), "line 10: NbOfNtries of TtlNtries is 5"},
-		"debits":          {FormatCamt054, swap(camt, "<NbOfNtries>2", "<NbOfNtries>1"), "line 11: NbOfNtries of TtlDbtNtries is 1"},
-		"sum":             {FormatCamt054, swap(camt, "<Sum>223.45", "<Sum>223.46"), "line 11: Sum of TtlDbtNtries is 223.46 EUR"},
-		"more in a batch": {FormatCamt054, swap(camt, "<NtryDtls><TxDtls>", "<NtryDtls><Btch><NbOfTxs>0</NbOfTxs></Btch><TxDtls>"), "line 13: NbOfTxs is 0"},
+		"entry's amount": {FormatCamt054, swap(camt, `<Amt Ccy="EUR">2500.00</Amt>`, ""), "line 25: Amt is missing"},
+		"below zero":     {FormatCamt054, swap(camt, ">2500.00<", ">-2500.00<"), "line 26: Amt is not an amount"},
+		"direction":      {FormatCamt054, swap(camt, "CRDT", "CREDIT"), "line 27: CdtDbtInd is neither"},
+		"no direction":   {FormatCamt054, swap(camt, "<CdtDbtInd>CRDT</CdtDbtInd>", ""), "line 25: CdtDbtInd is missing"},
+		"reversal":       {FormatCamt054, swap(camt, "<Sts>", "<RvslInd>maybe</RvslInd><Sts>"), "line 13: RvslInd is neither"},
+		"two details":    {FormatCamt054, swap(camt, "<Refs>", "<Refs></Refs><Refs>"), "line 21: Refs occurs twice"},
+		"booking date":   {FormatCamt054, swap(camt, "2026-10-16</Dt>", "16/10/2026</Dt>"), "line 17: Dt is not a date"},
+		"entries":        {FormatCamt054, swap(camt, "<NbOfNtries>4", "<NbOfNtries>5"), "line 10: NbOfNtries of TtlNtries is 5"},
+		"debits":         {FormatCamt054, swap(camt, "<NbOfNtries>2", "<NbOfNtries>1"), "line 11: NbOfNtries of TtlDbtNtries is 1"},
+		"sum":            {FormatCamt054, swap(camt, "<Sum>223.45", "<Sum>223.46"), "line 11: Sum of TtlDbtNtries is 223.46 EUR"},
 	} {
 		answers, err := Read(c.format, []byte(c.file))
 		if answers != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {

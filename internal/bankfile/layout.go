@@ -12,14 +12,14 @@ type Layout struct {
 	Title  string  // for people
 	Fields []Field // the parts of Batch.From that it uses
 	payer  func(Payer) error
-	check  func(Line) error
+	check  func(Payer, Line) error
 	write  func(Batch, []Line) ([]byte, error)
 }
 
 // Layouts lists every layout, in display order. The CSV has its usual columns; CSV.Layout
 // makes one with others.
 func Layouts() []Layout {
-	return []Layout{CSV{}.Layout(), cnabLayout(), speiLayout(), painLayout(painV03), painLayout(painV09)}
+	return []Layout{CSV{}.Layout(), cnabLayout(), sispagLayout(), speiLayout(), painLayout(painV03), painLayout(painV09)}
 }
 
 // Find returns the layout with a name.
@@ -32,14 +32,14 @@ func Find(name string) (Layout, bool) {
 	return all[i], true
 }
 
-// Check says why a line cannot be in such a file, or nil.
+// Check says why a line cannot be in a file from a payer's account, or nil.
 //
 // Errors: a *Problem that names the field.
-func (l Layout) Check(line Line) error {
+func (l Layout) Check(from Payer, line Line) error {
 	if err := line.common(); err != nil {
 		return err
 	}
-	return l.check(line)
+	return l.check(from, line)
 }
 
 // CheckPayer says what is missing or wrong in the operator's account, or nil.
@@ -69,7 +69,7 @@ func (l Layout) Write(b Batch, lines []Line) ([]byte, error) {
 		return nil, err
 	}
 	for _, line := range lines {
-		if err := l.Check(line); err != nil {
+		if err := l.Check(b.From, line); err != nil {
 			return nil, fmt.Errorf("line %s: %w", line.Reference, err)
 		}
 	}

@@ -20,8 +20,8 @@ type Line struct {
 	// the numeric reference of SPEI; other layouts take any number.
 	Number      int
 	Amount      money.Amount // above zero, in the batch's currency
-	Network     string       // pix, spei, iban, cbu or account, see package destination
-	Destination string       // secret; of an account in CNAB, the check digit is last
+	Network     string       // pix, ted, spei, iban, cbu or account, see package destination
+	Destination string       // secret; of a ted, the account's check digit is last
 	Name        string       // the payee's, free text
 	Document    string       // the payee's tax id
 	BankCode    string       // the payee's bank: COMPE's 3 digits in CNAB, a BIC in pain.001
@@ -88,9 +88,9 @@ func (l Line) common() error {
 // account is the destination in its normal form, with valid check digits.
 func (l Line) account() (string, error) {
 	// The currency only selects the network's rules in package destination.
-	currency := map[string]string{"pix": "BRL", "spei": "MXN", "cbu": "ARS", "iban": "EUR", "account": "USD"}[l.Network]
+	currency := map[string]string{"pix": "BRL", "ted": "BRL", "spei": "MXN", "cbu": "ARS", "iban": "EUR", "account": "USD"}[l.Network]
 	if currency == "" {
-		return "", problem("network", "must be pix, spei, iban, cbu or account")
+		return "", problem("network", "must be pix, ted, spei, iban, cbu or account")
 	}
 	d, problems := destination.Parse("bank_account", l.Network, currency, l.Destination)
 	if len(problems) > 0 {
@@ -99,14 +99,18 @@ func (l Line) account() (string, error) {
 	return d.Account, nil
 }
 
-// brazilian is a CPF or CNPJ as digits only, because CNAB holds nothing else.
-func brazilian(field, text string) (string, error) {
+// brazilian is a CPF or CNPJ without its punctuation, as a bank's files hold it. A CNPJ may
+// have letters since July 2026.
+func brazilian(bank, field, text string) (string, error) {
 	if text == "" {
 		return "", problem(field, "is missing")
 	}
 	number, ok := document.Check("BRA", "CPF", text)
-	if !ok || !digits(number) {
-		return "", problem(field, "must be a CPF or CNPJ of digits")
+	switch {
+	case !ok:
+		return "", problem(field, "must be a CPF or CNPJ")
+	case !digits(number) && bank != bradesco:
+		return "", problem(field, "is a CNPJ with letters, which the files of bank %s are not known to hold", bank)
 	}
 	return number, nil
 }

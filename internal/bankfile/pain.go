@@ -52,10 +52,10 @@ func painPayer(p Payer) error {
 	return nil
 }
 
-func painCheck(l Line) error {
+func painCheck(_ Payer, l Line) error {
 	switch {
-	case l.Network == "pix":
-		return problem("network", "must be iban, account, spei or cbu: there is no place for a Pix key")
+	case l.Network == "pix" || l.Network == "ted": // no place for a Pix key, or for a branch
+		return problem("network", "must be iban, account, spei or cbu: payments in Brazil need a layout of CNAB 240")
 	case l.BankCode != "" && !bics.MatchString(l.BankCode):
 		return problem("bank_code", "must be a BIC, or empty")
 	case l.BankCode == "" && l.Network != "iban":

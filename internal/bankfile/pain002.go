@@ -1,7 +1,10 @@
 package bankfile
 
-// statuses are the status codes that decide nothing, and their meaning. ACSC is settled
-// only at the payer's side, which does not prove that the money arrived.
+// statuses are the status codes that decide nothing, and their meaning. ACSC is settled only at
+// the payer's side. ISO's code set warns that it is no financial information and needs an agreement
+// with the bank; Rabobank sends ACCC after it (developer.rabobank.nl, 2026), for LHV it is the last
+// word (docs.lhv.com, 2026), and the British standard (Open Banking 4.0) says that the payee may
+// still not get the money. So it is Paid only for an operator whose bank says so (Reader.ACSC).
 var statuses = map[string]string{
 	"RCVD": "received",
 	"ACTC": "its form is right",
@@ -17,14 +20,25 @@ var statuses = map[string]string{
 	"PATC": "more signatures are needed",
 	"PART": "some are accepted and some are not",
 	"BLCK": "blocked at the payee's bank",
+	// Verification of the payee, in the European Union since October 2025. The bank then waits for you.
+	"RCVC": "the payee's name fits the account",
+	"RVMC": "the payee's name nearly fits the account",
+	"RVNM": "the payee's name does not fit the account",
+	"RVNA": "the payee's name could not be compared with the account",
+	"RVCM": "some payees' names do not fit their accounts",
+	"RVNC": "the payees' names were not all compared with their accounts",
 	"CANC": "cancelled by the bank's report: find out whether it was paid",
 }
 
 // verdict is the result of a status, and the reason for it.
-func verdict(status, code string) (outcome Outcome, reason, means string) {
-	switch status {
-	case "ACCC":
+func (r Reader) verdict(status, code string) (outcome Outcome, reason, means string) {
+	switch {
+	case status == "ACCC":
 		return Paid, "", "on the payee's account"
+	case status == "ACSC" && code == "" && r.ACSC == Paid:
+		return Paid, "", "debited, which is this bank's last word"
+	}
+	switch status {
 	case "RJCT":
 		reason, means = explain(code)
 		return Rejected, reason, means
@@ -43,7 +57,7 @@ func verdict(status, code string) (outcome Outcome, reason, means string) {
 }
 
 // readPain002 reads a report on a file that we sent.
-func readPain002(body *node) ([]Answer, error) {
+func (r Reader) readPain002(body *node) ([]Answer, error) {
 	groups := body.all("OrgnlGrpInfAndSts")
 	if len(groups) != 1 {
 		return nil, fault(body.line, "want one OrgnlGrpInfAndSts, not %d", len(groups))
@@ -63,14 +77,14 @@ func readPain002(body *node) ([]Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := pain002{batch: batch, group: group, created: Answer{Batch: batch, At: at}}
+	p := pain002{Reader: r, batch: batch, group: group, created: Answer{Batch: batch, At: at}}
 	blocks := body.all("OrgnlPmtInfAndSts")
 	for _, block := range blocks {
 		if err := p.block(block); err != nil {
 			return nil, err
 		}
 	}
-	if err := within(group.one("OrgnlNbOfTxs"), p.lines); err != nil {
+	if err := p.within(group.one("OrgnlNbOfTxs"), p.lines); err != nil {
 		return nil, err
 	}
 	p.overall(group, "GrpSts", group.all("StsRsnInf"), p.lines == 0 && len(p.answers) == 0)
@@ -79,6 +93,7 @@ func readPain002(body *node) ([]Answer, error) {
 
 // pain002 is a report while it is read.
 type pain002 struct {
+	Reader
 	batch   string
 	group   *node
 	created Answer // the common part of all answers
@@ -86,15 +101,14 @@ type pain002 struct {
 	answers []Answer
 }
 
-// within fails if a report has more transactions than the file. Fewer are fine: some banks
-// name only those that failed.
-func within(told *node, lines int) error {
-	if most, is, err := told.count(); err != nil {
-		return err
-	} else if is && lines > most {
-		return fault(told.line, "%s is %d, and %d transactions follow", told.name, most, lines)
+// within tells the operator if a report has more transactions than it counts. Each of them
+// counts all the same. Fewer are usual: some banks name only those that failed.
+func (p *pain002) within(told *node, lines int) error {
+	most, is, err := told.count()
+	if err == nil && is && lines > most {
+		p.answers = append(p.answers, notice(told.line, "%s is %d, and %d transactions follow: compare it with the bank's site", told.name, most, lines))
 	}
-	return nil
+	return err
 }
 
 // overall adds the answer for all lines of a file or a block: if they are refused together,
@@ -103,7 +117,7 @@ func (p *pain002) overall(n *node, element string, infos []*node, silent bool) {
 	status := told(n.value(element), 35)
 	code, text := why(infos)
 	a := p.created
-	a.Outcome, a.Reason, a.Message = verdict(status, code)
+	a.Outcome, a.Reason, a.Message = p.verdict(status, code)
 	if a.Outcome == Paid {
 		a.Outcome, a.Message = Pending, "the bank reports the whole file as paid, but names no lines"
 	}
@@ -122,7 +136,7 @@ func (p *pain002) block(block *node) error {
 		return err
 	}
 	transactions := block.all("TxInfAndSts")
-	if err := within(block.one("OrgnlNbOfTxs"), len(transactions)); err != nil {
+	if err := p.within(block.one("OrgnlNbOfTxs"), len(transactions)); err != nil {
 		return err
 	}
 	counts := map[string]int{}
@@ -133,7 +147,7 @@ func (p *pain002) block(block *node) error {
 		counts[t.value("TxSts")]++
 	}
 	for _, per := range block.all("NbOfTxsPerSts") {
-		if err := within(per.one("DtldNbOfTxs"), counts[per.value("DtldSts")]); err != nil {
+		if err := p.within(per.one("DtldNbOfTxs"), counts[per.value("DtldSts")]); err != nil {
 			return err
 		}
 	}
@@ -158,7 +172,7 @@ func (p *pain002) transaction(block, t *node) error {
 	a := p.created
 	a.Reference, a.Line, a.Text = reference(t.value("OrgnlEndToEndId"), t.value("OrgnlInstrId")), t.line, text
 	a.BankReference = told(t.value("AcctSvcrRef", "ClrSysRef"), 35)
-	if a.Outcome, a.Reason, a.Message = verdict(status, code); refused && a.Outcome != Rejected {
+	if a.Outcome, a.Reason, a.Message = p.verdict(status, code); refused && a.Outcome != Rejected {
 		a.Outcome, a.Reason, a.Message = Pending, "", "the file is refused, but this line is not: ask the bank"
 	}
 	if a.Code = status; code != "" {

@@ -16,19 +16,29 @@ const (
 	FormatCSV     Format = "csv"
 )
 
+// Reader reads banks' answers. The zero value knows what the standards say.
+type Reader struct {
+	// ACSC is the outcome of a payment that the bank has debited: Paid if the bank's guide says that
+	// this is its last word, or else Pending ("").
+	ACSC Outcome
+}
+
+// Read is Reader.Read by the standards alone.
+func Read(format Format, file []byte) ([]Answer, error) { return Reader{}.Read(format, file) }
+
 // Read reads a bank's answer, whole or not at all. A CSV has the usual columns and words;
 // CSV.Read reads others.
 //
 // Errors: an unknown format, and a *SyntaxError that says where and why the file cannot be
 // read.
-func Read(format Format, file []byte) ([]Answer, error) {
+func (r Reader) Read(format Format, file []byte) ([]Answer, error) {
 	switch {
 	case len(file) > MaxSize:
 		return nil, fault(0, "is larger than %d MiB", MaxSize>>20)
 	case format == FormatCNAB240:
 		return readCNAB(file)
 	case format == FormatPain002, format == FormatCamt054:
-		return readISO(format, file)
+		return r.readISO(format, file)
 	case format == FormatCSV:
 		return CSV{}.Read(file)
 	}

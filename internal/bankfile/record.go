@@ -27,6 +27,27 @@ func (r *record) number(from, to int, value string) {
 	copy(r.bytes[from-1:to], strings.Repeat("0", width-len(value))+value)
 }
 
+// document writes the kind of a CPF or CNPJ at one position, and the number behind it. The
+// letters of a CNPJ keep their places.
+func (r *record) document(at int, number string) {
+	kind := "2"
+	if len(number) == 11 {
+		kind = "1" // CPF
+	}
+	r.number(at, at, kind)
+	r.inscription(at+1, at+14, number)
+}
+
+// inscription writes a CPF or CNPJ right-aligned, filled with zeros.
+func (r *record) inscription(from, to int, number string) {
+	r.number(from, to, "")
+	if width := to - from + 1; len(number) > width {
+		r.fail(from, to, "characters")
+	} else {
+		r.text(to-len(number)+1, to, number)
+	}
+}
+
 func (r *record) count(from, to int, n int64) { r.number(from, to, strconv.FormatInt(n, 10)) }
 
 // text writes printable ASCII left-aligned, filled with spaces.

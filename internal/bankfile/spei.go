@@ -24,7 +24,7 @@ func speiLayout() Layout {
 	}
 }
 
-func speiCheck(l Line) error {
+func speiCheck(_ Payer, l Line) error {
 	if l.Network != "spei" {
 		return problem("network", "must be spei")
 	}

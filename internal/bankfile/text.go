@@ -38,9 +38,11 @@ func upper(text string, length int) string {
 	return strings.ToUpper(latin(joined, "", length))
 }
 
-// sepa is a text in the characters that banks agreed on for ISO 20022. A slash is left out,
-// because it must not be at an end or doubled.
-func sepa(text string, length int) string { return latin(text, "-?:().,'+", length) }
+// sepa is a text in the characters that banks agreed on for ISO 20022, which have a plus for & (EPC217-08).
+// A slash is left out, because it must not be at an end or doubled.
+func sepa(text string, length int) string {
+	return latin(strings.ReplaceAll(text, "&", "+"), "-?:().,'+", length)
+}
 
 // named says why a name cannot be written, or nil.
 func named(name, written string) error {

@@ -36,8 +36,12 @@ func layout(t testing.TB, name string) Layout {
 func bradescoPayer() Payer {
 	return Payer{
 		Name: "Empresa Exemplo Ltda.", Document: "11.222.333/0001-81", BankCode: "237", BankName: "Banco Bradesco", Agreement: "000123",
-		Branch: "1234", BranchDigit: "5", Account: "67890", AccountDigit: "1",
+		Branch: "1234", BranchDigit: "3", Account: "67890", AccountDigit: "2",
 	}
+}
+
+func itauPayer() Payer {
+	return Payer{Name: "Empresa Exemplo Ltda.", Document: "11.222.333/0001-81", Branch: "1234", Account: "67890", AccountDigit: "2"}
 }
 
 func brazilPayer() Payer {
@@ -64,7 +68,7 @@ func pixLines() []Line {
 func tedLines() []Line {
 	line := func(n int, bank, branch, account, kind, document, name string, centavos int64) Line {
 		return Line{
-			Reference: "B18L0000" + string(rune('0'+n)), Amount: money.New(centavos, "BRL"), Network: "account", Destination: account,
+			Reference: "B18L0000" + string(rune('0'+n)), Amount: money.New(centavos, "BRL"), Network: "ted", Destination: account,
 			Name: name, Document: document, BankCode: bank, Branch: branch, AccountType: kind,
 		}
 	}
@@ -112,8 +116,6 @@ func TestFilesAreAsTheManualsSay(t *testing.T) {
 		batch        Batch
 		lines        []Line
 	}{
-		{"cnab_pix.rem", "cnab240", batch("B17-1", "BRL", bradescoPayer()), pixLines()},
-		{"cnab_ted.rem", "cnab240", batch("B18", "BRL", brazilPayer()), tedLines()},
 		{"spei.txt", "spei-bbva", batch("B17-1", "MXN", Payer{Account: "0123456789"}), speiLines()},
 		{"pain.001.03.xml", "pain.001.03", batch("B17-1", "EUR", europePayer()), ibanLines()},
 		{"pain.001.09.xml", "pain.001.09", batch("B19", "CLP", Payer{Name: "Example Operator Ltd", Account: "000123456", BIC: "EXMPCLRM"}), chile},
@@ -145,6 +147,14 @@ func TestFilesAreAsTheManualsSay(t *testing.T) {
 // Each line that does not fit names its field, and never the account.
 func TestLinesThatDoNotFit(t *testing.T) {
 	pix, ted, spei, iban := pixLines()[0], tedLines()[0], speiLines()[0], ibanLines()[0]
+	bradesco, itau := ted, ted
+	bradesco.BankCode, bradesco.Branch, bradesco.Destination = "237", "4321-4", "55556-8"
+	itau.BankCode, itau.Branch, itau.Destination = "341", "4321", "55556-8"
+	for _, l := range []Line{bradesco, itau} {
+		if err := layout(t, "cnab240").Check(bradescoPayer(), l); err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
 	for _, c := range []struct {
 		name, layout string
 		line         Line
@@ -168,7 +178,7 @@ func TestLinesThatDoNotFit(t *testing.T) {
 		{"bank", "csv", pix, func(l *Line) { l.BankCode = "@x" }, "bank_code must be letters and digits"},
 
 		{"dollars", "cnab240", pix, func(l *Line) { l.Amount.Currency = "USD" }, "amount must be in BRL"},
-		{"CLABE", "cnab240", pix, func(l *Line) { l.Network, l.Destination = "spei", spei.Destination }, "network must be pix or account"},
+		{"CLABE", "cnab240", pix, func(l *Line) { l.Network, l.Destination = "spei", spei.Destination }, "network must be pix or ted"},
 		{"no name", "cnab240", pix, func(l *Line) { l.Name = "" }, "name is missing"},
 		{"no letter", "cnab240", pix, func(l *Line) { l.Name = "漢字" }, "name has no letter"},
 		{"no document", "cnab240", pix, func(l *Line) { l.Document = "" }, "document is missing"},
@@ -178,6 +188,14 @@ func TestLinesThatDoNotFit(t *testing.T) {
 		{"branch", "cnab240", ted, func(l *Line) { l.Branch = "123-45" }, "branch must be"},
 		{"long account", "cnab240", ted, func(l *Line) { l.Destination = "12345678901234" }, "destination must be an account"},
 		{"letters", "cnab240", ted, func(l *Line) { l.Destination = "AB123" }, "destination must be an account"},
+		{"Bradesco's digit", "cnab240", bradesco, func(l *Line) { l.Destination = "55556-9" }, "destination has a wrong check digit"},
+		{"Bradesco's branch", "cnab240", bradesco, func(l *Line) { l.Branch = "4321-5" }, "branch has a wrong check digit"},
+		{"Itaú's account", "sispag-itau", itau, func(l *Line) { l.Destination = "12345678" }, "destination must be an account of at most 6"},
+		{"Itaú's digit", "sispag-itau", itau, func(l *Line) { l.Destination = "12345X" }, "destination must be an account of at most 6"},
+		{"Itaú's branch", "sispag-itau", itau, func(l *Line) { l.Branch = "12345" }, "branch must be at most 4"},
+		{"letters", "sispag-itau", itau, func(l *Line) { l.Document = "12ABC34501DE35" }, "document is a CNPJ with letters"},
+		{"letters in the key", "sispag-itau", pix, func(l *Line) { l.Destination, l.Document = "12ABC34501DE35", "" }, "destination is a CNPJ with letters"},
+		{"dollars", "sispag-itau", pix, func(l *Line) { l.Amount.Currency = "USD" }, "amount must be in BRL"},
 
 		{"Pix", "spei-bbva", pix, func(*Line) {}, "network must be spei"},
 		{"CLABE", "spei-bbva", spei, func(l *Line) { l.Destination = "072180000123456781" }, "destination must be a CLABE"},
@@ -188,6 +206,7 @@ func TestLinesThatDoNotFit(t *testing.T) {
 		{"no name", "spei-bbva", spei, func(l *Line) { l.Name = "" }, "name is missing"},
 
 		{"Pix", "pain.001.03", pix, func(*Line) {}, "network must be iban"},
+		{"TED", "pain.001.03", ted, func(*Line) {}, "network must be iban"},
 		{"IBAN", "pain.001.03", iban, func(l *Line) { l.Destination = "DE65200000000000000002" }, "destination must be an IBAN"},
 		{"BIC", "pain.001.03", iban, func(l *Line) { l.BankCode = "EXMP" }, "bank_code must be a BIC"},
 		{"no BIC", "pain.001.09", spei, func(*Line) {}, "bank_code is missing"},
@@ -196,7 +215,7 @@ func TestLinesThatDoNotFit(t *testing.T) {
 	} {
 		l := c.line
 		c.change(&l)
-		err := layout(t, c.layout).Check(l)
+		err := layout(t, c.layout).Check(bradescoPayer(), l)
 		var p *Problem
 		if !errors.As(err, &p) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s, %s: %v, want %q", c.layout, c.name, err, c.want)
@@ -217,14 +236,24 @@ func TestPayersThatDoNotFit(t *testing.T) {
 		{"no name", "cnab240", bradescoPayer(), "name", "", "name is missing"},
 		{"no letter", "cnab240", bradescoPayer(), "name", "漢", "name has no letter"},
 		{"CNPJ", "cnab240", bradescoPayer(), "document", "11222333000180", "document must be"},
-		{"Itaú", "cnab240", bradescoPayer(), "bank_code", "341", "bank_code 341 (Itaú)"},
+		{"Itaú", "cnab240", bradescoPayer(), "bank_code", "341", "bank_code 341 (Itaú) uses these positions for other data: its layout is sispag-itau"},
+		{"Bradesco's agreement", "cnab240", bradescoPayer(), "agreement", "1234567", "agreement must be 6 digits for Bradesco"},
+		{"Bradesco's name", "cnab240", bradescoPayer(), "bank_name", "Banco do Brasil", "bank_name must begin with"},
+		{"Bradesco's branch", "cnab240", bradescoPayer(), "branch_digit", "4", "branch_digit has a wrong check digit"},
+		{"Bradesco's account", "cnab240", bradescoPayer(), "account_digit", "P", "account_digit has a wrong check digit"},
+		{"long account", "cnab240", bradescoPayer(), "account", "12345678", "account must be at most 7 digits for Bradesco"},
+		{"CNPJ with letters", "cnab240", brazilPayer(), "document", "12ABC34501DE35", "document is a CNPJ with letters, which the files of bank 001"},
+		{"CNPJ with letters", "sispag-itau", itauPayer(), "document", "12ABC34501DE35", "document is a CNPJ with letters, which the files of bank 341"},
+		{"branch", "sispag-itau", itauPayer(), "branch", "12345", "branch must be at most 4 digits"},
+		{"no digit", "sispag-itau", itauPayer(), "account_digit", "", "account_digit is missing"},
+		{"letter", "sispag-itau", itauPayer(), "account_digit", "X", "account_digit must be one digit"},
 		{"bank", "cnab240", bradescoPayer(), "bank_code", "23", "bank_code must be 3 digits"},
 		{"branch", "cnab240", bradescoPayer(), "branch", "123456", "branch must be at most 5"},
 		{"branch's digit", "cnab240", bradescoPayer(), "branch_digit", "12", "branch_digit must be one"},
 		{"account", "cnab240", bradescoPayer(), "account", "12-3", "account must be at most 12"},
 		{"account's digit", "cnab240", bradescoPayer(), "account_digit", "-", "account_digit must be one"},
-		{"agreement", "cnab240", bradescoPayer(), "agreement", "123456789012345678901", "agreement must be"},
-		{"agreement's signs", "cnab240", bradescoPayer(), "agreement", "ção", "agreement must be"},
+		{"agreement", "cnab240", brazilPayer(), "agreement", "123456789012345678901", "agreement must be"},
+		{"agreement's signs", "cnab240", brazilPayer(), "agreement", "ção", "agreement must be"},
 		{"version", "cnab240", bradescoPayer(), "file_version", "89", "file_version must be 3 digits"},
 		{"account", "spei-bbva", Payer{}, "account", "", "account is missing"},
 		{"letters", "spei-bbva", Payer{}, "account", "12A", "account must be"},

@@ -75,6 +75,16 @@ func parsePIX(text string) (normal, masked, wrong string) {
 	return "", "", "a PIX key: a CPF, a CNPJ, +55 and a telephone number, an email address or a random key"
 }
 
+// parseTED reads an account at a bank in Brazil: its number, and its check digit at the end, which
+// some banks write as X or P. The bank and the branch are not in it.
+func parseTED(text string) (normal, masked, wrong string) {
+	s := strings.ToUpper(compact(text))
+	if n := len(s); n < 2 || n > 13 || !digits(s[:n-1]) || !strings.Contains("0123456789XP", s[n-1:]) {
+		return "", "", "an account of at most 12 digits, and its check digit"
+	}
+	return s, tail(s), ""
+}
+
 func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > '~' })
 }

@@ -45,6 +45,9 @@ type Problem struct {
 // Error implements error.
 func (p Problem) Error() string { return string(p.Field) + ": " + p.Message }
 
+// TED is the network of accounts at banks in Brazil. A number of theirs is unique at its branch only.
+const TED = "ted"
+
 // The types of destinations.
 const (
 	bankAccount = "bank_account"
@@ -56,6 +59,7 @@ type network struct {
 	name, kind string
 	aliases    []string
 	currencies []string // none: every ISO 4217 currency that is not exclusive to another bank network
+	named      bool     // it is used only if it is named: its currency has another network that is usual
 	// parse returns the normal form and the masked one, or what is wrong
 	parse func(account string) (normal, masked, wrong string)
 }
@@ -63,14 +67,15 @@ type network struct {
 // networks lists what withdrawals can use.
 func networks() []network {
 	return []network{
-		{"spei", bankAccount, []string{"clabe"}, []string{"MXN"}, parseCLABE},
-		{"pix", bankAccount, nil, []string{"BRL"}, parsePIX},
-		{"cbu", bankAccount, []string{"cvu"}, []string{"ARS"}, parseCBU},
-		{"iban", bankAccount, []string{"sepa"}, []string{"EUR", "GBP", "CHF", "CRC", "DOP", "GTQ"}, parseIBAN},
-		{"account", bankAccount, []string{"bank"}, nil, parseAccount},
-		{"tron", crypto, []string{"trc20"}, []string{"USDT", "TRX"}, parseTron},
-		{"ethereum", crypto, []string{"erc20"}, []string{"USDC", "USDT", "ETH"}, parseEthereum},
-		{"bitcoin", crypto, nil, []string{"BTC"}, parseBitcoin},
+		{"spei", bankAccount, []string{"clabe"}, []string{"MXN"}, false, parseCLABE},
+		{"pix", bankAccount, nil, []string{"BRL"}, false, parsePIX},
+		{TED, bankAccount, nil, []string{"BRL"}, true, parseTED},
+		{"cbu", bankAccount, []string{"cvu"}, []string{"ARS"}, false, parseCBU},
+		{"iban", bankAccount, []string{"sepa"}, []string{"EUR", "GBP", "CHF", "CRC", "DOP", "GTQ"}, false, parseIBAN},
+		{"account", bankAccount, []string{"bank"}, nil, false, parseAccount},
+		{"tron", crypto, []string{"trc20"}, []string{"USDT", "TRX"}, false, parseTron},
+		{"ethereum", crypto, []string{"erc20"}, []string{"USDC", "USDT", "ETH"}, false, parseEthereum},
+		{"bitcoin", crypto, nil, []string{"BTC"}, false, parseBitcoin},
 	}
 }
 
@@ -153,7 +158,7 @@ func choose(kind, name, currency string) ([]network, *Problem) {
 		known = append(known, n.name)
 		named := name == n.name || slices.Contains(n.aliases, name)
 		found = found || named
-		if n.takes(currency) && (named || name == "") {
+		if n.takes(currency) && (named || name == "" && !n.named) {
 			usable = append(usable, n)
 		}
 	}

@@ -92,7 +92,9 @@ func cpf(s string) bool {
 		s[9] == eleven(sum(s, 10, 9, 8, 7, 6, 5, 4, 3, 2)) && s[10] == eleven(sum(s, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2))
 }
 
-var cnpjForm = regexp.MustCompile(`^[A-Z0-9]{12}\d{2}$`) // with letters since July 2026
+// cnpjForm is a company's number. Since July 2026 new ones have letters in all places but the check digits, where a
+// letter counts as its ASCII code less 48 (Instrução Normativa RFB 2.229/2024; Serpro's note on the calculation).
+var cnpjForm = regexp.MustCompile(`^[A-Z0-9]{12}\d{2}$`)
 
 func cnpj(s string) bool {
 	return cnpjForm.MatchString(s) && !same(s) &&

@@ -13,6 +13,8 @@ func TestCheckDigits(t *testing.T) {
 		{"BRA", "CPF", "111.111.111-11", false}, {"BRA", "CPF", "5299822472", false},
 		{"BRA", "CPF", "11.222.333/0001-81", true}, {"BRA", "CPF", "11.222.333/0001-82", false},
 		{"BRA", "CPF", "12.ABC.345/01DE-35", true}, // the tax office's example with letters
+		{"BRA", "CPF", "12.abc.345/01de-35", true}, {"BRA", "CPF", "12.ABC.345/01DE-36", false}, {"BRA", "CPF", "12.ACB.345/01DE-35", false},
+		{"BRA", "CPF", "12.ABC.345/01DE-3A", false}, {"BRA", "CPF", "12.ÁBC.345/01DE-35", false}, {"BRA", "CPF", "12ABC34501D35", false},
 		{"ARG", "CUIT", "20-12345678-6", true}, {"ARG", "CUIT", "20-12345678-7", false}, {"ARG", "DNI", "12.345.678", true}, {"ARG", "DNI", "123", false},
 		{"CHL", "RUT", "12.345.678-5", true}, {"CHL", "RUT", "12345678-4", false}, {"CHL", "RUT", "10000013-K", true}, {"CHL", "RUT", "30.686.957-4", true},
 		{"COL", "CC", "1020304050", true}, {"COL", "CC", "79123", true}, {"COL", "CC", "8001972684", true}, {"COL", "CC", "12", false},

@@ -49,7 +49,7 @@ type Outcome struct {
 	Data        PaymentData
 	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
 	Back        *Reversal    // what went back; nil of Reversed: not known. Of Approved, all of it failed
-	Also        []Money      // of Approved: other money that was paid for the same charge
+	Also        []Money      // of Approved, and of Lapsed: other money that was paid for the same charge
 	CheckAt     time.Time    // when to query again, if the provider says so; else zero
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
@@ -314,6 +314,8 @@ type ProviderRefund struct {
 	Reference string       // ours; "" if it has none of ours
 	Kind      OutcomeKind  // Approved, Awaiting, Declined or Unknown
 	Local     money.Amount // zero if it cannot be read
+	Note      string       // why it went back, or came back, for people; "" if that needs no words
+	News      bool         // an event of its own reports it, not a list: if it had failed, it was made again
 }
 
 // wholeBack reports whether nothing is left of what the shopper paid.

@@ -255,8 +255,19 @@ func TestNewsOfAnotherRefundIsNotApplied(t *testing.T) {
 // An answer with another amount ends nothing: the operator gets one notice, and the provider is
 // still queried.
 func TestAnswerOfAnotherRefundIsHeld(t *testing.T) {
-	p, c := paidClaim(t, UserDispute)
-	wrong := Outcome{Kind: Approved, ProviderRef: "theirs", Local: money.New(c.Local.Minor-1, c.Local.Currency)}
+	for _, short := range []bool{true, false} { // by a cent, or wholly: the provider has the money for the shopper
+		p, c := paidClaim(t, UserDispute)
+		went := money.New(0, c.Local.Currency)
+		if short {
+			went.Minor = c.Local.Minor - 1
+		}
+		heldRefund(t, p, c, went)
+	}
+}
+
+func heldRefund(t *testing.T, p Payment, c Claim, went money.Amount) {
+	t.Helper()
+	wrong := Outcome{Kind: Approved, ProviderRef: "theirs", Local: went}
 	now := noon
 	for i, receipts := range []int{1, 0, 0} {
 		next, change := c.Called(p, wrong, now)

@@ -258,8 +258,11 @@ func (d *docket) open(n Notice, order int, inquiry string, previous *Claim, id s
 	}
 	_, claim, change := d.p.openDispute(o, d.now)
 	d.add(change)
-	if n.Ruling != "" {
+	switch {
+	case n.Ruling != "":
 		d.end(claim, n.Ruling.status(), n.Outcome.Message)
+	case n.Reviewing: // it waits for nobody's evidence
+		d.goOn(claim, n)
 	}
 	return verdict
 }

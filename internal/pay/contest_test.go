@@ -293,6 +293,11 @@ func TestOpenDisputeContinues(t *testing.T) {
 	if !strings.Contains(h.claims[0].String(), "a, at one, stage CHARGEBACK") {
 		t.Errorf("the operator reads %s", h.claims[0])
 	}
+	h = completed(t)
+	h.hear(Notice{DisputeID: "b", Reviewing: true}, Applied) // it was answered before we heard of it
+	if c := h.claims[0]; c.Status != ClaimUnderReview || h.p.taking(c.ID).Status != ClaimUnderReview || c.Version != 1 || c.Overdue(noon.Add(400*day)) {
+		t.Errorf("in review from the first: %s", c)
+	}
 }
 
 // A dispute is queried with growing pauses until it ends.

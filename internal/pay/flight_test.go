@@ -61,6 +61,22 @@ func TestRefundIsAnsweredCallByCall(t *testing.T) {
 	}
 }
 
+// A provider may not list a refund at once. What counts is the last call, which may be hours after the first.
+func TestRefundRemembersItsFirstAndItsLastCall(t *testing.T) {
+	p, first := paidClaim(t, UserDispute)
+	if sent, last := first.Call.SentAt(); sent != first.CreatedAt || last != sent {
+		t.Errorf("sent at %s, last at %s, want both at %s", sent, last, first.CreatedAt)
+	}
+	lost, _ := first.Answered(p, first, Outcome{Kind: Missing}, noon)
+	again, _ := lost.Resend(noon.Add(time.Hour))
+	if sent, last := again.Call.SentAt(); sent != first.CreatedAt || last != noon.Add(time.Hour) {
+		t.Errorf("sent at %s, last at %s, want the second one an hour after noon", sent, last)
+	}
+	if sent, last := (RefundCall{}).SentAt(); !sent.IsZero() || !last.IsZero() {
+		t.Errorf("a row without times: %s, %s", sent, last)
+	}
+}
+
 // Late money stays with the operator after its refund was refused. If the refund was made after all
 // (by a call that was in progress, or according to a notice), the operator must decide.
 func TestRefusedRefundOfLateMoneyThatWasMade(t *testing.T) {

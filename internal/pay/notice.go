@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -18,12 +19,12 @@ type Notice struct {
 	ID        string // the provider's own id of it; a notice with a known id is not applied again
 	Account   string // the provider account that it came to
 	Reference string // ours, of the charge
-	Refund    string // our reference of a refund, if the outcome is a refund's
+	Refund    string // our reference of a refund, if the outcome is a refund's; Reference may be of its charge, if it is none of ours
 	Outcome   Outcome
 	Dispute   bool   // it reports the state of a dispute
 	Ruling    Ruling // how the dispute ended; "" if the notice is about something else
 	Body      []byte
-	Unread    bool // an id in it could not be stored and was left out: see Storable
+	Unread    bool // not all of it was understood: a state that may move money in an unknown way, or an id was left out (see Storable)
 
 	// Of a dispute, open or ended. Outcome.Message is the reason, and Outcome.Local the disputed
 	// amount; zero if the provider does not report it.
@@ -90,6 +91,8 @@ func (c Claim) ConfirmRefund(p Payment, n Notice, claimID string, now time.Time)
 	switch _, round, ok := ParseRefundReference(n.Refund); {
 	case !ok:
 	case c.Call.Returned != "" && n.Outcome.Kind == Declined && round == c.Call.Round:
+	case c.Call.Returned != "" && n.Outcome.Kind == Approved: // made again after it had failed
+		verdict = Mismatched
 	case c.fails(round, n.Outcome):
 		next, change = c.takeBack(p, claimID, n.Outcome.Message, now)
 		verdict = Applied
@@ -124,7 +127,7 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 }
 
 func (n Notice) kept(payment string, verdict Verdict, now time.Time) KeptNotice {
-	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be
+	if n.Unread && verdict == Ignored { // it may be about other money than it seems to be, or move some
 		verdict = Mismatched
 	}
 	return KeptNotice{ID: n.Account + "/" + n.ID, Account: n.Account, Payment: payment, Verdict: verdict, Body: n.Body, At: now}
@@ -191,8 +194,8 @@ type UnknownNotice struct {
 // Unknown returns a notice as one about an object that the books do not have.
 func (n Notice) Unknown() UnknownNotice {
 	ref, says := n.Reference, string(n.Outcome.Kind)
-	if n.Refund != "" {
-		ref, says = n.Refund, "refund "+says
+	if n.Refund != "" { // its charge tells better whose it is
+		ref, says = cmp.Or(ref, n.Refund), "refund "+says
 	}
 	if n.OfDispute() {
 		says = "dispute " + n.Stage
@@ -310,7 +313,8 @@ func (o Outcome) Storable() (_ Outcome, unread bool) {
 		back := *o.Back
 		back.Refunds = slices.Clone(back.Refunds)
 		for i := range back.Refunds {
-			back.Refunds[i].ID = storableID(back.Refunds[i].ID, &unread)
+			r := &back.Refunds[i]
+			r.ID, r.Note = storableID(r.ID, &unread), storableText(r.Note, longestText)
 		}
 		o.Back = &back
 	}
@@ -330,7 +334,7 @@ func (n Notice) Storable() (_ Notice, unread bool) {
 	n.Outcome, unread = n.Outcome.Storable()
 	n.DisputeID = storableID(n.DisputeID, &unread)
 	n.Stage, n.Network = storableText(n.Stage, longestCode), storableText(n.Network, longestCode)
-	n.ID, n.Body, n.Unread = noticeID(n.ID), storableBody(n.Body), unread
+	n.ID, n.Body, n.Unread = noticeID(n.ID), storableBody(n.Body), n.Unread || unread
 	return n, unread
 }
 

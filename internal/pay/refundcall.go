@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ type RefundCall struct {
 	Tries int         `json:"tries,omitempty"` // calls and queries of this round
 	Ref   string      `json:"ref,omitempty"`   // the provider's id of the refund
 	Sent  int64       `json:"sent,omitempty"`  // when this round was first requested, microseconds UTC; 0: not kept
+	Again int64       `json:"again,omitempty"` // when it was last requested again, likewise; 0: never
 	To    ClaimStatus `json:"to,omitempty"`    // what the claim becomes once the provider confirms
 	Other bool        `json:"other,omitempty"` // it reported another amount: the operator has the notice
 	// Returned is the id of the claim that took the money back, after the refund had been confirmed.
@@ -26,12 +28,15 @@ type RefundCall struct {
 	Flight
 }
 
-// SentAt is when this round's refund was first requested; the zero time if that was not kept.
-func (r RefundCall) SentAt() time.Time {
-	if r.Sent == 0 {
-		return time.Time{}
+// SentAt is when this round was first and last requested; the zero time if that was not kept.
+func (r RefundCall) SentAt() (first, last time.Time) {
+	if r.Sent != 0 {
+		first = time.UnixMicro(r.Sent).UTC()
 	}
-	return time.UnixMicro(r.Sent).UTC()
+	if last = first; r.Again != 0 {
+		last = time.UnixMicro(r.Again).UTC()
+	}
+	return first, last
 }
 
 // Calling reports whether a refund at the provider is under way.
@@ -77,7 +82,7 @@ func (c Claim) InHandOf(caller Caller) Claim {
 // proved that it did not make it.
 func (c Claim) Resend(now time.Time) (Claim, Change) {
 	c = c.written(now)
-	c.Call.State, c.Call.Flight = Sending, c.Call.begin(c.caller)
+	c.Call.State, c.Call.Again, c.Call.Flight = Sending, now.UnixMicro(), c.Call.begin(c.caller)
 	c.DueAt = now.Add(callLease)
 	return c, Change{Claims: []Claim{c}}
 }
@@ -450,7 +455,7 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 	}
 	left := d.localLeft(&opening{})
 	if r.Local.Currency == d.p.Price.Local.Currency && r.Local.IsPositive() && r.Local.Minor <= left {
-		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: "the provider gave it back"}, d.now)
+		_, _, change := d.p.book(madeRefund{id: id, ref: r.ID, origin: ByProvider, local: r.Local, attempt: order, reason: cmp.Or(r.Note, "the provider gave it back")}, d.now)
 		d.add(change)
 		return Applied
 	}
@@ -470,15 +475,15 @@ func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
 	case strings.HasPrefix(r.ID, onlyTotal):
 		return Mismatched // more went back than this total showed before
 	case failed && id != "" && known.Kind != ChargebackClaim && (known.From() == ByProvider || known.fails(round, told)):
-		d.comeBack(known, id, "the refund failed after it had been made")
+		d.comeBack(known, id, cmp.Or(r.Note, "the refund failed after it had been made"))
 		return Applied
 	case failed && !known.Calling():
 		return Mismatched
 	case r.Kind != Approved:
 		return Ignored
 	case r.Local.Currency == known.Local.Currency && r.Local != known.Local, ours && known.contradicts(round, told),
-		ours && r.ID != "" && known.Call.Ref != "" && known.Call.Ref != r.ID:
-		return Mismatched // of another amount, refused here, or made twice
+		ours && r.ID != "" && known.Call.Ref != "" && known.Call.Ref != r.ID, r.News && known.Call.Returned != "":
+		return Mismatched // of another amount, refused here, made twice, or made again after it had failed
 	}
 	return Ignored
 }
@@ -489,7 +494,7 @@ func (d *docket) giveBackLate(c Claim, r ProviderRefund) Verdict {
 		return Mismatched
 	}
 	c.Call.Ref, c.Origin = r.ID, ByProvider
-	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, "the provider gave the money back", d.now)
+	c, change := c.resolve(d.p, ClaimApproved, PartyProvider, cmp.Or(r.Note, "the provider gave the money back"), d.now)
 	d.add(change)
 	return Applied
 }

@@ -154,8 +154,35 @@ func TestRefundThatMayBeOursIsNotBookedTwice(t *testing.T) {
 	h.gave(50_00, net-50_00)
 }
 
+// Money that did not come is booked like the provider's own refund, in the provider's words. If it comes after all, it comes back;
+// if it fails once more, or a refund is made that had failed, the operator finds out: its id has been used. A list that shows an
+// older state is no news.
+func TestMoneyThatComesAndGoes(t *testing.T) {
+	h := completed(t)
+	news := func(kind OutcomeKind, note string) Outcome {
+		r := theirs("capture", 100_00)
+		r.Kind, r.Note, r.News = kind, note, true
+		if kind == Declined {
+			return Outcome{Kind: Approved, ProviderRef: "ch_1", Local: usd(100_00), Back: &Reversal{Refunds: []ProviderRefund{r}}}
+		}
+		return back(100_00, r)
+	}
+	h.confirm(news(Approved, "the capture failed"), Applied)
+	h.confirm(news(Approved, "the capture failed"), Ignored)
+	h.gave(100_00, 0)
+	h.confirm(news(Declined, "it was captured again"), Applied)
+	h.confirm(news(Declined, "it was captured again"), Ignored)
+	h.gave(0, net)
+	h.confirm(back(100_00, theirs("capture", 100_00)), Ignored)
+	h.confirm(news(Approved, "the capture failed"), Mismatched)
+	h.gave(0, net)
+	if h.claims[0].Reason != "the capture failed" || h.claims[1].Reason != "it was captured again" || h.claims[1].Status != ClaimRejected {
+		t.Errorf("the merchant reads %q and %q", h.claims[0].Reason, h.claims[1].Reason)
+	}
+}
+
 // A refund that fails after it was confirmed gives the money back to the merchant, who can refund
-// again (REF-15).
+// again (REF-15). If it is made after all, the operator has to take it.
 func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 	for _, terms := range []tenant.RefundFees{tenant.FeesKept, tenant.FeesReturned} {
 		t.Run(string(terms), func(t *testing.T) {
@@ -177,6 +204,10 @@ func TestRefundFailsAfterItWasConfirmed(t *testing.T) {
 			failed(Outcome{ProviderRef: "another"}, Mismatched)
 			failed(Outcome{ProviderRef: "r1", Message: "the bank sent it back"}, Applied)
 			failed(Outcome{ProviderRef: "r1"}, Ignored)
+			made := Notice{ID: "made", Account: "one", Refund: h.claims[0].Reference(), Outcome: Outcome{Kind: Approved, ProviderRef: "r1"}}
+			if _, change := h.claims[0].ConfirmRefund(h.p, made, "CLM-M", h.now); change.Notices[0].Verdict != Mismatched || len(change.Transfers) != 0 {
+				t.Errorf("a refund that failed was made: %+v", change)
+			}
 			h.gave(0, net)
 			first, again := h.claims[0], h.claims[1]
 			if first.Status != ClaimApproved || first.Call.Returned != again.ID || again.Previous != first.ID || again.Status != ClaimRejected || again.From() != ByMerchant {
@@ -353,4 +384,14 @@ func TestRefundsOfAnyOriginAddUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A refund of nobody's is known by its charge, which tells whether it may be ours.
+func TestUnknownRefundIsOfItsCharge(t *testing.T) {
+	for _, c := range []struct{ refund, charge, want string }{{"for ana-1", "01M7ZLOST-1", "01M7ZLOST-1"}, {"01M7ZCLAIM-1", "", "01M7ZCLAIM-1"}} {
+		u := Notice{Refund: c.refund, Reference: c.charge, Outcome: Outcome{Kind: Approved}}.Unknown()
+		if u.Reference != c.want || u.Says != "refund approved" {
+			t.Errorf("%s of %s: %+v", c.refund, c.charge, u)
+		}
+	}
 }

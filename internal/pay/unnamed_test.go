@@ -12,7 +12,7 @@ func TestRefundOfAnUnnamedMoney(t *testing.T) {
 	h := heard(t)
 	h.confirm(named("A", 100_00), Applied)
 	h.confirm(named("B", 100_00), Late)
-	o := back(100_00, theirs("r1", 100_00)) // as theirRefund makes it: without MoneyRef
+	o := back(100_00, theirs("r1", 100_00)) // as a provider that names no money says it
 	v1 := h.say(o)
 	o.MoneyRef = "B" // its list says whose it is
 	v2 := h.say(o)

@@ -43,6 +43,7 @@ type FileAnswer struct {
 	Line          int    // in the answer, from 1
 	BankReference string
 	Unclear       string // the bank's status, if its meaning is not known
+	Notice        string // what an operator must know about the file; nothing else is answered then
 	Outcome       pay.PayoutOutcome
 }
 

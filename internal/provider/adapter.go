@@ -155,6 +155,19 @@ func Takes(p Provider, rail string, local money.Amount) bool {
 	return !ruled || t.Takes(rail, local)
 }
 
+// Refunder is a provider that does not refund the payments of every rail: vouchers, mostly.
+type Refunder interface {
+	// Refunds reports whether a payment over a rail can be refunded through the provider. Refund declines others, and shops are
+	// told before they try.
+	Refunds(rail string) bool
+}
+
+// Refunds reports whether a provider refunds payments over a rail. A provider without a rule of its own refunds all.
+func Refunds(p Provider, rail string) bool {
+	r, ruled := p.(Refunder)
+	return !ruled || r.Refunds(rail)
+}
+
 // DisputeRequest asks for the state of a dispute.
 type DisputeRequest struct {
 	ID     string // the provider's; "" if it sent none

@@ -35,6 +35,7 @@ type Request struct {
 	Method      string // slug
 	Country     string // alpha-3
 	Sync        bool
+	Merchant    string // id; two merchants' shoppers are never one at the provider, whatever their data
 	Buyer       pay.Buyer
 	OrderID     string       // the shop's own reference of the order, or ""
 	Purchase    pay.Purchase // what is bought, as the shop described it
@@ -71,6 +72,7 @@ type RefundRequest struct {
 	Charge    Request      // the charge to refund, in full or in part
 	Local     money.Amount // the amount of this refund
 	Sent      time.Time    // when it was first sent, by the clock of Charge.Now; zero if not known
+	Last      time.Time    // when it was last sent, likewise
 	Reason    string
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -100,6 +101,23 @@ func TestUnknownWordsAreReported(t *testing.T) {
 		t.Errorf("told of %q", told)
 	}
 	provider.Account{}.Strange("status", "nobody listens")
+}
+
+// A provider's list may show a refund late. The time counts from the last call.
+func TestARefundThatIsNotListedIsMissingOnlyInTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		first, last time.Duration
+		want        pay.OutcomeKind
+	}{{0, 0, pay.Unknown}, {time.Minute, time.Minute, pay.Unknown}, {time.Hour, time.Minute, pay.Unknown}, {time.Hour, 5 * time.Minute, pay.Missing}, {time.Hour, time.Hour, pay.Missing}} {
+		q := provider.RefundRequest{Charge: provider.Request{Now: now}, Sent: now.Add(-c.first), Last: now.Add(-c.last)}
+		if o := provider.NoRefund(q, 5*time.Minute); o.Kind != c.want {
+			t.Errorf("first sent %s ago, last %s ago: %s, want %s", c.first, c.last, o.Kind, c.want)
+		}
+	}
+	if o := provider.NoRefund(provider.RefundRequest{Charge: provider.Request{Now: now}}, 5*time.Minute); o.Kind != pay.Missing {
+		t.Errorf("of a refund from before its time was kept: %s", o.Kind)
+	}
 }
 
 func TestResultsOfACancel(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -106,6 +107,26 @@ func RefundOf(id, reference string, kind pay.OutcomeKind, local money.Amount) pa
 		reference = ""
 	}
 	return pay.ProviderRefund{ID: Exact(id, 128), Reference: reference, Kind: kind, Local: local}
+}
+
+// NoRefund is the outcome of a query if the provider does not list such a refund. settles is how long
+// a new refund may be missing from its list: before that, nothing is proved.
+func NoRefund(q RefundRequest, settles time.Duration) pay.Outcome {
+	last := q.Last
+	if last.Before(q.Sent) {
+		last = q.Sent
+	}
+	if !last.IsZero() && q.Charge.Now.Sub(last) < settles {
+		return Unknown("not_listed_yet")
+	}
+	return pay.Outcome{Kind: pay.Missing}
+}
+
+// Puzzling makes a notice one of a state that may move money and that the adapter cannot explain. If the
+// charge is open it is queried; otherwise the notice waits for the operator.
+func Puzzling(n pay.Notice, reason string) pay.Notice {
+	n.Outcome, n.Unread = Unknown(reason), true
+	return n
 }
 
 // Unknown is an outcome with no clear result; reason says why.

@@ -24,6 +24,7 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 		return s
 	}
 	charge := func(n, order int) string { return ref(n, order) + ",,,charge,54,BRL,," }
+	part := func(theirs, amount string) string { return ref(1, 1) + "," + theirs + ",,charge," + amount + ",BRL,," }
 	for name, c := range map[string]struct {
 		books func(t *testing.T, b *books)
 		lines []string
@@ -75,6 +76,18 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 			b.giveBack(s, 6, 100, pay.ClaimApproved)
 		}, []string{charge(1, 1), ref(1, 1) + ",,re_6,refund,1,BRL,,", ref(1, 1) + ",,re_5,refund,1,BRL,,"}, nil},
 		"refunded twice":     {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 100, pay.ClaimApproved) }, []string{charge(1, 1), ref(5, 1) + ",,,refund,1,BRL,,", ref(5, 1) + ",,,refund,1,BRL,,"}, []string{"refunded_twice r.csv:4 the refund is also in r.csv:3"}},
+		"two cards":          {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{part("mp_1", "34"), part("mp_2", "20")}, nil},
+		"one card of two":    {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{part("mp_1", "34")}, []string{"amount r.csv:2 here 54.00 BRL there 34.00 BRL"}},
+		"one card, twice":    {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{part("mp_1", "27"), part("mp_1", "27")}, []string{"amount r.csv:2 there 27.00 BRL", "charged_twice r.csv:3 r.csv:2"}},
+		"too much by two":    {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{part("mp_1", "34"), part("mp_2", "21")}, []string{"amount r.csv:2 there 34.00 BRL", "charged_twice r.csv:3 r.csv:2"}},
+		"two cards, and one": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{part("mp_1", "34"), part("mp_2", "20"), part("mp_3", "54")}, []string{"charged_twice r.csv:4 r.csv:3"}},
+		"refund of two cards": {func(t *testing.T, b *books) {
+			s := b.sell(t, 1, 1, brl)
+			b.giveBack(s, 5, 3000, pay.ClaimApproved)
+			b.giveBack(s, 6, 900, pay.ClaimApproved)
+		}, []string{charge(1, 1), ref(1, 1) + ",mp_1,,refund,20,BRL,,", ref(1, 1) + ",mp_2,,refund,10,BRL,,", ref(1, 1) + ",mp_2,,refund,9,BRL,,"}, nil},
+		"refund of one card": {func(t *testing.T, b *books) { b.giveBack(b.sell(t, 1, 1, brl), 5, 3000, pay.ClaimApproved) }, []string{charge(1, 1), ref(1, 1) + ",mp_1,,refund,20,BRL,,"},
+			[]string{"refund_amount CLM- here 30.00 BRL there 20.00 BRL"}},
 		"unknown chargeback": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, []string{"chargeback_missing_here TXN- no dispute"}},
 		"known chargeback":   {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Disputes.Any = true }, []string{charge(1, 1), ",ch_1_1,,chargeback,54,BRL,,"}, nil},
 		"unreadable":         {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), "x,,,charge,y,BRL,,"}, []string{`unreadable r.csv:3 the amount "y"`}},
@@ -123,7 +136,7 @@ func TestFeesAreComparedWithTheTerms(t *testing.T) {
 	for n, minor := range []int64{5400, 5401, 10800} {
 		b.sell(t, n+1, 1, money.New(minor, money.BRL)) // of 10.81 and 21.61 USD
 	}
-	_, totals := b.compare(t, head+suffix(1)+"-1,,,charge,54,BRL,2026-11-21,-0.60\n"+suffix(2)+"-1,,,charge,54.01,BRL,2026-11-22,0.60\n"+
+	_, totals := b.compare(t, head+suffix(1)+"-1,mp_1,,charge,34,BRL,2026-11-21,-0.40\n"+suffix(1)+"-1,mp_2,,charge,20,BRL,2026-11-21,-0.20\n"+suffix(2)+"-1,,,charge,54.01,BRL,2026-11-22,0.60\n"+
 		suffix(3)+"-1,,,charge,108,BRL,,1.234567\n", Generic())
 	if got := fmt.Sprint(totals.Fees, totals.Told, totals.Expected, totals.Unpriced, totals.First, totals.Last); got !=
 		"map[BRL:120] map[BRL:60] map[BRL:59] 1 2026-11-21 00:00:00 +0000 UTC 2026-11-22 23:59:59.999999 +0000 UTC" {

@@ -32,6 +32,9 @@ type Format struct {
 	// Kinds are the values of the type column; "*" stands for any other. An unlisted value
 	// makes its line unreadable.
 	Kinds map[string]Kind
+	// Outgoing is whether a line of a charge may be money that left the account: below zero and without a reference. It is then another
+	// line.
+	Outgoing bool
 	// Counts are the values of the status column that mean that money moved; lines with other
 	// values are ignored.
 	Counts    []string

@@ -49,8 +49,8 @@ type Matcher struct {
 	// Lines without a known reference of ours wait to be matched by the provider's.
 	waiting []Line
 	byRef   map[string][]int
-	// Refunds of a known charge whose amount matches no request.
-	unequal []refundLine
+	parts   []parts
+	unequal []refundLine // refunds of a known charge whose amount matches no request
 }
 
 type place struct {
@@ -144,6 +144,14 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 }
 
 func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
+	_, again := m.seen[sale.Payment.Reference(taker.Order)]
+	if _, stray := m.stray(l, sale.Payment, taker, again); stray || !m.part(l, sale, taker) {
+		m.whole(l, sale, taker)
+	}
+}
+
+// whole matches a line, or all parts of one.
+func (m *Matcher) whole(l Line, sale *Sale, taker pay.Attempt) {
 	p := sale.Payment
 	reference := p.Reference(taker.Order)
 	told := Finding{Reference: reference, Here: p.Price.Local, There: l.Amount, USD: p.Price.Amount.Minor}
@@ -346,10 +354,7 @@ func (m *Matcher) pair(l Line, sale *Sale, c pay.Claim) {
 // whether lines wait for a match by the provider's references, for which bookings around
 // the period may be needed.
 func (m *Matcher) Lines() (waiting bool) {
-	for _, u := range m.unequal {
-		m.odd(u)
-	}
-	m.unequal = nil
+	m.rest()
 	return len(m.waiting) > 0
 }
 
@@ -424,10 +429,7 @@ func (m *Matcher) byTheirs(sale *Sale) {
 			}
 		}
 	}
-	for _, u := range m.unequal {
-		m.odd(u)
-	}
-	m.unequal = nil
+	m.rest()
 }
 
 // take removes a line from those that wait.

@@ -148,6 +148,8 @@ func (r *Reader) line(row []string) (l Line, err error) {
 	switch {
 	case l.Amount.IsZero():
 		return l, errors.New("the amount is zero")
+	case l.Kind == Charge && l.Amount.IsNegative() && r.format.Outgoing && r.table.Cell(row, "reference") == "":
+		return Line{Kind: Other, Word: r.table.Cell(row, "type") + ", outgoing"}, nil
 	case l.Kind == Charge && l.Amount.IsNegative():
 		return l, fmt.Errorf("a charge of %s", l.Amount)
 	case l.Kind == "":

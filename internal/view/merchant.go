@@ -165,6 +165,7 @@ type Method struct {
 	Online           bool             `json:"online"`
 	Routable         bool             `json:"routable" doc:"Whether it can be charged now"`
 	UnroutableReason *string          `json:"unroutableReason"`
+	Refundable       *bool            `json:"refundable" doc:"Whether its payments can be refunded with POST /payments/{id}/refund: providers cannot refund most vouchers. null while it is not routable"`
 }
 
 // MethodFee is the price of a method.
@@ -174,14 +175,17 @@ type MethodFee struct {
 	Currency string `json:"currency" enum:"USD"`
 }
 
-// NewMethod shows a rail. reason says why it cannot be charged now, "" if it can. usd converts a local
+// NewMethod shows a rail. reason says why it cannot be charged now, "" if it can; refundable, whether its payments can be refunded. usd converts a local
 // amount; false if no rate is known.
-func NewMethod(r acquirer.Rail, alpha2, reason string, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
+func NewMethod(r acquirer.Rail, alpha2, reason string, refundable bool, usd func(money.Amount, money.Rounding) (money.Amount, bool)) Method {
 	m := Method{
 		PaymentMethodID: r.ID, Method: r.Method, MethodLabel: r.Label, Name: r.Name, Country: alpha2, CountryISO3: r.Country,
 		Channel: r.Channel, ImageURL: r.ImageURL, Currencies: []money.Currency{}, CurrencyLimits: []Limit{},
 		Fee:     MethodFee{Percent(r.Fee.Bps), USD(r.Fee.Flat), string(money.USD)},
 		Enabled: r.Enabled, Online: r.Online, Routable: reason == "", UnroutableReason: text(reason),
+	}
+	if m.Routable {
+		m.Refundable = &refundable
 	}
 	for _, l := range r.Limits {
 		m.Currencies = append(m.Currencies, l.Currency)

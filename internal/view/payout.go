@@ -15,7 +15,7 @@ type Wallet struct {
 	Label             *string          `json:"label"`
 	Type              pay.WalletType   `json:"type" enum:"bank_account,crypto"`
 	Currency          string           `json:"currency" doc:"ISO 4217, or a token such as USDT" example:"MXN"`
-	Network           string           `json:"network" enum:"spei,pix,cbu,iban,account,tron,ethereum,bitcoin"`
+	Network           string           `json:"network" enum:"spei,pix,ted,cbu,iban,account,tron,ethereum,bitcoin"`
 	DestinationMasked string           `json:"destinationMasked" example:"032****9719"`
 	Status            pay.WalletStatus `json:"status" enum:"pending_verification,active,disabled"`
 	IsDefault         bool             `json:"isDefault" doc:"The wallet of withdrawals that name none"`

@@ -202,7 +202,7 @@ var samples = map[string]any{
 
 	"Method.paymentMethodId": "sbx_pix", "methodLabel": "PIX", "Method.name": "PIX", "Method.country": "BR", "countryIso3": "BRA",
 	"channel": "ONLINE", "currencies": []any{"BRL"}, "Limit.currency": "BRL", "Limit.min": 1, "Limit.max": 50000,
-	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil,
+	"minTxUsd": 0.19, "maxTxUsd": 9259.25, "MethodFee.percent": 0.99, "MethodFee.flat": 0, "unroutableReason": nil, "refundable": true,
 	"MethodsOutBody.shop": object{"id": "shp_" + suffix, "name": "Acme"}, "advanceSeconds": 172800,
 	"count": 1, "totalAvailable": 5, "routableCount": 1, "FiltersStruct.country": "BRA", "FiltersStruct.channel": nil, "FiltersStruct.method": "pix",
 

@@ -74,10 +74,11 @@ type MethodFilter struct {
 	Method  string
 }
 
-// ListedRail is a rail with the reason why it cannot be charged, "" if it can.
+// ListedRail is a rail as a shop sees it.
 type ListedRail struct {
 	acquirer.Rail
-	Unroutable string
+	Unroutable string // why it cannot be charged, "" if it can
+	Refundable bool   // a provider that serves it refunds its payments
 }
 
 // RailList lists the rails that a shop sees, within the limits of its provider accounts. total is
@@ -90,7 +91,7 @@ func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRa
 	for _, r := range rails {
 		if (f.Country == "" || r.Country == f.Country) && (f.Channel == "" || r.Channel == f.Channel) && (f.Method == "" || r.Method == f.Method) {
 			serving := ms.Serving(scope, r)
-			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving)})
+			list = append(list, ListedRail{ms.worthwhile(scope.Live, serving.Narrow(r)), ms.unroutable(scope.Live, r, serving), ms.refundable(r, serving)})
 		}
 	}
 	return list, len(rails)
@@ -108,6 +109,14 @@ func (ms *Methods) worthwhile(live bool, rail acquirer.Rail) acquirer.Rail {
 		}
 	}
 	return rail
+}
+
+// refundable reports whether a payment over a rail can be refunded by a provider that serves it. Stand-ins refund all.
+func (ms *Methods) refundable(r acquirer.Rail, serving acquirer.Accounts) bool {
+	return len(serving) == 0 || slices.ContainsFunc(serving, func(account acquirer.Account) bool {
+		upstream, ok := ms.Upstream(account.ID)
+		return ok && provider.Refunds(upstream, r.Key)
+	})
 }
 
 // unroutable says why a rail cannot be charged now, "" if it can.

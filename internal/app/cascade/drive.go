@@ -163,7 +163,7 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, MoneyRef: attempt.MoneyRef, Amount: p.Price.Amount, Local: p.Price.Local,
-		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Buyer: p.Order.Buyer,
+		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Merchant: p.Merchant, Buyer: p.Order.Buyer,
 		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang, ReturnURL: p.Page.ReturnURL,
 		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
@@ -241,7 +241,7 @@ func (c *Cascade) proved(ctx context.Context, p pay.Payment, o pay.Outcome, aske
 
 // AssignClaims sets the ids of the claims that the money of an outcome may open.
 func (c *Cascade) AssignClaims(p pay.Payment, o *pay.Outcome, routes *pay.Cascade) {
-	if o.Kind != pay.Approved && o.Kind != pay.Reversed {
+	if o.Kind != pay.Approved && o.Kind != pay.Reversed && len(o.Also) == 0 {
 		return
 	}
 	now := c.TimeOf(p.Scope)

@@ -82,7 +82,7 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 		r, err = rf.regainRefund(ctx, p, asked, at, n, cause)
 		return r, err == nil, err
 	}
-	_, claim, _, err := rf.OpenRefund(ctx, p, asked, nil, n.By, n.Idempotency, cause)
+	_, claim, _, err := rf.OpenRefund(ctx, p, asked, rf.providerRefunds, n.By, n.Idempotency, cause)
 	if errors.Is(err, store.ErrDuplicate) { // by a request at the same time
 		return rf.refundBefore(ctx, scope, n.Idempotency)
 	}
@@ -91,6 +91,19 @@ func (rf *Claims) Refund(ctx context.Context, scope tenant.Scope, n NewRefund) (
 	}
 	rf.FinishRefund(ctx, claim, cause)
 	return claim.Opened(), false, nil
+}
+
+// providerRefunds returns an error if the provider that has a payment's money refunds none of its method.
+//
+// Errors: conflict_state.
+func (rf *Claims) providerRefunds(p pay.Payment) error {
+	attempt, _ := pay.Claim{}.Taker(p)
+	upstream, ok := rf.providers.Upstream(attempt.Provider)
+	if !ok || provider.Refunds(upstream, rf.cascade.Request(p, attempt).Rail) {
+		return nil
+	}
+	return &problem.Error{Code: problem.ConflictState, Details: problem.Details{Reason: "method_not_refundable"},
+		Message: "payments with this method cannot be refunded here: give the money back yourself, and ask the operator to book it"}
 }
 
 // FinishRefund makes a refund whose intent is committed. From here we must finish it, even if the
@@ -263,9 +276,10 @@ func (rf *Claims) refundAt(ctx context.Context, c pay.Claim) (refundAccount, boo
 		rf.Log.WarnContext(ctx, "a refund waits for a provider that is not configured", "claim", c.ID, "account", attempt.Provider)
 		return refundAccount{}, false, nil
 	}
+	first, last := c.Call.SentAt()
 	return refundAccount{attempt.Provider, upstream, provider.RefundRequest{
 		Reference: c.Reference(), RefundRef: c.Call.Ref, Charge: rf.cascade.Request(p, attempt), Local: c.Local, Reason: c.Reason,
-		Sent: c.Call.SentAt(),
+		Sent: first, Last: last,
 	}}, true, nil
 }
 

@@ -3,6 +3,7 @@
 package notices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func (l *Notices) take(ctx context.Context, account string, notice pay.Notice, m
 }
 
 // ofRefund applies a notice of a refund of ours, and passes other notices on. One that somebody made at the provider may have the
-// charge's reference: then known is false, and the notice is one of that charge.
+// charge's reference, or name the charge beside its own: then known is false, and the notice is one of that charge.
 //
 // Errors: acquiring.ErrNotOurs if it is neither.
 func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) (_ pay.Notice, known bool, err error) {
@@ -170,7 +171,7 @@ func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) 
 	if known, err := l.refunds.Told(ctx, n, cause); known || err != nil {
 		return n, known, err
 	}
-	n.Reference, n.Refund, n.Outcome = n.Refund, "", theirRefund(n.Outcome)
+	n.Reference, n.Refund, n.Outcome = cmp.Or(n.Reference, n.Refund), "", theirRefund(n.Outcome)
 	id, _, _ := pay.ParseReference(n.Reference)
 	if _, err := l.Store.Payments().Any(ctx, id); err != nil {
 		return n, false, base.OrRefuse(err, acquiring.ErrNotOurs)
@@ -180,11 +181,11 @@ func (l *Notices) ofRefund(ctx context.Context, n pay.Notice, cause view.Cause) 
 
 // theirRefund is what a refund of the provider's own says of its charge.
 func theirRefund(o pay.Outcome) pay.Outcome {
-	back := &pay.Reversal{Refunds: []pay.ProviderRefund{{ID: o.ProviderRef, Kind: o.Kind, Local: o.Local}}}
+	back := &pay.Reversal{Refunds: []pay.ProviderRefund{{ID: o.ProviderRef, Kind: o.Kind, Local: o.Local, News: true}}}
 	if o.Kind == pay.Approved {
 		back.Total = o.Local
 	}
-	return pay.Outcome{Kind: pay.Reversed, Message: o.Message, Back: back}
+	return pay.Outcome{Kind: pay.Reversed, MoneyRef: o.MoneyRef, Message: o.Message, Back: back}
 }
 
 // proved returns the part of a notice's outcome that is proved, and the caller of the payment's next

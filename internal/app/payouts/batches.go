@@ -298,7 +298,7 @@ const MostAnswer = bankfile.MaxSize
 type ImportedAnswers struct {
 	Checksum                                 string
 	Paid, Rejected, Returned, Pending, Known int      // lines
-	Strange                                  []string // lines that are not ours, or do not fit: a person must look
+	Strange                                  []string // lines that are not ours, or do not fit, and counts that are wrong: a person must look
 }
 
 // ImportAnswers reads a bank's answer and ends the withdrawals in it. Importing the same file
@@ -321,9 +321,12 @@ func (bf *Batches) ImportAnswers(ctx context.Context, by audit.Actor, account st
 		own[answer.LineReference] = true
 	}
 	for _, answer := range answers {
-		if answer.Whole {
+		switch {
+		case answer.Notice != "":
+			done.strange(answer, answer.Notice)
+		case answer.Whole:
 			err = bf.answerBatch(ctx, account, answer, own, &done)
-		} else {
+		default:
 			err = bf.answerLine(ctx, account, answer, &done)
 		}
 		if err != nil { // lines that were read are applied and reported

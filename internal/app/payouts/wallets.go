@@ -47,7 +47,11 @@ type NewWallet struct {
 //
 // Errors: conflict_state if the shop has a wallet with this destination.
 func (d *Wallets) Add(ctx context.Context, by base.Principal, scope tenant.Scope, n NewWallet) (pay.Wallet, error) {
-	fingerprint := d.Vault.Hash("wallet/" + n.Network + ":" + n.Currency + ":" + n.Account)
+	place := n.Network + ":" + n.Currency + ":" + n.Account
+	if n.Network == destination.TED {
+		place += ":" + n.Bank + ":" + n.Branch // another bank may have an account of the same number
+	}
+	fingerprint := d.Vault.Hash("wallet/" + place)
 	coolDown := d.coolDown
 	if !scope.Live && !n.CoolDown {
 		coolDown = 0

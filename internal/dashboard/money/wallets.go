@@ -217,7 +217,7 @@ func (m *room) read(v *frame.Visit, f walletForm) (payouts.NewWallet, map[string
 			wrong[field] = m.Text(v, "too_long", "n", limit)
 		}
 	}
-	if d := f.Value["holderDocument"]; d != "" && (len(d) < 4 || strings.ContainsFunc(d, notPlain)) {
+	if d := f.Value["holderDocument"]; d != "" && (len(d) < 4 || strings.ContainsFunc(d, func(c rune) bool { return notPlain(c) && !strings.ContainsRune("Ññ&", c) })) {
 		wrong["holderDocument"] = m.Text(v, "wrong_holderDocument")
 	}
 	if at := strings.Index(f.Value["holderEmail"], "@"); f.Value["holderEmail"] != "" && (at < 1 || at == len(f.Value["holderEmail"])-1 || strings.Contains(f.Value["holderEmail"], " ")) {

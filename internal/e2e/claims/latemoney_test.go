@@ -65,6 +65,27 @@ func (b *lateBank) late(t *testing.T, a *app.App, c *harness.Clock) pay.Claim {
 	return list[0]
 }
 
+// A charge ended unpaid, and other money came for it: it is late money, in its own amount.
+func TestOtherMoneyOfAnUnpaidChargeIsLate(t *testing.T) {
+	s := newStage(t)
+	b := newLateBank()
+	a := s.node(t, b)
+	half := pay.Money{Ref: "half", ProviderRef: "v1"}
+	b.OnQuery = func(context.Context, provider.Request) pay.Outcome {
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "v1", Also: []pay.Money{half}}
+	}
+	p, _, err := a.Payments.Create(ctx, harness.Acme(t, a), payments.NewPayment{Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_cash"})
+	harness.Must(t, err)
+	half.Local = money.New(p.Price.Local.Minor/2, p.Price.Local.Currency)
+	s.clock.Advance(30 * 24 * time.Hour)
+	s.sweep(t, a.Cascade.Sweep, 5, 2*time.Hour)
+	list, _, err := a.Claims.List(ctx, p.Scope, harness.ClaimsOf(p.ID))
+	harness.Must(t, err)
+	if len(list) != 1 || list[0].Kind != pay.Inquiry || list[0].Local != half.Local || list[0].Status.Terminal() {
+		t.Errorf("the claims are %+v, want an inquiry of %s", list, half.Local)
+	}
+}
+
 // The operator approves that late money goes back. The call hangs, so he approves again. The second
 // approval does not mean that the refund was made.
 func TestApprovalOfLateMoneyRepeatedIsNoOther(t *testing.T) {

@@ -10,8 +10,10 @@ import (
 
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
@@ -62,6 +64,39 @@ func TestProvidersOwnRefundIsARefund(t *testing.T) {
 			t.Errorf("more than was paid went back, and the operator has %+v, %v", open, err)
 		}
 	})
+}
+
+// Somebody made a refund at the provider, under a reference of their own: the notice names the charge beside it (REF-14). It may
+// fail, and be made after all: then the operator has to take it.
+func TestRefundByHandNamesItsCharge(t *testing.T) {
+	s := newStage(t)
+	speaks := &harness.Teller{Provider: &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}}}
+	a := s.node(t, speaks)
+	scope, payment := harness.PaidCard(t, a)
+	p, err := a.Cascade.Payment(ctx, scope, payment)
+	harness.Must(t, err)
+	tell := func(id string, kind pay.OutcomeKind) {
+		t.Helper()
+		speaks.Tells = pay.Notice{ID: id, Refund: "for ana-1", Reference: p.Reference(1), Body: []byte("x"),
+			Outcome: pay.Outcome{Kind: kind, ProviderRef: "by hand", MoneyRef: p.Attempts[0].MoneyRef, Local: p.Price.Local}}
+		harness.Must(t, a.Notices.Notify(ctx, "sandbox-1", provider.Notification{}))
+	}
+	is := func(what string, left money.Amount, tasks int) {
+		t.Helper()
+		now, err := a.Cascade.Payment(ctx, scope, payment)
+		harness.Must(t, err)
+		told, err := a.Notices.Notifications(ctx, "", 10)
+		harness.Must(t, err)
+		if now.Refundable() != left || len(told) != tasks {
+			t.Errorf("%s: %s is left, want %s; the operator has %d tasks, want %d", what, now.Refundable(), left, len(told), tasks)
+		}
+	}
+	tell("n1", pay.Approved)
+	is("refunded", money.New(0, p.Price.Local.Currency), 0)
+	tell("n2", pay.Declined)
+	is("it failed", p.Price.Local, 0)
+	tell("n3", pay.Approved)
+	is("it was made after all", p.Price.Local, 1)
 }
 
 // What went back before it was known to be paid completes nothing (PAY-37).

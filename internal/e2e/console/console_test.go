@@ -145,6 +145,19 @@ func TestOperatorClosesANotice(t *testing.T) {
 		if page := op.Page(t, "/dashboard/console"); !strings.Contains(page, "Nothing needs a decision") {
 			t.Error("the overview still shows the notification")
 		}
+		// One about an object that the books do not have names no payment.
+		unknown := pay.UnknownNotice{ID: "n9", Reference: "01KAJ0Y3ZK9VQ4T4R1M2N3P5Q1-1", Body: []byte("paid")}.KeptWhole("bank", s.Clock.Now())
+		unknown.Verdict = pay.Mismatched
+		harness.Must(t, s.App.Notices.Store.Commit(ctx, pay.Change{Notices: []pay.KeptNotice{unknown}}))
+		for _, path := range []string{"decisions?kind=notices", "notices?id=" + url.QueryEscape(unknown.ID)} {
+			if page := op.Page(t, consolePath+path); !strings.Contains(page, "Nothing in these books") {
+				t.Errorf("%s does not say that the books lack the object", path)
+			}
+		}
+		op.Do(t, consolePath+"notices/close", "id", unknown.ID, "note", "a test service shares the account")
+		if page := op.Page(t, consolePath+"notices?id="+url.QueryEscape(unknown.ID)); strings.Contains(page, "notices/close") {
+			t.Error("a closed notification can be closed again")
+		}
 	})
 }
 

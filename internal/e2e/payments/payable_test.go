@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/app/onboarding"
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/daemon"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
@@ -17,6 +18,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 // centless is a provider that accepts only whole units, as several do in Colombia.
@@ -30,6 +32,9 @@ func (c centless) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	return c.Provider.Charge(ctx, r)
 }
+
+// Refunds implements provider.Refunder: it refunds no payment.
+func (centless) Refunds(string) bool { return false }
 
 // centlessly runs a test on each engine against a service with one account, in Colombia, that accepts
 // only whole pesos.
@@ -96,4 +101,63 @@ func TestPesosAreQuotedWhole(t *testing.T) {
 		}
 		u.Next("paid")
 	})
+}
+
+// Shops read in the catalog that no provider refunds a method, and a refund is refused before anything is frozen for it.
+func TestMethodThatNobodyRefunds(t *testing.T) {
+	centlessly(t, func(t *testing.T, s *harness.Instance, live harness.Client, u *providertest.Upstream) {
+		entry := live.Get(t, "/payment-methods?country=CO&method=bank_transfer")
+		if got := entry.Text(t, "methods.0.refundable") + " " + entry.Text(t, "methods.1.refundable"); got != "<nil> false" {
+			t.Errorf("a method without and one with an account are refundable: %s, want null and false", got)
+		}
+		u.Next("paid")
+		id := live.Create(t, `{"amount":10,"paymentMethodId":"`+entry.Text(t, "methods.1.paymentMethodId")+`","userEmail":"ana@shop.example","documentId":"1018423911"}`)
+		if got := live.Status(t, id); got != "completed" {
+			t.Fatalf("the payment is %s", got)
+		}
+		r := live.Refund(t, id, `{}`)
+		r.Refused(t, "409 conflict_state conflict_error reason=method_not_refundable")
+		if got := live.Get(t, "/me/balance").Text(t, "balance.frozen"); got != "0" {
+			t.Errorf("%s is frozen after a refund that was refused", got)
+		}
+	})
+}
+
+// A provider's page, score and dashboard show what the shop said of the purchase, so a provider gets it.
+func TestProviderGetsWhatTheShopDescribed(t *testing.T) {
+	t.Parallel()
+	var asked provider.Request
+	p := &harness.Till{Provider: sandbox.New("sandbox-1", nil)}
+	p.OnCharge = func(_ context.Context, r provider.Request) pay.Outcome {
+		asked = r
+		return pay.Outcome{Kind: pay.Approved}
+	}
+	clock := &harness.Clock{}
+	a := harness.NodeAt(t, dbtest.SQLite(t), clock, clock.Now, p, &harness.Faults{})
+	tickets := []pay.LineItem{{Name: "Ticket", Quantity: 2, Unit: money.New(12_75, money.USD), SKU: "T-1"}}
+	who := harness.Acme(t, a)
+	_, _, err := a.Payments.Create(ctx, who, payments.NewPayment{
+		Amount: money.New(25_50, money.USD), PaymentMethodID: "sbx_card", OrderID: "order-8412",
+		Purchase: pay.Purchase{Description: "Two tickets for the concert", Items: tickets},
+	})
+	harness.Must(t, err)
+	_, shop, err := a.Payments.Tenant(ctx, who)
+	harness.Must(t, err)
+	if asked.OrderID != "order-8412" || asked.Shop != shop.Name || asked.Shop == "" || len(asked.Purchase.Items) != 1 || asked.Purchase.Items[0] != tickets[0] {
+		t.Errorf("the provider got %+v", asked)
+	}
+	for most, want := range map[int]string{100: "Two tickets for the concert", 22: "Two tickets for the co", 4: "Two"} {
+		if got := asked.Title(most); got != want {
+			t.Errorf("in %d characters the title is %q, want %q", most, got, want)
+		}
+	}
+	asked.Purchase.Description = ""
+	if got := asked.Title(100); got != "order-8412" {
+		t.Errorf("without a description the title is %q", got)
+	}
+	for country, want := range map[string]string{"BRA": "pt", "MEX": "es", "USA": "en"} {
+		if asked.Country = country; asked.Language() != want {
+			t.Errorf("a shopper in %s reads %s, want %s", country, asked.Language(), want)
+		}
+	}
 }

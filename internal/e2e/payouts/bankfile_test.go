@@ -266,3 +266,101 @@ func TestPayoutsLeaveInTheBanksLayout(t *testing.T) {
 		o.PayOut(t, id, "processing")
 	})
 }
+
+// A bank account in Brazil is paid by TED through a file, whether the operator's bank has FEBRABAN's layout or
+// its own. Two banks may have an account of the same number.
+func TestBankAccountInBrazilIsPaidByFile(t *testing.T) {
+	t.Parallel()
+	for name, credentials := range map[string]map[string]string{
+		"cnab240":     {"bank_code": "001", "bank_name": "Banco do Brasil", "agreement": "0012345670126", "branch": "1234", "account": "67890", "account_digit": "X"},
+		"sispag-itau": {"branch": "1234", "account": "67890", "account_digit": "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			credentials["layout"], credentials["name"], credentials["document"] = name, "Operadora Ltda", "11.222.333/0001-81"
+			credentials["zone"] = "America/Sao_Paulo"
+			o := fileShop(t, dbtest.SQLite(t), credentials)
+			const account = `{"type":"bank_account","currency":"BRL","network":"ted","destination":"55555-1"`
+			bare := o.Wallet(t, account+`}`)
+			if r := o.Get(t, "/wallets/"+bare); r.Text(t, "unpayableReason") != "beneficiary_incomplete" {
+				t.Errorf("a wallet without a bank is %s, want beneficiary_incomplete", r)
+			}
+			var list []string
+			for _, bank := range []string{"237", "033"} {
+				w := o.Wallet(t, account+`,"holderName":"Ana Souza","holderDocument":"52998224725","bankCode":"`+bank+`","branchCode":"4321","accountType":"checking"}`)
+				o.Clock.Advance(time.Second)
+				list = append(list, o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id"))
+			}
+			o.Post(t, "/wallets", account+`,"holderName":"Ana","holderDocument":"52998224725","bankCode":"033","branchCode":"4321"}`).Refused(t, "409 conflict_state conflict_error param=destination reason=duplicate_destination from=active action=create")
+			o.Clock.Advance(pay.WithdrawalHold(true))
+			for _, id := range list {
+				o.PayOut(t, id, "processing")
+			}
+			made, err := o.App.Batches.Make(ctx, carla, "banco")
+			harness.Must(t, err)
+			if len(made) != 1 || made[0].Lines != 2 {
+				t.Fatalf("the batches are %+v, want one of two lines", made)
+			}
+			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			file, _, err := o.App.Batches.Export(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			rows := strings.SplitAfter(string(file), "\r\n")
+			rows[0] = rows[0][:142] + "2" + rows[0][143:]
+			for i, row := range rows {
+				if len(row) > 14 && row[7] == '3' && row[13] == 'A' { // the bank reports the date and the amount
+					rows[i] = row[:154] + row[93:101] + row[119:134] + row[177:230] + "00        \r\n"
+				}
+			}
+			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", []byte(strings.Join(rows, "")))
+			harness.Must(t, err)
+			if done.Paid != 2 || len(done.Strange) != 0 {
+				t.Errorf("the import returns %+v, want two paid", done)
+			}
+			for _, id := range list {
+				if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != "completed" {
+					t.Errorf("the withdrawal is %s, want completed", r)
+				}
+			}
+		})
+	}
+}
+
+// A payment that the bank debited is paid only if the account says that this is the bank's last word. A wrong count
+// in the bank's answer is for the operator; what the answer says counts all the same.
+func TestDebitedIsPaidIfTheAccountSaysSo(t *testing.T) {
+	t.Parallel()
+	for acsc, want := range map[string]string{"paid": "completed", "": "processing"} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			credentials := map[string]string{"layout": "pain.001.09", "name": "Operator SA", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}
+			if acsc != "" {
+				credentials["acsc"] = acsc
+			}
+			o := fileShop(t, dbtest.SQLite(t), credentials)
+			w := o.Wallet(t, `{"type":"bank_account","currency":"EUR","network":"iban","destination":"DE89370400440532013000","holderName":"Ana Souza"}`)
+			o.Rate(t, "EUR 0.9")
+			o.Clock.Advance(time.Second)
+			id := o.Post(t, "/withdrawals", `{"amount":103,"walletId":"`+w+`"}`).Want(t, http.StatusCreated).Text(t, "id")
+			o.Clock.Advance(pay.WithdrawalHold(true))
+			o.PayOut(t, id, "processing")
+			made, err := o.App.Batches.Make(ctx, carla, "banco")
+			harness.Must(t, err)
+			_, err = o.App.Batches.Approve(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			_, _, err = o.App.Batches.Export(ctx, bruno, made[0].ID)
+			harness.Must(t, err)
+			done, err := o.App.Batches.ImportAnswers(ctx, carla, "banco", fmt.Appendf(nil, `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt><GrpHdr/>
+<OrgnlGrpInfAndSts><OrgnlMsgId>%s</OrgnlMsgId><OrgnlNbOfTxs>0</OrgnlNbOfTxs></OrgnlGrpInfAndSts>
+<OrgnlPmtInfAndSts><TxInfAndSts><OrgnlEndToEndId>%s</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts></OrgnlPmtInfAndSts>
+</CstmrPmtStsRpt></Document>`, strings.TrimPrefix(made[0].ID, pay.BatchPrefix), made[0].LineReference(1)))
+			harness.Must(t, err)
+			if done.Paid+done.Pending != 1 || len(done.Strange) != 1 || !strings.Contains(done.Strange[0], "OrgnlNbOfTxs is 0, and 1 transactions follow") {
+				t.Errorf("the import returns %+v, want one line and one notice", done)
+			}
+			if r := o.Get(t, "/withdrawals/"+id); r.Text(t, "status") != want {
+				t.Errorf("the withdrawal is %s, want %s", r, want)
+			}
+		})
+	}
+}

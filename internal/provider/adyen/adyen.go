@@ -3,12 +3,13 @@
 //
 // # Calls
 //
-//   - Pix, OXXO: POST /payments of the Checkout API.
+//   - Pix, OXXO: POST /payments of the Checkout API, v72.
 //   - Cards: a payment link that is valid for one payment. We see no card: Adyen's
 //     page collects it and runs the issuer's challenges. A shopper whose card is
 //     declined may try another one there until the link expires.
 //
-// Every call asks Adyen to capture cards at once.
+// Every call asks Adyen to capture cards at once. Adyen's request schemas are closed: a field that they do not have, or a value that
+// is too long, refuses the whole payment.
 //
 // # Queries
 //
@@ -18,35 +19,51 @@
 // Idempotency-Key. If the first call arrived, Adyen repeats its answer. If it did not,
 // Adyen now creates what it asked for, which charges nobody by itself. Query therefore
 // never returns Missing; notifications report the result of a charge. Adyen keeps a key for
-// 7 days (some pages say 31), so after keyLife we do not query any more.
+// 7 to 14 days, so after keyLife we do not query any more.
 //
 // A notification reports the result of a refund too: REFUND, REFUND_FAILED or
 // REFUNDED_REVERSED, under the refund's reference. Until then the refund is Awaiting. No
-// call lists refunds either. That a refund of the Customer Area is notified, with the payment's reference in the
-// place of a refund's, is *unproved*: the
-// service finds no refund of ours under it, and books it as the provider's own. A refund without an answer is queried by repeating the call,
-// but not after keyLife: then Adyen would refund again.
+// call lists refunds either. A refund without an answer is queried by repeating the call,
+// but not after keyLife: then Adyen would refund again. OXXO payments cannot be refunded.
+//
+// # What happens without us
+//
+// A card scheme may refuse a capture days after the payment was approved. Adyen tries it again for ten days or so. Somebody may refund or
+// cancel a payment in the Customer Area, with any reference; the reference of the order, which each charge sends, then says which one it
+// is. All this is booked as money that went back, or came again, by the event's own reference. The table of events says of each one
+// that Adyen documents what it means.
 //
 // # Disputes
 //
-// Only notifications report them: the Checkout API has no call for disputes, and the
-// Disputes API needs other credentials. All items of a dispute carry its reference
-// (docs.adyen.com, dispute webhooks), also those of its second instance: SECOND_CHARGEBACK,
-// PREARBITRATION_WON and PREARBITRATION_LOST. The signature covers the amount, but not the
-// deadline and the reason.
+// Only notifications report them. The Disputes API (v30; it needs the role API dispute management) has no call that returns a dispute's
+// state: it lists defense reasons, takes documents, defends and accepts. All items of a dispute carry its reference; four kinds of
+// rulings do only with a setting of the webhook's, otherwise they count for the payment's open or last dispute. A request for
+// information is no dispute: it takes no money. Pix has only such requests, and Adyen answers them. The signature covers the
+// amount, but not the status, the deadline and the reason. A second chargeback after an arbitration may be of more than the
+// payment, by the scheme's fee: it ends nothing that the arbitration has not ended.
 //
 // # What was checked, and where
 //
-// Calls, fields, result codes and the states of a link: Adyen's Checkout API, v71, in
-// excerpts from the API explorer and the SDKs. The signature of notifications:
-// adyen-node-api-library, whose test vector is in the tests here. Currencies:
-// docs.adyen.com, currency codes: CLP has two decimals there. Idempotency: docs.adyen.com,
-// API idempotency. Pix and OXXO: their API-only pages.
+// Requests, answers and their limits: Adyen/adyen-openapi, CheckoutService-v72 (aa014f0, 2026-07-01), and docs.adyen.com, upgrade
+// to Checkout API v72. Webhooks: its Webhooks-v1, and these pages of docs.adyen.com as of 2026-09-15: handle webhook
+// events, webhook structure and types, verify HMAC signatures, dispute webhooks, dispute flow, Visa chargebacks, capture, failure
+// reasons, refund, cancel, payments lifecycle, API idempotency, currency codes (CLP has two decimals there), OXXO, Pix, Pay by Link.
+// The signature: the validators of adyen-java-api-library (bca8a14), node (3b84a18), go (fed7311), python (b6f4979), dotnet (ea98c5d) and php
+// (6ef9657), which all join the fields without escapes; their vectors are in the tests here.
 //
-// Not checked, for lack of an account at Adyen: whether sessionValidity bounds an OXXO
-// voucher, and which rails an account in which country gets. Boletos are left out:
-// /payments requires the shopper's street address, and no document says whether a link
-// takes boletos. SPEI and PSE are left out too.
+// *Unproved*, for lack of an account at Adyen:
+//   - whether sessionValidity bounds an OXXO voucher, and which rails an account in which country gets. Adyen keeps a voucher open for seven
+//     days after its due date;
+//   - the merchant's reference in notifications of an automatic capture that failed: taken for the payment's. The document requires
+//     it; the examples of some pages leave it out, and then the event is not ours;
+//   - that the order's reference is in the notifications of modifications that somebody requests in the Customer Area, as the document
+//     of webhooks has it. It has none in REFUND_FAILED and CAPTURE_FAILED: of a refund by hand under another reference that fails
+//     nobody is told, and only the report's line RefundedReversed shows it;
+//   - how Adyen notifies of a refund that failed and was made after all, as its page says that it may: a REFUND that comes again
+//     is kept for the operator;
+//   - that rulings without an original reference have the payment's, as the setting's page implies.
+//
+// Boletos (a link may offer them), SPEI and PSE are left out.
 //
 // # The report
 //
@@ -68,7 +85,7 @@ import (
 )
 
 const (
-	test = "https://checkout-test.adyen.com/v71"
+	test = "https://checkout-test.adyen.com/v72"
 	// keyLife is shorter than the time for which Adyen keeps an Idempotency-Key.
 	keyLife = 6 * 24 * time.Hour
 )
@@ -81,7 +98,7 @@ func Adapter() provider.Adapter {
 		Fields: []provider.Field{
 			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the role Checkout"},
 			{Name: "merchantAccount", Doc: "Customer Area, Settings, Merchant accounts: the account's code", Public: true},
-			{Name: "hmacKey", Doc: "Customer Area, Developers, Webhooks, Standard webhook: the HMAC key, 64 hexadecimal digits"},
+			{Name: "hmacKey", Doc: "Customer Area, Developers, Webhooks, Standard webhook (JSON): the HMAC key, 64 hexadecimal digits"},
 			{Name: "livePrefix", Doc: "Customer Area, Developers, API URLs: the prefix of the live endpoints; for a live account", Optional: true, Public: true},
 		},
 		Rails: []string{
@@ -121,7 +138,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if a.Live && a.BaseURL == "" && (prefix == "" || strings.Trim(prefix, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "") {
 		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
 	}
-	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v71")
+	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v72")
 	return &Provider{Account: a, base: base, key: key, merchant: merchant, hmac: secret}, nil
 }
 

@@ -112,6 +112,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	body["paymentMethod"] = map[string]string{"type": name}
 	body["sessionValidity"] = r.Expires.UTC().Format(time.RFC3339)
 	body["channel"] = "Web"
+	set(body, "shopperIP", r.Buyer.IP, 50) // a link has no such field, and Adyen refuses unknown fields
 	var made payment
 	if f := p.call(ctx, http.MethodPost, "/payments", body, r.Reference, &made); f != nil {
 		return f.outcome
@@ -119,32 +120,41 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return p.payment(made, r)
 }
 
-// Takes implements provider.Taker.
-func (p *Provider) Takes(_ string, local money.Amount) bool {
+// Takes implements provider.Taker. A code and a voucher have one currency.
+func (p *Provider) Takes(rail string, local money.Amount) bool {
+	switch name, _ := method(rail); {
+	case name == "pix" && local.Currency != money.BRL, name == "oxxo" && local.Currency != "MXN":
+		return false
+	}
 	return scale(local.Currency) != 0 && local.IsPositive() && local.Minor <= largest/100
 }
 
 // body is the request body for both calls. Nothing in it depends on the time: a repeated
-// call has the same body.
+// call has the same body. The order's reference is in the notifications of what somebody does with the payment at Adyen, whatever
+// reference they give that.
 func (p *Provider) body(r provider.Request) map[string]any {
 	body := map[string]any{
-		"merchantAccount": p.merchant, "reference": r.Reference, "amount": units(r.Local), "returnUrl": r.PageURL, "captureDelayHours": 0,
+		"merchantAccount": p.merchant, "reference": r.Reference, "merchantOrderReference": r.Reference, "amount": units(r.Local),
+		"returnUrl": r.PageURL, "captureDelayHours": 0,
 	}
-	set := func(field, value string) {
-		if value != "" {
-			body[field] = value
-		}
+	set(body, "countryCode", alpha2(r.Country), 2)
+	if !strings.ContainsAny(r.Buyer.Email, `" `) {
+		set(body, "shopperEmail", r.Buyer.Email, 256)
 	}
-	set("countryCode", alpha2(r.Country))
-	set("shopperEmail", r.Buyer.Email)
-	set("shopperIP", r.Buyer.IP)
 	if r.Country == "BRA" {
-		set("socialSecurityNumber", r.Buyer.Document)
+		set(body, "socialSecurityNumber", r.Buyer.Document, 32)
 	}
-	if first, last := provider.Names(r.Buyer.Name); first != "" {
+	if first, last := provider.Names(r.Buyer.Name); last != "" { // both are required
 		body["shopperName"] = map[string]string{"firstName": provider.Printable(first, 80), "lastName": provider.Printable(last, 80)}
 	}
 	return body
+}
+
+// set sets an optional field, unless Adyen would refuse the whole request because of it.
+func set(body map[string]any, field, value string, most int) {
+	if value != "" && len(value) <= most {
+		body[field] = value
+	}
 }
 
 // Query repeats the call, or reads the link. It never returns Missing.

@@ -41,8 +41,8 @@ func (p *Provider) call(ctx context.Context, verb, path string, body any, key st
 	return nil
 }
 
-// failed reads an error answer. An answer from a gateway in between proves nothing, and
-// neither does a call that still runs.
+// failed reads an error answer. An answer from a gateway in between proves nothing, and neither does a call that still runs, nor an
+// error of a type that is not our fault: Adyen has the types validation, security, configuration and internal.
 func failed(r provider.Reply) *failure {
 	f := &failure{status: r.Status, outcome: pay.Outcome{Kind: pay.Unknown, Decline: fmt.Sprintf("http_%d", r.Status)}}
 	if r.Status == http.StatusTooManyRequests {
@@ -60,6 +60,9 @@ func failed(r provider.Reply) *failure {
 		f.outcome.Decline = "error_" + e.Code
 	}
 	if e.Code == inProgress || r.Header.Get("Transient-Error") == "true" {
+		return f
+	}
+	if e.Type != "validation" && e.Type != "security" && e.Type != "configuration" {
 		return f
 	}
 	switch r.Status {

@@ -26,8 +26,7 @@ type object = map[string]any
 // fake is Adyen, as documented, as far as we use it.
 type fake struct {
 	providertest.Frame[*charge]
-	seen     []object // the bodies that were posted
-	accepted string   // the status of refunds
+	seen []object // the bodies that were posted
 }
 
 // charge is a payment, or a link with the payment made on it.
@@ -37,7 +36,7 @@ type charge struct {
 	method string // "" for a link
 }
 
-func newFake() *fake { return &fake{accepted: "received"} }
+func newFake() *fake { return &fake{} }
 
 func (c *charge) psp() string  { return fmt.Sprintf("QFQTPCQ8HXSKGK8%d", c.number) }
 func (c *charge) link() string { return fmt.Sprintf("PLE83C39B0A0DE0C%d", c.number) }
@@ -68,7 +67,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 		i["amount"] = object{"value": c.Local.Minor, "currency": "EUR"}
 	case providertest.Disputed:
 		i["eventCode"], i["pspReference"], i["originalReference"], i["reason"] = "CHARGEBACK", "9"+c.psp(), c.psp(), "Merchandise not received"
-		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00"}
+		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00", "disputeStatus": "Undefended"}
 	}
 	return notification(i)
 }
@@ -79,11 +78,12 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 	c := f.Must(reference)
 	i := object{
 		"eventCode": "REFUND", "success": "true", "pspReference": fmt.Sprintf("R%s%d", c.psp(), n+1), "originalReference": c.psp(),
-		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa",
+		"merchantReference": c.Refunds[n].Reference, "amount": wire(c.Refunds[n].Local), "paymentMethod": "visa", "eventDate": "2026-11-22T13:00:00+01:00",
+		"additionalData": object{"merchantOrderReference": c.Reference},
 	}
 	switch c.Refunds[n].Ending {
 	case providertest.Declined:
-		i["eventCode"] = "REFUND_FAILED"
+		i["eventCode"], i["additionalData"] = "REFUND_FAILED", object{} // without the order's reference
 	case providertest.Nonsense:
 		i["success"] = "perhaps"
 	}
@@ -92,21 +92,24 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 
 // notification returns one item, signed.
 func notification(i object) provider.Notification {
-	if i["originalReference"] == nil {
-		i["originalReference"] = ""
-	}
-	if i["merchantAccountCode"] == nil {
-		i["merchantAccountCode"] = merchant
+	usual := object{"merchantAccountCode": merchant, "originalReference": "", "eventDate": "2026-11-21T13:00:00+01:00"}
+	for field, value := range usual {
+		if i[field] == nil {
+			i[field] = value
+		}
 	}
 	a := i["amount"].(object)
-	text := fmt.Sprintf("%s:%s:%s:%s:%d:%s:%s:%s", i["pspReference"], i["originalReference"], i["merchantAccountCode"], i["merchantReference"],
+	signed := fmt.Sprintf("%s:%s:%s:%s:%d:%s:%s:%s", i["pspReference"], i["originalReference"], i["merchantAccountCode"], i["merchantReference"],
 		a["value"], a["currency"], i["eventCode"], i["success"])
+	if i["originalReference"] == "" { // it is signed as empty, and not sent
+		delete(i, "originalReference")
+	}
 	key, _ := hex.DecodeString(hmacKey)
 	more, _ := i["additionalData"].(object)
 	if more == nil {
 		more = object{}
 	}
-	more["hmacSignature"] = base64.StdEncoding.EncodeToString(providertest.MAC(sha256.New, string(key), text))
+	more["hmacSignature"] = base64.StdEncoding.EncodeToString(providertest.MAC(sha256.New, string(key), signed))
 	i["additionalData"] = more
 	return providertest.Notify("application/json", providertest.JSON(object{"live": "false", "notificationItems": []object{{"NotificationRequestItem": i}}}))
 }
@@ -153,11 +156,11 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 func (f *fake) links(method, id string, body object) (int, any) {
 	at := slices.IndexFunc(f.Charges, func(c *charge) bool { return c.method == "" && c.link() == id })
 	if at < 0 {
-		return fail(404, "", "")
+		return fail(422, "702", "validation")
 	}
 	c := f.Charges[at]
 	if method == http.MethodPatch {
-		if body["status"] != "expired" || c.Ending != providertest.Open {
+		if len(body) != 1 || body["status"] != "expired" || c.Ending != providertest.Open {
 			return fail(422, "702", "validation")
 		}
 		c.Ending = providertest.Canceled
@@ -186,11 +189,6 @@ func (f *fake) post(path string, body object) (int, any) {
 	if psp, ok := strings.CutPrefix(path, "/payments/"); ok {
 		return f.refund(strings.TrimSuffix(psp, "/refunds"), reference, local)
 	}
-	for name := range body {
-		if !slices.Contains(strings.Fields("merchantAccount reference amount returnUrl captureDelayHours countryCode shopperEmail shopperIP socialSecurityNumber shopperName allowedPaymentMethods expiresAt reusable paymentMethod sessionValidity channel"), name) {
-			return fail(422, "702", "validation")
-		}
-	}
 	c := &charge{number: len(f.Charges) + 1, Entry: providertest.Entry{Reference: reference, Local: local}}
 	switch path {
 	case "/payments":
@@ -203,7 +201,7 @@ func (f *fake) post(path string, body object) (int, any) {
 	case "/paymentLinks":
 		return 201, f.Enter(c).show()
 	}
-	return fail(404, "", "")
+	return fail(400, "702", "validation")
 }
 
 // made returns the answer of /payments.
@@ -234,7 +232,7 @@ func (c *charge) show() object {
 	case providertest.Nonsense:
 		status = "quantum"
 	}
-	return object{"id": c.link(), "reference": c.Reference, "status": status, "url": "https://test.adyen.link/" + c.link(), "amount": wire(c.Local)}
+	return object{"id": c.link(), "merchantAccount": merchant, "reference": c.Reference, "status": status, "url": "https://test.adyen.link/" + c.link(), "amount": wire(c.Local)}
 }
 
 // refund accepts every request; its result is reported later.
@@ -242,7 +240,8 @@ func (f *fake) refund(psp, reference string, local money.Amount) (int, any) {
 	for _, c := range f.Charges {
 		if c.psp() == psp {
 			c.Refunds = append(c.Refunds, providertest.Refund{Reference: reference, Local: local})
-			return 201, object{"pspReference": fmt.Sprintf("R%s%d", psp, len(c.Refunds)), "paymentPspReference": psp, "reference": reference, "status": f.accepted}
+			return 201, object{"pspReference": fmt.Sprintf("R%s%d", psp, len(c.Refunds)), "paymentPspReference": psp, "reference": reference, "status": "received",
+				"merchantAccount": merchant, "amount": wire(local)}
 		}
 	}
 	return fail(422, "167", "validation")

@@ -33,7 +33,8 @@ func FuzzForgedNotices(f *testing.F) {
 
 // Whatever Adyen signed is read, and never as an invalid amount.
 func FuzzSignedNotices(f *testing.F) {
-	for _, event := range []string{"AUTHORISATION", "REFUND", "REFUND_FAILED", "CHARGEBACK", "CHARGEBACK_REVERSED", "OFFER_CLOSED", "PREARBITRATION_LOST"} {
+	for _, event := range []string{"AUTHORISATION", "REFUND", "REFUND_FAILED", "CHARGEBACK", "CHARGEBACK_REVERSED", "OFFER_CLOSED", "PREARBITRATION_LOST",
+		"CAPTURE_FAILED", "CAPTURE", "CANCEL_OR_REFUND", "EXPIRE", "AUTHORISATION_ADJUSTMENT", "REFUNDED_REVERSED", "REQUEST_FOR_INFORMATION"} {
 		f.Add(event, "true", "P1", "01M7ZFUZZ-1", "BRL", int64(5000), "pix", "13.1", "2026-12-09T12:00:00+01:00")
 	}
 	f.Add("AUTHORISATION", "perhaps", "P1", "01M7ZFUZZ-1", "CLP", int64(150), "visa", "", "")

@@ -8,10 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -21,16 +22,33 @@ const maxItems = 100
 
 // item is the part of a notification that we read.
 type item struct {
-	Ref       string         `json:"pspReference"`
-	Original  string         `json:"originalReference"`
-	Merchant  string         `json:"merchantAccountCode"`
-	Reference string         `json:"merchantReference"`
-	Amount    amount         `json:"amount"`
-	Event     string         `json:"eventCode"`
-	Success   string         `json:"success"`
-	Reason    string         `json:"reason"`
-	Method    string         `json:"paymentMethod"`
-	More      map[string]any `json:"additionalData"`
+	Ref       string `json:"pspReference"`
+	Original  string `json:"originalReference"`
+	Merchant  string `json:"merchantAccountCode"`
+	Reference string `json:"merchantReference"`
+	Amount    struct {
+		Value    number `json:"value"`
+		Currency string `json:"currency"`
+	} `json:"amount"`
+	Event   string         `json:"eventCode"`
+	Date    string         `json:"eventDate"`
+	Success string         `json:"success"`
+	Reason  string         `json:"reason"`
+	Method  string         `json:"paymentMethod"`
+	More    map[string]any `json:"additionalData"`
+}
+
+// number is a JSON number as it was sent, with or without quotes; "" if there is none.
+type number string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *number) UnmarshalJSON(b []byte) error {
+	text := strings.Trim(string(b), `"`)
+	if text == "null" {
+		text = ""
+	}
+	*n = number(text)
+	return nil
 }
 
 // more is a field of the additional data, or "".
@@ -39,10 +57,27 @@ func (i item) more(name string) string {
 	return text
 }
 
+// local is the item's amount; false if it cannot be read.
+func (i item) local() (money.Amount, bool) {
+	value, err := strconv.ParseInt(string(i.Amount.Value), 10, 64)
+	if err != nil {
+		return money.Amount{}, false
+	}
+	return amount{value, i.Amount.Currency}.local()
+}
+
+// payment is Adyen's reference of the payment that a modification or a dispute is about, or "".
+func (i item) payment() string {
+	if provider.Plain(i.Original, 64) {
+		return i.Original
+	}
+	return ""
+}
+
 // Notices reads a standard webhook. The signature is in the body and covers the references,
-// the account, the amount, the event and its success. It does not cover a dispute's reason
-// and deadline, or the method, which says whether a failure is final; money depends on none
-// of them. The signed data has no time: a repeated notification is recognized by its id.
+// the account, the amount, the event and its success. It does not cover the date, a capture's reason, or the additional data with a
+// dispute's status and the order's reference: these come over TLS, and only together with what is signed. The signed data has no
+// time: a repeated notification is recognized by its id, and with another date it changes nothing (see identity).
 func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
 	var message struct {
 		Items []struct {
@@ -73,13 +108,12 @@ func (p *Provider) Notices(_ context.Context, n provider.Notification) ([]pay.No
 }
 
 // signed checks an item's HMAC-SHA-256. The signed fields are joined by colons without
-// escapes, so a colon within a field could move a boundary: our fields have none.
+// escapes. So only one of them may have a colon, or the boundaries between them could be moved: the merchant's reference, which may
+// be another system's.
 func (p *Provider) signed(i item) bool {
-	fields := []string{
-		i.Ref, i.Original, i.Merchant, i.Reference, strconv.FormatInt(i.Amount.Value, 10), i.Amount.Currency, i.Event, i.Success,
-	}
-	for _, f := range fields {
-		if strings.Contains(f, ":") {
+	fields := []string{i.Ref, i.Original, i.Merchant, i.Reference, string(i.Amount.Value), i.Amount.Currency, i.Event, i.Success}
+	for at, f := range fields {
+		if at != 3 && strings.Contains(f, ":") {
 			return false
 		}
 	}
@@ -89,101 +123,44 @@ func (p *Provider) signed(i item) bool {
 	return err == nil && hmac.Equal(got, mac.Sum(nil))
 }
 
-// notice is an item in our terms. ok is false if the item does not report the end of one of
-// our charges, or a dispute.
+// ours reports whether a reference has the form of ours. Only the core knows whether there is such a payment.
+func ours(reference string) bool {
+	_, _, ok := pay.ParseReference(reference)
+	return ok && provider.Plain(reference, 80) && !strings.Contains(reference, ":")
+}
+
+// charge is our reference of the charge that a modification is about, or "". What somebody requests in the Customer Area may have
+// a reference of its own; then the order's reference, which each charge sends, is that of the charge. Neither the one nor the other is
+// in all modifications.
+func (i item) charge() string {
+	list := []string{i.more("merchantOrderReference"), i.more("originalMerchantReference"), i.Reference}
+	if at := slices.IndexFunc(list, ours); at >= 0 {
+		return list[at]
+	}
+	return ""
+}
+
+// identity is the id of an item's news. Adyen repeats an event with the same code and reference, and then the latest counts
+// (docs.adyen.com, handle webhook events): a capture may fail twice, and an issuer may open a case again. So the date belongs to it.
+// The core ignores the same news under another date.
+func (i item) identity() string {
+	return i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5) + "/" + provider.Printable(i.Date, 40)
+}
+
+// notice is an item in our terms. ok is false if it is not about one of our charges, or moves no money.
 func (p *Provider) notice(i item) (n pay.Notice, ok bool) {
-	if i.Merchant != p.merchant || !provider.Plain(i.Ref, 64) {
+	if i.Merchant != p.merchant || !provider.Plain(i.Ref, 64) || !ours(i.Reference) && i.charge() == "" {
 		return n, false
 	}
-	if _, _, ours := pay.ParseReference(i.Reference); !ours {
-		return n, false
-	}
-	if i.Event == "REFUND" || i.Event == "REFUND_FAILED" || i.Event == "REFUNDED_REVERSED" {
-		return p.refunded(i), true
-	}
-	n = pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Reference: i.Reference}
-	success := i.Success == "true"
-	if i.disputes(&n) {
-		return n, success
-	}
-	switch i.Event {
-	case "AUTHORISATION":
-		n.Outcome, ok = p.authorised(i)
-	case "OFFER_CLOSED": // nobody paid with the code or the voucher in time
-		n.Outcome, ok = pay.Outcome{Kind: pay.Lapsed}, success && !card(i.Method)
-	}
-	return n, ok
-}
-
-// disputes reads what an item reports about a dispute; false if it is about something else.
-// All items of a dispute carry its reference. A second chargeback and the results of a
-// pre-arbitration belong to the second instance.
-func (i item) disputes(n *pay.Notice) bool {
-	switch i.Event {
-	case "NOTIFICATION_OF_CHARGEBACK", "CHARGEBACK":
-		n.Dispute = true
-	case "CHARGEBACK_REVERSED":
-		n.Ruling = pay.DisputeWon
-	case "PREARBITRATION_WON":
-		n.Ruling, n.Instance = pay.DisputeWon, 2
-	case "SECOND_CHARGEBACK", "PREARBITRATION_LOST":
-		n.Ruling, n.Instance = pay.DisputeLost, 2
-	default:
-		return false
-	}
-	n.DisputeID, n.Stage, n.Network = i.Ref, i.Event, provider.Printable(i.more("chargebackReasonCode"), 20)
-	n.Outcome.Message = provider.Printable(i.Reason, 100)
-	if provider.Plain(i.Original, 64) { // of the disputed payment
-		n.Outcome.MoneyRef = i.Original
-	}
-	n.Outcome.Local, _ = i.Amount.local()
-	if until, err := time.Parse(time.RFC3339, i.more("defensePeriodEndsAt")); err == nil {
-		n.RespondBy = until.UTC()
-	}
-	return true
-}
-
-// refunded is the end of a refund, which has its own reference. A refund that the bank
-// sends back has failed, even if it was reported as successful before.
-func (p *Provider) refunded(i item) pay.Notice {
-	n := pay.Notice{ID: i.Event + "/" + i.Ref + "/" + provider.Printable(i.Success, 5), Refund: i.Reference}
-	local, readable := i.Amount.local()
-	n.Outcome = pay.Outcome{Kind: pay.Approved, ProviderRef: i.Ref, Local: local}
+	read, known := events[i.Event]
 	switch {
-	case i.Event != "REFUND", i.Success == "false":
-		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refund_failed", Message: "the shopper's bank rejected the refund", ProviderRef: i.Ref}
-	case i.Success != "true":
-		n.Outcome = p.unclear(i)
-	case !readable: // the refunded amount is not known
-		n.Outcome = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
+	case !known:
+		p.Strange("event", i.Event)
+		return n, false
+	case read == nil:
+		return n, false
 	}
-	return n
+	n = pay.Notice{ID: i.identity(), Reference: i.Reference}
+	ok = read(p, i, &n)
+	return n, ok && (ours(n.Reference) || n.Refund != "")
 }
-
-// authorised is the result of an attempt to pay. On a link, another attempt may follow a
-// failed one.
-func (p *Provider) authorised(i item) (o pay.Outcome, ok bool) {
-	switch i.Success {
-	case "true": // below
-	case "false":
-		o = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
-		return o, !card(i.Method)
-	default:
-		return p.unclear(i), true
-	}
-	o = pay.Outcome{Kind: pay.Unknown, ProviderRef: i.Ref, Decline: "broken_answer"}
-	if o.Local, ok = i.Amount.local(); ok {
-		o.Kind, o.Decline, o.MoneyRef = pay.Approved, "", i.Ref
-	}
-	return o, true
-}
-
-// unclear is an item that reports neither success nor failure.
-func (p *Provider) unclear(i item) pay.Outcome {
-	p.Strange(i.Event, i.Success)
-	return pay.Outcome{Kind: pay.Unknown, Decline: "unmapped_status", ProviderRef: i.Ref}
-}
-
-// card reports whether a payment was tried on a link: any method that we do not request by
-// name.
-func card(method string) bool { return method != "pix" && method != "oxxo" }

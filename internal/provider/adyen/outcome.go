@@ -61,7 +61,7 @@ func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	}
 	o := pay.Outcome{Kind: pay.Unknown, ProviderRef: l.ID}
 	switch l.Status {
-	case "active", "completed", "paymentPending":
+	case "active", "completed", "paid", "paymentPending": // the document lists paid, and does not describe it
 		if o.FormURL = provider.Link(l.URL); o.FormURL == "" {
 			o.Decline = "broken_answer"
 			return o

@@ -12,6 +12,9 @@ import (
 
 // Refund requests a refund. Adyen accepts the request, and reports the result later.
 func (p *Provider) Refund(ctx context.Context, r provider.RefundRequest) pay.Outcome {
+	if !p.Refunds(r.Charge.Rail) {
+		return pay.Outcome{Kind: pay.Declined, Decline: "refund_not_supported", Message: "payments made with this method cannot be refunded"}
+	}
 	of := r.Charge.ProviderRef
 	if of == "" || strings.HasPrefix(of, "PL") { // the notification of the payment has its reference
 		return pay.Outcome{Kind: pay.Unavailable, Decline: "payment_not_told"}
@@ -57,3 +60,6 @@ func (p *Provider) QueryRefund(ctx context.Context, r provider.RefundRequest) pa
 	}
 	return p.Refund(ctx, r).Asked()
 }
+
+// Refunds implements provider.Refunder: Adyen gives no cash back at a shop.
+func (*Provider) Refunds(rail string) bool { return rail != "cash.oxxo.MEX" }

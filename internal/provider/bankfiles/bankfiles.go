@@ -25,11 +25,12 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "bank-file",
 		Fields:      fields(),
-		Rails:       []string{"account.*", "cbu.*", "iban.*", "pix.*", "spei.*"},
+		Rails:       []string{"account.*", "cbu.*", "iban.*", "pix.*", "spei.*", "ted.*"},
 		OpenPayouts: open,
 		Needs: map[string][]pay.HolderField{
 			"account.*": {pay.HolderName}, "cbu.*": {pay.HolderName, pay.HolderDocument}, "iban.*": {pay.HolderName},
 			"pix.*": {pay.HolderName, pay.HolderDocument}, "spei.*": {pay.HolderName},
+			"ted.*": {pay.HolderName, pay.HolderDocument, pay.BankCode, pay.BranchCode},
 		},
 	}
 }
@@ -46,6 +47,7 @@ func fields() []provider.Field {
 		{Name: "zone", Public: true, Optional: true, Doc: "The bank's time zone, such as America/Sao_Paulo; UTC by default"},
 		{Name: "columns", Public: true, Optional: true, Doc: "Only for csv: the columns to write, WORD=COLUMN,…, from " + strings.Join(bankfile.WrittenWords(), ", ")},
 		{Name: "answer_columns", Public: true, Optional: true, Doc: "If the bank answers in a table: its columns, WORD=COLUMN,…, from " + strings.Join(bankfile.AnswerWords(), ", ")},
+		{Name: "acsc", Public: true, Optional: true, Doc: "paid, if your bank's guide says that ACSC (debited) is its last word in a pain.002; by default only ACCC and the booking in a camt.054 are"},
 	}
 	for _, l := range bankfile.Layouts() {
 		for _, f := range l.Fields {
@@ -63,6 +65,7 @@ type client struct {
 	payer  bankfile.Payer
 	zone   *time.Location
 	table  bankfile.CSV
+	reader bankfile.Reader
 }
 
 func open(a provider.Account) (payout.Provider, error) {
@@ -77,6 +80,13 @@ func open(a provider.Account) (payout.Provider, error) {
 		}
 	}
 	c.table.Zone = c.zone
+	switch word := a.Credentials["acsc"]; word {
+	case "":
+	case "paid":
+		c.reader.ACSC = bankfile.Paid
+	default:
+		return wrong("acsc", fmt.Errorf("%q is not paid: leave it out if ACSC ends nothing", word))
+	}
 	for name, into := range map[string]*[]bankfile.Column{"columns": &c.table.Written, "answer_columns": &c.table.Answers} {
 		words := bankfile.WrittenWords()
 		if name == "answer_columns" {
@@ -96,7 +106,7 @@ func open(a provider.Account) (payout.Provider, error) {
 		c.layout = c.table.Layout()
 	}
 	for _, f := range fields() {
-		if value := a.Credentials[f.Name]; value != "" && !slices.Contains([]string{"layout", "zone", "columns", "answer_columns"}, f.Name) {
+		if value := a.Credentials[f.Name]; value != "" && !slices.Contains([]string{"layout", "zone", "columns", "answer_columns", "acsc"}, f.Name) {
 			if err := c.payer.Set(f.Name, value); err != nil {
 				return wrong(f.Name, err)
 			}
@@ -125,7 +135,7 @@ func (c *client) Send(_ context.Context, r payout.Request) pay.PayoutOutcome {
 
 // Fits implements payout.Choosy.
 func (c *client) Fits(r payout.Request) error {
-	return c.layout.Check(c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
+	return c.layout.Check(c.payer, c.line(payout.FileLine{Request: r, LineReference: "P1", Number: 1}))
 }
 
 // Query reports that the bank's answer has not been read yet.
@@ -161,7 +171,7 @@ func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
 	format, err := bankfile.Detect(file)
 	switch {
 	case err == nil:
-		answers, err = bankfile.Read(format, file)
+		answers, err = c.reader.Read(format, file)
 	default:
 		answers, err = c.table.Read(file)
 	}
@@ -179,7 +189,7 @@ func (c *client) Answers(file []byte) (list []payout.FileAnswer, err error) {
 			a.Reason = "returned"
 		}
 		list = append(list, payout.FileAnswer{
-			LineReference: a.Reference, Whole: a.Whole, Unclear: a.Unclear, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
+			LineReference: a.Reference, Whole: a.Whole, Unclear: a.Unclear, Notice: a.Notice, Batch: a.Batch, Line: a.Line, BankReference: a.BankReference,
 			Outcome: pay.PayoutOutcome{Kind: kind, Code: a.Reason, Message: cmp.Or(a.Message, a.Code), Local: a.Amount},
 		})
 	}

@@ -259,6 +259,6 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 // cancel requests the end of an order; the order's state shows whether it ended. refused
 // reports that this order cannot be canceled.
 func (a *account) cancel(ctx context.Context, id string) (refused bool) {
-	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", struct{}{})
+	reply, failed := a.call(ctx, http.MethodPost, "/orders/"+url.PathEscape(id)+"/cancel", nil)
 	return failed == nil && reply.Status >= http.StatusBadRequest && provider.Refused(reply.Status).Kind == pay.Errored
 }

@@ -86,8 +86,9 @@
 //
 // Against github.com/conekta/openapi (82ce68e, 2026-08-13: orders, charges, checkouts, refunds,
 // errors, lists), and the pages developers.conekta.com/docs: order, charge (events, which have the
-// statuses), autenticación-webhooks, reembolsar-orden. Error codes are from public integrations.
-// A 404 is about an order only with the sentence of mocks/conekta_api.json.
+// statuses), reintentos-de-pago (partially_paid), autenticación-webhooks, reembolsar-orden. Error codes
+// are from public integrations. A 404 is about an order only with the sentence of
+// mocks/conekta_api.json.
 //
 // Not checked, for lack of an account, and so *unproved*: which accounts get which references of
 // cash; whether a checkout's page ends when its order is canceled; which status an order gets when a

@@ -117,7 +117,7 @@ func TestAPaymentOnARailThatIsNotSoldAnyMoreGoesOn(t *testing.T) {
 	f.cash = []string{"cash_in"}
 	r := request("cash.7eleven.MEX")
 	r.ProviderRef = a.Charge(ctx, r).ProviderRef
-	f.Charges[0].charges[0]["payment_method"] = map[string]any{"object": "cash_payment", "type": "oxxo", "service_name": "OxxoPay", "store_name": "OXXO", "reference": "93000262276908"}
+	f.Charges[0].charges[0]["payment_method"] = oxxo()
 	r.Rail = "cash.oxxo.MEX"
 	if o := a.Query(ctx, r); o.Kind != pay.Awaiting || o.Data.Reference != "93000262276908" {
 		t.Errorf("it waits: %+v", o)
@@ -420,8 +420,12 @@ func TestEachDeclineHasItsReason(t *testing.T) {
 	if len(line.Unmapped()) != 0 {
 		t.Errorf("known words were counted: %v", line.Unmapped())
 	}
-	if got := a.declined(order{}, pay.Outcome{}); got.Kind != pay.Declined || got.Soft || len(line.Unmapped()) != 1 {
-		t.Errorf("no reason: %+v, %v", got, line.Unmapped())
+	unknown := order{Charges: &struct {
+		Data    []charge `json:"data"`
+		HasMore bool     `json:"has_more"`
+	}{Data: []charge{{Failure: "moon_phase"}}}}
+	if got := a.declined(unknown, pay.Outcome{}); got.Kind != pay.Declined || got.Soft || len(line.Unmapped()) != 1 {
+		t.Errorf("a new reason: %+v, %v", got, line.Unmapped())
 	}
 }
 

@@ -136,7 +136,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 		return o.reversed(out)
 	}
 	switch o.Status {
-	case "", "pending_payment", "pre_authorized", "under_fraud_review", "pending_confirmation":
+	case "", "pending_payment", "partially_paid", "pre_authorized", "under_fraud_review", "pending_confirmation":
 		return a.awaiting(o, out, rail, pageURL)
 	case "declined":
 		if o.Checkout != nil && a.Now().Unix() < o.Checkout.Expires { // the shopper may try another card
@@ -196,6 +196,7 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 
 // declines are by the last part of a charge's failure_code.
 var declines = provider.Declines{
+	"":                               provider.Hard("", "declined", "the payment was declined"), // the code may be null
 	"insufficient_funds":             provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
 	"expired_card":                   provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
 	"expired":                        provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),

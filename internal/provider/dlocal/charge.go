@@ -79,6 +79,9 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 	if reply.Status < http.StatusBadRequest {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
+	if reply.Status != http.StatusBadRequest { // whatever its code
+		return provider.Refused(reply.Status)
+	}
 	declined := func(code problem.Code, reason, message string) pay.Outcome {
 		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message}
 	}
@@ -93,6 +96,10 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 			return o
 		}
 		return pay.Outcome{Kind: pay.Unknown, Decline: "duplicate_order"}
+	case 5010: // a time-out, or a method that is not available
+		return provider.Unknown("timeout_or_method")
+	case 5021: // of the acquirer
+		return provider.Unknown("acquirer_error")
 	case 5014:
 		return declined(problem.FraudBlocked, "shopper_blocked", "the payment was refused as a risk")
 	}
@@ -212,7 +219,11 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		}
 		o.FormURL, o.Data = form(r, p)
 	case "REJECTED":
-		return a.Declined(declines, string(p.Code), p.ID)
+		reason := string(p.Code)
+		if !strings.HasPrefix(reason, "3") { // all that tell why begin so
+			reason = "300"
+		}
+		return a.Declined(declines, reason, p.ID)
 	case "CANCELLED", "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -73,7 +74,22 @@ func (a *account) call(ctx context.Context, verb, path, key string, body any) (r
 		req.Header.Set("X-Idempotency-Key", key)
 	}
 	got, failed := provider.Do(a.Client, req)
+	if failed == nil && (reply{got}).unsigned() {
+		failed = &pay.Outcome{Kind: pay.Unavailable, Decline: wrongSecret}
+	}
 	return reply{got}, failed
+}
+
+const wrongSecret = "wrong_secret"
+
+// unsigned reports whether dLocal does not accept our signature, so that it did nothing. Its code, 5000, is of any
+// request that is not valid; the message was seen in the sandbox.
+func (r reply) unsigned() bool {
+	var e struct {
+		Message string `json:"message"`
+	}
+	return r.Status == http.StatusBadRequest && r.code() == 5000 && json.Unmarshal(r.Body, &e) == nil &&
+		strings.HasPrefix(strings.ToLower(e.Message), "signature not match")
 }
 
 // sent is the body that a request will have.

@@ -6,9 +6,6 @@
 // (flow REDIRECT): cards, so that no card number passes through here, and vouchers that
 // need more than our page can show (an Efecty agreement, a PagoEfectivo ticket).
 //
-// A chargeback is queried by dLocal's id (docs: Chargebacks, retrieve a chargeback;
-// reference: chargeback status).
-//
 // Checked against dLocal's documentation (docs.dlocal.com: security, payments, payment
 // status codes, HTTP errors, orders, refunds, chargebacks, notifications and the pages of
 // Argentina, Brazil, Chile, Colombia, Mexico and Peru; for what those excerpts cut off, the
@@ -17,15 +14,26 @@
 // status and error code below, the method ids. In the sandbox, others saw an unknown
 // address answer 404 without a code (shhac/agent-dlocal), so such a 404 proves nothing.
 //
+// What a refused refund proves follows dLocal's table (reference: Refunds HTTP Errors; older
+// sources: refunds.md; both read on 2026-11-28). Only a documented code beside status 400 or 404
+// is a refusal. 5010 is a time-out in the older sources, and in the newer ones a time-out (504) or
+// a method that is not available (400). So it proves nothing, of a charge either, and neither does
+// 5021. 5011 says that our reference was used: the refund exists. A refund that was called is
+// missing if the payment's list does not have it five minutes after the last call; how soon the
+// list shows it is *unproved*. No page names a rail without refunds: where the shopper has no card, dLocal asks for an
+// account by e-mail.
+//
+// A wrong secret key was seen in the sandbox as 400 with code 5000 and "Signature not match"
+// (shhac/agent-dlocal, b678255). dLocal's table has 5000 for any invalid request, and 403 for wrong
+// credentials, so we read the message; what production says is *unproved*.
+//
 // Not checked, because only an account can show it:
 //   - how long dLocal remembers an X-Idempotency-Key. A charge after that gets "order id is
 //     duplicated" (5009), and becomes a query;
 //   - whether a payment that is read again still carries its ticket and a list of its
 //     refunds. A refund's description is in its object (reference: The refund object),
 //     order_refund_id in older sources alone; a refund without such a name is Unknown,
-//     never Missing, and we rely on the idempotency key. One that was made in dLocal's panel
-//     has no such name; that it is notified, and is in the payment's list, is *unproved*.
-//     The address of the search by
+//     never Missing, and we rely on the idempotency key. The address of the search by
 //     order_refund_id is in none of the excerpts, so it is not used;
 //   - which fields a refund's notification has: "not all of them are necessarily sent"
 //     (docs: Refunds). If our reference or the amount is missing, we query the refund;
@@ -37,6 +45,34 @@
 //     older sources only.
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
+//
+// # What moves money without us
+//
+// dLocal repeats a notification every hour, six times, and then every twelve hours for four days. All
+// that it reports, and what becomes of it:
+//
+//	payment     PAID                             booked
+//	            REJECTED, CANCELLED, EXPIRED     the charge ends; if it was paid: the operator's task
+//	            PENDING, AUTHORIZED, VERIFIED    nothing new: no money moved
+//	refund      SUCCESS, PENDING                 booked: of our claim, or (made in dLocal's panel) as money that goes back
+//	            REJECTED, CANCELLED              the claim is refused; money that was to go back comes back
+//	chargeback  PENDING, COMPLETED, SUCCESS      a dispute: announced or executed, the merchant may answer
+//	            DISPUTE_RECEIVED, IN_DISPUTE     a dispute that waits for the bank
+//	            REVERSAL                         the dispute is won
+//	            DISPUTE_LOST                     the dispute is lost
+//	            CANCELLED                        the dispute is withdrawn
+//	            INQUIRY                          the operator's task: the bank asks for documents
+//	any         another status                   the operator's task
+//
+// Sources, read on 2026-11-28: docs.dlocal.com, reference: chargeback status, refund status codes (updated
+// 2026-09-17), receive notifications (2026-07-24); docs: Chargebacks (2026-07-27); for SUCCESS of a chargeback,
+// fmazzoli-dlocal/documentation 62930f3. Refunds and chargebacks look alike: our reference, the id's prefix
+// (REF, CHAR), a reason or a status tells them apart; otherwise dLocal is asked for a refund with this id.
+//
+// Chargebacks are notified at an address of their own, in dLocal's dashboard, and queried by dLocal's id.
+// The example of the query's answer names no payment, so the id alone may prove it. The answer's deadline is in
+// no field, so our own applies; the values of chargeback_stage, and what a second stage looks like, are
+// *unproved*. So is that a refund made in the panel is notified and in the payment's list.
 //
 // # Payouts
 //
@@ -59,6 +95,9 @@
 //     dLocal requires. The difference follows each country's tax office, not a page of
 //     dLocal's. The purpose of payouts is agreed with dLocal, so the operator sets it
 //     (purpose).
+//   - In the sandbox a payout ends as its description says (reference: Environments, Payouts v3,
+//     updated 2026-11-02), so ours are told to be paid. The status of its failures, BAD_REQUEST, is of the
+//     sandbox alone: such a payout stays unknown.
 //   - Pix goes to keys that are a CPF, as in dLocal's example, or a CNPJ; how the page for
 //     Brazil writes other keys is cut off.
 //   - Colombia, Costa Rica and Peru need the holder's street (and Colombia a comment),
@@ -191,7 +230,10 @@ func open(a provider.Account) (provider.Provider, error) {
 // Check lists the payment methods of a country, which every account may.
 func (a *account) Check(ctx context.Context) error {
 	reply, failed := a.call(ctx, http.MethodGet, "/payments-methods?country=BR", "", nil)
-	if failed != nil {
+	switch {
+	case failed != nil && failed.Decline == wrongSecret:
+		return errors.New("the signature is not accepted: the secret key is not the one of this login")
+	case failed != nil:
 		return errors.New("there is no answer: " + failed.Decline)
 	}
 	var list []struct {
@@ -201,7 +243,7 @@ func (a *account) Check(ctx context.Context) error {
 	case reply.Status == http.StatusForbidden:
 		return errors.New("the login or the trans key is not known, or this server's address is not on the account's list")
 	case reply.Status == http.StatusBadRequest:
-		return errors.New("the request was refused: the secret key may be another account's")
+		return errors.New("the request was refused")
 	case !reply.read(&list):
 		return errors.New("the answer is not a list of payment methods")
 	}

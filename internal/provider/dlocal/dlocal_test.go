@@ -49,7 +49,7 @@ func TestAdapter(t *testing.T) {
 	providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
-		Charges: charges, Uncancelable: uncancelable, OnPage: page,
+		Charges: charges, Uncancelable: uncancelable, OnPage: page, Settles: settles,
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
 			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
@@ -122,6 +122,12 @@ func TestAnUnknownRejectionIsHardAndCounted(t *testing.T) {
 	if o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: 399"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}
+	for _, code := range []provider.Text{"", "100"} { // no reason
+		o = a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: code})
+		if o.Kind != pay.Declined || o.Decline != "rejected" || len(told) != 1 {
+			t.Errorf("%q: %+v, told of %v", code, o, told)
+		}
+	}
 }
 
 func TestRefusalsOfACharge(t *testing.T) {
@@ -135,12 +141,18 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
-		{400, `{"code":5010}`, pay.Errored, ""},
+		{400, `{"code":5000,"message":"Invalid request."}`, pay.Errored, ""},
+		{400, `{"code":5000,"message":"Signature not match"}`, pay.Unavailable, ""},
+		{400, `{"code":5010,"message":"Method not available."}`, pay.Unknown, ""}, // or: Request timeout
+		{400, `{"code":5016}`, pay.Errored, ""},
+		{400, `{"code":5021}`, pay.Unknown, ""},
 		{400, `{"code":5009}`, pay.Unknown, ""}, // and the query is refused as well
 		{403, `{"code":3001}`, pay.Unavailable, ""},
 		{404, `NOT_FOUND`, pay.Errored, ""},
 		{429, `{"code":6000}`, pay.Unavailable, ""},
 		{500, `{"code":7000}`, pay.Unknown, ""},
+		{504, `{"code":5010,"message":"Request Timeout."}`, pay.Unknown, ""},
+		{500, `{"code":5005}`, pay.Unknown, ""}, {502, `{"code":5006}`, pay.Unknown, ""}, {504, `{"code":5014}`, pay.Unknown, ""},
 		{302, ``, pay.Unknown, ""},
 	} {
 		o := connect(t, providertest.Says(c.status, c.body)).Charge(context.Background(), request())
@@ -310,33 +322,89 @@ func TestNotificationsHaveAnAge(t *testing.T) {
 	}
 }
 
-func TestChargebacksAreToldApartFromRefunds(t *testing.T) {
+func TestChargebacks(t *testing.T) {
 	a := connect(t, newFake())
 	for _, c := range []struct {
 		body    string
 		dispute bool
 		ruling  pay.Ruling
-		none    bool
+		puzzle  bool // for the operator
 	}{
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"PENDING","reason_code":"4853"}`, dispute: true},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"COMPLETED","reason_code":4853}`, dispute: true},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, ruling: pay.DisputeWithdrawn},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"REVERSAL"}`, ruling: pay.DisputeWon},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"DISPUTE_LOST"}`, ruling: pay.DisputeLost},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"IN_DISPUTE"}`, dispute: true},
-		{body: `{"id":"CHAR1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"INQUIRY"}`, none: true},
-		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"SUCCESS"}`, none: true},
-		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"PENDING"}`, none: true},
-		{body: `{"id":"REF1","payment_id":"D-4-1","order_id":"01M7Z-1","status":"CANCELLED"}`, none: true},
+		{body: `"id":"CHAR1","status":"PENDING","reason_code":"4853"`, dispute: true},
+		{body: `"id":"CHAR1","status":"COMPLETED","reason_code":4853`, dispute: true},
+		{body: `"id":"CHAR1","status":"SUCCESS"`, dispute: true}, // of the oldest documents
+		{body: `"id":"CHAR1","status":"DISPUTE_RECEIVED"`, dispute: true},
+		{body: `"id":"CHAR1","status":"IN_DISPUTE"`, dispute: true},
+		{body: `"id":"CHAR1","status":"CANCELLED"`, ruling: pay.DisputeWithdrawn},
+		{body: `"id":"CHAR1","status":"REVERSAL"`, ruling: pay.DisputeWon},
+		{body: `"id":"CHAR1","status":"DISPUTE_LOST"`, ruling: pay.DisputeLost},
+		{body: `"id":"CHAR1","status":"INQUIRY"`, puzzle: true},
+		{body: `"id":"CHAR1","status":"ARBITRATION"`, puzzle: true},
 	} {
-		list, err := a.Notices(context.Background(), notification(json.RawMessage(c.body), noon))
-		if err != nil || c.none != (len(list) == 0) {
-			t.Errorf("%s: %d, %v", c.body, len(list), err)
+		body := `{` + c.body + `,"payment_id":"D-4-1","order_id":"01M7Z-1"}`
+		list, err := a.Notices(context.Background(), notification(json.RawMessage(body), noon))
+		if err != nil || len(list) != 1 {
+			t.Errorf("%s: %d, %v", body, len(list), err)
 			continue
 		}
-		if !c.none && (list[0].Dispute != c.dispute || list[0].Ruling != c.ruling || list[0].Reference != "01M7Z-1" ||
-			list[0].DisputeID != "CHAR1" || !strings.Contains(c.body, list[0].Stage) || list[0].Reviewing != (list[0].Stage == "IN_DISPUTE")) {
-			t.Errorf("%s: %+v", c.body, list[0])
+		n := list[0]
+		if n.Dispute != c.dispute || n.Ruling != c.ruling || n.Unread != c.puzzle || n.Reference != "01M7Z-1" || !c.puzzle && n.Outcome.MoneyRef != "D-4-1" ||
+			n.DisputeID != "CHAR1" || n.Stage == "" || !strings.Contains(body, n.Stage) || n.Reviewing != (n.Stage == "IN_DISPUTE" || n.Stage == "DISPUTE_RECEIVED") {
+			t.Errorf("%s: %+v", body, n)
+		}
+	}
+}
+
+// Some statuses are of refunds and of chargebacks. An id without a known form does not tell them apart: dLocal does.
+func TestWhetherItIsARefundOrAChargebackIsAsked(t *testing.T) {
+	refund := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/refunds/") {
+				providertest.Says(status, body)(w, r)
+				return
+			}
+			providertest.Says(http.StatusOK, `{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":72.00,"currency":"BRL","refunds":[]}`)(w, r)
+		}
+	}
+	for _, status := range []string{"PENDING", "SUCCESS", "CANCELLED", "REJECTED"} {
+		n := notification(map[string]any{"id": "9f3a", "payment_id": "D-4-1", "status": status, "amount": 30.5, "currency": "BRL"}, noon)
+		there := `{"id":"9f3a","payment_id":"D-4-1","amount":30.5,"currency":"BRL","status":"` + status + `"}`
+		list, err := connect(t, refund(http.StatusOK, there)).Notices(context.Background(), n)
+		if err != nil || len(list) != 1 || list[0].OfDispute() || list[0].Reference != "01M7Z-1" || list[0].Outcome.Back == nil || list[0].Outcome.MoneyRef != "D-4-1" {
+			t.Errorf("a refund that is %s: %+v, %v", status, list, err)
+		}
+		list, err = connect(t, refund(http.StatusNotFound, `{"code":4001}`)).Notices(context.Background(), n)
+		if err != nil || len(list) != 1 || list[0].DisputeID != "9f3a" || list[0].Reference != "01M7Z-1" || list[0].OfDispute() != (status != "REJECTED") {
+			t.Errorf("a chargeback that is %s: %+v, %v", status, list, err)
+		}
+		if _, err = connect(t, refund(http.StatusBadGateway, ``)).Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("nobody tells: %v, want ErrUnreachable", err)
+		}
+	}
+	n := notification(map[string]any{"id": "REF1", "payment_id": "D-4-1", "status": "SUCCESS", "amount": 30.5, "currency": "BRL"}, noon)
+	list, err := connect(t, refund(http.StatusNotFound, `{"code":4001}`)).Notices(context.Background(), n)
+	if err != nil || len(list) != 1 || !list[0].Unread || list[0].Reference != "01M7Z-1" {
+		t.Errorf("a refund that dLocal does not know: %+v, %v", list, err)
+	}
+}
+
+// The example of the query names only the chargeback and its status.
+func TestAChargebackIsKnownByItsID(t *testing.T) {
+	q := provider.DisputeRequest{ID: "CHAR42342", Charge: request()}
+	q.Charge.ProviderRef = "D-4-1"
+	for body, known := range map[string]bool{
+		`{"id":"CHAR42342","status":"COMPLETED","status_code":"200"}`:  true,
+		`{"id":"CHAR42342","status":"COMPLETED","payment_id":"D-4-1"}`: true,
+		`{"id":"CHAR42342","status":"COMPLETED","order_id":"01M7Z-1"}`: true,
+		`{"id":"CHAR42342","status":"COMPLETED","payment_id":"D-4-2"}`: false,
+		`{"id":"CHAR42342","status":"COMPLETED","order_id":"01M7Z-2"}`: false,
+		`{"id":"CHAR42343","status":"COMPLETED"}`:                      false,
+		`{"id":"CHAR42342","status":"INQUIRY"}`:                        false,
+		`{"id":"CHAR42342","status":"ARBITRATION"}`:                    false,
+	} {
+		n, ok := connect(t, providertest.Says(http.StatusOK, body)).QueryDispute(context.Background(), q)
+		if ok != known || ok && (!n.Dispute || n.Reference != q.Charge.Reference || n.Outcome.MoneyRef != "D-4-1") {
+			t.Errorf("%s: %+v, %t, want %t", body, n, ok, known)
 		}
 	}
 }
@@ -346,6 +414,18 @@ func TestChargebackIsRetriedIfItsPaymentCannotBeQueried(t *testing.T) {
 	n := notification(json.RawMessage(`{"id":"CHAR1","payment_id":"D-4-1","status":"COMPLETED"}`), noon)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
 		t.Errorf("%v, want ErrUnreachable", err)
+	}
+}
+
+func TestAnUnknownStateIsForTheOperator(t *testing.T) {
+	a := connect(t, providertest.Says(http.StatusOK, `{"id":"D-4-1","order_id":"01M7Z-1","status":"PAID","amount":72.00,"currency":"BRL","refunds":[]}`))
+	for _, body := range []string{
+		`{"id":"D-4-1","order_id":"01M7Z-1","status":"SEIZED","status_code":"999","amount":72.00,"currency":"BRL"}`,
+		`{"id":"REF4","payment_id":"D-4-1","order_refund_id":"01M7Z-2","status":"SEIZED","amount":72.00,"currency":"BRL"}`,
+	} {
+		if list, err := a.Notices(context.Background(), notification(json.RawMessage(body), noon)); err != nil || len(list) != 1 || !list[0].Unread || list[0].Outcome.Kind != pay.Unknown {
+			t.Errorf("%s: %+v, %v", body, list, err)
+		}
 	}
 }
 

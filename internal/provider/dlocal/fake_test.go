@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -19,6 +20,15 @@ var credentials = map[string]string{"login": "sak223k2wdksdl2", "transKey": "fm1
 // fake is dLocal with its books.
 type fake struct {
 	providertest.Frame[*charged]
+	says map[string]says // answers instead of the usual ones, by method and first part of the path
+	late int             // how many of a payment's newest refunds its list does not show yet
+}
+
+// says is an answer that has no object. done: what was requested is done all the same.
+type says struct {
+	status, code int
+	message      string
+	done         bool
 }
 
 type charged struct {
@@ -129,7 +139,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.Header.Get("X-Idempotency-Key") != "" {
 			key = r.URL.Path + " " + r.Header.Get("X-Idempotency-Key")
 		}
-		return f.Once(key, "", func() (int, any) { return f.route(r, body) })
+		said, instead := f.says[r.Method+" "+strings.Split(r.URL.Path, "/")[1]]
+		if instead && !said.done {
+			return refusal(said.status, said.code, said.message)
+		}
+		status, answer := f.Once(key, "", func() (int, any) { return f.route(r, body) })
+		if instead {
+			return refusal(said.status, said.code, said.message)
+		}
+		return status, answer
 	})
 }
 
@@ -159,14 +177,18 @@ func (f *fake) route(r *http.Request, body []byte) (int, any) {
 	}
 	switch what := r.Method + " " + path[0]; {
 	case what == "GET payments-methods" && r.URL.Query().Get("country") == "BR":
-		return 200, []any{map[string]any{"id": "PQ", "type": "TICKET", "allowed_flows": []string{"DIRECT", "REDIRECT"}}}
+		return 200, []any{map[string]any{
+			"id": "PQ", "type": "TICKET", "name": "PIX", "logo": "https://static.dlocal.com/images/providers/PQ.png", "allowed_flows": []string{"DIRECT", "REDIRECT"},
+		}}
 	case what == "POST payments" && len(path) == 1:
 		return f.create(body)
 	case what == "POST payments" && len(path) == 3 && path[2] == "cancel":
 		return f.cancel(path[1], body)
 	case what == "GET payments" && len(path) == 2:
 		if c := f.find(path[1]); c != nil && c.id == path[1] {
-			return 200, c.object()
+			o := c.object()
+			o["refunds"] = c.given()[:max(0, len(c.Refunds)-f.late)]
+			return 200, o
 		}
 		return refusal(404, 4000, "Payment not found.")
 	case what == "GET orders" && len(path) == 2:
@@ -272,6 +294,9 @@ func (f *fake) refund(body []byte) (int, any) {
 		return refusal(400, 5002, "Invalid transaction status.")
 	}
 	reference, _ := m["order_refund_id"].(string)
+	if slices.ContainsFunc(c.Refunds, func(r providertest.Refund) bool { return r.Reference == reference }) {
+		return refusal(400, 5011, "Order refund id is duplicated.")
+	}
 	if !f.Give(c, reference, back) {
 		return refusal(400, 5007, "Amount exceeded.")
 	}
@@ -287,7 +312,7 @@ func (c *charged) given() []map[string]any {
 		}[r.Ending]
 		list = append(list, map[string]any{
 			"id": fmt.Sprintf("REF%s%d", strings.ReplaceAll(c.id, "-", ""), n+1), "payment_id": c.id, "amount": json.Number(r.Local.Decimal()),
-			"currency": r.Local.Currency, "status": status, "status_code": 200, "status_detail": "The refund", "order_refund_id": r.Reference,
+			"currency": r.Local.Currency, "status": status, "status_code": 200, "status_detail": "The refund",
 			"description": r.Reference, "created_date": "2026-11-21T12:00:00.000+0000",
 		})
 	}

@@ -55,11 +55,8 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		ID:      fmt.Sprintf("%s:%s:%s:%s%s", told.ID, provider.Exact(told.Status, 32), provider.Exact(string(told.Code), 32), provider.Exact(told.Amount.String(), 32), provider.Exact(told.Currency, 3)),
 		Account: a.ID, Reference: told.OrderID, Body: n.Body,
 	}
-	switch {
-	case told.PaymentID != "" && a.ofRefund(told):
-		return a.refundNotice(ctx, told, notice)
-	case told.PaymentID != "":
-		return a.chargeback(ctx, told, notice)
+	if told.PaymentID != "" {
+		return a.after(ctx, told, notice)
 	}
 	if told.OrderID == "" || provider.Exact(told.OrderID, 64) != told.OrderID {
 		return nil, errors.New("dlocal notification: no order id")
@@ -68,6 +65,7 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if notice.Outcome.Kind == pay.Awaiting { // it adds nothing to the answer of the call
 		return nil, nil
 	}
+	notice.Unread = notice.Outcome.Kind == pay.Unknown // a state that we do not know
 	return []pay.Notice{notice}, nil
 }
 
@@ -93,10 +91,29 @@ func (n news) refund() refund {
 	}
 }
 
-// ofRefund reports whether a notification that names a payment is about a refund and not a
-// chargeback: it has our reference, or dLocal's id for a refund.
-func (a *account) ofRefund(told news) bool {
-	return told.refund().name() != "" || strings.HasPrefix(told.ID, "REF") && told.ReasonCode == ""
+// after reads what a notification reports that names its payment: a refund or a chargeback. Both may have the same
+// fields and statuses; if neither our reference nor the id, the reason or the status tells them apart, dLocal is asked.
+func (a *account) after(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
+	switch {
+	case told.refund().name() != "":
+		return a.refundNotice(ctx, told, notice)
+	case strings.HasPrefix(told.ID, "CHAR"), told.ReasonCode != "", disputes[told.Status]:
+		return a.chargeback(ctx, told, notice)
+	case strings.HasPrefix(told.ID, "REF"):
+		return a.refundNotice(ctx, told, notice)
+	}
+	switch _, failed := a.refund(ctx, told.ID); {
+	case failed == nil:
+		return a.refundNotice(ctx, told, notice)
+	case failed.Kind == pay.Missing:
+		return a.chargeback(ctx, told, notice)
+	}
+	return nil, provider.ErrUnreachable
+}
+
+// disputes are the statuses that only chargebacks have.
+var disputes = map[string]bool{
+	"COMPLETED": true, "INQUIRY": true, "DISPUTE_RECEIVED": true, "IN_DISPUTE": true, "DISPUTE_LOST": true, "REVERSAL": true,
 }
 
 // refundNotice reports the result of a refund. dLocal does not promise to send all fields:
@@ -107,8 +124,8 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 		var failed *pay.Outcome
 		f, failed = a.refund(ctx, told.ID)
 		switch {
-		case failed != nil && failed.Kind == pay.Missing:
-			return nil, nil
+		case failed != nil && failed.Kind == pay.Missing: // dLocal contradicts itself
+			return a.puzzling(ctx, told, notice, "refund_not_found")
 		case failed != nil:
 			return nil, provider.ErrUnreachable
 		}
@@ -120,6 +137,7 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 	if notice.Outcome = a.refunded(f, told.PaymentID); notice.Outcome.Kind == pay.Awaiting {
 		return nil, nil
 	}
+	notice.Unread = notice.Outcome.Kind == pay.Unknown
 	return []pay.Notice{notice}, nil
 }
 
@@ -142,16 +160,16 @@ func (a *account) panelRefund(ctx context.Context, f refund, payment string, n p
 			}
 		}
 	}
-	n.Reference = p.OrderID
-	n.Outcome = reversed(pay.Outcome{Kind: pay.Approved, ProviderRef: p.ID, Local: local}, list)
+	n.Reference, n.Unread = p.OrderID, a.refunded(f, payment).Kind == pay.Unknown
+	n.Outcome = reversed(pay.Outcome{Kind: pay.Approved, ProviderRef: p.ID, MoneyRef: p.ID, Local: local}, list)
 	return []pay.Notice{n}, nil
 }
 
-// disputed writes the state of a chargeback to n; false if it moves no money, or its status
-// is unknown.
+// disputed writes the state of a chargeback to n; false if the status does not tell what happens to the money.
 func (a *account) disputed(told news, n *pay.Notice) bool {
+	n.DisputeID, n.Stage, n.Network = told.ID, provider.Exact(told.Status, 32), provider.Exact(string(told.ReasonCode), 32)
 	switch told.Status {
-	case "PENDING", "COMPLETED": // announced or executed: it may still be contested
+	case "PENDING", "COMPLETED", "SUCCESS": // announced or executed: it may still be contested
 		n.Dispute = true
 	case "DISPUTE_RECEIVED", "IN_DISPUTE":
 		n.Dispute, n.Reviewing = true, true
@@ -161,13 +179,13 @@ func (a *account) disputed(told news, n *pay.Notice) bool {
 		n.Ruling = pay.DisputeLost
 	case "CANCELLED":
 		n.Ruling = pay.DisputeWithdrawn
-	case "SUCCESS", "REJECTED", "INQUIRY":
+	case "INQUIRY": // the bank asks for documents; for how long and with what effect is not said
 		return false
 	default:
 		a.Strange("chargeback", told.Status)
 		return false
 	}
-	n.DisputeID, n.Stage, n.Network = told.ID, told.Status, provider.Exact(string(told.ReasonCode), 32)
+	n.Outcome.MoneyRef = told.PaymentID
 	n.Outcome.Local, _ = provider.Major(told.Amount.String(), told.Currency)
 	if n.Outcome.Message = provider.Exact(told.Reason, 200); n.Outcome.Message == "" {
 		n.Outcome.Message = "the shopper disputes the payment"
@@ -180,7 +198,7 @@ func (a *account) CanQueryDispute(r provider.DisputeRequest) bool {
 	return identifier.MatchString(r.ID)
 }
 
-// QueryDispute returns the state of a chargeback.
+// QueryDispute returns the state of a chargeback. The answer may leave out the payment.
 func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
 	if !identifier.MatchString(r.ID) {
 		return n, false
@@ -190,22 +208,31 @@ func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (
 	if failed != nil || !reply.read(&told) || told.ID != r.ID || told.OrderID != "" && told.OrderID != r.Charge.Reference {
 		return n, false
 	}
-	if told.OrderID == "" && told.PaymentID != r.Charge.ProviderRef {
+	if told.PaymentID == "" {
+		told.PaymentID = r.Charge.ProviderRef
+	}
+	if r.Charge.ProviderRef != "" && told.PaymentID != r.Charge.ProviderRef {
 		return n, false
 	}
 	n.Reference = r.Charge.Reference
 	return n, a.disputed(told, &n)
 }
 
-// chargeback reads what the issuer does about a payment. dLocal's refunds and chargebacks
-// look alike: a notification with no status that only chargebacks have is ignored; another
-// one comes when the money moves.
+// chargeback reads what the issuer does about a payment. What the status does not tell is for the operator.
 func (a *account) chargeback(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
-	mine := strings.HasPrefix(told.ID, "CHAR") || told.ReasonCode != ""
-	if (told.Status == "PENDING" || told.Status == "CANCELLED") && !mine || !a.disputed(told, &notice) {
-		return nil, nil
+	if !a.disputed(told, &notice) {
+		return a.puzzling(ctx, told, notice, "unclear_chargeback")
 	}
-	if notice.Reference == "" { // older notifications name only the payment
+	return a.referred(ctx, told, notice)
+}
+
+func (a *account) puzzling(ctx context.Context, told news, notice pay.Notice, reason string) ([]pay.Notice, error) {
+	return a.referred(ctx, told, provider.Puzzling(notice, reason))
+}
+
+// referred adds our reference to a notice, which may name only the payment.
+func (a *account) referred(ctx context.Context, told news, notice pay.Notice) ([]pay.Notice, error) {
+	if notice.Reference == "" {
 		p, failed := a.payment(ctx, told.PaymentID)
 		if failed != nil || p.ID != told.PaymentID {
 			return nil, provider.ErrUnreachable

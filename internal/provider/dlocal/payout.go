@@ -11,7 +11,8 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// settles is how long a new payout may be impossible to find; the documents do not say.
+// settles is how long a new payout, or a new refund, may be missing from dLocal's answers; the documents do
+// not say.
 const settles = 5 * time.Minute
 
 // PayoutAdapter is the adapter for accounts at dLocal that pay out.

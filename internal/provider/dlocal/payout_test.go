@@ -98,7 +98,19 @@ func TestDLocalPaysOutAsTheCoreNeedsIt(t *testing.T) {
 func paying(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
-	s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, f)
+	return payingAt(t, f, f)
+}
+
+// hostile is paying at a fake that may answer what no document allows.
+func hostile(t *testing.T) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	f := &payoutFake{}
+	return payingAt(t, f, http.HandlerFunc(f.ServeHTTP))
+}
+
+func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*sender, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	s, line := payouttest.OpenAccount[*sender](t, PayoutAdapter(), payoutCredentials, upstream)
 	f.clock = line.Time
 	r := samplePayouts()["pix.BRL"]
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
@@ -122,11 +134,11 @@ func TestWhatIsSent(t *testing.T) {
 	company := samplePayouts()["account.UYU"]
 	company.Name, company.Document = "Hoy  SA", "211003420017"
 	for want, r := range map[string]payout.Request{
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"INSTANT_PAYMENT","flow_type":"B2C","country":"BR","currency":"BRL","amount":123.45,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"INSTANT_PAYMENT","flow_type":"B2C","country":"BR","currency":"BRL","amount":123.45,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Ana","last_name":"Souza Lima","document":{"id":"52998224725"},"instant_payment":{"id":"52998224725"}}}`: samplePayouts()["pix.BRL"],
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2C","country":"MX","currency":"MXN","amount":129,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2C","country":"MX","currency":"MXN","amount":129,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Ana","last_name":"Gómez","document":{"type":"RFC","id":"GOMA800101AB1"},"bank_account":{"code":"646","account":"` + testCLABE + `"}}}`: samplePayouts()["spei.MXN"],
-		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2B","country":"UY","currency":"UYU","amount":114.39,"purpose":"DIGITAL_GOODS",
+		`{"external_id":"01M7ZBVYT4","payment_method_id":"BANK_TRANSFER","flow_type":"B2B","country":"UY","currency":"UYU","amount":114.39,"purpose":"DIGITAL_GOODS","description":"DELIVERED:PAID",
 		  "notification_url":"` + providertest.Notifications + `","beneficiary":{"first_name":"Hoy","last_name":"SA","business_name":"Hoy SA","document":{"type":"RUT","id":"211003420017"},
 		  "bank_account":{"code":"113","branch":"11","type":"CHECKING","account":"00099299700002"}}}`: company,
 	} {
@@ -139,10 +151,21 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// The sandbox is told what to play; production has a description of the payout there.
+func TestOnlyTheSandboxIsToldWhatToPlay(t *testing.T) {
+	s, _, _, r := paying(t)
+	for live, want := range map[bool]string{false: "DELIVERED:PAID", true: ""} {
+		s.Live = live
+		if q, refused := s.order(r); refused != nil || q.Description != want {
+			t.Errorf("live %t: described as %q, want %q", live, q.Description, want)
+		}
+	}
+}
+
 // refused returns a payout that is refused with an answer's body.
 func refusedPayout(t *testing.T, status int, body string, change func(*payoutFake, *payout.Request)) pay.PayoutOutcome {
 	t.Helper()
-	s, f, _, r := paying(t)
+	s, f, _, r := hostile(t)
 	f.status, f.says = status, body
 	if change != nil {
 		change(f, &r)
@@ -210,7 +233,7 @@ func TestStatuses(t *testing.T) {
 		"PAID": {pay.PayoutPaid, "", 0}, "CANCELLED": {pay.PayoutRejected, "rejected", 0}, "REJECTED": {pay.PayoutRejected, "rejected", 1}, // with a more detailed code
 		"BAD_REQUEST": {pay.PayoutUnknown, "", 1}, "paid": {pay.PayoutUnknown, "", 1}, "RETURNED": {pay.PayoutUnknown, "", 1}, "": {pay.PayoutPaid, "", 0},
 	} {
-		s, f, line, r := paying(t)
+		s, f, line, r := hostile(t)
 		s.Send(context.Background(), r)
 		f.Must(r.Reference).word = word
 		wantPayout(t, word, s.Query(context.Background(), r), want.kind, want.code)

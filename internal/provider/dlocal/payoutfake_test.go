@@ -21,7 +21,7 @@ var payoutCredentials = map[string]string{"clientId": "c1i3nt", "clientSecret": 
 // tokenLife is the lifetime of a token (reference: Security, Payouts v3).
 const tokenLife = 180 * time.Second
 
-// payoutFake is Payouts v3, as documented.
+// payoutFake is Payouts v3, as documented: of the sandbox, which pays only what it is told to pay.
 type payoutFake struct {
 	payouttest.Frame[*fakePayout]
 	clock  func() time.Time // nil: its clock stands still
@@ -51,6 +51,7 @@ type fakeOrder struct {
 	Amount          json.Number `json:"amount"`
 	Purpose         string      `json:"purpose"`
 	NotificationURL string      `json:"notification_url"`
+	Description     string      `json:"description"`
 	Beneficiary     struct {
 		First    string `json:"first_name"`
 		Last     string `json:"last_name"`
@@ -114,7 +115,8 @@ func (q *fakeOrder) wrong() string {
 		"currency": q.Currency == c.currency, "amount": fits(c.amount, q.Amount.String()) && fits(`.*[1-9].*`, q.Amount.String()),
 		"purpose": q.Purpose == payoutCredentials["purpose"], "notification_url": q.NotificationURL == providertest.Notifications,
 		"beneficiary": names, "beneficiary.document.id": b.Document != nil && fits(documents, b.Document.Type+" "+b.Document.ID),
-		"account": fits(c.account, to), "code": fits(c.code, code), "branch": fits(c.branch, branch), "type": fits(c.kind, kind),
+		"description": q.Description == "DELIVERED:PAID",
+		"account":     fits(c.account, to), "code": fits(c.code, code), "branch": fits(c.branch, branch), "type": fits(c.kind, kind),
 	} {
 		if !right {
 			return field

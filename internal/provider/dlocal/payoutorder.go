@@ -20,6 +20,7 @@ type payoutOrder struct {
 	Amount          json.Number `json:"amount"`
 	Purpose         string      `json:"purpose"`
 	NotificationURL string      `json:"notification_url,omitempty"`
+	Description     string      `json:"description,omitempty"`
 	Beneficiary     beneficiary `json:"beneficiary"`
 }
 
@@ -157,6 +158,9 @@ func (s *sender) order(r payout.Request) (payoutOrder, *pay.PayoutOutcome) {
 	q := payoutOrder{
 		ExternalID: r.Reference, MethodID: "BANK_TRANSFER", Flow: "B2C", Country: c.country,
 		Currency: string(r.Local.Currency), Amount: json.Number(r.Local.Decimal()), Purpose: s.purpose, NotificationURL: s.NotificationURL,
+	}
+	if !s.Live { // the sandbox plays what the description says (reference: Environments, Payouts v3)
+		q.Description = "DELIVERED:PAID"
 	}
 	first, last := provider.Names(r.Name)
 	if who.company {

@@ -3,8 +3,11 @@ package dlocal
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -65,25 +68,51 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 		return *failed
 	}
 	var f refund
-	if !reply.read(&f) {
-		return refundRefused(reply)
+	switch {
+	case reply.read(&f):
+		return a.refunded(f, id)
+	case reply.Status == http.StatusBadRequest && reply.code() == 5011: // our reference was used: this refund exists
+		if o, found, failed := a.findRefund(ctx, id, q); failed == nil && found {
+			return o
+		}
+		return provider.Unknown("duplicate_refund")
 	}
-	return a.refunded(f, id)
+	return a.refundRefused(reply)
 }
 
-// refundRefused is the outcome of an answer that is not a refund.
-func refundRefused(reply reply) pay.Outcome {
-	if reply.Status < http.StatusBadRequest {
+// refundRefusals are why there will be no refund, by dLocal's codes beside status 400 (reference: Refunds
+// HTTP Errors).
+var refundRefusals = map[int]string{
+	5002: "not_refundable_now", 5003: "country_not_supported", 5004: "currency_not_accepted", 5005: "document_irregular",
+	5006: "shopper_limit", 5007: "amount_exceeded", 5013: "not_refundable", 5016: "amount_too_low", 5018: "disputed",
+	5020: "refund_period_exceeded",
+}
+
+// refundRefused is the outcome of an answer that is not a refund. Only a documented code beside its
+// documented status proves that there is none: 5010 is a time-out or a method that is not available, and
+// of a refund that the acquirer could not process (5021) only the list tells what became of it.
+func (a *account) refundRefused(reply reply) pay.Outcome {
+	code := reply.code()
+	reason := refundRefusals[code]
+	if reply.Status == http.StatusNotFound && code == 4000 {
+		reason = "charge_missing"
+	}
+	switch o := provider.Refused(reply.Status); {
+	case reply.Status < http.StatusBadRequest:
 		return provider.Unknown("broken_answer")
-	}
-	reasons := map[int]string{
-		4000: "charge_missing", 5002: "not_refundable_now", 5007: "amount_exceeded", 5010: "method_not_refundable",
-		5013: "not_refundable", 5018: "disputed",
-	}
-	if reason := reasons[reply.code()]; reason != "" {
+	case o.Kind != pay.Errored:
+		return o
+	case reason == "charge_missing", reply.Status == http.StatusBadRequest && reason != "":
 		return pay.Outcome{Kind: pay.Declined, Decline: reason, Message: "the refund was refused"}
+	case reply.Status == http.StatusBadRequest && code == 5012:
+		return pay.Outcome{Kind: pay.Unavailable, Decline: "insufficient_funds"}
+	case reply.Status == http.StatusBadRequest && slices.Contains([]int{5000, 5001, 5017}, code): // the request is wrong
+		return o
 	}
-	return provider.Refused(reply.Status)
+	if code != 0 && code != 5010 && code != 5021 {
+		a.Strange("refund refused", strconv.Itoa(code))
+	}
+	return provider.Unknown(fmt.Sprintf("http_%d_%d", reply.Status, code))
 }
 
 // QueryRefund reads a refund by its id, or searches the payment's refunds.
@@ -114,7 +143,7 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 }
 
 // findRefund searches all refunds of a payment for our reference. If none has it, the
-// result is Missing, or Unknown if one without a name may be it.
+// result is Missing, or Unknown if one without a name may be it or the list may be too old.
 func (a *account) findRefund(ctx context.Context, payment string, q provider.RefundRequest) (o pay.Outcome, found bool, failed *pay.Outcome) {
 	p, failed := a.payment(ctx, payment)
 	switch {
@@ -134,7 +163,7 @@ func (a *account) findRefund(ctx context.Context, payment string, q provider.Ref
 		}
 	}
 	if o.Kind == "" {
-		o.Kind = pay.Missing
+		o = provider.NoRefund(q, settles)
 	}
 	return o, false, nil
 }

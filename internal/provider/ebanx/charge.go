@@ -43,6 +43,9 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 		return provider.Unknown("duplicate_payment")
 	}
+	if got.Status == "ERROR" && got.Code == "BP-DR-84" { // of this shopper and amount, some minutes ago
+		return provider.Hard(problem.CardDeclined, "duplicate", "the same payment was made a moment ago").Outcome("")
+	}
 	if got.Status == "ERROR" {
 		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(provider.Exact(got.Code, 20))}
 	}
@@ -57,12 +60,17 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 
 // ask makes the call of a charge (references: direct operation, request operation).
 func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer, *pay.Outcome) {
+	company := m.country == "br" && cnpj.MatchString(r.Buyer.Document)
 	if !m.direct {
-		return a.form(ctx, "/ws/request", url.Values{
+		form := url.Values{
 			"name": {r.Buyer.Name}, "email": {r.Buyer.Email}, "country": {m.country}, "payment_type_code": {m.code},
 			"merchant_payment_code": {r.Reference}, "currency_code": {string(r.Local.Currency)}, "amount": {r.Local.Decimal()},
 			"notification_url": {a.NotificationURL}, "redirect_url": {r.PageURL},
-		})
+		}
+		if company {
+			form.Set("person_type", "business")
+		}
+		return a.form(ctx, "/ws/request", form)
 	}
 	buyer := map[string]any{
 		"name": r.Buyer.Name, "email": r.Buyer.Email, "country": m.country, "payment_type_code": m.code,
@@ -76,8 +84,15 @@ func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer
 			buyer[field] = value
 		}
 	}
+	if company {
+		buyer["person_type"] = "business"
+		buyer["responsible"] = map[string]any{"name": r.Buyer.Name, "document": r.Buyer.Document}
+	}
 	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": buyer})
 }
+
+// cnpj is a Brazilian company's document: 14 digits; since July 2026 the first twelve may be letters too.
+var cnpj = regexp.MustCompile(`^[0-9A-Z]{12}[0-9]{2}$`)
 
 // Query reads a payment, by EBANX's hash if it is known.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
@@ -161,9 +176,15 @@ func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
 	if reason == "" {
 		reason = p.Transaction.Text
 	}
-	if p.Transaction.Code != "NOK" || reason == "CANCELED_BY_MERCHANT" {
+	if p.Transaction.Code != "NOK" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
 		o.Kind = pay.Lapsed
 		return o
+	}
+	if word, ours := strings.CutPrefix(reason, sandboxRefusal); ours {
+		reason = sandboxReasons[word]
+		if reason == "" {
+			reason = word
+		}
 	}
 	return a.Declined(declines, reason, o.ProviderRef)
 }
@@ -195,8 +216,20 @@ func form(r provider.Request, p payment) (string, pay.PaymentData) {
 	return r.PageURL, d
 }
 
+// The sandbox has its own words (ActiveMerchant's recordings; the reasons: EBANX's test cards).
+const (
+	sandboxVoid    = "Sandbox - Test credit card, transaction cancelled"
+	sandboxRefusal = "Sandbox - Test credit card, transaction declined reason "
+)
+
+// sandboxReasons are the sandbox's reasons in the words of production.
+var sandboxReasons = map[string]string{
+	"insufficientFunds": "Insufficient funds", "invalidData": "Incorrect customer data", "cardExpired": "Expired card", "notApproved": "Not accepted",
+}
+
 // declines are by the response code of payments without a card, and by the description of
-// card payments, from the part of the documentation that could be read.
+// card payments, from the part of the documentation that could be read. A refusal is soft where EBANX says
+// that it may be tried again.
 var declines = provider.Declines{
 	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(problem.CardDeclined, "too_many_attempts", "the shopper could not be identified"),
 	"BIN_MISMATCH":                      provider.Hard(problem.CardDeclined, "bin_mismatch", "the card does not belong to the account"),
@@ -209,4 +242,14 @@ var declines = provider.Declines{
 	"Not accepted":                      provider.Soft(problem.CardDeclined, "do_not_honor", "the card's bank declined the payment"),
 	"Insufficient funds":                provider.Hard(problem.InsufficientFunds, "insufficient_funds", "there are not enough funds"),
 	"Incorrect customer data":           provider.Hard(problem.CardDeclined, "incorrect_data", "the shopper's data are not correct"),
+	"Expired card":                      provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
+	"Security code mismatch":            provider.Hard(problem.CardDeclined, "invalid_cvv", "the card's security code is not valid"),
+	"Invalid card or card type":         provider.Hard(problem.CardDeclined, "invalid_card", "the card is not valid"),
+	"Invalid card number":               provider.Hard(problem.CardDeclined, "invalid_number", "the card's number is not valid"),
+	"3-D Secure required":               provider.Soft(problem.CardDeclined, "three_ds_required", "the card's bank requires the shopper's authentication"),
+	"Timeout":                           provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
+	"No response from acquirer":         provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
+	"Acquirer response error":           provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
+	"Broken communication":              provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
+	"Communication mismatch":            provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
 }

@@ -54,11 +54,19 @@ type refund struct {
 }
 
 // missing reports whether EBANX says that it has no such payment, and not that a parameter
-// or a key was not found.
+// was not found.
 func (g answer) missing() bool {
 	message := strings.ToLower(g.Message)
-	return g.Status == "ERROR" && strings.HasPrefix(g.Code, "BP-") && !strings.HasPrefix(g.Code, "BP-SA") &&
+	return g.Status == "ERROR" && strings.HasPrefix(g.Code, "BP-") &&
 		strings.HasPrefix(message, "payment") && strings.Contains(message, "not found")
+}
+
+const wrongKey = "wrong_key"
+
+// refusesKey reports whether EBANX does not know the integration key, so that it did nothing. ActiveMerchant
+// recorded DA-1, EBANX's SDK for PHP has BP-SA-2, and the list of API error codes BP-SA-1.
+func (g answer) refusesKey() bool {
+	return g.Status == "ERROR" && (strings.HasPrefix(g.Code, "DA-") || strings.HasPrefix(g.Code, "BP-SA-"))
 }
 
 // good reports whether the answer holds the requested payment: by our reference if it is
@@ -113,6 +121,8 @@ func understood(reply provider.Reply, failed *pay.Outcome) (answer, *pay.Outcome
 	err := json.Unmarshal(reply.Body, &got)
 	known := err == nil && (got.Status == "SUCCESS" || got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-"))
 	switch {
+	case err == nil && got.refusesKey() && !busy(reply.Status):
+		return answer{}, &pay.Outcome{Kind: pay.Unavailable, Decline: wrongKey}
 	case reply.Status >= http.StatusBadRequest && (!known || got.Status != "ERROR" || busy(reply.Status)):
 		o := provider.Refused(reply.Status)
 		return answer{}, &o

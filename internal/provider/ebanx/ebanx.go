@@ -14,23 +14,29 @@
 // EBANX accepts a merchant_payment_code once, so a second charge is refused with BP-DR-0
 // and becomes a query. Refunds have no such rule: their merchant_refund_code is "not
 // enforced as unique" (refund report). So we search for ours first; the lease of a claim
-// prevents two calls for the same refund at the same moment. The code has room for 20
-// characters, so a longer reference of ours is hashed; the description has it in full. A
-// notification of refunds names only the payment, and comes when a refund is pending and
-// when it is confirmed (guide: refund a Pix Automático payment). By the description we
-// report each refund that is ours. One of EBANX's dashboard has another description, and is
-// reported with the whole list; that the list
-// has it, and that the payment stays CO, is *unproved*.
+// prevents two calls for the same refund at the same moment. A refund that was called counts as missing
+// if the list does not have it five minutes after the last call; how soon it has it is *unproved*. The code has room for 20
+// characters, so a longer reference of ours is hashed; the description has it in full. No page names a rail
+// without refunds: for payments without a card, and for a part of some cards' payments, EBANX asks the shopper for an account by
+// e-mail (ayuda.ebanx.com).
 //
-// A chargeback has no id, amount or deadline in a notification, and cannot be queried: we
-// assume that it is for all that is left. What is reported after its end waits for the
-// operator.
+// A payer with a CNPJ is a company: person_type business, and on /ws/direct the person responsible for the
+// payment, without whom EBANX refuses it (BP-DR-42 to 44; developers.ebanx.com, translations of errors). We know
+// one name and one document, and send them as both, as EBANX's plugin for WooCommerce does (7d56be0,
+// WC_EBANX_Payment_Adapter; read on 2026-11-28). BP-DR-44 asks for a CPF: whether every account takes a CNPJ there is
+// *unproved*. A CNPJ may have letters since July 2026 (docs.ebanx.com, alphanumeric CNPJ).
+//
+// A key that EBANX does not know is refused with HTTP status 200 and DA-1 (recorded by ActiveMerchant), BP-SA-1 or
+// BP-SA-2: the account is unavailable.
 //
 // Not checked, because only an account can show it:
 //   - the code for a missing payment: the excerpts of the list of codes end before it. The
 //     message has to say that the payment is not found, with a code that is not about
-//     credentials (BP-SA); anything else is Unknown;
-//   - which BP-REF codes mean that a refund can never be made: we assume all;
+//     credentials; anything else is Unknown;
+//   - which BP-REF codes mean that a refund can never be made: we assume all but BP-REF-1, which
+//     is about a missing parameter;
+//   - which BP-DR codes leave a payment behind: its sandbox can play some that do (system failures). We take
+//     each for a refusal: a payment of ours that nobody has seen cannot be paid;
 //   - the end of the list of response codes: an unlisted code is a hard decline, and is
 //     reported;
 //   - whether the answer to a query still has the address of the payment's page;
@@ -40,6 +46,31 @@
 //
 // A notification has no time, so it cannot be too old. A replay by somebody else only
 // causes another query.
+//
+// # What moves money without us
+//
+// A notification names payments, which are then queried. All that it reports, and what becomes of it:
+//
+//	update             CO         booked
+//	                   CA         the charge ends; if it was paid: the operator's task
+//	                   OP, PE     nothing new: no money moved
+//	refund             CO, RE, PE booked: of our claim, or (made in EBANX's dashboard) as money that goes back
+//	                   CA         the claim is refused; money that was to go back comes back
+//	chargeback                    a dispute about all that is left
+//	chargeback_credit             the dispute is won
+//	another type, operation or status: the operator's task, such as a bank's request to return a Pix
+//	without hashes: nothing, such as an enrollment
+//
+// Sources, read on 2026-11-28: docs.ebanx.com, payment notifications, chargeback report, refund a payment, refund a
+// Pix Automático payment; developers.ebanxpagamentos.com, notifications. A chargeback has no id, amount or deadline,
+// and no call to query it. Its report has one amount, of what was not refunded, and says of money that came back only
+// that it did. So a chargeback that is lost is never reported: our own deadline ends it. A second chargeback of the same payment
+// looks like a repetition of the first: the report alone has it.
+//
+// A refund is notified when it is pending and when it is confirmed, so one of the dashboard's that is canceled later is
+// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. That
+// the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
+// return a Pix, which only a third party names (api-evangelist).
 //
 // # Payouts
 //
@@ -104,7 +135,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -205,10 +235,10 @@ func publicKey(text string) (*rsa.PublicKey, error) {
 func (a *account) Check(ctx context.Context) error {
 	got, failed := a.post(ctx, "/ws/query", map[string]any{"merchant_payment_code": "cascada-check"})
 	switch {
+	case failed != nil && failed.Decline == wrongKey:
+		return errors.New("the integration key is not known")
 	case failed != nil:
 		return errors.New("there is no answer: " + failed.Decline)
-	case strings.HasPrefix(got.Code, "BP-SA"):
-		return errors.New("the integration key is not known")
 	case !got.missing() && got.Status != "SUCCESS":
 		return errors.New("the answer does not show whether the key is known")
 	}

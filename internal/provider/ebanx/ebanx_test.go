@@ -3,6 +3,7 @@ package ebanx
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func TestAdapter(t *testing.T) {
 		Bare:    "payment notifications: hash_codes and notification_type; /ws/query shows no chargeback",
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
-		Charges: charges, OnPage: page, RefundsLater: true,
+		Charges: charges, OnPage: page, RefundsLater: true, Settles: settles,
 		Looks: func(r *http.Request) bool { return r.URL.Path == "/ws/query" },
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":               {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
@@ -105,12 +106,26 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 			t.Errorf("%s: %+v", reason, o)
 		}
 	}
-	for _, reason := range []string{"BROKEN_COMMUNICATION", "CANNOT_TRANSACTION", "Not accepted"} {
-		if !declines[reason].Soft {
-			t.Errorf("%s is hard", reason)
+	soft := []string{
+		"BROKEN_COMMUNICATION", "CANNOT_TRANSACTION", "COMMUNICATION_MISMATCH", "Broken communication", "Communication mismatch", "Not accepted", "Timeout",
+		"No response from acquirer", "Acquirer response error", "3-D Secure required",
+	}
+	for reason, d := range declines {
+		if d.Soft != slices.Contains(soft, reason) {
+			t.Errorf("%s is soft: %t", reason, d.Soft)
 		}
 	}
-	for _, o := range []pay.Outcome{at("", "", ""), at("OK", "ACCEPTED", ""), at("NOK", "CANCELED_BY_MERCHANT", "")} {
+	for reason, want := range map[string]string{
+		"insufficientFunds": "Insufficient funds", "invalidData": "Incorrect customer data", "cardExpired": "Expired card", "notApproved": "Not accepted",
+	} {
+		o := at("NOK", "", "Sandbox - Test credit card, transaction declined reason "+reason)
+		if d := declines[want]; o.Kind != pay.Declined || o.Code != d.Code || o.Decline != d.Reason || o.Soft != d.Soft {
+			t.Errorf("the sandbox's %s: %+v, want as %s", reason, o, want)
+		}
+	}
+	for _, o := range []pay.Outcome{
+		at("", "", ""), at("OK", "ACCEPTED", ""), at("NOK", "CANCELED_BY_MERCHANT", ""), at("NOK", "", "Sandbox - Test credit card, transaction cancelled"),
+	} {
 		if o.Kind != pay.Lapsed {
 			t.Errorf("%+v, want an expired payment", o)
 		}
@@ -129,7 +144,14 @@ func TestRefusalsOfACharge(t *testing.T) {
 		{200, `{"status":"ERROR","status_code":"BP-DR-6","status_message":"Amount reported is less than the minimum amount"}`, pay.Errored},
 		{400, `{"status":"ERROR","status_code":"BP-DR-6"}`, pay.Errored},
 		{200, `{"status":"ERROR","status_code":"BP-DR-0"}`, pay.Unknown}, // and the query is refused as well
+		{200, `{"status":"ERROR","status_code":"BP-DR-84","status_message":"Duplicate payment for the same customer and amount within 5 minutes"}`, pay.Declined},
+		{200, `{"status":"ERROR","status_code":"DA-1","status_message":"Invalid integration key"}`, pay.Unavailable},
+		{200, `{"status":"ERROR","status_code":"BP-SA-1","status_message":"Parameter integration_key not found"}`, pay.Unavailable},
+		{200, `{"status":"ERROR","status_code":"BP-SA-2","status_message":"Invalid integration key"}`, pay.Unavailable},
+		{401, `{"status":"ERROR","status_code":"DA-1","status_message":"Invalid integration key"}`, pay.Unavailable},
+		{500, `{"status":"ERROR","status_code":"DA-1","status_message":"Invalid integration key"}`, pay.Unknown},
 		{200, `{"status":"ERROR"}`, pay.Unknown},
+		{200, `{"status":"ERROR","status_code":"XX-1"}`, pay.Unknown},
 		{403, `<html>`, pay.Unavailable},
 		{429, `{"status":"ERROR","status_code":"BP-RL-1"}`, pay.Unavailable},
 		{500, `{"status":"ERROR","status_code":"BP-DR-6"}`, pay.Unknown},
@@ -251,13 +273,13 @@ func TestNotificationsThatAreNotOfPayments(t *testing.T) {
 	a.Unmapped = func(word string) { told = append(told, word) }
 	for _, body := range []string{
 		"operation=enrollment_status_change&notification_type=update", "operation=payment_status_change&notification_type=refund&hash_codes=abc", // the hash is not one of EBANX's
-		"operation=payment_status_change&notification_type=moon&hash_codes=abc",
+		"operation=payment_status_change&notification_type=moon&hash_codes=abc", "operation=pix_return&notification_type=update&hash_codes=abc",
 	} {
 		if list, err := a.Notices(context.Background(), notification(body)); err != nil || len(list) != 0 {
 			t.Errorf("%s: %d, %v", body, len(list), err)
 		}
 	}
-	if !slices.Equal(told, []string{"notification: moon"}) {
+	if !slices.Equal(told, []string{"notification: moon", "notification: of pix_return"}) {
 		t.Errorf("told of %v", told)
 	}
 	for _, body := range []string{
@@ -270,14 +292,44 @@ func TestNotificationsThatAreNotOfPayments(t *testing.T) {
 	}
 }
 
-func TestDisputesThatEndWell(t *testing.T) {
+func TestWhatANotificationMeans(t *testing.T) {
 	f := newFake()
 	a := connect(t, f)
 	hash := a.Charge(context.Background(), request()).ProviderRef
 	f.Move("01M7Z-1", providertest.Paid)
-	list, err := a.Notices(context.Background(), notification("operation=payment_status_change&notification_type=chargeback_credit&hash_codes="+hash))
-	if err != nil || len(list) != 1 || list[0].Ruling != pay.DisputeWon || list[0].Dispute {
-		t.Errorf("%+v, %v", list, err)
+	for body, want := range map[string]pay.Notice{
+		"operation=payment_status_change&notification_type=update":            {Outcome: pay.Outcome{Kind: pay.Approved}},
+		"operation=payment_status_change&notification_type=chargeback":        {Stage: "chargeback", Dispute: true},
+		"operation=payment_status_change&notification_type=chargeback_credit": {Stage: "chargeback_credit", Ruling: pay.DisputeWon},
+		"operation=payment_status_change&notification_type=moon":              {Unread: true, Outcome: pay.Outcome{Kind: pay.Unknown}},
+		"operation=pix_return&notification_type=update":                       {Unread: true, Outcome: pay.Outcome{Kind: pay.Unknown}},
+	} {
+		list, err := a.Notices(context.Background(), notification(body+"&hash_codes="+hash))
+		if err != nil || len(list) != 1 {
+			t.Errorf("%s: %+v, %v", body, list, err)
+			continue
+		}
+		n := list[0]
+		if n.Reference != "01M7Z-1" || n.Outcome.Kind != want.Outcome.Kind || n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Stage != want.Stage || n.Unread != want.Unread {
+			t.Errorf("%s: %+v", body, n)
+		}
+		if !want.Unread && n.Outcome.MoneyRef != hash {
+			t.Errorf("%s: of money %q, want %q", body, n.Outcome.MoneyRef, hash)
+		}
+	}
+}
+
+func TestAnUnknownStateIsForTheOperator(t *testing.T) {
+	const payment = `{"status":"SUCCESS","payment":{"hash":"abc","merchant_payment_code":"01M7Z-1","status":"%s","amount_ext":"72.00","currency_ext":"BRL",
+		"refunds":[{"id":"1","merchant_refund_code":"%s","description":"refund %[2]s","status":"%s","amount_ext":5}]}}`
+	for _, c := range []struct{ kind, status, refund, state string }{
+		{"update", "ZZ", "01M7Z-2", "CO"}, {"refund", "CO", "01M7Z-2", "ZZ"}, {"refund", "CO", "of the panel", "ZZ"},
+	} {
+		a := connect(t, providertest.Says(http.StatusOK, fmt.Sprintf(payment, c.status, c.refund, c.state)))
+		list, err := a.Notices(context.Background(), notification("operation=payment_status_change&notification_type="+c.kind+"&hash_codes=abc"))
+		if err != nil || len(list) != 1 || !list[0].Unread {
+			t.Errorf("%+v: %+v, %v", c, list, err)
+		}
 	}
 }
 
@@ -315,7 +367,40 @@ func TestInvalidCredentialsAreRefused(t *testing.T) {
 	}
 	good := connect(t, newFake())
 	good.key = "0ther"
-	if err := good.Check(context.Background()); err == nil || strings.Contains(err.Error(), "0ther") {
+	if err := good.Check(context.Background()); err == nil || !strings.Contains(err.Error(), "key is not known") || strings.Contains(err.Error(), "0ther") {
 		t.Errorf("a wrong key: %v", err)
+	}
+	if o := good.Charge(context.Background(), request()); o.Kind != pay.Unavailable {
+		t.Errorf("a charge with a wrong key: %+v", o)
+	}
+	if o := good.Query(context.Background(), request()); o.Kind != pay.Unknown {
+		t.Errorf("a query with a wrong key: %+v", o)
+	}
+}
+
+// A company has a CNPJ, of digits or, since July 2026, also with letters.
+func TestACompanyPays(t *testing.T) {
+	for _, document := range []string{"11222333000181", "12ABC34501DE35"} {
+		f := newFake()
+		a, r := connect(t, f), request()
+		r.Buyer.Name, r.Buyer.Document = "Comercial do Sul Ltda", document
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || o.Data.QRCode == "" {
+			t.Fatalf("%s: %+v", document, o)
+		}
+		if c := f.Charges[0]; c.kind != "business" || c.responsible["name"] != r.Buyer.Name || c.responsible["document"] != document {
+			t.Errorf("%s: the payer is %s, responsible is %v", document, c.kind, c.responsible)
+		}
+		r.Rail, r.Reference = "boleto.BRA", "01M7Z-2" // on EBANX's page
+		if o := a.Charge(context.Background(), r); o.Kind != pay.Awaiting || f.Charges[1].kind != "business" {
+			t.Errorf("%s, on a page: %+v, the payer is %s", document, o, f.Charges[1].kind)
+		}
+	}
+	for rail, document := range map[string]string{"pix.BRA": "85351346893", "spei.MEX": "12345678901234"} {
+		f := newFake()
+		r := request()
+		r.Rail, r.Buyer.Document = rail, document
+		if o := connect(t, f).Charge(context.Background(), r); o.Kind != pay.Awaiting || f.Charges[0].kind == "business" {
+			t.Errorf("%s: %+v, want a person: %+v", rail, o, f.Charges)
+		}
 	}
 }

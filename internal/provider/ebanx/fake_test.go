@@ -36,12 +36,17 @@ var credentials = map[string]string{"integrationKey": key, "certificate": certif
 // fake is EBANX with its books.
 type fake struct {
 	providertest.Frame[*charged]
+	says map[string]string // answers instead of the usual ones, by path
+	late int               // how many of a payment's newest refunds its list does not show yet
 }
 
 type charged struct {
 	providertest.Entry
 	hash, code string
 	page       bool
+
+	kind        string // person_type
+	responsible map[string]any
 }
 
 func newFake() *fake { return &fake{} }
@@ -129,13 +134,20 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				m[name] = fields.Get(name)
 			}
 		}
+		if text, instead := f.says[r.URL.Path]; instead {
+			return http.StatusOK, json.RawMessage(text)
+		}
 		return http.StatusOK, f.route(r.URL.Path, m)
 	})
 }
 
 func (f *fake) route(path string, m map[string]any) map[string]any {
-	if m["integration_key"] != key {
+	switch m["integration_key"] {
+	case key:
+	case nil:
 		return refusal("BP-SA-1", "Parameter integration_key not found")
+	default:
+		return refusal("DA-1", "Invalid integration key")
 	}
 	hash, _ := m["hash"].(string)
 	reference, _ := m["merchant_payment_code"].(string)
@@ -153,7 +165,11 @@ func (f *fake) route(path string, m map[string]any) map[string]any {
 		if c == nil {
 			return refusal("BP-QRY-2", "Payment with this hash or merchant_payment_code not found")
 		}
-		return map[string]any{"payment": c.object(), "status": "SUCCESS"}
+		o := c.object()
+		if list := c.given(); len(list) > 0 {
+			o["refunds"] = list[:max(0, len(list)-f.late)]
+		}
+		return map[string]any{"payment": o, "status": "SUCCESS"}
 	case "/ws/cancel":
 		c := f.find("", hash)
 		if c == nil {
@@ -181,6 +197,18 @@ func (f *fake) create(m map[string]any, amountField string, page bool) map[strin
 			return refusal("BP-DR-13", "Field payment."+name+" is required")
 		}
 	}
+	responsible, _ := m["responsible"].(map[string]any)
+	switch kind := text("person_type"); {
+	case kind != "" && kind != "personal" && kind != "business":
+		return refusal("BP-DR-41", "Field payment.person_type must contain a valid person_type")
+	case page || text("country") != "br":
+	case kind == "business" && responsible == nil:
+		return refusal("BP-DR-42", "Field payment.responsible is required")
+	case kind == "business" && responsible["name"] == nil:
+		return refusal("BP-DR-43", "Field payment.responsible.name is required")
+	case kind == "business" && responsible["document"] == nil:
+		return refusal("BP-DR-44", "Field payment.responsible.document is required")
+	}
 	if len(text("merchant_payment_code")) > 40 {
 		return refusal("BP-DR-10", "Parameter merchant_payment_code can have 40 characters maximum")
 	}
@@ -198,6 +226,7 @@ func (f *fake) create(m map[string]any, amountField string, page bool) map[strin
 	}
 	c := &charged{hash: fmt.Sprintf("%048x", len(f.Charges)+1), code: text("payment_type_code"), page: page}
 	c.Reference, c.Local = text("merchant_payment_code"), local
+	c.kind, c.responsible = text("person_type"), responsible
 	f.Enter(c)
 	answer := map[string]any{"payment": c.object(), "status": "SUCCESS"}
 	if page {

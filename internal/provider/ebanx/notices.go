@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -30,15 +31,15 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	if err != nil {
 		return nil, fmt.Errorf("ebanx notification: %w", err)
 	}
-	if fields.Get("operation") != "payment_status_change" {
-		return nil, nil // for example, an enrollment
-	}
 	kind := fields.Get("notification_type")
-	switch kind {
-	case "update", "chargeback", "chargeback_credit", "refund":
-	default:
+	if operation := fields.Get("operation"); operation != "payment_status_change" {
+		if fields.Get("hash_codes") == "" { // for example, an enrollment
+			return nil, nil
+		}
+		kind = "of " + operation
+	}
+	if !slices.Contains([]string{"update", "chargeback", "chargeback_credit", "refund"}, kind) {
 		a.Strange("notification", kind)
-		return nil, nil
 	}
 	hashes := strings.Split(fields.Get("hash_codes"), ",")
 	if len(hashes) > maxHashes {
@@ -79,7 +80,7 @@ func (a *account) signed(n provider.Notification) bool {
 }
 
 // learn queries what a notification is about. A hash that EBANX does not know, or a payment
-// that still waits for the shopper, gives no notice.
+// that still waits for the shopper, gives no notice. An unknown kind may mean anything.
 func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, error) {
 	got, failed := a.post(ctx, "/ws/query", map[string]any{"hash": hash})
 	p := got.Payment
@@ -92,29 +93,32 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 		return nil, provider.ErrUnreachable
 	case kind == "refund":
 		list := a.refundNotices(p)
-		if state := p.panelRefunds(); state != "" {
+		if state, unknown := a.panelRefunds(p); state != "" {
 			list = append(list, pay.Notice{
-				ID: "refunds:" + hash + ":" + state, Reference: p.Reference, Outcome: a.outcome(provider.Request{Reference: p.Reference}, p),
+				ID: "refunds:" + hash + ":" + state, Reference: p.Reference, Unread: unknown, Outcome: a.outcome(provider.Request{Reference: p.Reference}, p),
 			})
 		}
 		return list, nil
 	}
 	notice := pay.Notice{
-		ID:        fmt.Sprintf("%s:%s:%s:%s%s", hash, kind, provider.Exact(p.Status, 8), provider.Exact(p.Amount.String(), 32), provider.Exact(p.Currency, 3)),
+		ID:        fmt.Sprintf("%s:%s:%s:%s%s", hash, provider.Exact(kind, 32), provider.Exact(p.Status, 8), provider.Exact(p.Amount.String(), 32), provider.Exact(p.Currency, 3)),
 		Reference: p.Reference,
 	}
 	switch kind {
 	case "chargeback":
-		notice.Stage = kind
-		notice.Dispute, notice.Outcome.Message = true, "the shopper disputes the payment"
+		notice.Stage, notice.Dispute = kind, true
+		notice.Outcome = pay.Outcome{MoneyRef: hash, Message: "the shopper disputes the payment"}
 	case "chargeback_credit":
-		notice.Stage = kind
-		notice.Ruling, notice.Outcome.Message = pay.DisputeWon, "the disputed money came back"
-	default:
+		notice.Stage, notice.Ruling = kind, pay.DisputeWon
+		notice.Outcome = pay.Outcome{MoneyRef: hash, Message: "the disputed money came back"}
+	case "update":
 		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)
 		if notice.Outcome.Kind == pay.Awaiting {
 			return nil, nil
 		}
+		notice.Unread = notice.Outcome.Kind == pay.Unknown
+	default:
+		notice = provider.Puzzling(notice, "unknown_notification")
 	}
 	return []pay.Notice{notice}, nil
 }
@@ -131,7 +135,9 @@ func (a *account) refundNotices(p payment) (list []pay.Notice) {
 		if o.Kind == pay.Awaiting || o.ProviderRef == "" {
 			continue
 		}
-		list = append(list, pay.Notice{ID: "refund:" + o.ProviderRef + ":" + provider.Exact(f.Status, 8), Refund: reference, Outcome: o})
+		list = append(list, pay.Notice{
+			ID: "refund:" + o.ProviderRef + ":" + provider.Exact(f.Status, 8), Refund: reference, Outcome: o, Unread: o.Kind == pay.Unknown,
+		})
 	}
 	return list
 }

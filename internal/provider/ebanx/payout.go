@@ -22,7 +22,8 @@ const (
 	payoutSandbox    = "https://sandbox.ebanxpay.com"
 )
 
-// settles is how long EBANX may fail to find a new payout; the documents do not say.
+// settles is how long a new payout, or a new refund, may be missing from EBANX's answers; the documents do not
+// say.
 const settles = 5 * time.Minute
 
 // payoutCountries are the countries of the rails on which EBANX pays out.

@@ -73,7 +73,19 @@ func TestEBANXPaysOutAsTheCoreNeedsIt(t *testing.T) {
 func paying(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
 	t.Helper()
 	f := &payoutFake{}
-	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), credentials, f)
+	return payingAt(t, f, f)
+}
+
+// hostile is paying at a fake that may answer what no document allows.
+func hostile(t *testing.T) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	f := &payoutFake{}
+	return payingAt(t, f, http.HandlerFunc(f.ServeHTTP))
+}
+
+func payingAt(t *testing.T, f *payoutFake, upstream http.Handler) (*payer, *payoutFake, *payouttest.Line, payout.Request) {
+	t.Helper()
+	p, line := payouttest.OpenAccount[*payer](t, PayoutAdapter(), credentials, upstream)
 	r := samplePayout()
 	r.Reference, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", 1, line.Time(), line.Time()
 	t.Cleanup(func() {
@@ -143,7 +155,7 @@ func TestAnOpenPayoutIsCommittedByTheNextCallAlone(t *testing.T) {
 	wantPayout(t, "the next call", p.Send(ctx, r), pay.PayoutAccepted, "")
 	wantPayout(t, "the next question", p.Query(ctx, r), pay.PayoutPaid, "")
 	for _, kind := range []string{"api_error", "authentication_error", "request_error"} {
-		p, f, _, r := paying(t)
+		p, f, _, r := hostile(t)
 		f.commit = map[string]any{"type": kind}
 		wantPayout(t, kind, p.Send(ctx, r), pay.PayoutUnknown, "")
 	}

@@ -47,7 +47,7 @@ func TestOrdersThatAreNotTaken(t *testing.T) {
 	r.Destination, f.says = testRandom, denial("HP-BR-03", "Invalid PIX key")
 	wantPayout(t, "a random key", p.Send(ctx, r), pay.PayoutUnavailable, "unsupported")
 	for _, kind := range []string{"api_error", "request_error", "success", "", "strange"} {
-		p, f, _, r := paying(t)
+		p, f, _, r := hostile(t)
 		f.says = map[string]any{"type": kind, "code": "HP-CM-06", "message": "No"}
 		wantPayout(t, kind, p.Send(ctx, r), pay.PayoutUnknown, "")
 	}

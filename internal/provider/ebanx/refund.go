@@ -52,19 +52,20 @@ func (p payment) reversed(o pay.Outcome) pay.Outcome {
 }
 
 // panelRefunds identifies the state of the refunds that were not made by our calls, "" if
-// there are none.
-func (p payment) panelRefunds() string {
+// there are none; unknown if the state of one is.
+func (a *account) panelRefunds(p payment) (state string, unknown bool) {
 	var states []string
 	for _, f := range p.Refunds {
 		if f.reference() == "" {
 			states = append(states, string(f.ID)+":"+f.Status)
+			unknown = unknown || a.refundOutcome(f, p.Currency).Kind == pay.Unknown
 		}
 	}
 	if len(states) == 0 {
-		return ""
+		return "", false
 	}
 	sum := sha256.Sum256([]byte(strings.Join(states, ",")))
-	return base32.HexEncoding.EncodeToString(sum[:])[:20]
+	return base32.HexEncoding.EncodeToString(sum[:])[:20], unknown
 }
 
 // Refund refunds a payment unless it finds that it was refunded before: EBANX accepts the
@@ -81,7 +82,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline} // no refund was requested yet
 	}
 	code := refundCode(q.Reference)
-	if o := a.refunded(p, q); o.Kind != pay.Missing {
+	if o, found := a.refunded(p, q); found {
 		return o
 	}
 	got, failed := a.post(ctx, "/ws/refund", map[string]any{
@@ -91,7 +92,7 @@ func (a *account) Refund(ctx context.Context, q provider.RefundRequest) pay.Outc
 	switch {
 	case failed != nil:
 		return *failed
-	case got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-REF"):
+	case got.Status == "ERROR" && strings.HasPrefix(got.Code, "BP-REF") && got.Code != "BP-REF-1": // 1: a parameter is missing
 		return pay.Outcome{Kind: pay.Declined, Decline: strings.ToLower(provider.Exact(got.Code, 20)), Message: "the refund was refused"}
 	case got.Status == "ERROR":
 		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(provider.Exact(got.Code, 20))}
@@ -107,20 +108,22 @@ func (a *account) QueryRefund(ctx context.Context, q provider.RefundRequest) pay
 	if failed != nil {
 		return *failed
 	}
-	return a.refunded(p, q)
+	o, found := a.refunded(p, q)
+	if !found {
+		return provider.NoRefund(q, settles)
+	}
+	return o
 }
 
-// refunded is the outcome of a payment's refund with our code or EBANX's id, or Missing.
-func (a *account) refunded(p payment, q provider.RefundRequest) pay.Outcome {
+// refunded is the outcome of a payment's refund with our code or EBANX's id. It returns false if there is no
+// sign of it.
+func (a *account) refunded(p payment, q provider.RefundRequest) (_ pay.Outcome, found bool) {
 	for _, f := range p.Refunds {
 		if f.Code == refundCode(q.Reference) || q.RefundRef != "" && string(f.ID) == q.RefundRef {
-			return a.refundOutcome(f, p.Currency)
+			return a.refundOutcome(f, p.Currency), true
 		}
 	}
-	if q.RefundRef != "" { // EBANX gave us its id
-		return provider.Unknown("refund_not_listed")
-	}
-	return pay.Outcome{Kind: pay.Missing}
+	return provider.Unknown("refund_not_listed"), q.RefundRef != "" // EBANX gave us its id
 }
 
 // refundOutcome is a refund in our terms (guide: Refund a Payment): requested and pending

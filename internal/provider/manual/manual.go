@@ -15,7 +15,7 @@ import (
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:        "manual",
-		Rails:       []string{"account.*", "bitcoin.*", "cbu.*", "ethereum.*", "iban.*", "pix.*", "spei.*", "tron.*"},
+		Rails:       []string{"account.*", "bitcoin.*", "cbu.*", "ethereum.*", "iban.*", "pix.*", "spei.*", "ted.*", "tron.*"},
 		OpenPayouts: func(provider.Account) (payout.Provider, error) { return client{}, nil },
 	}
 }

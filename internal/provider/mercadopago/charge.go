@@ -89,8 +89,16 @@ func (way rail) refusal(local money.Amount) string {
 		return "amount_not_positive"
 	case local.Currency != way.currency:
 		return "currency_not_served"
+	case !whole(local):
+		return "amount_not_whole"
 	}
 	return ""
+}
+
+// whole reports whether an amount is one that Mercado Pago accepts in its currency: pesos of Colombia have no centavos there, although
+// the currency has. Those of Chile have none at all.
+func whole(local money.Amount) bool {
+	return local.Currency != money.COP || local.Minor%100 == 0
 }
 
 // Charge makes a payment, or a page on which to make one.
@@ -145,7 +153,7 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 	who := buyer(r)
 	who.FirstName, who.LastName = provider.Names(r.Buyer.Name)
 	q := paymentRequest{
-		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Reference, PaymentMethodID: way.method,
+		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Title(titleMax), PaymentMethodID: way.method,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
 	}
 	now := a.Now()
@@ -161,6 +169,9 @@ func (a *account) request(r provider.Request, way rail) paymentRequest {
 }
 
 const day = 24 * time.Hour
+
+// titleMax is as much as a page shows of what is bought; no document has a limit.
+const titleMax = 120
 
 // within writes a time, moved into the range that Mercado Pago allows.
 func within(t, low, high time.Time) string {
@@ -193,8 +204,7 @@ func buyer(r provider.Request) person {
 	return who
 }
 
-// document is a number with its type, which follows in each country from its length. Mexico
-// has no types.
+// document is a number with its type. What fits no type of the country is not sent: it would be refused.
 func document(country, number string) (kind, plain string) {
 	plain = strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -202,27 +212,18 @@ func document(country, number string) (kind, plain string) {
 		}
 		return -1
 	}, strings.ToUpper(number))
-	long := map[string]struct {
-		person, company string
-		length          int // from this length on it is a company's
-	}{
-		"ARG": {"DNI", "CUIT", 11}, "BRA": {"CPF", "CNPJ", 14}, "CHL": {"RUT", "RUT", 1}, "COL": {"CC", "NIT", 11},
-		"PER": {"DNI", "RUC", 11}, "URY": {"CI", "RUT", 12},
+	for _, d := range documents[country] {
+		if len(plain) >= d.least && len(plain) <= d.most && (d.first == "" || strings.ContainsRune(d.first, rune(plain[0]))) {
+			return d.kind, plain
+		}
 	}
-	k, known := long[country]
-	if !known || plain == "" {
-		return "", ""
-	}
-	if len(plain) >= k.length {
-		return k.company, plain
-	}
-	return k.person, plain
+	return "", ""
 }
 
 // chargeOnPage makes a preference, unless there is one. If the search is refused, so is the
 // charge: no shopper has seen a page yet.
 func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail) pay.Outcome {
-	if o := a.byReference(ctx, r.Reference, r.PageURL); o.Kind != pay.Missing {
+	if o := a.byReference(ctx, r); o.Kind != pay.Missing {
 		return usable(o)
 	}
 	reply, lost := a.call(ctx, http.MethodPost, "/checkout/preferences", a.page(r, way, r.Expires), "")
@@ -244,7 +245,7 @@ func (a *account) page(r provider.Request, way rail, until time.Time) preference
 	who := buyer(r)
 	who.Name, who.Surname = provider.Names(r.Buyer.Name)
 	q := preferenceRequest{
-		Items:             []item{{r.Reference, r.Reference, 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
+		Items:             []item{{r.Reference, r.Title(titleMax), 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(),
 		BackURLs: backURLs{r.PageURL, r.PageURL, r.PageURL}, AutoReturn: "approved",

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -17,8 +19,9 @@ func (a *account) call(ctx context.Context, method, path string, body any, key s
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	// Without this, a Pix refund that takes longer is an error.
-	req.Header.Set("X-Render-In-Process-Refunds", "true")
+	if strings.Contains(path, "/refunds") { // without this, a Pix refund that takes longer is an error
+		req.Header.Set("X-Render-In-Process-Refunds", "true")
+	}
 	return provider.Do(a.Client, req)
 }
 
@@ -51,17 +54,20 @@ func isID(s string) bool { return provider.Digits(s, 1, 20) }
 
 func read(body []byte, into any) error { return json.Unmarshal(body, into) }
 
-// refused is the outcome of a call that got an error as its answer. A conflict or a lock
-// means another call with the same key, which may have succeeded.
+// unclear are the causes of errors that do not say that nothing was done: the same request was posted in the last minute; the call from
+// Mercado Pago to its own gateway failed.
+var unclear = []string{"2001", "2004"}
+
+// refused is the outcome of a call that got an error as its answer. A conflict, a lock or a request that was posted before means
+// another call, which may have succeeded.
 func refused(reply provider.Reply) *pay.Outcome {
 	o := provider.Refused(reply.Status)
-	if reply.Status < 400 || reply.Status == http.StatusLocked {
+	codes := causes(reply.Body)
+	if reply.Status < 400 || reply.Status == http.StatusLocked || slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(unclear, code) }) {
 		o.Kind = pay.Unknown
 	}
-	if o.Kind == pay.Errored {
-		if codes := causes(reply.Body); len(codes) > 0 {
-			o.Decline += "_" + codes[0]
-		}
+	if o.Kind == pay.Errored && len(codes) > 0 {
+		o.Decline += "_" + codes[0]
 	}
 	return &o
 }

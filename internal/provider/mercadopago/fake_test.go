@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,9 +25,13 @@ const (
 // once.
 type fake struct {
 	providertest.Frame[*charge]
-	serial int64
-	bare   bool // refunds do not return metadata
-	stale  bool // searches find nothing yet
+	serial  int64
+	minutes int            // of the clock of payments
+	bare    bool           // refunds do not return metadata
+	stale   bool           // searches find nothing yet
+	fails   int            // the cause of the error that every post is answered with
+	barred  bool           // the token may not search for chargebacks, nor read claims
+	cases   map[string]any // what chargebacks have of it in place of the usual
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -36,9 +39,13 @@ type charge struct {
 	providertest.Entry
 	page     map[string]any // the preference's
 	payments []*paid
+	totals   []any // of each refund: what its metadata have of it
+
+	described any // what the payment is for
 }
 
 type paid struct {
+	f              *fake
 	of             *charge
 	id             int64
 	reference      string
@@ -46,6 +53,8 @@ type paid struct {
 	amount         money.Amount
 	method         string
 	version        int
+	made, approved string // when
+	backs          []int  // its refunds, by their place among the charge's
 }
 
 func newFake() *fake {
@@ -74,11 +83,18 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 		return f.payment(r, parts[2:], body)
 	case strings.HasPrefix(r.URL.Path, "/checkout/preferences"):
 		return f.preference(r, parts[2:], body)
+	case r.Method == http.MethodGet && r.URL.Path == "/v1/chargebacks/search":
+		return f.chargebacks(r.URL.Query())
 	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/chargebacks/"):
 		return f.chargeback(parts[2])
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/post-purchase/v1/claims/"):
+		return f.claim(parts[3])
 	}
-	return fail(http.StatusNotFound, "not_found", 0)
+	return unrouted, map[string]any{"message": "resource not found", "error": "not_found", "status": unrouted}
 }
+
+// unrouted is the status of the answer to a path that there is not: it names no object.
+const unrouted = http.StatusNotFound
 
 func fail(status int, word string, code int) (int, any) {
 	return status, map[string]any{
@@ -91,6 +107,9 @@ func (f *fake) keyed(r *http.Request, do func() (int, any)) (int, any) {
 	key := r.Header.Get("X-Idempotency-Key")
 	if len(key) != 36 {
 		return fail(http.StatusBadRequest, "header x-idempotency-key can't be null", 4292)
+	}
+	if f.fails != 0 {
+		return fail(http.StatusBadRequest, "bad_request", f.fails)
 	}
 	return f.Once(key+r.URL.Path, "", do)
 }
@@ -107,7 +126,7 @@ func (f *fake) payment(r *http.Request, path []string, body map[string]any) (int
 	p := f.find(path[0])
 	switch {
 	case p == nil:
-		return fail(http.StatusNotFound, "not_found", 2000)
+		return fail(http.StatusNotFound, "Payment not found", 2000)
 	case r.Method == http.MethodGet && len(path) == 1:
 		return http.StatusOK, f.show(p)
 	case r.Method == http.MethodPut && len(path) == 1:
@@ -126,7 +145,7 @@ func (f *fake) payment(r *http.Request, path []string, body map[string]any) (int
 				return http.StatusOK, back
 			}
 		}
-		return fail(http.StatusNotFound, "not_found", 2032)
+		return fail(http.StatusNotFound, "Refund not found", 2032)
 	}
 	return fail(http.StatusMethodNotAllowed, "method_not_allowed", 0)
 }
@@ -152,6 +171,9 @@ func (f *fake) create(body map[string]any) (int, any) {
 	if err != nil || !local.IsPositive() {
 		return fail(http.StatusBadRequest, "invalid transaction_amount", 4037)
 	}
+	if centavos(local) {
+		return fail(http.StatusBadRequest, "Prices in COP currency must be expressed with integer values", 0)
+	}
 	least := map[string]time.Duration{"pix": 30 * time.Minute}[method]
 	if least == 0 {
 		least = 24 * time.Hour
@@ -161,21 +183,33 @@ func (f *fake) create(body map[string]any) (int, any) {
 	if until != "" && late {
 		return fail(http.StatusBadRequest, "invalid date_of_expiration", 4050)
 	}
-	c := &charge{Entry: providertest.Entry{Reference: reference, Local: local}}
+	c := &charge{Entry: providertest.Entry{Reference: reference, Local: local}, described: body["description"]}
 	f.try(c, method)
 	return http.StatusCreated, f.show(f.Enter(c).payments[0])
 }
 
+// centavos reports whether an amount has some in a currency whose prices are whole.
+func centavos(local money.Amount) bool { return local.Currency == money.COP && local.Minor%100 != 0 }
+
 // try adds a payment to a charge.
 func (f *fake) try(c *charge, method string) *paid {
 	f.serial++
-	p := &paid{of: c, id: f.serial, reference: c.Reference, status: "pending", detail: "pending_waiting_transfer", amount: c.Local, method: method}
+	p := &paid{f: f, of: c, id: f.serial, reference: c.Reference, status: "pending", detail: "pending_waiting_transfer", amount: c.Local, method: method, made: f.now()}
 	c.payments = append(c.payments, p)
 	return p
 }
 
-func (p *paid) set(status, detail string) {
-	p.status, p.detail, p.version = status, detail, p.version+1
+// now is the time, a minute later each time.
+func (f *fake) now() string {
+	f.minutes++
+	return providertest.Noon.Add(time.Duration(f.minutes) * time.Minute).Format("2006-01-02T15:04:05.000-07:00")
+}
+
+func (p *paid) set(status, detail string) *paid {
+	if p.status, p.detail, p.version = status, detail, p.version+1; status == "approved" && p.approved == "" {
+		p.approved = p.f.now()
+	}
+	return p
 }
 
 func (f *fake) show(p *paid) map[string]any {
@@ -184,8 +218,15 @@ func (f *fake) show(p *paid) map[string]any {
 		"id": p.id, "external_reference": p.reference, "status": p.status, "status_detail": p.detail, "payment_method_id": p.method,
 		"currency_id": p.amount.Currency, "transaction_amount": json.Number(p.amount.Decimal()), "live_mode": true,
 		"date_last_updated": fmt.Sprintf("2026-11-21T12:00:%02d.000-04:00", p.version), "order": map[string]any{}, "card": map[string]any{},
+		"date_created": p.made, "date_approved": nil,
 		"transaction_details": map[string]any{"external_resource_url": nil, "payment_method_reference_id": nil},
-		"refunds":             f.refunds(p),
+		"refunds":             f.refunds(p), "transaction_amount_refunded": json.Number(money.New(p.amount.Minor-p.left(), p.amount.Currency).Decimal()),
+	}
+	if p.approved != "" {
+		out["date_approved"] = p.approved
+	}
+	if p.of.page != nil {
+		out["order"] = map[string]any{"type": "mercadopago", "id": "3754501423"}
 	}
 	switch p.method {
 	case "pix":
@@ -244,29 +285,55 @@ func (f *fake) refund(p *paid, body map[string]any) (int, any) {
 	meta, _ := body["metadata"].(map[string]any)
 	reference, _ := meta["reference"].(string)
 	switch {
-	case !isNumber || err != nil || !back.IsPositive():
+	case !isNumber || err != nil || !back.IsPositive() || centavos(back):
 		return fail(http.StatusBadRequest, "amount attribute must be positive", 4040)
-	case !f.Give(p.of, reference, back):
+	case f.Refusing || p.status != "approved" || back.Minor > p.left() || back.Currency != p.amount.Currency:
 		return fail(http.StatusBadRequest, "the action requested is not valid for the current payment state", 2063)
 	}
 	p.version++
-	return http.StatusCreated, f.refunds(p)[len(p.of.Refunds)-1]
+	p.of.Refunds = append(p.of.Refunds, providertest.Refund{Reference: reference, Local: back})
+	p.backs, p.of.totals = append(p.backs, len(p.of.Refunds)-1), append(p.of.totals, meta["total"])
+	list := f.refunds(p)
+	return http.StatusCreated, list[len(list)-1]
+}
+
+// left is what was not given back of a payment, in minor units.
+func (p *paid) left() int64 {
+	left := p.amount.Minor
+	for _, n := range p.backs {
+		left -= p.of.Refunds[n].Local.Minor
+	}
+	return left
+}
+
+// holds reports whether a refund of the charge is this payment's: those of the panel are the last one's.
+func (p *paid) holds(n int) bool {
+	for _, other := range p.of.payments {
+		if slices.Contains(other.backs, n) {
+			return other == p
+		}
+	}
+	return p == p.of.payments[len(p.of.payments)-1]
 }
 
 // refunds returns the refunds of a payment.
 func (f *fake) refunds(p *paid) []map[string]any {
 	list := []map[string]any{}
 	for n, r := range p.of.Refunds {
-		if p != p.of.payments[len(p.of.payments)-1] {
-			break // it is another try's
+		if !p.holds(n) {
+			continue
 		}
 		status := map[providertest.Ending]string{
 			"": "approved", providertest.Paid: "approved", providertest.Open: "in_process", providertest.Declined: "rejected", providertest.Nonsense: "quux",
 		}[r.Ending]
 		one := map[string]any{
-			"id": p.id + 1_000_000_000 + int64(n), "payment_id": p.id, "amount": json.Number(r.Local.Decimal()), "status": status,
-			"metadata": map[string]any{"reference": r.Reference}, "source": map[string]any{"id": "1", "name": "shop", "type": "collector"},
+			"id": p.id*100 + int64(n), "payment_id": p.id, "amount": json.Number(r.Local.Decimal()), "status": status,
+			"date_created": providertest.Noon.Add(time.Duration(n)*time.Minute + 30*time.Second).Format(time.RFC3339),
+			"metadata":     map[string]any{"reference": r.Reference}, "source": map[string]any{"id": "1", "name": "shop", "type": "collector"},
 			"unique_sequence_number": nil,
+		}
+		if n < len(p.of.totals) && p.of.totals[n] != nil {
+			one["metadata"].(map[string]any)["total"] = p.of.totals[n]
 		}
 		if f.bare {
 			one["metadata"] = map[string]any{}
@@ -291,15 +358,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 		f.Charges = append(f.Charges, c) // whatever follows: nobody has tried to pay yet
 		return http.StatusCreated, body
 	case r.Method == http.MethodGet && len(path) == 1 && path[0] == "search":
-		some := []any{}
-		for _, c := range f.Charges {
-			if c.page != nil && c.Reference == r.URL.Query().Get("external_reference") {
-				short := maps.Clone(c.page)
-				delete(short, "init_point")
-				some = append(some, short)
-			}
-		}
-		return http.StatusOK, map[string]any{"elements": some, "total": len(some)}
+		return f.pages(r.URL.Query())
 	case len(path) != 1:
 		return fail(http.StatusMethodNotAllowed, "method_not_allowed", 0)
 	}
@@ -315,6 +374,29 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 		page["expires"], page["expiration_date_to"] = body["expires"], body["expiration_date_to"]
 	}
 	return http.StatusOK, page
+}
+
+// pages is a search for preferences, in the form of the SDKs' answers: of a page's items it has the titles alone, and neither the
+// address nor most of what the page was made with.
+func (f *fake) pages(q url.Values) (int, any) {
+	var some []any // null if there is none
+	for _, c := range f.Charges {
+		if c.page == nil || c.Reference != q.Get("external_reference") {
+			continue
+		}
+		titles := []any{}
+		for _, it := range c.page["items"].([]any) {
+			titles = append(titles, it.(map[string]any)["title"])
+		}
+		some = append(some, map[string]any{
+			"id": c.page["id"], "client_id": "6245132082630004", "collector_id": 823549964, "concept_id": nil, "corporation_id": "",
+			"date_created": "2026-11-21T08:00:00.000-04:00", "expiration_date_from": nil, "expiration_date_to": c.page["expiration_date_to"],
+			"expires": c.page["expires"], "external_reference": c.Reference, "integrator_id": "", "items": titles, "last_updated": nil,
+			"live_mode": true, "marketplace": "NONE", "operation_type": "regular_payment", "payer_email": "", "payer_id": nil,
+			"platform_id": "", "processing_modes": nil, "product_id": "", "purpose": "", "site_id": "MLB", "sponsor_id": 0, "shipping_mode": "none",
+		})
+	}
+	return http.StatusOK, map[string]any{"elements": some, "next_offset": len(some), "total": len(some)}
 }
 
 // checkPage reads the total of a preference, and reports whether it is valid.
@@ -333,22 +415,9 @@ func checkPage(body map[string]any) (money.Amount, bool) {
 	local, err := money.Parse(price.String(), c)
 	back, _ := body["back_urls"].(map[string]any)
 	_, dated := body["expiration_date_to"].(string)
-	good := err == nil && local.IsPositive() && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
+	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
 	return local, good
 }
-
-func (f *fake) chargeback(id string) (int, any) {
-	p := f.find(strings.TrimPrefix(id, "77"))
-	if p == nil {
-		return fail(http.StatusNotFound, "not_found", 0)
-	}
-	return http.StatusOK, map[string]any{
-		"id": id, "payments": []int64{p.id}, "currency": p.amount.Currency, "amount": json.Number(p.amount.Decimal()), "documentation_status": "pending", "reason": "general", "coverage_applied": covered[p.detail],
-		"date_documentation_deadline": "2026-12-01T12:00:00.000-04:00", "date_last_updated": "2026-11-22T12:00:00.000-04:00",
-	}
-}
-
-var covered = map[string]any{"won": true, "lost": false}
 
 // changed moves a charge to its final status. A page that ends unpaid is closed.
 func (f *fake) changed(c *charge) {
@@ -386,14 +455,19 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification("payment", strconv.FormatInt(c.payments[len(c.payments)-1].id, 10), f.serial, providertest.Noon.UnixMilli())
 }
 
-// notification returns a notification as it is sent, with a new id each time.
+// notification returns a notification as it is sent, with a new id each time. One about no object is signed without an id.
 func notification(kind, id string, serial, ts int64) provider.Notification {
 	request := fmt.Sprintf("2066ca19-c6f1-498a-be75-%012d", serial)
-	v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("id:%s;request-id:%s;ts:%d;", strings.ToLower(id), request, ts))
+	about, manifest := url.Values{"type": {kind}, "source_news": {"webhooks"}}, ""
+	if id != "" {
+		about.Set("data.id", id)
+		manifest = "id:" + strings.ToLower(id) + ";"
+	}
+	v1 := providertest.MAC(sha256.New, testSecret, fmt.Sprintf("%srequest-id:%s;ts:%d;", manifest, request, ts))
 	body := fmt.Sprintf(`{"id":%d,"live_mode":true,"type":%q,"date_created":"2026-11-21T08:00:00.000-04:00","user_id":44444,`+
 		`"api_version":"v1","action":"payment.updated","data":{"id":%q}}`, serial, kind, id)
 	n := providertest.Notify("application/json", []byte(body), "X-Request-Id", request, "X-Signature", fmt.Sprintf("ts=%d,v1=%x", ts, v1))
-	n.Query = url.Values{"data.id": {id}, "type": {kind}, "source_news": {"webhooks"}}
+	n.Query = about
 	return n
 }
 

@@ -16,6 +16,13 @@ import (
 const fuzzedPayment = `{"id":2001,"status":"approved","status_detail":"accredited","external_reference":"01M7ZFUZZ-1","transaction_amount":50.00,"currency_id":"BRL",` +
 	`"transaction_details":{"total_paid_amount":50.00},"date_last_updated":"2026-11-21T08:00:00.000-04:00","payment_method_id":"pix","payment_type_id":"bank_transfer"}`
 
+// fuzzedPage is a payment on a page of 100.00 that two cards paid, and the answer to each call that is made about it.
+func fuzzedPage() string {
+	other := strings.Replace(fuzzedPayment, "2001", "2002", 1)
+	return strings.Replace(fuzzedPayment, "{", `{"order":{"id":"7"},"paging":{"total":2},"results":[`+fuzzedPayment+`,`+other+`],"total":1,`+
+		`"elements":[{"id":"2001","external_reference":"01M7ZFUZZ-1"}],"items":[{"quantity":1,"currency_id":"BRL","unit_price":100}],"init_point":"https://mp.test/",`, 1)
+}
+
 // Whatever the headers, the address and the body are: without a MAC of the id, the
 // request and the time, nothing is read.
 func FuzzForgedNotices(f *testing.F) {
@@ -58,6 +65,10 @@ func FuzzSignedNotices(f *testing.F) {
 		{"topic_chargebacks_wh", "2001", `{"id":"2001","payments":[2001],"amount":50,"currency":"BRL","coverage_applied":null,"date_documentation_deadline":"2026-12-09T12:00:00Z","external_reference":"01M7ZFUZZ-1"}`},
 		{"chargebacks", "2001", `{"id":2001,"payments":[2001],"amount":-1,"currency":"BRL","external_reference":"0-1"}`},
 		{"chargebacks", "2001", `{"id":2001,"payments":[2001,2001],"amount":-50,"currency":"BRL","coverage_applied":true,"external_reference":"01M7ZFUZZ-1","status":"approved","currency_id":"BRL"}`},
+		{"payment", "2001", fuzzedPage()},
+		{"payment", "2001", strings.ReplaceAll(fuzzedPage(), `"approved"`, `"refunded"`)},
+		{"payment", "2001", strings.Replace(fuzzedPage(), `"approved"`, `"in_mediation"`, 2)},
+		{"claim", "2001", strings.Replace(fuzzedPage(), "{", `{"resource":"payment","resource_id":2001,`, 1)},
 		{"merchant_order", "2001", ""},
 	} {
 		f.Add(seed[0], seed[1], []byte(seed[2]))

@@ -40,7 +40,6 @@ func hosted() map[string]string {
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Bare:         "a payment that was charged back does not name its chargeback; topic_chargebacks_wh does, which this package's own test reads",
 		Adapter:      Adapter(),
 		Credentials:  credentials(),
 		New:          func(*testing.T) providertest.Fake { return newFake() },
@@ -51,8 +50,8 @@ func TestAdapter(t *testing.T) {
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},
 			"card.CHL":        {money.New(1, money.CLP), money.New(10_000_000, money.CLP)},
-			"card.COL":        {money.New(1000_50, money.COP), money.New(50_000_000_00, money.COP)},
-			"cash.efecty.COL": {money.New(20_000_00, money.COP), money.New(12_345_67, money.COP)},
+			"card.COL":        {money.New(1000_00, money.COP), money.New(50_000_000_00, money.COP)},
+			"cash.efecty.COL": {money.New(20_000_00, money.COP)},
 		},
 	}.Run(t)
 }
@@ -164,36 +163,6 @@ func TestPaymentsMadeElsewhereAreNotOurs(t *testing.T) {
 	}
 }
 
-func TestChargebacksAreDisputesWithATimeAndAnEnd(t *testing.T) {
-	a, f, _ := connect(t)
-	ctx := context.Background()
-	r := request("card.MEX")
-	a.Charge(ctx, r)
-	f.Move(r.Reference, providertest.Paid)
-	id := a.Query(ctx, r).ProviderRef
-	tell := func(state string) pay.Notice {
-		f.find(id).set("charged_back", state)
-		list, err := a.Notices(ctx, notification("topic_chargebacks_wh", "77"+id, 1, providertest.Noon.UnixMilli()))
-		if err != nil || len(list) != 1 || list[0].Reference != r.Reference {
-			t.Fatalf("%s: %+v, %v", state, list, err)
-		}
-		return list[0]
-	}
-	opened, won, lost := tell("in_process"), tell("won"), tell("lost")
-	if opened.DisputeID != "77"+id || opened.Outcome.Local != r.Local || opened.Stage != "pending" || won.DisputeID != opened.DisputeID {
-		t.Errorf("it has no id, no amount or no stage: %+v", opened)
-	}
-	if asked, ok := a.QueryDispute(ctx, provider.DisputeRequest{ID: "77" + id, Charge: r}); !ok || asked.Ruling != pay.DisputeLost || asked.Reference != r.Reference {
-		t.Errorf("asked about it: %+v, %v", asked, ok)
-	}
-	if !opened.Dispute || !opened.RespondBy.Equal(time.Date(2026, 12, 1, 16, 0, 0, 0, time.UTC)) || opened.Outcome.Message == "" {
-		t.Errorf("opened: %+v", opened)
-	}
-	if won.Ruling != pay.DisputeWon || lost.Ruling != pay.DisputeLost || won.Dispute || lost.Dispute || won.ID == lost.ID || won.ID == opened.ID {
-		t.Errorf("decided: %+v, %+v", won, lost)
-	}
-}
-
 func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	a, f, _ := connect(t)
 	ctx := context.Background()
@@ -287,6 +256,42 @@ func TestCancelEndsWhatWasBegunOnThePage(t *testing.T) {
 	}
 }
 
+// A payment whose id is known is ended, whatever a search shows.
+func TestCancelEndsAPaymentThatNoSearchShows(t *testing.T) {
+	a, f, _ := connect(t)
+	r := request("pix.BRA")
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	f.stale = true
+	if o := a.Cancel(context.Background(), r); o.Kind != pay.Lapsed || f.find(r.ProviderRef).status != "cancelled" {
+		t.Errorf("%+v, it is %s", o, f.find(r.ProviderRef).status)
+	}
+}
+
+// Two calls at one moment may make two pages: neither can be paid after a cancel, and what was paid on either is found.
+func TestBothPagesOfOneChargeAreClosed(t *testing.T) {
+	a, f, _ := connect(t)
+	ctx := context.Background()
+	r := request("card.BRA")
+	for _, reference := range []string{r.Reference, "01M7ZTEST-2"} {
+		other := r
+		other.Reference = reference
+		a.Charge(ctx, other)
+	}
+	f.Charges[1].Reference, f.Charges[1].page["external_reference"] = r.Reference, r.Reference
+	if o := a.Cancel(ctx, r); o.Kind != pay.Lapsed {
+		t.Errorf("%+v", o)
+	}
+	for _, c := range f.Charges {
+		if until, err := time.Parse(time.RFC3339, c.page["expiration_date_to"].(string)); err != nil || until.After(providertest.Noon) {
+			t.Errorf("page %s is open until %s", c.page["id"], until)
+		}
+	}
+	f.try(f.Charges[1], "visa").set("approved", "accredited")
+	if o := a.Query(ctx, r); o.Kind != pay.Approved || o.Local != r.Local {
+		t.Errorf("paid on the second page: %+v", o)
+	}
+}
+
 // lostAnswers does what is requested, and loses the replies on one path.
 type lostAnswers struct {
 	http.RoundTripper
@@ -336,6 +341,24 @@ func TestRefusedTokenIsNotUnknown(t *testing.T) {
 	}
 }
 
+// "Already posted the same request in the last minute" is about another call, and "POST to Gateway Transactions API fail" is no refusal.
+func TestAnErrorThatSaysNotWhatWasDoneIsUnknown(t *testing.T) {
+	for _, cause := range []int{2001, 2004} {
+		a, f, _ := connect(t)
+		ctx := context.Background()
+		r := request("pix.BRA")
+		r.ProviderRef = a.Charge(ctx, r).ProviderRef
+		f.Move(r.Reference, providertest.Paid)
+		f.fails = cause
+		if o := a.Refund(ctx, provider.RefundRequest{Reference: "01M7ZCLM-1", Charge: r, Local: money.New(100, money.BRL)}); o.Kind != pay.Unknown {
+			t.Errorf("%d, a refund: %+v", cause, o)
+		}
+		if r.Reference = "01M7ZTEST-2"; a.Charge(ctx, r).Kind != pay.Unknown {
+			t.Errorf("%d: a charge is not unknown", cause)
+		}
+	}
+}
+
 func TestANoticeIsReadWhileTheSearchLags(t *testing.T) {
 	a, f, _ := connect(t)
 	r := request("pix.BRA")
@@ -367,42 +390,53 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 	}
 }
 
-func TestEachDeclineHasItsReason(t *testing.T) {
-	a, _, line := connect(t)
-	for detail, d := range declines {
-		o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: text(detail)}, "")
-		if o.Kind != pay.Declined || o.Soft != d.Soft || o.Code != d.Code || o.Decline == "" || o.Message == "" {
-			t.Errorf("%s: %+v", detail, o)
-		}
-		if strings.Contains(strings.ToLower(o.Message), "mercado") || strings.HasPrefix(o.Decline, "cc_") {
-			t.Errorf("%s: %+v names the provider", detail, o)
-		}
-	}
-	if len(line.Unmapped()) != 0 {
-		t.Errorf("known words were counted: %v", line.Unmapped())
-	}
-	if o := a.outcome(payment{ID: "1", Status: "rejected", StatusDetail: "cc_new"}, ""); o.Kind != pay.Declined || o.Soft || len(line.Unmapped()) != 1 {
-		t.Errorf("an unknown reason: %+v, %v", o, line.Unmapped())
-	}
-}
-
-func TestEachStatusHasItsMeaning(t *testing.T) {
-	a, _, _ := connect(t)
-	for status, want := range map[text]pay.OutcomeKind{
-		"pending": pay.Awaiting, "in_process": pay.Awaiting, "authorized": pay.Awaiting, "approved": pay.Approved,
-		"in_mediation": pay.Approved, "charged_back": pay.Approved, "refunded": pay.Reversed, "rejected": pay.Declined,
-		"cancelled": pay.Lapsed, "": pay.Unknown, "Approved": pay.Unknown,
+// The shopper reads on the page, and the seller in the panel, what is bought.
+func TestAPurchaseHasItsName(t *testing.T) {
+	for want, change := range map[string]func(*provider.Request){
+		"Two tickets": func(r *provider.Request) { r.Purchase.Description, r.OrderID = "Two tickets", "order 7" },
+		"order 7":     func(r *provider.Request) { r.OrderID = "order 7" },
+		"01M7ZTEST-1": func(*provider.Request) {},
 	} {
-		o := a.outcome(payment{ID: "1", Status: status, CurrencyID: "BRL", TransactionAmount: "1"}, "")
-		if o.Kind != want {
-			t.Errorf("%q is %s, want %s", status, o.Kind, want)
+		a, f, _ := connect(t)
+		for _, rail := range []string{"card.BRA", "pix.BRA"} {
+			r := request(rail)
+			change(&r)
+			a.Charge(context.Background(), r)
 		}
-	}
-	if o := a.outcome(payment{ID: "1", Status: "cancelled", StatusDetail: "by_payer"}, ""); o.Kind != pay.Declined {
-		t.Errorf("canceled by the shopper: %+v", o)
+		if page := f.Charges[0].page["items"].([]any)[0].(map[string]any); page["title"] != want || f.Charges[1].described != want {
+			t.Errorf("%q: the page sells %q, the payment is %q", want, page["title"], f.Charges[1].described)
+		}
 	}
 }
 
+// Prices in pesos of Colombia are whole at Mercado Pago: shoppers are not offered another amount, and it is not sent.
+func TestPesosOfColombiaAreWhole(t *testing.T) {
+	a, f, line := connect(t)
+	ctx := context.Background()
+	for _, rail := range []string{"card.COL", "cash.efecty.COL", "bank.pse.COL"} {
+		r := request(rail)
+		r.Local = money.New(12_345_67, money.COP)
+		if o := a.Charge(ctx, r); a.Takes(rail, r.Local) || o.Kind != pay.Errored || o.Decline != "amount_not_whole" {
+			t.Errorf("%s: taken %t, %+v", rail, a.Takes(rail, r.Local), o)
+		}
+		if r.Local.Minor = 12_345_00; !a.Takes(rail, r.Local) {
+			t.Errorf("%s: %s is not taken", rail, r.Local)
+		}
+	}
+	if line.Calls() != 0 {
+		t.Errorf("%d calls were made", line.Calls())
+	}
+	r := request("cash.efecty.COL")
+	r.ProviderRef = a.Charge(ctx, r).ProviderRef
+	f.Move(r.Reference, providertest.Paid)
+	back := provider.RefundRequest{Reference: "01M7ZCLM-1", Charge: r, Local: money.New(100_50, money.COP)}
+	if o := a.Refund(ctx, back); o.Kind != pay.Declined || o.Message == "" {
+		t.Errorf("a refund of %s: %+v", back.Local, o)
+	}
+	if back.Local.Minor = 100_00; a.Refund(ctx, back).Kind != pay.Approved {
+		t.Errorf("a refund of %s is not made", back.Local)
+	}
+}
 func TestHostileAnswersProveNothing(t *testing.T) {
 	a, _, _ := connect(t)
 	for what, p := range map[string]payment{
@@ -453,19 +487,6 @@ func TestTestTokensAreNotForProduction(t *testing.T) {
 		var wrong *provider.FieldError
 		if !errors.As(err, &wrong) || wrong.Field != accessToken || strings.Contains(err.Error(), token) {
 			t.Errorf("%q: %v", token, err)
-		}
-	}
-}
-
-func TestDocumentsHaveTheirCountrysTypes(t *testing.T) {
-	for _, c := range []struct{ country, number, kind, plain string }{
-		{"BRA", "529.982.247-25", "CPF", "52998224725"}, {"BRA", "11.222.333/0001-81", "CNPJ", "11222333000181"},
-		{"ARG", "12.345.678", "DNI", "12345678"}, {"ARG", "20-12345678-6", "CUIT", "20123456786"}, {"CHL", "12.345.678-k", "RUT", "12345678K"},
-		{"COL", "1020304050", "CC", "1020304050"}, {"PER", "12345678", "DNI", "12345678"}, {"URY", "1.234.567-2", "CI", "12345672"},
-		{"MEX", "GODE561231GR8", "", ""}, {"BRA", "", "", ""},
-	} {
-		if kind, plain := document(c.country, c.number); kind != c.kind || plain != c.plain {
-			t.Errorf("%s %s is %s %s", c.country, c.number, kind, plain)
 		}
 	}
 }

@@ -5,11 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +23,7 @@ const (
 	maxLead = 5 * time.Minute
 )
 
-// Notices reads a notification and queries the payment that it names.
+// Notices reads a notification and queries the payment or the chargeback that it is about.
 func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	id := n.Query.Get("data.id")
 	if !a.signed(n.Header, id) {
@@ -34,22 +32,35 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	var body struct {
 		Type text `json:"type"`
 		Data struct {
-			ID text `json:"id"`
+			ID        text `json:"id"`
+			PaymentID text `json:"payment_id"`
 		} `json:"data"`
 	}
 	if err := read(n.Body, &body); err != nil {
 		return nil, fmt.Errorf("mercadopago notification: %w", err)
 	}
-	if !provider.Digits(id, 1, 30) || string(body.Data.ID) != id {
+	about := topics[body.Type]
+	if about == alert { // its id is the payment's, and the address may have none
+		if id = string(body.Data.PaymentID); !isID(id) {
+			return nil, nil
+		}
+		return a.paymentNotice(ctx, id, n.Body)
+	}
+	if about == none {
+		return nil, nil
+	}
+	if string(body.Data.ID) != id {
 		return nil, errors.New("mercadopago notification: its address and its body name different objects")
 	}
-	switch body.Type {
-	case "payment":
-		return a.paymentNotice(ctx, id, n.Body)
-	case "topic_chargebacks_wh", "chargebacks":
+	switch {
+	case about == ofChargeback && isCase(id):
 		return a.chargebackNotices(ctx, id, n.Body)
+	case about == ofMoney && isID(id):
+		return a.paymentNotice(ctx, id, n.Body)
+	case about == ofClaim && isID(id):
+		return a.claimNotice(ctx, id, n.Body)
 	}
-	return nil, nil // about something else
+	return nil, errors.New("mercadopago notification: it names no object")
 }
 
 // signed checks the signature over the id, the request's id and the time, without those
@@ -103,101 +114,90 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 	if !ours {
 		return nil, nil
 	}
-	list := a.refundNotices(p, body)
-	switch {
-	case p.Status == "charged_back" || p.Status == "in_mediation":
-		a.contested(p, &n)
-	case p.paid():
-		n.Outcome = a.outcome(p, "")
-	default:
+	if !p.paid() {
 		// On a page it was only one of several tries.
-		n.Outcome = a.byReference(ctx, n.Reference, "")
-		switch {
-		case n.Outcome.Kind == pay.Missing: // the search lags behind the payment
-			n.Outcome = a.outcome(p, "")
-		case n.Outcome.Kind == pay.Unavailable || n.Outcome.Kind == pay.Errored || n.Outcome.Kind == pay.Unknown && n.Outcome.Decline != unmapped:
+		n.Outcome = a.byReference(ctx, provider.Request{Reference: n.Reference}, p)
+		if k := n.Outcome.Kind; k == pay.Unavailable || k == pay.Errored || k == pay.Unknown && n.Outcome.Decline != unmapped {
 			return nil, provider.ErrUnreachable
 		}
+		return told(n, a.refundNotices(funds{p}, body)), nil
 	}
-	if n.Outcome.Kind == pay.Awaiting {
-		return list, nil // nothing has changed; the data to pay with is not a notice's
+	came, lost := a.cameOnPage(ctx, p)
+	if lost != nil {
+		return nil, provider.ErrUnreachable
 	}
-	return append([]pay.Notice{n}, list...), nil
-}
-
-// contested writes the state of a disputed payment to n. The chargeback has an id and an
-// amount; the payment has neither. It is reported once, however often the payment changes.
-func (a *account) contested(p payment, n *pay.Notice) {
-	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
-	n.Outcome.Message, n.Outcome.MoneyRef = "the shopper disputes the payment", string(p.ID)
+	f := came.of(p)
 	switch {
-	case p.Status == "charged_back" && p.StatusDetail == "settled":
-		n.Ruling = pay.DisputeLost
-	case p.Status == "charged_back" && p.StatusDetail == "reimbursed":
-		n.Ruling = pay.DisputeWon
-	default:
-		n.Dispute = true
-	}
-	if p.Status == "charged_back" {
-		id := strings.Join([]string{string(p.ID), string(p.Status), string(p.StatusDetail)}, "/")
-		n.ID = id[:min(len(id), 200)]
-	}
-}
-
-// CanQueryDispute implements provider.DisputeQuerier: by the chargeback's id or the payment's.
-func (a *account) CanQueryDispute(r provider.DisputeRequest) bool {
-	return r.ID != "" || isID(r.Charge.ProviderRef)
-}
-
-// QueryDispute returns the state of a dispute: of the chargeback by its id, or of the
-// payment if no chargeback was reported. A mediation has no object of its own that can be
-// read: the payment is approved again if the seller won it, and refunded if the shopper did.
-func (a *account) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
-	n.Reference = r.Charge.Reference
-	if r.ID != "" {
-		c, err := a.chargeback(ctx, r.ID)
-		if err != nil || c == nil {
-			return n, false
+	case p.Status == "charged_back" || p.Status == "in_mediation":
+		if err := a.contested(ctx, p, f, &n); err != nil {
+			return nil, err
 		}
-		return c.notice(n), true
-	}
-	if !isID(r.Charge.ProviderRef) {
-		return n, false
-	}
-	p, lost := a.payment(ctx, r.Charge.ProviderRef)
-	if lost != nil || string(p.ExternalReference) != r.Charge.Reference {
-		return n, false
-	}
-	switch p.Status {
-	case "charged_back", "in_mediation":
-		a.contested(p, &n)
-		return n, true
-	case "approved":
-		n.Ruling, n.Outcome.Message = pay.DisputeWon, "the dispute was decided for the seller"
-	case "refunded":
-		n.Ruling, n.Outcome.Message = pay.DisputeLost, "the dispute was decided for the shopper"
+	case came.part.has(p.ID): // the rest may follow
+		n.Outcome.Kind = pay.Awaiting
 	default:
-		return n, false
+		n.Outcome = a.paidOutcome(f, "")
 	}
-	n.Stage = provider.Printable(string(p.Status)+" "+string(p.StatusDetail), 40)
-	return n, true
+	return told(n, a.refundNotices(f, body)), nil
+}
+
+// claimNotice is about the payment that a claim is about.
+func (a *account) claimNotice(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
+	reply, lost := a.call(ctx, http.MethodGet, "/post-purchase/v1/claims/"+id, nil, "")
+	if lost != nil || reply.Status >= http.StatusInternalServerError {
+		return nil, provider.ErrUnreachable
+	}
+	var claim struct {
+		Resource   text `json:"resource"`
+		ResourceID text `json:"resource_id"`
+	}
+	if reply.Status != http.StatusOK || read(reply.Body, &claim) != nil || claim.Resource != "payment" || !isID(string(claim.ResourceID)) {
+		return nil, nil
+	}
+	return a.paymentNotice(ctx, string(claim.ResourceID), body)
+}
+
+// told is a notice with others, unless nothing has changed: the data to pay with is not a notice's.
+func told(n pay.Notice, others []pay.Notice) []pay.Notice {
+	if n.Outcome.Kind == pay.Awaiting {
+		return others
+	}
+	return append([]pay.Notice{n}, others...)
+}
+
+// cameOnPage is what was paid of the charge of a paid payment: it may be a part, paid by one of several cards. What came by the
+// Payments API is one payment. The page has the price.
+func (a *account) cameOnPage(ctx context.Context, p payment) (charged, *pay.Outcome) {
+	if !p.onPage() {
+		return charged{other: []funds{{p}}}, nil
+	}
+	r := provider.Request{Reference: string(p.ExternalReference)}
+	list, lost := a.payments(ctx, r.Reference)
+	if lost != nil {
+		return charged{}, lost
+	}
+	list = merged(list, []payment{p})
+	page, lost := a.preference(ctx, r)
+	if lost != nil && lost.Kind != pay.Missing {
+		return charged{}, lost
+	}
+	came := sorted(list, page.price)
+	if last, _ := decisive(list); lost != nil || page.over(a.Now()) && (last.paid() || last.dead()) {
+		came.apart()
+	}
+	return came, nil
 }
 
 // unmapped is the reason of an outcome whose status we do not know.
 const unmapped = "unknown_status"
 
-// refundNotices are the notices of our ended refunds of a payment.
-func (a *account) refundNotices(p payment, body []byte) (list []pay.Notice) {
-	var refunds []refund
-	if len(p.Refunds) == 0 || read(p.Refunds, &refunds) != nil {
-		return nil // queries find the result
-	}
-	for _, back := range refunds {
+// refundNotices are the notices of our ended refunds of a money.
+func (a *account) refundNotices(f funds, body []byte) (list []pay.Notice) {
+	for _, back := range f.refunds() {
 		reference := string(back.Metadata.Reference)
 		if _, _, ours := pay.ParseRefundReference(reference); !ours {
 			continue
 		}
-		o := a.refundOutcome(back, money.Currency(p.CurrencyID))
+		o := a.refundOutcome(back, money.Currency(f[0].CurrencyID))
 		if o.Kind == pay.Awaiting || o.ProviderRef == "" {
 			continue
 		}
@@ -215,83 +215,4 @@ func (a *account) notice(p payment, body []byte) (pay.Notice, bool) {
 	}
 	id := strings.Join([]string{string(p.ID), string(p.Status), string(p.StatusDetail), string(p.DateLastUpdated)}, "/")
 	return pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(p.ExternalReference), Body: body}, true
-}
-
-// chargeback is a dispute with a card's issuer.
-type chargeback struct {
-	ID       text        `json:"id"`
-	Payments []text      `json:"payments"`
-	Amount   json.Number `json:"amount"`
-	Currency text        `json:"currency"`
-	Covered  *bool       `json:"coverage_applied"` // the result, once it has ended
-	Papers   text        `json:"documentation_status"`
-	Deadline text        `json:"date_documentation_deadline"`
-	Updated  text        `json:"date_last_updated"`
-}
-
-// maxDisputed bounds the payments of one chargeback.
-const maxDisputed = 10
-
-// chargeback reads a chargeback; nil if there is none.
-func (a *account) chargeback(ctx context.Context, id string) (*chargeback, error) {
-	reply, lost := a.call(ctx, http.MethodGet, "/v1/chargebacks/"+url.PathEscape(id), nil, "")
-	if lost != nil || reply.Status != http.StatusOK && reply.Status != http.StatusNotFound {
-		return nil, provider.ErrUnreachable
-	}
-	if reply.Status == http.StatusNotFound {
-		return nil, nil
-	}
-	var c chargeback
-	if read(reply.Body, &c) != nil || string(c.ID) != id || len(c.Payments) > maxDisputed {
-		return nil, provider.ErrUnreachable
-	}
-	return &c, nil
-}
-
-func (a *account) chargebackNotices(ctx context.Context, id string, body []byte) ([]pay.Notice, error) {
-	c, err := a.chargeback(ctx, id)
-	if c == nil || err != nil {
-		return nil, err
-	}
-	var list []pay.Notice
-	for _, of := range c.Payments {
-		if !isID(string(of)) {
-			continue
-		}
-		p, lost := a.payment(ctx, string(of))
-		if lost != nil && lost.Kind == pay.Missing {
-			continue
-		}
-		if lost != nil {
-			return nil, provider.ErrUnreachable
-		}
-		if n, ours := a.notice(p, body); ours {
-			list = append(list, c.notice(n))
-		}
-	}
-	return list, nil
-}
-
-// notice turns a notice of the payment into one of its dispute.
-func (c chargeback) notice(n pay.Notice) pay.Notice {
-	state := "open"
-	n.DisputeID, n.Stage = string(c.ID), provider.Printable(string(c.Papers), 40)
-	if len(c.Payments) == 1 { // with several payments, the shares are not known
-		n.Outcome.Local, _ = provider.Major(c.Amount.String(), string(c.Currency))
-	}
-	switch {
-	case c.Covered == nil:
-		n.Dispute, n.Outcome.Message = true, "the card's issuer took the money back"
-		n.Reviewing = c.Papers == "review_pending"
-		if t, err := time.Parse(time.RFC3339, string(c.Deadline)); err == nil {
-			n.RespondBy = t.UTC()
-		}
-	case *c.Covered:
-		state, n.Ruling, n.Outcome.Message = "won", pay.DisputeWon, "the dispute was decided for the seller"
-	default:
-		state, n.Ruling, n.Outcome.Message = "lost", pay.DisputeLost, "the dispute was decided for the shopper"
-	}
-	id := strings.Join([]string{"chargeback", string(c.ID), state, n.Reference, string(c.Updated)}, "/")
-	n.ID = id[:min(len(id), 200)]
-	return n
 }

@@ -2,10 +2,8 @@ package mercadopago
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -17,6 +15,8 @@ type payment struct {
 	StatusDetail      text        `json:"status_detail"`
 	CurrencyID        text        `json:"currency_id"`
 	TransactionAmount json.Number `json:"transaction_amount"`
+	DateCreated       text        `json:"date_created"`
+	DateApproved      text        `json:"date_approved"`
 	DateLastUpdated   text        `json:"date_last_updated"`
 	Interaction       struct {
 		Data struct {
@@ -39,8 +39,22 @@ type payment struct {
 	Barcode struct { // where older answers have it
 		Content text `json:"content"`
 	} `json:"barcode"`
+	Order    json.RawMessage `json:"order"` // of a payment on a page; an object, or a list of one
 	Refunds  json.RawMessage `json:"refunds"`
 	Refunded json.Number     `json:"transaction_amount_refunded"`
+}
+
+// onPage reports whether the payment was made on a preference's page.
+func (p payment) onPage() bool {
+	type order struct {
+		ID text `json:"id"`
+	}
+	var one order
+	if read(p.Order, &one) == nil {
+		return one.ID != ""
+	}
+	var list []order
+	return read(p.Order, &list) == nil && len(list) > 0 && list[0].ID != ""
 }
 
 // paid reports whether the payment was paid, even if it was refunded since: see reversed.
@@ -63,15 +77,13 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 	}
 	switch {
 	case p.paid():
-		local, ok := provider.Major(p.TransactionAmount.String(), string(p.CurrencyID))
+		local, ok := p.local()
 		if !ok {
 			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
 			return o
 		}
 		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, pageURL, o.ProviderRef
-		if p.Status == "approved" || p.Status == "refunded" {
-			o = p.reversed(o)
-		}
+		o = funds{p}.reversed(o)
 	case p.Status == "pending" || p.Status == "in_process" || p.Status == "authorized":
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = p.instructions(pageURL)
@@ -93,28 +105,6 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 	return o
 }
 
-// reversed adds what went back to the outcome of a paid payment.
-func (p payment) reversed(o pay.Outcome) pay.Outcome {
-	total, _ := provider.Major(p.Refunded.String(), string(p.CurrencyID))
-	var list []refund
-	if len(p.Refunds) > 0 && read(p.Refunds, &list) != nil {
-		list = nil // the total says how much it was
-	}
-	var back []pay.ProviderRefund
-	for _, r := range list {
-		kind := pay.Awaiting
-		switch r.Status {
-		case "approved":
-			kind = pay.Approved
-		case "rejected", "cancelled":
-			kind = pay.Declined
-		}
-		local, _ := provider.Major(r.Amount.String(), string(p.CurrencyID))
-		back = append(back, provider.RefundOf(string(r.ID), string(r.Metadata.Reference), kind, local))
-	}
-	return provider.Reversed(o, back, total, p.Status == "refunded")
-}
-
 // instructions is where and with what the shopper pays.
 func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 	if code := string(p.Interaction.Data.QRCode); code != "" {
@@ -130,52 +120,4 @@ func (p payment) instructions(pageURL string) (string, pay.PaymentData) {
 		return form, data
 	}
 	return provider.Link(string(p.Method.Data.ResourceURL)), data
-}
-
-// declines are by the status_detail of a rejected payment.
-var declines = provider.Declines{
-	"cc_rejected_insufficient_amount":      provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
-	"cc_rejected_bad_filled_date":          provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired, or its date is wrong"),
-	"cc_rejected_bad_filled_card_number":   provider.Hard(problem.CardDeclined, "incorrect_number", "the card's number is wrong"),
-	"cc_rejected_bad_filled_security_code": provider.Hard(problem.CardDeclined, "incorrect_cvc", "the card's security code is wrong"),
-	"cc_rejected_bad_filled_other":         provider.Hard(problem.CardDeclined, "incorrect_data", "the card's details are wrong"),
-	"cc_rejected_blacklist":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"cc_rejected_high_risk":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"rejected_high_risk":                   provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"cc_rejected_card_disabled":            provider.Hard(problem.CardDeclined, "card_disabled", "the card is not active"),
-	"cc_rejected_card_type_not_allowed":    provider.Hard(problem.CardDeclined, "card_not_supported", "the card cannot be used for this"),
-	"cc_rejected_duplicated_payment":       provider.Hard(problem.CardDeclined, "duplicate_transaction", "the card was charged the same amount just before"),
-	"cc_rejected_max_attempts":             provider.Hard(problem.CardDeclined, "too_many_attempts", "the card was tried too often"),
-	"cc_amount_rate_limit_exceeded":        provider.Hard(problem.CardDeclined, "limit_exceeded", "the amount is above the card's limit"),
-	"cc_rejected_call_for_authorize":       provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
-	"cc_rejected_card_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
-	"cc_rejected_invalid_installments":     provider.Soft(problem.CardDeclined, "installments_not_supported", "the card does not allow these instalments"),
-	"cc_rejected_other_reason":             provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"cc_rejected_3ds_challenge":            provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
-	"bank_error":                           provider.Soft("", "bank_error", "the bank could not make the payment"),
-}
-
-// preference is the part of a preference that we read.
-type preference struct {
-	ID                text   `json:"id"`
-	InitPoint         text   `json:"init_point"`
-	ExternalReference text   `json:"external_reference"`
-	Expires           bool   `json:"expires"`
-	ExpirationDateTo  text   `json:"expiration_date_to"`
-	Items             []item `json:"items"`
-}
-
-// over reports whether the preference has expired.
-func (p preference) over(now time.Time) bool {
-	until, err := time.Parse(time.RFC3339, string(p.ExpirationDateTo))
-	return p.Expires && err == nil && !now.Before(until)
-}
-
-// await is a preference that waits for the shopper.
-func (p preference) await() pay.Outcome {
-	form := provider.Link(string(p.InitPoint))
-	if p.ID == "" || form == "" {
-		return *provider.Broken()
-	}
-	return pay.Outcome{Kind: pay.Awaiting, ProviderRef: string(p.ID), FormURL: form}
 }

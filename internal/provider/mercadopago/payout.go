@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -23,34 +22,26 @@ const (
 	signingKey   = "signingKey"
 )
 
-// payoutRail is how Mercado Pago pays out on one of our rails.
-type payoutRail struct {
-	country  string // the account's only country
-	currency money.Currency
-	needs    []pay.HolderField
-}
+// pixRail is the one rail: Mercado Pago's documents agree about Brazil alone.
+const pixRail = "pix.BRL"
 
-var payoutRails = map[string]payoutRail{
-	"pix.BRL":     {"BR", money.BRL, []pay.HolderField{pay.HolderDocument}},
-	"account.CLP": {"CL", money.CLP, []pay.HolderField{pay.HolderDocument, pay.BankCode}},
-	"spei.MXN":    {"MX", money.MXN, []pay.HolderField{pay.HolderName}},
+// elsewhere are the countries of its documents that an account cannot be in, and why.
+var elsewhere = map[string]string{
+	"CL": "payouts in Chile are not served: of Mercado Pago's own documents some describe them by this call and some do not, and none has the codes of the banks",
+	"MX": "payouts in Mexico are not served: Mercado Pago's newer documents have another call for them, /v1/payouts, which this adapter does not have",
 }
 
 // PayoutAdapter is the adapter for accounts at Mercado Pago that pay out.
 func PayoutAdapter() provider.Adapter {
-	needs := map[string][]pay.HolderField{}
-	for key, r := range payoutRails {
-		needs[key] = r.needs
-	}
 	return provider.Adapter{
 		Name: "mercadopago-payouts",
 		Fields: []provider.Field{
-			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…). Mercado Pago has to enable Payouts for the account, and in Brazil the account needs a Pix key of its own"},
-			{Name: countryField, Public: true, Doc: "the country of the account: BR (Pix), CL (bank accounts) or MX (SPEI). One account pays out in one country"},
+			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…). Mercado Pago has to enable Payouts for the account, and the account needs a Pix key of its own"},
+			{Name: countryField, Public: true, Doc: "the country of the account: BR. One account pays out in one country, and only Brazil (Pix) is served"},
 			{Name: signingKey, Optional: true, Doc: "the private Ed25519 key whose public key is registered with Mercado Pago's Integrations team (openssl genpkey -algorithm ed25519): the PEM, or the Base64 of it. Production needs it"},
 		},
-		Rails:       provider.Rails(payoutRails, "pix.BRL"),
-		Needs:       needs,
+		Rails:       []string{pixRail},
+		Needs:       map[string][]pay.HolderField{pixRail: {pay.HolderDocument}},
 		OpenPayouts: openPayouts,
 	}
 }
@@ -58,7 +49,6 @@ func PayoutAdapter() provider.Adapter {
 // payer is an account that pays out.
 type payer struct {
 	account *account
-	rail    string // the one rail of the account's country
 	key     ed25519.PrivateKey
 }
 
@@ -71,15 +61,14 @@ func openPayouts(a provider.Account) (payout.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &payer{account: c}
-	for key, r := range payoutRails {
-		if r.country == country {
-			p.rail = key
+	if country != "BR" {
+		reason := elsewhere[country]
+		if reason == "" {
+			reason = "it has to be BR"
 		}
+		return nil, &provider.FieldError{Field: countryField, Reason: reason}
 	}
-	if p.rail == "" {
-		return nil, &provider.FieldError{Field: countryField, Reason: "it has to be BR, CL or MX"}
-	}
+	p := &payer{account: c}
 	switch text := a.Credentials[signingKey]; {
 	case text != "":
 		if p.key = parseSigningKey(text); p.key == nil {
@@ -109,9 +98,6 @@ func parseSigningKey(text string) ed25519.PrivateKey {
 	}
 	return key
 }
-
-// currency is the currency that the account pays out.
-func (p *payer) currency() money.Currency { return payoutRails[p.rail].currency }
 
 // Send makes the payout. If its id at Mercado Pago is known, it queries the payout instead.
 // The key makes a repetition safe, but the answer to one is not documented, so then only an

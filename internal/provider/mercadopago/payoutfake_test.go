@@ -25,27 +25,27 @@ var (
 )
 
 // speech is one of the three lists of words in the documentation, which does not say where each
-// list is used: here each country has another one.
+// list is used.
 type speech struct {
 	open, done, back, failed string // status/status_detail
 	why                      map[payouttest.Behaviour]string
-	atSender                 bool // the detail is about the sender
-	commas                   bool // amounts in the accounts are texts with a comma
+	atSender                 bool   // the detail is about the sender
+	commas                   bool   // amounts in the accounts are texts with a comma
+	barred                   string // the error of an account that may not pay out; "" for a status 403
 }
 
 var speeches = map[string]speech{
-	"BR": { // docs/payouts/resources/transaction-status-and-errors
+	"the status page": { // docs/payouts/resources/transaction-status-and-errors
 		open: "approved/", done: "processed/approved", back: "refunded/refunded", failed: "rejected/", commas: true,
 		why: map[payouttest.Behaviour]string{payouttest.Refused: "by_bank", payouttest.Compliance: "high_risk", payouttest.NoFloat: "insufficient_funds"},
 	},
-	"CL": { // guides/money-out/integration-test
-		open: "partially_processed/pending_bank", done: "processed/", back: "reverted/refunded", failed: "failed/", atSender: true,
+	"the test guide": { // guides/money-out/integration-test
+		open: "partially_processed/pending_bank", done: "processed/", back: "reverted/refunded", failed: "failed/", atSender: true, barred: "Client not allowed",
 		why: map[payouttest.Behaviour]string{
-			payouttest.Refused: "by_bank", payouttest.Compliance: "by_compliance", payouttest.InvalidAccount: "invalid_destination_account",
-			payouttest.NoFloat: "insufficient_funds",
+			payouttest.Refused: "by_bank", payouttest.Compliance: "by_compliance", payouttest.NoFloat: "insufficient_funds",
 		},
 	},
-	"MX": { // guides/money-out/integration-configuration
+	"the guide": { // guides/money-out/integration-configuration
 		open: "in_process/pending_authorized", done: "approved/approved", back: "refunded/refunded", failed: "rejected/",
 		why: map[payouttest.Behaviour]string{payouttest.Refused: "by_bank", payouttest.Compliance: "review_manual", payouttest.NoFloat: "insufficient_funds"},
 	},
@@ -54,11 +54,11 @@ var speeches = map[string]speech{
 // intentFake is the part of Mercado Pago that pays out, with the books of one account.
 type intentFake struct {
 	payouttest.Frame[*fakeIntent]
-	country string
-	live    bool
-	serial  int
+	speech
+	live   bool
+	serial int
 	// repeated is the answer to a repeated call, which is not documented: the current state of the payout
-	// (""), its "first" answer, a "conflict", or that the reference is "taken".
+	// (""), its "first" answer, that it is "locked", or that the reference is "taken".
 	repeated string
 	says     string // the reason for refusing a payout
 }
@@ -77,18 +77,16 @@ var byHand = &fakeIntent{id: "1108917506-01GGTH198RP0K71H133EK9BJAT", Entry: pay
 }}
 
 var (
-	uuidForm      = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	referenceForm = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
-	intentForm    = regexp.MustCompile(`^\d+-[0-9A-Z]{26}$`)
+	uuidForm   = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	intentForm = regexp.MustCompile(`^\d+-[0-9A-Z]{26}$`)
 )
 
 // word returns the status and its detail.
 func (f *intentFake) word(p *fakeIntent) (status, detail string) {
-	words, all := speeches[f.country], p.word
+	all := p.word
 	if all == "" {
 		all = map[payouttest.Stage]string{
-			payouttest.Open: words.open, payouttest.Done: words.done, payouttest.Returned: words.back,
-			payouttest.Failed: words.failed + words.why[p.Why],
+			payouttest.Open: f.open, payouttest.Done: f.done, payouttest.Returned: f.back, payouttest.Failed: f.failed + f.why[p.Why],
 		}[p.Stage]
 		if p.Why == payouttest.Nonsense {
 			all = "sleeping/"
@@ -101,7 +99,7 @@ func (f *intentFake) word(p *fakeIntent) (status, detail string) {
 // show returns a payout as answers have it.
 func (f *intentFake) show(p *fakeIntent) map[string]any {
 	status, detail := f.word(p)
-	words, arrived, refunded := speeches[f.country], p.Asked, money.New(p.refunded, p.Asked.Currency)
+	arrived, refunded := p.Asked, money.New(p.refunded, p.Asked.Currency)
 	if p.Times > 0 {
 		arrived = p.Paid
 	}
@@ -109,13 +107,13 @@ func (f *intentFake) show(p *fakeIntent) map[string]any {
 		arrived, refunded = money.New(0, arrived.Currency), arrived
 	}
 	written := func(a money.Amount) any {
-		if words.commas {
+		if f.commas {
 			return strings.Replace(fmt.Sprintf("%d.%02d", a.Minor/100, a.Minor%100), ".", ",", 1)
 		}
 		return json.Number(a.Decimal())
 	}
 	from, to := map[string]any{"amount": written(p.Asked), "status_detail": ""}, map[string]any{"amount": written(arrived), "status_detail": ""}
-	if to["status_detail"] = detail; words.atSender {
+	if to["status_detail"] = detail; f.atSender {
 		from["status_detail"], to["status_detail"] = detail, ""
 	}
 	return map[string]any{
@@ -135,15 +133,17 @@ func (f *intentFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // wrong refuses undocumented requests.
 func (f *intentFake) wrong(format string, args ...any) (int, any) {
 	f.Complain(format, args...)
-	return fail(http.StatusBadRequest, "Invalid Body", 400)
+	return refuse(http.StatusBadRequest, "Invalid Body")
+}
+
+// refuse is an error of the calls about payouts.
+func refuse(status int, code string) (int, any) {
+	return status, map[string]any{"code": code, "message": strings.ToLower(code)}
 }
 
 func (f *intentFake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Header.Get("Authorization") != "Bearer "+testToken {
 		return fail(http.StatusUnauthorized, "invalid_token", 401)
-	}
-	if (r.Header.Get("X-Test-Token") == "true") == f.live {
-		return f.wrong("a call with X-Test-Token: %q", r.Header.Get("X-Test-Token"))
 	}
 	id, one := strings.CutPrefix(r.URL.Path, "/v1/transaction-intents/")
 	switch {
@@ -154,17 +154,20 @@ func (f *intentFake) answer(r *http.Request, body []byte) (int, any) {
 	case f.Coming == payouttest.Barred:
 		return fail(http.StatusForbidden, "forbidden", 403)
 	case !intentForm.MatchString(id):
-		return fail(http.StatusBadRequest, "ID format invalid", 400)
+		return refuse(http.StatusBadRequest, "ID format invalid")
 	}
 	for _, p := range append(f.Payouts, byHand) {
 		if p.id == id {
 			return http.StatusOK, f.show(p)
 		}
 	}
-	return fail(http.StatusNotFound, "not_found", 404)
+	return refuse(http.StatusNotFound, "not_found")
 }
 
 func (f *intentFake) process(r *http.Request, body []byte) (int, any) {
+	if (r.Header.Get("X-Test-Token") == "true") == f.live {
+		return f.wrong("a call with X-Test-Token: %q", r.Header.Get("X-Test-Token"))
+	}
 	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Signature"))
 	signed := err == nil && ed25519.Verify(testSigner.Public().(ed25519.PublicKey), body, signature)
 	enforced := r.Header.Get("X-Enforce-Signature")
@@ -188,18 +191,18 @@ func (f *intentFake) process(r *http.Request, body []byte) (int, any) {
 	switch {
 	case again && f.repeated == "first":
 		return http.StatusOK, before.first
-	case again && f.repeated == "conflict":
-		return fail(http.StatusConflict, "conflict", 409)
+	case again && f.repeated == "locked":
+		return refuse(http.StatusFailedDependency, "Resource locked")
 	case again && f.repeated == "taken":
-		return fail(http.StatusBadRequest, "Invalid external_reference", 400)
+		return refuse(http.StatusBadRequest, "Invalid external_reference")
 	case again:
 		return http.StatusOK, f.show(before)
-	case f.Coming == payouttest.Barred && f.country == "CL":
-		return fail(http.StatusBadRequest, "Client not allowed", 400)
+	case f.Coming == payouttest.Barred && f.barred != "":
+		return refuse(http.StatusBadRequest, f.barred)
 	case f.Coming == payouttest.Barred:
 		return fail(http.StatusForbidden, "forbidden", 403)
 	case f.says != "":
-		return fail(http.StatusBadRequest, f.says, 400)
+		return refuse(http.StatusBadRequest, f.says)
 	}
 	f.serial++
 	order.id, order.key, order.body = fmt.Sprintf("1108917506-01GGTH198RP0K71H%010d", f.serial), key, string(body)

@@ -56,7 +56,7 @@ func FuzzPayoutAnswers(f *testing.F) {
 				}
 				sound(t, n.Outcome, status, asked...)
 			}
-			r := samplePayout("BR")
+			r := samplePayout()
 			r.Reference, r.Calls = "01M7ZFUZZ", 2
 			again := p.Send(ctx, r)
 			sound(t, again, status, asked...)

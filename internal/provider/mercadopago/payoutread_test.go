@@ -13,96 +13,47 @@ import (
 // sumForm is the format of amounts.
 var sumForm = regexp.MustCompile(`^\d+(\.\d{1,2})?$`)
 
-// exactly returns an object if it has these keys and no others, otherwise nil.
-func exactly(of any, keys ...string) map[string]any {
-	fields, ok := of.(map[string]any)
-	if !ok || len(fields) != len(keys) {
-		return nil
-	}
-	for _, key := range keys {
-		if fields[key] == nil {
-			return nil
-		}
-	}
-	return fields
-}
-
-// alone returns the only account of a side.
-func alone(side map[string]any) any {
-	if list, ok := side["accounts"].([]any); ok && len(list) == 1 {
-		return list[0]
-	}
-	return nil
-}
-
-// read returns the request of a body, or what is wrong with it.
-func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
-	all := exactly(providertest.Fields(body), "external_reference", "point_of_interaction", "seller_configuration", "transaction")
-	interaction := exactly(all["point_of_interaction"], "type")
-	seller := exactly(exactly(all["seller_configuration"], "notification_info")["notification_info"], "notification_url")
-	transaction := exactly(all["transaction"], "from", "to", "total_amount")
-	from := exactly(alone(exactly(transaction["from"], "accounts")), "amount")
-	toKeys := []string{"accounts"}
-	if f.country == "MX" {
-		toKeys = append(toKeys, "total_amount")
-	}
-	to := exactly(transaction["to"], toKeys...)
-	reference, _ := all["external_reference"].(string)
-	total, _ := transaction["total_amount"].(json.Number)
-	switch {
-	case all == nil || from == nil || to == nil || interaction["type"] != "PSP_TRANSFER":
-		return nil, "other fields"
-	case seller["notification_url"] != providertest.Notifications:
-		return nil, "another address for notifications"
-	case !referenceForm.MatchString(reference):
-		return nil, "a reference that is none"
-	}
-	account, destination, wrong := f.account(alone(to), reference)
-	if wrong != "" {
-		return nil, wrong
-	}
-	currency := map[string]money.Currency{"BR": "BRL", "CL": "CLP", "MX": "MXN"}[f.country]
-	asked, ok := provider.Major(total.String(), string(currency))
-	if !sumForm.MatchString(total.String()) || !ok || from["amount"] != total || account["amount"] != total || f.country == "MX" && to["total_amount"] != total {
-		return nil, "sums that are none, or differ"
-	}
-	return &fakeIntent{Entry: payouttest.Entry{Reference: reference, Destination: destination, Asked: asked}}, ""
-}
-
-// chaves are the formats of Pix keys.
-var chaves = map[string]string{
+// pixForms are the formats of Pix keys.
+var pixForms = map[string]string{
 	"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`, "EMAIL": `^[^@]+@[^@]+$`, "PHONE": `^\+55\d{10,11}$`, "PIX_CODE": `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`,
 }
 
-// account returns the receiver, in the format of the country's documentation.
-func (f *intentFake) account(of any, reference string) (fields map[string]any, destination, wrong string) {
-	text := func(of map[string]any, key string) string { t, _ := of[key].(string); return t }
-	identified := func(forms map[string]string) bool {
-		tax := exactly(exactly(fields["owner"], "identification")["identification"], "type", "number")
-		form := forms[text(tax, "type")]
-		return form != "" && regexp.MustCompile(form).MatchString(text(tax, "number"))
+// read returns the request of a body, or what is wrong with it beyond the table.
+func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
+	type typed struct{ Type, Value, Number string }
+	var q struct {
+		Reference   string                       `json:"external_reference"`
+		Seller      map[string]map[string]string `json:"seller_configuration"`
+		Transaction struct {
+			From struct {
+				Accounts []struct{ Amount json.Number }
+			}
+			To struct {
+				Accounts []struct {
+					Type   string
+					Amount json.Number
+					Chave  typed
+					Owner  struct{ Identification typed }
+				}
+			}
+			Total json.Number `json:"total_amount"`
+		}
 	}
-	good := false
-	switch f.country {
-	case "BR":
-		fields = exactly(of, "type", "amount", "chave", "owner")
-		key := exactly(fields["chave"], "type", "value")
-		destination = text(key, "value")
-		form := chaves[text(key, "type")]
-		good = fields["type"] == "current" && form != "" && regexp.MustCompile(form).MatchString(destination) &&
-			identified(map[string]string{"CPF": `^\d{11}$`, "CNPJ": `^\d{14}$`})
-	case "CL":
-		fields = exactly(of, "type", "amount", "bank_id", "number", "owner")
-		destination = text(fields, "number")
-		good = fields["type"] == "current" && provider.Digits(destination, 1, 34) && text(fields, "bank_id") == "012" && identified(map[string]string{"RUT": `^\d{7,8}[0-9K]$`})
-	case "MX":
-		fields = exactly(of, "type", "amount", "bank_id", "number", "holder", "description")
-		destination = text(fields, "number")
-		good = fields["type"] == "savings_account" && provider.Digits(destination, 18, 18) && text(fields, "bank_id") == destination[:3] &&
-			text(fields, "holder") == "Ana Gómez" && text(fields, "description") == reference
+	if json.Unmarshal(body, &q) != nil || len(q.Transaction.To.Accounts) != 1 || len(q.Transaction.From.Accounts) != 1 {
+		return nil, "other fields"
 	}
-	if !good {
-		return nil, "", "a receiver that is not " + f.country + "'s"
+	to, total := q.Transaction.To.Accounts[0], q.Transaction.Total
+	has := func(kind, value string) bool {
+		return pixForms[kind] != "" && regexp.MustCompile(pixForms[kind]).MatchString(value)
 	}
-	return fields, destination, ""
+	asked, ok := provider.Major(total.String(), string(money.BRL))
+	switch {
+	case q.Seller["notification_info"]["notification_url"] != providertest.Notifications:
+		return nil, "another address for notifications"
+	case to.Type != "current" || !has(to.Chave.Type, to.Chave.Value) || !has(to.Owner.Identification.Type, to.Owner.Identification.Number):
+		return nil, "a receiver that is not Brazil's"
+	case !sumForm.MatchString(total.String()) || !ok || q.Transaction.From.Accounts[0].Amount != total || to.Amount != total:
+		return nil, "sums that are none, or differ"
+	}
+	return &fakeIntent{Entry: payouttest.Entry{Reference: q.Reference, Destination: to.Chave.Value, Asked: asked}}, ""
 }

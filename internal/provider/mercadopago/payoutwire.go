@@ -21,19 +21,15 @@ import (
 // intents is the path of payouts: Mercado Pago calls one a transaction intent.
 const intents = "/v1/transaction-intents/"
 
-// most is the largest payout, in major units of any currency.
+// most is the largest payout, in reais.
 const most = 10_000_000_000
 
-// receiver is the account that a payout goes to, with the data that each country requires.
+// receiver is the account that a payout goes to.
 type receiver struct {
-	Type        string      `json:"type"`
-	Amount      json.Number `json:"amount"`
-	PixKey      *pixKey     `json:"chave,omitempty"`
-	Bank        string      `json:"bank_id,omitempty"`
-	Number      string      `json:"number,omitempty"`
-	Holder      string      `json:"holder,omitempty"`
-	Description string      `json:"description,omitempty"`
-	Owner       *owner      `json:"owner,omitempty"`
+	Type   string      `json:"type"`
+	Amount json.Number `json:"amount"`
+	PixKey pixKey      `json:"chave"`
+	Owner  owner       `json:"owner"`
 }
 
 type pixKey struct {
@@ -61,8 +57,7 @@ type intentRequest struct {
 			Accounts []sum `json:"accounts"`
 		} `json:"from"`
 		To struct {
-			Total    json.Number `json:"total_amount,omitempty"` // Mexico's example has it
-			Accounts []receiver  `json:"accounts"`
+			Accounts []receiver `json:"accounts"`
 		} `json:"to"`
 		Total json.Number `json:"total_amount"`
 	} `json:"transaction"`
@@ -83,9 +78,6 @@ func (p *payer) order(r payout.Request, to receiver) (q intentRequest) {
 	}
 	q.Transaction.From.Accounts, q.Transaction.To.Accounts = []sum{{to.Amount}}, []receiver{to}
 	q.Transaction.Total = to.Amount
-	if p.rail == "spei.MXN" {
-		q.Transaction.To.Total = to.Amount
-	}
 	return q
 }
 
@@ -97,49 +89,19 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 	unsupported := func(message string) (receiver, *pay.PayoutOutcome) {
 		return refuse(pay.PayoutUnavailable, "unsupported", message)
 	}
-	limit := money.New(most, p.currency())
-	for range limit.Currency.Exponent() {
-		limit.Minor *= 10
-	}
-	switch {
-	case r.Network+"."+string(r.Local.Currency) != p.rail:
-		return unsupported("the account does not pay out over this rail")
-	case r.Local.Minor < 1 || r.Local.Minor > limit.Minor:
-		return unsupported("the account cannot pay out this amount")
-	}
-	to = receiver{Type: "current", Amount: json.Number(r.Local.Decimal())}
-	switch p.rail {
-	case "spei.MXN":
-		// The example uses this type for a CLABE, whose first three digits are the bank's.
-		to.Type, to.Holder, to.Description = "savings_account", provider.Exact(r.Name, 140), r.Reference
-		if to.Holder == "" || !provider.Digits(r.Destination, 18, 18) {
-			return unsupported("the account needs the holder's name, and a CLABE")
-		}
-		to.Bank, to.Number = r.Destination[:3], r.Destination
-		return to, nil
-	case "account.CLP":
-		kind, number := document("CHL", r.Document)
-		switch {
-		case r.Country != "" && r.Country != "CHL", r.AccountType == "savings":
-			return unsupported("in Chile the account pays out only to checking accounts")
-		case !provider.Digits(r.Bank, 1, 12):
-			return unsupported("the account cannot serve this bank code")
-		case len(number) < 8 || len(number) > 9, !provider.Digits(r.Destination, 1, 34):
-			return refuse(pay.PayoutRejected, "invalid_account", "there is no such account or tax id in Chile")
-		}
-		to.Bank, to.Number, to.Owner = r.Bank, r.Destination, &owner{identification{kind, number}}
-		return to, nil
-	}
 	kind, number := document("BRA", r.Document)
 	key := pixKeyType(r.Destination)
 	switch {
+	case r.Network+"."+string(r.Local.Currency) != pixRail:
+		return unsupported("the account does not pay out over this rail")
+	case r.Local.Minor < 1 || r.Local.Minor > most*100:
+		return unsupported("the account cannot pay out this amount")
 	case key == "":
 		return unsupported("the account cannot pay to this kind of Pix key")
-	case len(number) != 11 && len(number) != 14:
+	case kind == "":
 		return refuse(pay.PayoutRejected, "invalid_account", "the holder's tax id is neither a CPF nor a CNPJ")
 	}
-	to.PixKey, to.Owner = &pixKey{key, r.Destination}, &owner{identification{kind, number}}
-	return to, nil
+	return receiver{"current", json.Number(r.Local.Decimal()), pixKey{key, r.Destination}, owner{identification{kind, number}}}, nil
 }
 
 // pixKeys are Mercado Pago's names for the kinds of Pix keys, by their form in our wallets.
@@ -164,10 +126,10 @@ func (p *payer) call(ctx context.Context, method, path string, body any, key str
 	if unsent != nil {
 		return provider.Reply{}, unsent
 	}
-	if !p.account.Live {
-		req.Header.Set("X-Test-Token", "true")
-	}
 	if body != nil {
+		if !p.account.Live {
+			req.Header.Set("X-Test-Token", "true")
+		}
 		if err := p.sign(req); err != nil {
 			return provider.Reply{}, &pay.Outcome{Kind: pay.Errored, Decline: "bad_request"}
 		}
@@ -228,17 +190,17 @@ func (i intent) detail() string {
 
 // arrived is what the receiver got or will get, or the total if that is not reported. Zero:
 // neither is known.
-func (i intent) arrived(c money.Currency) money.Amount {
+func (i intent) arrived() money.Amount {
 	told := i.Transaction.Total
 	if to := i.Transaction.To.Accounts; len(to) == 1 && to[0].Amount != "" {
 		told = to[0].Amount
 	}
-	return amount(told, c)
+	return amount(told)
 }
 
 // amount is an amount of Mercado Pago's, zero if no payout can have it.
-func amount(told text, c money.Currency) money.Amount {
-	local, ok := provider.Major(strings.Replace(string(told), ",", ".", 1), string(c))
+func amount(told text) money.Amount {
+	local, ok := provider.Major(strings.Replace(string(told), ",", ".", 1), string(money.BRL))
 	if !ok {
 		return money.Amount{}
 	}

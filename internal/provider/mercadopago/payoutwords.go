@@ -46,12 +46,12 @@ var ends = map[string]pay.PayoutOutcome{
 // outcome is the outcome of a payout.
 func (p *payer) outcome(i intent) pay.PayoutOutcome {
 	word := strings.TrimSuffix(string(i.Status)+"/"+i.detail(), "/")
-	back := amount(i.Transaction.Refunded, p.currency())
-	o := pay.PayoutOutcome{Kind: states[word], ProviderRef: string(i.ID), Local: i.arrived(p.currency())}
+	back := amount(i.Transaction.Refunded)
+	o := pay.PayoutOutcome{Kind: states[word], ProviderRef: string(i.ID), Local: i.arrived()}
 	switch {
 	case i.Status == "rejected" || i.Status == "failed" || i.Status == "error":
 		return p.failed(i)
-	case o.Kind == pay.PayoutReturned && (back == money.Amount{} || back == amount(i.Transaction.Total, p.currency())):
+	case o.Kind == pay.PayoutReturned && (back == money.Amount{} || back == amount(i.Transaction.Total)):
 		o.Local, o.Code, o.Message = back, "returned", "the payout arrived and was sent back"
 	case word == "approved/partially_refunded", strings.HasPrefix(word, "partially_reverted"),
 		o.Kind == pay.PayoutReturned, o.Kind == pay.PayoutPaid && back != money.Amount{}:
@@ -98,9 +98,16 @@ var refusals = []struct {
 	{"many requests", payout.Unavailable("busy", "the account sent too many requests")},
 	{"rate limit", payout.Unavailable("busy", "the account sent too many requests")},
 	{"participant is not available", payout.Unavailable("refused", "the account cannot reach the beneficiary's bank")},
+	{"unrecognized key format", rejected("invalid_account", "the Pix key has no known form")},
+	{"invalid chave", rejected("invalid_account", "the Pix key is not accepted")},
+	{"unsupported chave", rejected("invalid_account", "the Pix key is not accepted")},
+	{"chave not found", rejected("invalid_account", "there is no such Pix key")},
+	{"chave has a different owner", rejected("invalid_account", "the Pix key is somebody else's")},
 	{"key psp error", payout.Unavailable("refused", "the account does not accept the Pix key")},
 	{"invalid amount", payout.Unavailable("refused", "the account does not accept the amount")},
 	{"invalid type point of interaction", payout.Unavailable("refused", "the account does not accept the payout")},
+	{"invalid identity source", payout.Unavailable("refused", "the account does not accept the payout")},
+	{"flow not specified", payout.Unavailable("refused", "the account does not accept the payout")},
 	{"invalid body", payout.Unavailable("refused", "the account does not accept the payout")},
 	{"invalid payload", payout.Unavailable("refused", "the account does not accept the payout")},
 }

@@ -19,10 +19,12 @@ func TestAPayoutThatIsNotTaken(t *testing.T) {
 		"Account is disabled": {Kind: pay.PayoutUnavailable, Code: notPermitted}, "client_not_allowed": {Kind: pay.PayoutUnavailable, Code: notPermitted},
 		"Compliance not processed": {Kind: pay.PayoutUnavailable, Code: notPermitted}, "Many Requests": {Kind: pay.PayoutUnavailable, Code: "busy"},
 		"Participant is not available": {Kind: pay.PayoutUnavailable, Code: "refused"}, "Invalid amount": {Kind: pay.PayoutUnavailable, Code: "refused"},
-		"Invalid type point_of_interaction": {Kind: pay.PayoutUnavailable, Code: "refused"},
-		"Invalid external_reference":        {Kind: pay.PayoutUnknown}, "Invalid Body: external_reference": {Kind: pay.PayoutUnknown}, "Invalid site": {Kind: pay.PayoutUnknown},
+		"Invalid type point_of_interaction": {Kind: pay.PayoutUnavailable, Code: "refused"}, "Flow not specified": {Kind: pay.PayoutUnavailable, Code: "refused"},
+		"Unrecognized key format": {Kind: pay.PayoutRejected, Code: "invalid_account"}, "Invalid chave_type": {Kind: pay.PayoutRejected, Code: "invalid_account"},
+		"Invalid identity source":    {Kind: pay.PayoutUnavailable, Code: "refused"},
+		"Invalid external_reference": {Kind: pay.PayoutUnknown}, "Invalid Body: external_reference": {Kind: pay.PayoutUnknown}, "Invalid site": {Kind: pay.PayoutUnknown},
 	} {
-		p, f, _, r := paying(t, "BR")
+		p, f, _, r := paying(t, "the status page")
 		f.says = says
 		wantKind(t, says, p.Send(context.Background(), r), want.Kind, want.Code)
 		r.Calls = 2
@@ -44,7 +46,7 @@ func TestStatusesInOurWords(t *testing.T) {
 		"rejected/other_reason": {Kind: pay.PayoutUnavailable, Code: "provider_error"}, "failed/zzz": {Kind: pay.PayoutRejected, Code: "rejected"},
 		"refunded/refunded": {Kind: pay.PayoutReturned, Code: "returned"}, "reverted/": {Kind: pay.PayoutReturned, Code: "returned"},
 	} {
-		p, f, line, r := paying(t, "CL")
+		p, f, line, r := paying(t, "the test guide")
 		f.Next(payouttest.Slow)
 		r.ProviderRef = p.Send(ctx, r).ProviderRef
 		f.Must(r.Reference).word = word
@@ -63,12 +65,12 @@ func TestStatusesInOurWords(t *testing.T) {
 func TestPartialReturnIsForTheOperator(t *testing.T) {
 	ctx := context.Background()
 	for _, word := range []string{"", "approved/partially_refunded", "partially_reverted/partially_refunded", "refunded/refunded"} {
-		p, f, _, r := paying(t, "MX")
+		p, f, _, r := paying(t, "the guide")
 		p.Send(ctx, r)
 		made := f.Must(r.Reference)
 		made.word, made.refunded = word, 340
 		list, err := p.Notices(ctx, f.Notify(r.Reference))
-		if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutUnknown || list[0].Outcome.Local != money.New(340, money.MXN) || !strings.Contains(list[0].Outcome.Message, "a part") {
+		if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutUnknown || list[0].Outcome.Local != money.New(340, money.BRL) || !strings.Contains(list[0].Outcome.Message, "a part") {
 			t.Fatalf("%q: %+v %v", word, list, err)
 		}
 		made.refunded = 350
@@ -87,7 +89,7 @@ func TestAnswersOfPayoutsAreNotTrusted(t *testing.T) {
 	} {
 		for _, ref := range []string{"", "1-01"} {
 			p, _ := payouttest.OpenAccount[*payer](t, PayoutAdapter(), payoutCredentials("BR"), providertest.Says(http.StatusOK, body))
-			r := samplePayout("BR")
+			r := samplePayout()
 			r.Reference, r.ProviderRef, r.Calls, r.Sent, r.Now = "01M7ZBVYT4", ref, 1, providertest.Noon, providertest.Noon.Add(time.Hour)
 			if o := p.Send(context.Background(), r); o.Kind != pay.PayoutUnknown {
 				t.Errorf("%s: %+v", body, o)
@@ -95,7 +97,7 @@ func TestAnswersOfPayoutsAreNotTrusted(t *testing.T) {
 		}
 	}
 	p, _ := payouttest.OpenAccount[*payer](t, PayoutAdapter(), payoutCredentials("BR"), providertest.Says(http.StatusAccepted, paid))
-	r := samplePayout("BR")
+	r := samplePayout()
 	r.Reference, r.Calls = "01M7ZBVYT4", 1
 	wantKind(t, "the good one", p.Send(context.Background(), r), pay.PayoutPaid, "")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -16,11 +17,11 @@ const (
 	maxPages = 4
 )
 
-// Query reads the payment, or whatever has our reference.
+// Query reads the payment, or whatever has our reference. On a page it was only one of several tries.
 func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
 	if !isID(r.ProviderRef) {
-		return asked(a.byReference(ctx, r.Reference, r.PageURL))
+		return asked(a.byReference(ctx, r))
 	}
 	p, lost := a.payment(ctx, r.ProviderRef)
 	switch {
@@ -28,8 +29,8 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		return asked(*lost)
 	case p.ExternalReference != text(r.Reference):
 		return pay.Outcome{Kind: pay.Unknown, Decline: "another_payment"}
-	case way.hosted() && !p.paid():
-		return asked(a.byReference(ctx, r.Reference, r.PageURL))
+	case way.hosted():
+		return asked(a.byReference(ctx, r, p))
 	}
 	return usable(a.outcome(p, r.PageURL))
 }
@@ -41,7 +42,7 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 		return payment{}, lost
 	}
 	if reply.Status == http.StatusNotFound {
-		return payment{}, notFound(reply)
+		return payment{}, notFound(reply, noPayment)
 	}
 	p, lost := one(reply)
 	if lost == nil && string(p.ID) != id {
@@ -55,39 +56,57 @@ func asked(o pay.Outcome) pay.Outcome {
 	return usable(o.Asked())
 }
 
-// notFound accepts a 404 as proof only in the provider's own words, not a gateway's.
-func notFound(reply provider.Reply) *pay.Outcome {
-	var e struct {
-		Status int  `json:"status"`
-		Error  text `json:"error"`
-	}
-	if read(reply.Body, &e) != nil || e.Status != http.StatusNotFound || e.Error == "" {
+// The causes of a 404 that say what there is none of.
+const (
+	noPayment = "2000"
+	noRefund  = "2032"
+)
+
+// notFound accepts a 404 as proof only if it says that there is no such object, with the cause that is documented for its call. The
+// edge and the services answer 404 to other things too, with other words.
+func notFound(reply provider.Reply, cause string) *pay.Outcome {
+	if !slices.Contains(causes(reply.Body), cause) {
 		return provider.Broken()
 	}
 	return &pay.Outcome{Kind: pay.Missing}
 }
 
-// byReference is the state of a charge by our reference: of the paid payment, else of one
-// that can still be paid, else of the page, else of the last try.
-func (a *account) byReference(ctx context.Context, reference, pageURL string) pay.Outcome {
-	list, lost := a.payments(ctx, reference)
+// byReference is the state of a charge by our reference: of what was paid, else of a payment that can still be paid, else of the
+// page, else of the last try. known are payments of it that were just read. If the request has no price, it is the page's.
+func (a *account) byReference(ctx context.Context, r provider.Request, known ...payment) pay.Outcome {
+	list, lost := a.payments(ctx, r.Reference)
 	if lost != nil {
 		return *lost
 	}
-	p, found := decisive(list)
-	if found && p.paid() {
-		return a.several(p, list, pageURL)
+	list = merged(list, known)
+	came := sorted(list, r.Local)
+	if came.whole != nil {
+		return a.several(came, r.PageURL)
 	}
-	page, lost := a.preference(ctx, reference)
+	page, lost := a.preference(ctx, r)
+	if lost != nil && lost.Kind != pay.Missing {
+		return *lost
+	}
+	none := lost != nil
+	if r.Local.Currency == "" && !none {
+		if came = sorted(list, page.price); came.whole != nil {
+			return a.several(came, r.PageURL)
+		}
+	}
+	last, found := decisive(list)
+	open := found && !last.paid() && !last.dead()
+	if none || !open && page.over(a.Now()) { // nothing can follow
+		came.apart()
+	}
 	switch {
-	case lost != nil && lost.Kind != pay.Missing:
-		return *lost
-	case lost != nil && !found:
-		return *lost
-	case lost != nil:
-		return a.outcome(p, pageURL)
-	case found && !p.dead():
-		o := a.outcome(p, pageURL)
+	case none && !found:
+		return pay.Outcome{Kind: pay.Missing}
+	case len(came.all()) > 0:
+		return a.several(came, r.PageURL)
+	case none:
+		return a.outcome(last, r.PageURL)
+	case open:
+		o := a.outcome(last, r.PageURL)
 		o.ProviderRef = string(page.ID)
 		if o.Kind == pay.Awaiting && o.FormURL == "" {
 			o.FormURL = provider.Link(string(page.InitPoint))
@@ -96,36 +115,29 @@ func (a *account) byReference(ctx context.Context, reference, pageURL string) pa
 	case !page.over(a.Now()):
 		return page.await()
 	case found:
-		return a.outcome(p, pageURL)
+		return a.outcome(last, r.PageURL)
 	}
 	return pay.Outcome{Kind: pay.Lapsed, Decline: "expired", ProviderRef: string(page.ID)}
 }
 
-// several is the outcome of a paid payment with the others of its reference that were paid: a
-// preference can be paid more than once.
-func (a *account) several(p payment, list []payment, pageURL string) pay.Outcome {
-	o := a.outcome(p, pageURL)
-	for _, other := range list {
-		if other.ID == p.ID || !other.paid() || o.Kind != pay.Approved {
+// merged are the payments of a search, with those that were read just now: a search may lag.
+func merged(list, known []payment) []payment {
+	for _, p := range known {
+		at := slices.IndexFunc(list, func(found payment) bool { return found.ID == p.ID })
+		if at < 0 {
+			list = append(list, p)
 			continue
 		}
-		if more := a.outcome(other, pageURL); more.Kind == pay.Approved {
-			o.Also = append(o.Also, pay.Money{Ref: more.MoneyRef, ProviderRef: more.ProviderRef, Local: more.Local})
-		}
+		list[at] = p
 	}
-	return o
+	return list
 }
 
-// decisive is the payment that decides the charge: the first paid one, else one that can
-// still be paid, else the last failed one. The list begins with the newest.
+// decisive is the payment that decides a charge of which not all was paid: one that can still be paid, else the last one. The list
+// begins with the newest.
 func decisive(list []payment) (payment, bool) {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].paid() {
-			return list[i], true
-		}
-	}
 	for _, p := range list {
-		if !p.dead() {
+		if !p.paid() && !p.dead() {
 			return p, true
 		}
 	}
@@ -174,54 +186,10 @@ func (a *account) payments(ctx context.Context, reference string) ([]payment, *p
 	return nil, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_payments"}
 }
 
-// preference finds the one with our reference. The outcome is Missing if there is none.
-func (a *account) preference(ctx context.Context, reference string) (preference, *pay.Outcome) {
-	query := url.Values{"external_reference": {reference}, "limit": {fmt.Sprint(perPage)}}
-	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/search?"+query.Encode(), nil, "")
-	if lost != nil {
-		return preference{}, lost
-	}
-	if reply.Status != http.StatusOK {
-		return preference{}, refused(reply)
-	}
-	var found struct {
-		Elements *[]preference `json:"elements"`
-	}
-	if read(reply.Body, &found) != nil || found.Elements == nil {
-		return preference{}, provider.Broken()
-	}
-	for _, p := range *found.Elements {
-		if p.ExternalReference != text(reference) || p.ID == "" {
-			return preference{}, provider.Broken()
-		}
-	}
-	if len(*found.Elements) == 0 {
-		return preference{}, &pay.Outcome{Kind: pay.Missing}
-	}
-	if p := (*found.Elements)[0]; p.InitPoint != "" {
-		return p, nil
-	}
-	return a.wholePreference(ctx, (*found.Elements)[0].ID)
-}
-
-// wholePreference reads the fields that a search omits.
-func (a *account) wholePreference(ctx context.Context, id text) (preference, *pay.Outcome) {
-	var p preference
-	reply, lost := a.call(ctx, http.MethodGet, "/checkout/preferences/"+url.PathEscape(string(id)), nil, "")
-	switch {
-	case lost != nil:
-		return p, lost
-	case reply.Status != http.StatusOK:
-		return p, refused(reply)
-	case read(reply.Body, &p) != nil || p.ID != id:
-		return p, provider.Broken()
-	}
-	return p, nil
-}
-
 // Cancel ends a payment, or the page and the payments begun on it.
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
+	unclear := func(lost *pay.Outcome) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline} }
 	if way.hosted() {
 		if o := a.close(ctx, r, way); o != nil {
 			return *o
@@ -229,66 +197,63 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	list, lost := a.payments(ctx, r.Reference)
 	if lost != nil {
-		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+		return unclear(lost)
 	}
-	p, found := decisive(list)
-	switch {
-	case !found:
-		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
-	case p.paid():
-		return a.several(p, list, r.PageURL)
-	case p.dead():
-		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: string(p.ID)}
+	if isID(r.ProviderRef) {
+		p, lost := a.payment(ctx, r.ProviderRef)
+		if lost != nil && lost.Kind != pay.Missing {
+			return unclear(lost)
+		}
+		if lost == nil && p.ExternalReference == text(r.Reference) {
+			list = merged(list, []payment{p})
+		}
 	}
-	return a.cancelPayment(ctx, string(p.ID), r)
+	came := sorted(list, r.Local)
+	for i, p := range list {
+		if came.whole != nil || p.paid() || p.dead() {
+			continue
+		}
+		ended, o := a.cancelPayment(ctx, string(p.ID), r)
+		if o != nil {
+			return *o
+		}
+		list[i] = ended
+	}
+	came = sorted(list, r.Local)
+	if came.apart(); len(came.all()) > 0 {
+		return a.several(came, r.PageURL)
+	}
+	o := pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
+	if len(list) > 0 {
+		o.ProviderRef = string(list[0].ID)
+	}
+	return o
 }
 
-// close makes a preference expire. nil if it has expired or never existed.
-func (a *account) close(ctx context.Context, r provider.Request, way rail) *pay.Outcome {
-	page, lost := a.preference(ctx, r.Reference)
-	switch {
-	case lost != nil && lost.Kind == pay.Missing, lost == nil && page.over(a.Now()):
-		return nil
-	case lost != nil:
-		return &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
-	}
-	reply, lost := a.call(ctx, http.MethodPut, "/checkout/preferences/"+url.PathEscape(string(page.ID)), a.page(r, way, a.Now()), "")
-	if lost != nil {
-		return &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
-	}
-	var after preference
-	if reply.Status != http.StatusOK || read(reply.Body, &after) != nil || !after.over(a.Now()) {
-		return &pay.Outcome{Kind: pay.Unknown, Decline: "page_not_closed"}
-	}
-	return nil
-}
-
-func (a *account) cancelPayment(ctx context.Context, id string, r provider.Request) pay.Outcome {
+// cancelPayment ends a payment, and returns it as it is then: canceled, or paid just before. The outcome is set if it did not end.
+func (a *account) cancelPayment(ctx context.Context, id string, r provider.Request) (payment, *pay.Outcome) {
 	body := struct {
 		Status string `json:"status"`
 	}{"cancelled"}
 	if !isID(id) {
-		return *provider.Broken()
+		return payment{}, provider.Broken()
 	}
 	reply, lost := a.call(ctx, http.MethodPut, "/v1/payments/"+id, body, "cancel/"+r.Reference)
 	if lost != nil {
-		return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+		return payment{}, &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 	}
 	p, lost := one(reply)
 	refused := lost != nil && lost.Kind == pay.Errored
 	if lost != nil { // it may be paid by now, and then cannot be canceled
 		if p, lost = a.payment(ctx, id); lost != nil {
-			return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
+			return payment{}, &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 		}
 	}
 	switch {
-	case p.paid():
-		return a.outcome(p, r.PageURL)
-	case p.dead() && string(p.ID) == id:
-		return pay.Outcome{Kind: pay.Lapsed, Decline: "canceled", ProviderRef: id}
+	case string(p.ID) == id && (p.paid() || p.dead()):
+		return p, nil
+	case refused:
+		return p, &pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: id}
 	}
-	if refused {
-		return pay.Outcome{Kind: pay.Awaiting, Decline: "cannot_be_canceled", ProviderRef: id}
-	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: id}
+	return p, &pay.Outcome{Kind: pay.Unknown, Decline: "not_canceled", ProviderRef: id}
 }

@@ -11,7 +11,10 @@ func report() reconcile.Format {
 			Currency: "TRANSACTION_CURRENCY", Date: "TRANSACTION_DATE?", Fees: []string{"FEE_AMOUNT?"},
 		},
 		Kinds: map[string]reconcile.Kind{
-			"SETTLEMENT": reconcile.Charge, "REFUND": reconcile.Refund, "CHARGEBACK": reconcile.Chargeback, "*": reconcile.Other,
+			"SETTLEMENT": reconcile.Charge, "REFUND": reconcile.Refund, "CHARGEBACK": reconcile.Chargeback, "DISPUTE": reconcile.Chargeback,
+			"WITHDRAWAL": reconcile.Other, "CASHBACK": reconcile.Other, "SETTLEMENT_SHIPPING": reconcile.Other, "REFUND_SHIPPING": reconcile.Other,
+			"CHARGEBACK_SHIPPING": reconcile.Other, "DISPUTE_SHIPPING": reconcile.Other, "*": reconcile.Other,
 		},
+		Outgoing: true,
 	}
 }

@@ -15,7 +15,13 @@ import (
 // waiting is a payment of 300.00 whose shopper has the code of a Pix.
 func waiting(t *testing.T, a *account) (pay.Payment, provider.Request, pay.Cascade) {
 	t.Helper()
-	r := request("pix.BRA")
+	return waitingFor(t, a, "pix.BRA")
+}
+
+// waitingFor is a payment of 300.00 over a rail.
+func waitingFor(t *testing.T, a *account, key string) (pay.Payment, provider.Request, pay.Cascade) {
+	t.Helper()
+	r := request(key)
 	routes := pay.Cascade{Routes: []pay.Route{{Provider: a.ID}}}
 	rail := acquirer.Rail{ID: "1001", Key: r.Rail, Method: "pix", Country: r.Country, Window: day,
 		Limits: []acquirer.Limit{{Currency: r.Local.Currency, Min: 1, Max: 1 << 50}}}

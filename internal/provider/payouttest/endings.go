@@ -9,6 +9,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // begun are the possible outcomes of a fully successful call.
@@ -198,6 +199,34 @@ func (s Suite) nonsense(t *testing.T, sample payout.Request) {
 	want(t, "the question once it is paid", b.ask(t, "the question once it is paid", &r), pay.PayoutPaid)
 	if n := len(b.line.Words()) - before; n != 1 {
 		t.Errorf("known statuses are reported to the operator: %q", b.line.Words())
+	}
+}
+
+// words lets the provider answer a query with each status that it documents: the adapter knows it, and takes only those that
+// say so for paid.
+func (s Suite) words(t *testing.T, sample payout.Request) {
+	p, ok := s.New(t).(published.Publisher)
+	if !ok || s.Without[Slow] != "" {
+		return
+	}
+	for _, w := range p.Published().Words() {
+		t.Run(w.Call+": "+w.Word, func(t *testing.T) {
+			b := s.connect(t)
+			r := b.order(sample, "01M7ZWORDS")
+			b.Next(Slow)
+			b.send(t, "the call", &r)
+			if w.Paid {
+				b.Complete(r.Reference)
+			}
+			b.line.gate.Say(w.Call, w.Word)
+			o := b.Query(within(t), r)
+			if unknown := b.line.Words(); len(unknown) > 0 {
+				t.Errorf("the adapter does not know the documented word: %v", unknown)
+			}
+			if b.line.gate.Said(w.Call) && o.Kind == pay.PayoutPaid && !w.Paid {
+				t.Errorf("the query is %s", o.Kind)
+			}
+		})
 	}
 }
 

@@ -63,6 +63,7 @@ type Line struct {
 	*httptest.Server
 	elsewhere *httptest.Server // the target of redirects, which no call may follow
 	hold      chan struct{}
+	gate      *published.Gate // nil for a fake without a table
 
 	mu       sync.Mutex // guards what follows
 	fault    Fault
@@ -77,7 +78,7 @@ type Line struct {
 func Connect(t testing.TB, upstream http.Handler) *Line {
 	t.Helper()
 	l := &Line{now: providertest.Noon, hold: make(chan struct{})}
-	upstream, _ = published.Before(t, upstream)
+	upstream, l.gate = published.Before(t, upstream)
 	l.elsewhere = providertest.StartServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/provider/providertest/published"
 )
 
 // plain is the smallest possible adapter, for a provider that does not exist: one call pays,
@@ -195,6 +196,28 @@ func (f *plainFake) Forge(reference string) map[string]provider.Notification {
 
 func (f *plainFake) Other() map[string]provider.Notification {
 	return map[string]provider.Notification{"a trial": plainSigned(plainSecret, []byte(`{"trial":true}`))}
+}
+
+// Published implements published.Publisher.
+func (*plainFake) Published() published.Table {
+	str := published.String()
+	shown := published.Fields{
+		"id": str.Must(), "reference": str.Must(), "reason": str, "paid": published.Integer(), "currency": str.Must(),
+		"status": published.Enum("accepted", "paid", "refused", "returned").Status("paid").Must(),
+	}
+	refused := published.Object(published.Fields{"error": str.Must()}).Open()
+	key := published.Fields{"Authorization": str.Must()}
+	return published.Table{
+		Strange: []string{"sleeping"},
+		Calls: []published.Call{
+			{
+				Name: "pay", Method: http.MethodPost, Path: "/payouts", Header: key, Answers: map[int]published.Value{200: published.Object(shown), 402: refused, 403: refused},
+				Body: published.Object(published.Fields{"reference": str.Must(), "to": str.Must(), "holder": str.Must(), "minor": published.Integer().Must(), "currency": str.Must()}),
+			},
+			{Name: "ask", Method: http.MethodGet, Path: "/payouts/{reference}", Header: key, Answers: map[int]published.Value{200: published.Object(shown), 404: refused}},
+		},
+		Notices: []published.Notice{{Name: "news", Header: published.Fields{"X-Plain-Signature": str.Must()}, Body: published.Object(shown)}},
+	}
 }
 
 func plainSuite() Suite {

@@ -4,41 +4,51 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// hashOf is the signature of a text, in the algorithm that the account chose at PayU. MD5
-// is supported because PayU's scheme uses it and old accounts may have nothing else; it is
-// used only if the account asks for it.
-func hashOf(algorithm, secret string) (func(text string) string, error) {
-	switch {
-	case secret != "":
-		return func(text string) string {
+// hashes are PayU's signatures of a text whose first field is the API key.
+var hashes = map[string]func(text string) string{
+	"md5":    func(text string) string { sum := md5.Sum([]byte(text)); return hex.EncodeToString(sum[:]) },
+	"sha1":   func(text string) string { sum := sha1.Sum([]byte(text)); return hex.EncodeToString(sum[:]) },
+	"sha256": func(text string) string { sum := sha256.Sum256([]byte(text)); return hex.EncodeToString(sum[:]) },
+}
+
+// signatures are how we sign an order, and how a confirmation may be signed.
+//
+// With a secret key only its HMAC counts: the API key alone, which every call carries, must not be enough for
+// a confirmation. Without it any of the hashes is accepted, whichever one PayU uses for an account. That makes
+// none easier to forge: all are of the same key and text, the text has one reading, and whoever does not
+// know the key would need a second preimage behind an unknown prefix, which no attack on MD5 or SHA-1 gives.
+func signatures(algorithm, secret string) (order func(text string) string, confirmation []func(text string) string, err error) {
+	if secret != "" {
+		keyed := func(text string) string {
 			mac := hmac.New(sha256.New, []byte(secret))
 			mac.Write([]byte(text))
 			return hex.EncodeToString(mac.Sum(nil))
-		}, nil
-	case algorithm == "", algorithm == "sha256":
-		return func(text string) string {
-			sum := sha256.Sum256([]byte(text))
-			return hex.EncodeToString(sum[:])
-		}, nil
-	case algorithm == "md5":
-		return func(text string) string {
-			sum := md5.Sum([]byte(text))
-			return hex.EncodeToString(sum[:])
-		}, nil
+		}
+		return keyed, []func(string) string{keyed}, nil
 	}
-	return nil, errors.New("want sha256 or md5")
+	if algorithm == "" {
+		algorithm = "md5"
+	}
+	order, known := hashes[algorithm]
+	if !known {
+		return nil, nil, errors.New("want md5, sha1 or sha256")
+	}
+	return order, slices.Collect(maps.Values(hashes)), nil
 }
 
 // A signed text must have only one reading: whoever has seen one hash of key and text can
@@ -53,8 +63,9 @@ var (
 const mostBody = 64 << 10 // the most bytes of a confirmation
 
 // Notices reads a confirmation: a form that PayU posts when a transaction ends. Only signed
-// fields decide; the others explain.
-func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Notice, error) {
+// fields decide; the others explain. Money that came in is looked up: the order that got it is not signed, and
+// there may be two.
+func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.Notice, error) {
 	if len(n.Body) > mostBody {
 		return nil, provider.ErrUnsigned
 	}
@@ -86,11 +97,37 @@ func (c *client) Notices(_ context.Context, n provider.Notification) ([]pay.Noti
 		return nil, nil
 	default:
 		c.account.Strange("state_pol", state)
-		o.Kind, o.Decline = pay.Unknown, "unknown_status"
 	}
-	return []pay.Notice{{
+	told := pay.Notice{
 		ID: strings.Join([]string{reference, state, value, currency}, ":"), Account: c.account.ID, Reference: reference, Outcome: o, Body: n.Body,
-	}}, nil
+	}
+	switch o.Kind {
+	case pay.Approved:
+		c.lookUp(ctx, &told)
+	case "":
+		told = provider.Puzzling(told, "unknown_status")
+	}
+	return []pay.Notice{told}, nil
+}
+
+// lookUp adds which orders got the money. Without a usable answer the confirmation stands as it was signed.
+func (c *client) lookUp(ctx context.Context, told *pay.Notice) {
+	orders, failed := c.orders(ctx, told.Reference)
+	if failed != nil {
+		return
+	}
+	o := c.standing(provider.Request{Reference: told.Reference}, orders)
+	if o.Kind != pay.Approved && o.Kind != pay.Reversed {
+		return
+	}
+	told.Outcome = o
+	told.ID += ":" + o.MoneyRef
+	for _, other := range o.Also {
+		told.ID += "+" + other.Ref
+	}
+	if o.Kind == pay.Reversed {
+		told.ID += ":" + string(o.Kind)
+	}
 }
 
 // signed checks the signature of a confirmation, and that each field is there once.
@@ -106,8 +143,9 @@ func (c *client) signed(form url.Values, reference, value, currency, state strin
 	if form.Get("merchant_id") != c.merchantID {
 		return false
 	}
-	want := c.hash(strings.Join([]string{c.apiKey, c.merchantID, reference, newValue(value), currency, state}, "~"))
-	return hmac.Equal([]byte(want), []byte(strings.ToLower(form.Get("sign"))))
+	text := strings.Join([]string{c.apiKey, c.merchantID, reference, newValue(value), currency, state}, "~")
+	sign := []byte(strings.ToLower(form.Get("sign")))
+	return slices.ContainsFunc(c.confirms, func(hash func(string) string) bool { return hmac.Equal([]byte(hash(text)), sign) })
 }
 
 // newValue is a confirmation's value as the signature has it: with one decimal, or with two

@@ -2,6 +2,7 @@ package payulatam
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -12,46 +13,72 @@ import (
 // standing is the state of a charge that has orders. There can be several (see the
 // package's comment); a paid one decides, else one that can still be paid.
 func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
-	rank := map[pay.OutcomeKind]int{pay.Approved: 4, pay.Unknown: 3, pay.Awaiting: 2, pay.Declined: 1}
-	best := provider.Unknown("broken_answer") // an order without a transaction
-	seen, back, whole := false, []pay.ProviderRefund(nil), false
-	for _, order := range orders {
-		for _, t := range order.Transactions {
-			local, readable := provider.Major(t.Values["TX_VALUE"].Value.String(), t.Values["TX_VALUE"].Currency)
+	best := provider.Unknown("broken_answer")
+	for i, order := range orders {
+		o := c.orderStanding(r, order)
+		if o.Kind == pay.Approved && best.Kind == pay.Approved {
+			best.Also = append(best.Also, pay.Money{Ref: o.MoneyRef, ProviderRef: o.ProviderRef, Local: o.Local})
+		}
+		if i == 0 || rank[o.Kind] > rank[best.Kind] {
+			best = o
+		}
+	}
+	return best
+}
+
+// rank is which state decides, of several.
+var rank = map[pay.OutcomeKind]int{pay.Approved: 5, pay.Reversed: 4, pay.Unknown: 3, pay.Awaiting: 2, pay.Declined: 1}
+
+// orderStanding is the state of one order: of the transaction that charges, less what went back.
+func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
+	best, seen := provider.Unknown("broken_answer"), false // an order without a transaction
+	whole, back := order.Status == "CHARGEBACK", []pay.ProviderRefund(nil)
+	for _, t := range order.Transactions {
+		local, readable := provider.Major(t.Values["TX_VALUE"].Value.String(), t.Values["TX_VALUE"].Currency)
+		if use := transactions[t.Type]; use != charges {
 			switch {
-			case t.Type == "AUTHORIZATION_AND_CAPTURE", t.Type == "CAPTURE":
-			case t.Response.State != "APPROVED": // a refund or a void that was not made
-				continue
-			case t.Type == "VOID":
-				whole = true
-				continue
-			case t.Type == "REFUND", t.Type == "PARTIAL_REFUND":
+			case use == "":
+				c.account.Strange("transaction", t.Type)
+			case t.Response.State != "APPROVED": // it was not made
+			case use == givesBack:
 				back = append(back, provider.RefundOf(t.ID, "", pay.Approved, local))
-				continue
-			default: // a chargeback
-				continue
+			case use == takesAll:
+				whole = true
 			}
-			extra := t.Extra
-			if len(t.Response.Extra) > 0 {
-				extra = t.Response.Extra
+			continue
+		}
+		extra := t.Extra
+		if len(t.Response.Extra) > 0 {
+			extra = t.Response.Extra
+		}
+		o := c.outcome(r, t.Response, extra)
+		o.ProviderRef = order.ID.String()
+		if o.Kind == pay.Approved {
+			if !readable {
+				o = provider.Unknown("broken_answer")
 			}
-			o := c.outcome(r, t.Response, extra)
-			o.ProviderRef = order.ID.String()
-			if o.Kind == pay.Approved {
-				if !readable {
-					o = provider.Unknown("broken_answer")
-				}
-				o.Local, o.MoneyRef = local, o.ProviderRef
-			}
-			if seen && o.Kind == pay.Approved && best.Kind == pay.Approved && o.MoneyRef != best.MoneyRef {
-				best.Also = append(best.Also, pay.Money{Ref: o.MoneyRef, ProviderRef: o.ProviderRef, Local: o.Local})
-			}
-			if !seen || rank[o.Kind] > rank[best.Kind] {
-				best, seen = o, true
-			}
+			o.Local, o.MoneyRef = local, o.ProviderRef
+		}
+		if !seen || rank[o.Kind] > rank[best.Kind] {
+			best, seen = o, true
 		}
 	}
 	return provider.Reversed(best, back, money.Amount{}, whole)
+}
+
+// What a transaction of an order does.
+const (
+	charges   = "charges"
+	reserves  = "reserves" // it moves no money
+	givesBack = "gives back"
+	takesAll  = "takes all"
+)
+
+// transactions are by type (variables: transaction types; refunds: PARTIAL_REFUND). That a lost dispute is a
+// transaction follows from the order's status for it, CHARGEBACK.
+var transactions = map[string]string{
+	"AUTHORIZATION_AND_CAPTURE": charges, "CAPTURE": charges, "AUTHORIZATION": reserves,
+	"REFUND": givesBack, "PARTIAL_REFUND": givesBack, "VOID": takesAll, "CHARGEBACK": takesAll,
 }
 
 // outcome is a transaction's state in our terms.
@@ -62,7 +89,11 @@ func (c *client) outcome(r provider.Request, t response, extra map[string]json.R
 	case "PENDING", "SUBMITTED":
 		return c.awaiting(r, extra)
 	case "DECLINED", "ERROR":
-		return c.account.Declined(declines, t.ResponseCode, "")
+		reason := t.ResponseCode
+		if reason == "" || strings.HasPrefix(reason, "PENDING_") { // it tells no reason
+			reason = t.State
+		}
+		return c.account.Declined(declines, reason, "")
 	case "EXPIRED":
 		return pay.Outcome{Kind: pay.Lapsed}
 	}
@@ -121,6 +152,7 @@ var declines = provider.Declines{
 	"PAYMENT_NETWORK_BAD_RESPONSE":                    provider.Soft("", "payment_network_bad_response", "the payment could not be processed"),
 	"PAYMENT_NETWORK_NO_CONNECTION":                   provider.Soft("", "payment_network_no_connection", "the payment could not be processed"),
 	"PAYMENT_NETWORK_NO_RESPONSE":                     provider.Soft("", "payment_network_no_response", "the payment could not be processed"),
+	"DECLINED":                                        provider.Hard("", "declined", "the payment was declined"),
 	"ERROR":                                           provider.Soft("", "error", "the payment could not be processed"),
 	"ERROR_CONVERTING_TRANSACTION_AMOUNTS":            provider.Soft("", "error_converting_transaction_amounts", "the payment could not be processed"),
 	"FIX_NOT_REQUIRED":                                provider.Soft("", "fix_not_required", "the payment could not be processed"),

@@ -1,11 +1,13 @@
 // Package payulatam charges with cash, bank references and SPEI at PayU Latam, the PayU of
 // Argentina, Colombia, Mexico and Peru.
 //
-// PayU has no idempotency: two orders may have one referenceCode. Charge searches for our
+// PayU has no idempotency: two orders may have one referenceCode, unless "Control duplicate payments" is on in the
+// PayU Module, which is recommended (what PayU answers then is *unproved*). Charge searches for our
 // reference first, and makes one charge at a time under a reference. One risk remains: a
 // second process charges under the same reference at the same time, or within the seven
 // minutes in which PayU asks us not to query and may not show the order yet. Then the
-// shopper has two vouchers. For the same seven minutes an order that is not found proves
+// shopper has two vouchers. If both are paid, both are reported: a confirmation that money came looks up the
+// orders, because their ids are not signed. For the same seven minutes an order that is not found proves
 // nothing.
 //
 // Not served, with the reason:
@@ -20,24 +22,42 @@
 //   - Baloto: it is no longer in the newest list of methods.
 //
 // Payments in cash or by transfer cannot be refunded: PayU's agents decline such requests,
-// and the newer pages send the merchant to its payouts. A refund or a void that PayU made all
-// the same is taken to be a transaction of its order (REFUND, PARTIAL_REFUND, VOID; *unproved*), so a
-// query reports it. Whether a confirmation does is *unproved*: none is read
-// as one, and reconciliation finds such a refund.
+// and the newer pages send the merchant to its payouts.
+//
+// What PayU tells, and what is done (confirmation page, updated 2022-06-07; tables of states; disputes and disputes
+// webhook; all read on 2026-11-28):
+//
+//	confirmation 4, approved               booked, with each order that was paid
+//	confirmation 6 and 104, rejected       the charge has ended
+//	confirmation 5, expired                the charge has ended
+//	confirmation 7, 10, 12, 14, 15, 18     irrelevant: still open
+//	confirmation with any other state      kept for the operator, and counted
+//	an order's REFUND, PARTIAL_REFUND,     booked when a query shows them (an order's VOID and CHARGEBACK: all of it).
+//	VOID, CHARGEBACK                       No confirmation is known to tell of them (*unproved*): reconciliation
+//	                                       finds them
+//	the disputes webhook                   not read: no signature of it is documented, and disputes are of cards,
+//	                                       which are not served. PayU's e-mails tell the operator
+//
+// There is no call for a dispute, so none can be queried.
+//
+// Signatures: the order's is MD5 in each example of the payments API, in PayU's SDK for PHP (4.5.8) and in ActiveMerchant
+// (ca45b1b). The payment form, and the page that checks a confirmation's, have SHA-1 and SHA-256 too (42c09c2), the newer
+// page also HMAC-SHA256 with a secret key. So MD5 is the default for orders, and see signatures for confirmations.
+// Which algorithm PayU uses for an account's confirmations, and whether it accepts an order's signature in each
+// of them, is *unproved*. No call that is free shows it.
 //
 // Checked in PayU's documentation, in the repository
 // developers-payu-latam/developers-payu-latam.github.io and its sources: the payments,
-// queries and refunds APIs, the confirmation URL with its signatures (the HMAC-SHA256
-// examples are in the tests; the MD5 ones of the older page were made with another key than the one it
-// prints), the tables of states and response codes, the methods by country. That expirationDate is in UTC
+// queries and refunds APIs, the confirmation URL, the tables of states, response codes, types of transactions and
+// documents, the methods by country. That expirationDate is in UTC
 // follows from the examples' answers.
 //
 // Not documented, and so not checked: the answer to a query by an unused reference (we read
-// SUCCESS without a payload as that; an ERROR proves nothing); whether PayU accepts an
-// order's signature in each algorithm that the account may choose. The newer pages call
-// addresses, a birth date (Mexico) and a device session (SPEI) mandatory; older examples
-// and other people's code omit them, and so does this adapter, because we do not collect
-// them.
+// SUCCESS without a payload as that; an ERROR proves nothing). The newer pages call the buyer's phone and document,
+// addresses, a birth date (Mexico) and a device session (SPEI) mandatory. Phone and document are sent if the shop
+// gave them, the document with its type where its form tells. Nothing is refused for want of them: ActiveMerchant
+// sends orders without them, older examples too, so that PayU enforces them is *unproved*. Addresses, birth dates
+// and device sessions are not sent, because we do not collect them.
 package payulatam
 
 import (
@@ -98,7 +118,7 @@ func Adapter() provider.Adapter {
 			{Name: "merchantId", Public: true, Doc: "PayU Module: Merchant ID, in the upper right corner"},
 			{Name: "accountIds", Public: true, Doc: "PayU Module: Settings, Accounts: the account of each country, as in \"CO=512321 MX=512324\""},
 			{Name: "secretKey", Optional: true, Doc: "PayU Module: Settings, Technical configuration, the secret key of HMAC-SHA256 signatures, which are used if it is set"},
-			{Name: "signature", Optional: true, Public: true, Doc: "PayU Module: Settings, Technical configuration, Signature: sha256 (the default here) or md5. Of no use with a secretKey"},
+			{Name: "signature", Optional: true, Public: true, Doc: "How orders are signed: md5 (the default, as in PayU's own clients), sha1 or sha256. Of no use with a secretKey"},
 		},
 		Rails: provider.Rails(methods, "cash.efecty.COL"),
 		Open:  open,
@@ -111,8 +131,9 @@ type client struct {
 	apiLogin   string
 	apiKey     string
 	merchantID string
-	accounts   map[string]string // by paymentCountry
-	hash       func(text string) string
+	accounts   map[string]string          // by paymentCountry
+	hash       func(text string) string   // signs an order
+	confirms   []func(text string) string // may sign a confirmation
 	account    provider.Account
 	charging   work.Turns // one charge at a time under a reference
 }
@@ -138,7 +159,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if c.accounts, err = parseAccounts(a.Credentials["accountIds"]); err != nil {
 		return nil, &provider.FieldError{Field: "accountIds", Reason: err.Error()}
 	}
-	if c.hash, err = hashOf(a.Credentials["signature"], a.Credentials["secretKey"]); err != nil {
+	if c.hash, c.confirms, err = signatures(a.Credentials["signature"], a.Credentials["secretKey"]); err != nil {
 		return nil, &provider.FieldError{Field: "signature", Reason: err.Error()}
 	}
 	return c, nil
@@ -176,8 +197,8 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	defer done()
 	orders, failed := c.orders(ctx, r.Reference)
-	if failed != nil {
-		return *failed
+	if failed != nil { // this call ordered nothing
+		return pay.Outcome{Kind: pay.Unavailable, Decline: failed.Decline}
 	}
 	if len(orders) > 0 {
 		return c.standing(r, orders)
@@ -198,6 +219,8 @@ func (c *client) submit(ctx context.Context, r provider.Request, m method) pay.O
 		return *failed
 	}
 	switch {
+	case reply.refuses() != nil:
+		return *reply.refuses()
 	case reply.Code == "ERROR": // refused in this form; there is no order
 		return pay.Outcome{Kind: pay.Errored, Decline: "refused"}
 	case reply.Code != "SUCCESS" || reply.Response == nil:
@@ -228,7 +251,10 @@ func (c *client) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	return pay.Outcome{Kind: pay.Missing}
 }
 
-// Refund always declines: payments in cash or by transfer cannot be refunded.
+// Refunds implements provider.Refunder: payments in cash or by transfer cannot be refunded.
+func (*client) Refunds(string) bool { return false }
+
+// Refund always declines.
 func (c *client) Refund(context.Context, provider.RefundRequest) pay.Outcome {
 	return pay.Outcome{Kind: pay.Declined, Decline: "not_refundable", Message: "payments made with this method cannot be refunded"}
 }
@@ -239,10 +265,11 @@ func (c *client) QueryRefund(context.Context, provider.RefundRequest) pay.Outcom
 }
 
 // Check lists the account's payment methods, which is free. It proves the API's login and
-// key, not the merchant's number, accounts or signature.
+// key, not the merchant's number, accounts or signature: PayU looks at these in an order alone, and there is no
+// order without effect.
 func (c *client) Check(ctx context.Context) error {
 	var reply struct {
-		Code    string `json:"code"`
+		said
 		Methods *[]any `json:"paymentMethods"`
 	}
 	failed := c.call(ctx, paymentsPath, request{Command: "GET_PAYMENT_METHODS"}, &reply)

@@ -25,9 +25,10 @@ func credentials(more ...string) map[string]string {
 	return with
 }
 
-func hashes(t *testing.T, algorithm, secret string) func(string) string {
+// signer is how an order is signed.
+func signer(t *testing.T, algorithm, secret string) func(string) string {
 	t.Helper()
-	hash, err := hashOf(algorithm, secret)
+	hash, _, err := signatures(algorithm, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestPayULatamIsAsTheCascadeNeedsIt(t *testing.T) {
 		charges[rail] = sample(rail, minor)
 		back[rail] = "refunds are of cards; of cash and transfers they are declined (Voids and Refunds API)"
 	}
-	hash := hashes(t, "", testSecret)
+	hash := signer(t, "", testSecret)
 	providertest.Suite{
 		Adapter: Adapter(), Credentials: credentials("secretKey", testSecret),
 		New:     func(*testing.T) providertest.Fake { return newFake(hash) },
@@ -95,18 +96,22 @@ func TestSignaturesAreTheDocumentations(t *testing.T) {
 		testKey + "~508029~PayUTest01~150.0~USD~4":  "65fb2b3452572784e23e7d6480359fd2507c54dd285ca3c4dceffb8764cfb66f",
 		testKey + "~508029~PayUTest01~150.25~USD~4": "7770a7933b90570a078fcacce1790eb13079cdf8f8a6e900b79f4f5eb96b8024",
 	} {
-		if got := hashes(t, "md5", testSecret)(text); got != want {
+		if got := signer(t, "md5", testSecret)(text); got != want {
 			t.Errorf("HMAC-SHA256 of %s is %s, want %s", text, got, want)
 		}
 	}
-	if got := hashes(t, "md5", "")(testKey + "~508029~TestPayU~3~USD"); got != "ba9ffa71559580175585e45ce70b6c37" {
-		t.Errorf("the MD5 is %s", got)
+	// The payment form's example, in each algorithm.
+	for algorithm, want := range map[string]string{
+		"": "7ee7cf808ce6a39b17481c54f2c57acc", "md5": "7ee7cf808ce6a39b17481c54f2c57acc", "sha1": "fa890d3f94e12b5cdb62e8771453b99b78e7ccdc",
+		"sha256": "af3899a22336b79db46006491d15813158826f944599bf3bf601e2327f898022",
+	} {
+		if got := signer(t, algorithm, "")(testKey + "~508029~TestPayU~20000~COP"); got != want {
+			t.Errorf("signed by %q as %s, want %s", algorithm, got, want)
+		}
 	}
-	if got := hashes(t, "", "")("a"); len(got) != 64 {
-		t.Errorf("without a choice the signature is %s, want SHA-256", got)
-	}
-	if _, err := hashOf("sha1", ""); err == nil {
-		t.Error("SHA-1 is taken")
+	// The confirmation page's example with two decimals. The one with one decimal was made with another key than it prints.
+	if got := signer(t, "md5", "")(testKey + "~508029~TestPayU05~150.26~USD~4"); got != "1d95778a651e11a0ab93c2169a519cd6" {
+		t.Errorf("the MD5 of a confirmation is %s", got)
 	}
 }
 
@@ -120,27 +125,29 @@ func TestTheSignedValueHasOneDecimalOrTwo(t *testing.T) {
 	}
 }
 
-func TestAConfirmationNeedsTheChosenAlgorithm(t *testing.T) {
+// An account may sign by any hash of its key. But if it has a secret key, the API key alone proves nothing.
+func TestWhatSignsAConfirmation(t *testing.T) {
 	form := func() url.Values {
 		return url.Values{"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {"4"}}
 	}
-	algorithms := map[string][2]string{"md5": {"md5", ""}, "sha256": {"sha256", ""}, "hmac": {"", testSecret}}
-	for chosen, with := range algorithms {
+	ways := map[string][2]string{"md5": {"md5", ""}, "sha1": {"sha1", ""}, "sha256": {"sha256", ""}, "hmac": {"", testSecret}}
+	for account, with := range map[string][2]string{"default": {}, "md5": {"md5", ""}, "sha256": {"sha256", ""}, "hmac": {"md5", testSecret}} {
 		c := connected(t, http.NotFoundHandler(), credentials("signature", with[0], "secretKey", with[1]))
-		for used, by := range algorithms {
-			list, err := c.Notices(context.Background(), confirmation(hashes(t, by[0], by[1]), form()))
-			if used == chosen && (err != nil || len(list) != 1 || list[0].Outcome.Local != money.New(150_00, money.MXN)) {
-				t.Errorf("%s: %+v %v, want the payment", chosen, list, err)
+		for used, by := range ways {
+			list, err := c.Notices(context.Background(), confirmation(signer(t, by[0], by[1]), form()))
+			counts := (used == "hmac") == (with[1] != "")
+			if counts && (err != nil || len(list) != 1 || list[0].Outcome.Local != money.New(150_00, money.MXN)) {
+				t.Errorf("%s: %+v %v, want the payment", account, list, err)
 			}
-			if used != chosen && !errors.Is(err, provider.ErrUnsigned) {
-				t.Errorf("%s where %s is chosen: %v, want ErrUnsigned", used, chosen, err)
+			if !counts && !errors.Is(err, provider.ErrUnsigned) {
+				t.Errorf("%s at an account with %s: %v, want ErrUnsigned", used, account, err)
 			}
 		}
 	}
 }
 
 func TestASignedConfirmationIsOfOneReading(t *testing.T) {
-	hash := hashes(t, "", testSecret)
+	hash := signer(t, "", testSecret)
 	c := connected(t, http.NotFoundHandler(), credentials("secretKey", testSecret))
 	for what, change := range map[string]func(url.Values){
 		"a field boundary moved":      func(f url.Values) { f.Set("reference_sale", "01M7ZBVYT4-1~150.0"); f.Set("value", "1.5") },
@@ -165,7 +172,7 @@ func TestASignedConfirmationIsOfOneReading(t *testing.T) {
 }
 
 func TestConfirmationsEndInEachState(t *testing.T) {
-	hash := hashes(t, "", testSecret)
+	hash := signer(t, "", testSecret)
 	c := connected(t, http.NotFoundHandler(), credentials("secretKey", testSecret))
 	var unmapped []string
 	c.account.Unmapped = func(word string) { unmapped = append(unmapped, word) }
@@ -176,7 +183,7 @@ func TestConfirmationsEndInEachState(t *testing.T) {
 			"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {state},
 			"response_message_pol": {"INSUFFICIENT_FUNDS"},
 		}))
-		if err != nil || want == "" && len(list) != 0 || want != "" && (len(list) != 1 || list[0].Outcome.Kind != want) {
+		if err != nil || want == "" && len(list) != 0 || want != "" && (len(list) != 1 || list[0].Outcome.Kind != want || list[0].Unread != (want == pay.Unknown)) {
 			t.Errorf("state %s: %+v %v, want %q", state, list, err, want)
 		}
 	}
@@ -188,7 +195,7 @@ func TestConfirmationsEndInEachState(t *testing.T) {
 func TestATestsConfirmationDoesNotPayAtALiveAccount(t *testing.T) {
 	c := connected(t, http.NotFoundHandler(), credentials("secretKey", testSecret))
 	c.account.Live = true
-	list, err := c.Notices(context.Background(), confirmation(hashes(t, "", testSecret), url.Values{
+	list, err := c.Notices(context.Background(), confirmation(signer(t, "", testSecret), url.Values{
 		"merchant_id": {testMerchant}, "reference_sale": {"01M7ZBVYT4-1"}, "value": {"150.00"}, "currency": {"MXN"}, "state_pol": {"4"}, "test": {"1"},
 	}))
 	if err == nil || len(list) != 0 {
@@ -224,7 +231,7 @@ func TestDeclinesAreToldApart(t *testing.T) {
 }
 
 func TestAnOrderThatIsNotFoundProvesNothingAtFirst(t *testing.T) {
-	c := connected(t, newFake(hashes(t, "", testSecret)), credentials("secretKey", testSecret))
+	c := connected(t, newFake(signer(t, "", testSecret)), credentials("secretKey", testSecret))
 	r := sample("cash.oxxo.MEX", 100_00)
 	if o := c.Query(context.Background(), r); o.Kind != pay.Missing {
 		t.Errorf("after seven minutes: %s, want %s", o.Kind, pay.Missing)
@@ -236,7 +243,7 @@ func TestAnOrderThatIsNotFoundProvesNothingAtFirst(t *testing.T) {
 }
 
 func TestOfTwoOrdersThePaidOneCounts(t *testing.T) {
-	f := newFake(hashes(t, "", testSecret))
+	f := newFake(signer(t, "", testSecret))
 	c := connected(t, f, credentials("secretKey", testSecret))
 	r := sample("cash.oxxo.MEX", 100_00)
 	for range 2 { // two processes at once
@@ -260,7 +267,7 @@ func TestOfTwoOrdersThePaidOneCounts(t *testing.T) {
 }
 
 func TestAnOrderIsAskedForAsDocumented(t *testing.T) {
-	f := newFake(hashes(t, "", testSecret))
+	f := newFake(signer(t, "", testSecret))
 	c := connected(t, f, credentials("secretKey", testSecret))
 	r := sample("cash.oxxo.MEX", 150_50)
 	o := c.Charge(context.Background(), r)
@@ -335,7 +342,7 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 
 func TestInvalidCredentialsAreRefused(t *testing.T) {
 	for field, value := range map[string]string{
-		"apiLogin": "a b", "apiKey": "with~tilde", "merchantId": "12x", "accountIds": "512321", "signature": "sha1",
+		"apiLogin": "a b", "apiKey": "with~tilde", "merchantId": "12x", "accountIds": "512321", "signature": "sha512",
 	} {
 		_, err := open(provider.Account{Credentials: credentials(field, value)})
 		var wrong *provider.FieldError
@@ -343,8 +350,99 @@ func TestInvalidCredentialsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want an error that names it and not its value", field, err)
 		}
 	}
-	c := connected(t, newFake(hashes(t, "", "")), credentials("apiKey", "another-key"))
+	c := connected(t, newFake(signer(t, "", "")), credentials("apiKey", "another-key"))
 	if err := c.Check(context.Background()); err == nil || strings.Contains(err.Error(), "another") {
 		t.Errorf("a wrong key: %v", err)
+	}
+	if o := c.Charge(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != pay.Unavailable {
+		t.Errorf("a charge with a wrong key: %+v", o)
+	}
+	if o := c.Query(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != pay.Unknown {
+		t.Errorf("a query with a wrong key: %+v", o)
+	}
+	c = connected(t, newFake(signer(t, "sha256", "")), credentials())
+	if o := c.Charge(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != pay.Unavailable || o.Decline != "wrong_signature" {
+		t.Errorf("a charge with a wrong signature: %+v", o)
+	}
+}
+
+// A charge whose order was not sent is no charge.
+func TestAChargeThatCannotBeLookedForIsNotMade(t *testing.T) {
+	f := newFake(signer(t, "", ""))
+	c := connected(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == reportsPath {
+			http.Error(w, "down", http.StatusInternalServerError)
+			return
+		}
+		f.ServeHTTP(w, r)
+	}), credentials())
+	if o := c.Charge(context.Background(), sample("cash.oxxo.MEX", 100_00)); o.Kind != pay.Unavailable || len(f.Books()) != 0 {
+		t.Errorf("%+v, and the books have %v", o, f.Books())
+	}
+}
+
+// Two vouchers under one reference may both be paid. The second confirmation says the same as the first, apart from
+// what is not signed.
+func TestBothOfTwoOrdersArePaid(t *testing.T) {
+	f := newFake(signer(t, "", testSecret))
+	c := connected(t, f, credentials("secretKey", testSecret))
+	r := sample("cash.oxxo.MEX", 100_00)
+	for range 2 {
+		c.submit(context.Background(), r, methods[r.Rail])
+	}
+	f.Charges[0].Ending = providertest.Paid
+	one, err := c.Notices(context.Background(), f.Notification(r.Reference))
+	if err != nil || len(one) != 1 || one[0].Outcome.MoneyRef != "1400449740" || len(one[0].Outcome.Also) != 0 {
+		t.Fatalf("the first: %+v %v", one, err)
+	}
+	f.Charges[1].Ending = providertest.Paid
+	both, err := c.Notices(context.Background(), f.Notification(r.Reference))
+	if err != nil || len(both) != 1 || both[0].ID == one[0].ID || both[0].Outcome.MoneyRef != "1400449740" ||
+		len(both[0].Outcome.Also) != 1 || both[0].Outcome.Also[0] != (pay.Money{Ref: "1400449741", ProviderRef: "1400449741", Local: r.Local}) {
+		t.Errorf("the second: %+v %v, want the other order's money too", both, err)
+	}
+}
+
+// What PayU gave back, or lost in a dispute, is not there.
+func TestWhatWentBack(t *testing.T) {
+	charge := `{"id":"a","type":"AUTHORIZATION_AND_CAPTURE","transactionResponse":{"state":"APPROVED"},"additionalValues":{"TX_VALUE":{"value":100,"currency":"MXN"}}}`
+	then := func(kind, state, value string) string {
+		return charge + `,{"id":"b","type":"` + kind + `","transactionResponse":{"state":"` + state + `"},"additionalValues":{"TX_VALUE":{"value":` + value + `,"currency":"MXN"}}}`
+	}
+	for _, c := range []struct {
+		status, transactions string
+		kind                 pay.OutcomeKind
+		back                 int64
+	}{
+		{"CAPTURED", charge, pay.Approved, 0},
+		{"CAPTURED", then("PARTIAL_REFUND", "APPROVED", "30"), pay.Reversed, 30_00},
+		{"REFUNDED", then("REFUND", "APPROVED", "100"), pay.Reversed, 100_00},
+		{"CAPTURED", then("REFUND", "DECLINED", "100"), pay.Approved, 0},
+		{"CAPTURED", then("REFUND", "PENDING", "100"), pay.Approved, 0}, // it waits for PayU's agent
+		{"CANCELLED", then("VOID", "APPROVED", "100"), pay.Reversed, 100_00},
+		{"CHARGEBACK", charge, pay.Reversed, 100_00},
+		{"CHARGEBACK", then("CHARGEBACK", "APPROVED", "100"), pay.Reversed, 100_00},
+	} {
+		body := `{"code":"SUCCESS","result":{"payload":[{"id":1,"referenceCode":"01M7ZBVYT4-1","status":"` + c.status + `","transactions":[` + c.transactions + `]}]}}`
+		o := connected(t, providertest.Says(http.StatusOK, body), credentials()).Query(context.Background(), sample("cash.oxxo.MEX", 100_00))
+		if o.Kind != c.kind || c.back > 0 && (o.Back == nil || o.Back.Total.Minor != c.back) {
+			t.Errorf("%s %s: %+v, want %s of %d", c.status, c.transactions, o, c.kind, c.back)
+		}
+	}
+}
+
+// PayU's list of document types.
+func TestADocumentIsSentWithItsType(t *testing.T) {
+	for _, c := range [][3]string{
+		{"cash.rapipago.ARG", "27332162", "DNI"}, {"cash.rapipago.ARG", "30712345671", "CUIT"}, {"cash.rapipago.ARG", "20123456786", ""},
+		{"cash.pagoefectivo.PER", "27662162", "DNI"}, {"cash.pagoefectivo.PER", "20123456789", "RUC"}, {"cash.pagoefectivo.PER", "001234567", ""},
+		{"spei.MEX", "GOMA800101AB1", "RFC"}, {"spei.MEX", "GOMA800101MDFRRN09", "CURP"}, {"cash.efecty.COL", "1020304050", ""}, {"cash.efecty.COL", "", ""},
+	} {
+		f := newFake(signer(t, "", ""))
+		r := sample(c[0], 650_00)
+		r.Buyer.Document = c[1]
+		if o := connected(t, f, credentials()).Charge(context.Background(), r); o.Kind != pay.Awaiting || f.last.Payer.DNIType != c[2] || f.last.Order.Buyer.DNIType != c[2] {
+			t.Errorf("%s of %s: %+v, sent as %q, want %q", c[1], c[0], o, f.last.Payer.DNIType, c[2])
+		}
 	}
 }

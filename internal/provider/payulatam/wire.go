@@ -61,6 +61,25 @@ type person struct {
 	EmailAddress string `json:"emailAddress"`
 	ContactPhone string `json:"contactPhone,omitempty"`
 	DNINumber    string `json:"dniNumber,omitempty"`
+	DNIType      string `json:"dniType,omitempty"`
+}
+
+// dniType is a document's type where its form tells, by PayU's list of document types; "" otherwise.
+func dniType(country, document string) string {
+	digits := func(count int) bool { return provider.Digits(document, count, count) }
+	switch {
+	case country == "AR" && (digits(7) || digits(8)), country == "PE" && digits(8):
+		return "DNI"
+	case country == "AR" && digits(11) && document[0] == '3': // a company's
+		return "CUIT"
+	case country == "PE" && digits(11):
+		return "RUC"
+	case country == "MX" && len(document) == 18:
+		return "CURP"
+	case country == "MX" && (len(document) == 12 || len(document) == 13):
+		return "RFC"
+	}
+	return ""
 }
 
 type value struct {
@@ -75,6 +94,7 @@ func (c *client) order(r provider.Request, m method) request {
 		FullName: provider.Exact(r.Buyer.Name, 150), EmailAddress: provider.Exact(r.Buyer.Email, 255),
 		ContactPhone: provider.Exact(r.Buyer.Phone, 20), DNINumber: provider.Exact(r.Buyer.Document, 20),
 	}
+	shopper.DNIType = dniType(m.country, shopper.DNINumber)
 	return request{Command: "SUBMIT_TRANSACTION", Transaction: &transaction{
 		Order: order{
 			AccountID: c.accounts[m.country], ReferenceCode: r.Reference, Description: "Order " + r.Reference, Language: "es",
@@ -93,8 +113,29 @@ func (c *client) order(r provider.Request, m method) request {
 	}}
 }
 
+// said is what every answer has: SUCCESS, or ERROR and why.
+type said struct {
+	Code  string `json:"code"`
+	Error string `json:"error"`
+}
+
+// refuses is the outcome if PayU does not accept the account's credentials, nil otherwise: nothing was done, and
+// every other call would fail too. The words for credentials were recorded by ActiveMerchant; those for a wrong
+// signature are unproved.
+func (s said) refuses() *pay.Outcome {
+	text := strings.ToLower(s.Error)
+	switch {
+	case s.Code != "ERROR":
+	case strings.Contains(text, "credentials"):
+		return &pay.Outcome{Kind: pay.Unavailable, Decline: "wrong_credentials"}
+	case strings.Contains(text, "signature"):
+		return &pay.Outcome{Kind: pay.Unavailable, Decline: "wrong_signature"}
+	}
+	return nil
+}
+
 type submitReply struct {
-	Code     string    `json:"code"`
+	said
 	Response *response `json:"transactionResponse"`
 }
 
@@ -109,6 +150,7 @@ type response struct {
 type found struct {
 	ID            json.Number `json:"id"`
 	ReferenceCode string      `json:"referenceCode"`
+	Status        string      `json:"status"`
 	Transactions  []struct {
 		ID       string                     `json:"id"`
 		Type     string                     `json:"type"`
@@ -122,7 +164,7 @@ type found struct {
 // none. If the call fails, the outcome says what that proves.
 func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Outcome) {
 	var reply struct {
-		Code   string `json:"code"`
+		said
 		Result *struct {
 			Payload []found `json:"payload"`
 		} `json:"result"`
@@ -131,6 +173,9 @@ func (c *client) orders(ctx context.Context, reference string) ([]found, *pay.Ou
 		return nil, failed
 	}
 	broken := provider.Unknown("broken_answer")
+	if refused := reply.refuses(); refused != nil {
+		return nil, refused
+	}
 	if reply.Code != "SUCCESS" {
 		return nil, &broken
 	}

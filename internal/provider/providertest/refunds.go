@@ -13,7 +13,7 @@ import (
 func refund(charge provider.Request, reference string, minor int64) provider.RefundRequest {
 	return provider.RefundRequest{
 		Reference: reference, Charge: charge, Local: money.New(minor, charge.Local.Currency), Reason: "requested_by_customer",
-		Sent: charge.Now,
+		Sent: charge.Now, Last: charge.Now,
 	}
 }
 
@@ -38,6 +38,9 @@ func (b *bench) paid(t *testing.T, rail, reference string) provider.Request {
 
 // refund refunds in parts and in full.
 func (s Suite) refund(t *testing.T, rail string) {
+	if says := provider.Refunds(s.connect(t).Provider, rail); says != (s.Unrefundable[rail] == "") {
+		t.Errorf("the adapter says %t when asked whether it refunds %s: see provider.Refunder", says, rail)
+	}
 	if s.Unrefundable[rail] != "" {
 		b := s.connect(t)
 		r := b.paid(t, rail, "01M7ZREFUND-1")

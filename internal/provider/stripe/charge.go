@@ -29,17 +29,11 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	}
 	form := p.intentForm(r, name)
 	if name == "customer_balance" {
-		var c struct {
-			ID string `json:"id"`
+		payer, o := p.customer(ctx, r)
+		if o != nil {
+			return *o
 		}
-		if f := p.post(ctx, "/v1/customers", customerForm(r), r.Reference+"-customer", &c); f != nil {
-			// Whatever the result, nobody has been asked for money yet.
-			return pay.Outcome{Kind: pay.Unavailable, Decline: f.outcome.Decline}
-		}
-		if !id(c.ID) {
-			return pay.Outcome{Kind: pay.Unavailable, Decline: "broken_answer"}
-		}
-		form.Set("customer", c.ID)
+		form.Set("customer", payer)
 	}
 	var i intent
 	if f := p.post(ctx, "/v1/payment_intents", form, r.Reference, &i); f != nil {
@@ -66,12 +60,19 @@ func lacks(r provider.Request) string {
 	switch {
 	case refusal(r.Local) != "":
 		return refusal(r.Local)
-	case r.Rail == "cash.oxxo.MEX" && r.Buyer.Name == "":
+	case r.Rail == "cash.oxxo.MEX" && !twoNames(r.Buyer.Name):
 		return "buyer_name_missing"
-	case r.Rail == "cash.oxxo.MEX" && r.Buyer.Email == "":
+	case (r.Rail == "cash.oxxo.MEX" || r.Rail == "spei.MEX") && email(r) == "": // of SPEI: without it nothing can be refunded
 		return "buyer_email_missing"
 	}
 	return ""
+}
+
+// twoNames reports whether a name has at least two parts, as OXXO requires (docs.stripe.com/payments/oxxo: first and last name;
+// stripe/stripe-android, pull request 2431 of 2020-04-27: a name of two parts).
+func twoNames(name string) bool {
+	_, last := provider.Names(name)
+	return last != ""
 }
 
 // Takes implements provider.Taker.
@@ -111,9 +112,11 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 		"amount":                         {strconv.FormatInt(r.Local.Minor, 10)},
 		"currency":                       {strings.ToLower(string(r.Local.Currency))},
 		"confirm":                        {"true"},
-		"payment_method_types[]":         {name},
+		"return_url":                     {r.PageURL},
+		"allowed_payment_method_types[]": {name},
 		"payment_method_data[type]":      {name},
 		"metadata[" + referenceKey + "]": {r.Reference},
+		"description":                    {r.Title(200)},
 	}
 	set(form, "payment_method_data[billing_details][name]", r.Buyer.Name)
 	set(form, "payment_method_data[billing_details][email]", r.Buyer.Email)
@@ -130,38 +133,26 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 	return form
 }
 
-// customerForm creates the owner of a balance that one transfer fills. For a refund Stripe
-// may have to ask the shopper for a bank account, so it gets the e-mail address.
-func customerForm(r provider.Request) url.Values {
-	form := url.Values{"metadata[" + referenceKey + "]": {r.Reference}}
-	set(form, "name", r.Buyer.Name)
-	set(form, "email", r.Buyer.Email)
-	return form
-}
-
 // sessionForm creates a hosted page for one payment. Without adaptive pricing: it would let
 // the shopper pay in another currency than agreed.
 func (p *Provider) sessionForm(r provider.Request, name string) url.Values {
-	title := r.Reference
-	if payment, _, ok := pay.ParseReference(r.Reference); ok {
-		title = payment
-	}
 	form := url.Values{
-		"mode":                                                {"payment"},
-		"client_reference_id":                                 {r.Reference},
-		"payment_method_types[]":                              {name},
-		"line_items[0][quantity]":                             {"1"},
-		"line_items[0][price_data][currency]":                 {strings.ToLower(string(r.Local.Currency))},
-		"line_items[0][price_data][unit_amount]":              {strconv.FormatInt(r.Local.Minor, 10)},
-		"line_items[0][price_data][product_data][name]":       {title},
-		"success_url":                                         {r.PageURL},
-		"cancel_url":                                          {r.PageURL},
-		"expires_at":                                          {p.deadline(r, 31*time.Minute, day-time.Minute)},
-		"adaptive_pricing[enabled]":                           {"false"},
-		"metadata[" + referenceKey + "]":                      {r.Reference},
+		"mode":                                          {"payment"},
+		"client_reference_id":                           {r.Reference},
+		"allowed_payment_method_types[]":                {name},
+		"line_items[0][quantity]":                       {"1"},
+		"line_items[0][price_data][currency]":           {strings.ToLower(string(r.Local.Currency))},
+		"line_items[0][price_data][unit_amount]":        {strconv.FormatInt(r.Local.Minor, 10)},
+		"line_items[0][price_data][product_data][name]": {r.Title(200)},
+		"locale":                         {r.Language()},
+		"success_url":                    {r.PageURL},
+		"cancel_url":                     {r.PageURL},
+		"expires_at":                     {p.deadline(r, 31*time.Minute, day-time.Minute)},
+		"adaptive_pricing[enabled]":      {"false"},
+		"metadata[" + referenceKey + "]": {r.Reference},
 		"payment_intent_data[metadata][" + referenceKey + "]": {r.Reference},
 		"payment_intent_data[metadata][" + hostedKey + "]":    {"checkout"},
-		"expand[]":                                            {"payment_intent"},
+		"expand[]": {"payment_intent"},
 	}
 	set(form, "customer_email", r.Buyer.Email)
 	if name == "boleto" {

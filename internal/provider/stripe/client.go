@@ -1,11 +1,13 @@
 package stripe
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
@@ -114,6 +116,44 @@ func word(text string) string {
 	return text
 }
 
+// ident is the id of another object. It is an object itself if we requested that, and "" if there is none.
+type ident string
+
+// UnmarshalJSON reads either form.
+func (x *ident) UnmarshalJSON(text []byte) error {
+	var object struct {
+		ID ident `json:"id"`
+	}
+	if len(text) > 0 && text[0] == '{' {
+		err := json.Unmarshal(text, &object)
+		*x = object.ID
+		return err
+	}
+	return json.Unmarshal(text, (*string)(x))
+}
+
+// expanded is a reference to an object: its id, or the object itself.
+type expanded[T listed] struct {
+	id    string
+	value *T
+}
+
+// UnmarshalJSON reads either form.
+func (x *expanded[T]) UnmarshalJSON(text []byte) error {
+	if bytes.Equal(text, []byte("null")) {
+		return nil
+	}
+	if text[0] == '"' {
+		return json.Unmarshal(text, &x.id)
+	}
+	var value T
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	x.id, x.value = value.key(), &value
+	return nil
+}
+
 // page is one page of a list.
 type page[T any] struct {
 	Object  string `json:"object"`
@@ -124,3 +164,33 @@ type page[T any] struct {
 // whole reports whether it is a page of a list at all: another JSON object must not count
 // as an empty list.
 func (l page[T]) whole() bool { return l.Object == "list" && l.Data != nil }
+
+// listed is an object of a list.
+type listed interface {
+	key() string
+	reference() string
+}
+
+// walk reads a list, newest first, until see returns true. Without a failure, see returned true or has seen the whole list. Lists
+// show new objects at once, so that proves that there is no other.
+func walk[T listed](ctx context.Context, p *Provider, path string, query url.Values, see func(T) bool) *failure {
+	unknown := func(why string) *failure { return &failure{outcome: provider.Unknown(why)} }
+	query.Set("limit", "100")
+	for range maxPages {
+		var list page[T]
+		if f := p.get(ctx, path, query, &list); f != nil {
+			return f
+		}
+		if !list.whole() {
+			return unknown("broken_answer")
+		}
+		if slices.ContainsFunc(list.Data, see) || !list.HasMore {
+			return nil
+		}
+		if len(list.Data) == 0 {
+			return unknown("broken_answer")
+		}
+		query.Set("starting_after", list.Data[len(list.Data)-1].key())
+	}
+	return unknown("too_many_to_look_through")
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +25,11 @@ type fake struct {
 	refunds string       // the status of refunds, if it is not the one in the books
 	page    int          // the longest page of a list, shorter than requested
 	seen    []url.Values // the forms that were posted
+
+	tick      int64 // seconds since Noon
+	customers []*shopperBalance
+	moves     int      // cash balance transactions so far
+	returns   []object // refunds of cash balances
 }
 
 // charge is a PaymentIntent, with the Checkout Session that it is paid on.
@@ -35,6 +39,9 @@ type charge struct {
 	method  string
 	form    url.Values
 	dispute string // its status, if it is not that of the ending
+	moved   []object
+	created int64
+	funded  int64 // what it took of a cash balance
 }
 
 type object = map[string]any
@@ -42,6 +49,7 @@ type object = map[string]any
 func newFake() *fake {
 	f := &fake{page: 100}
 	f.Conflict = func() (int, any) { return fail(400, "idempotency_error", "") }
+	f.Changed = f.endTransfer
 	return f
 }
 
@@ -78,7 +86,10 @@ func (f *fake) RefundNotification(reference string, n int) provider.Notification
 
 // notification returns a signed event.
 func notification(id, kind string, of object) provider.Notification {
-	body := providertest.JSON(object{"id": id, "object": "event", "type": kind, "api_version": version, "data": object{"object": of}})
+	body := providertest.JSON(object{
+		"id": id, "object": "event", "type": kind, "api_version": version, "data": object{"object": of}, "created": providertest.Noon.Unix(), "livemode": false,
+		"pending_webhooks": 1,
+	})
 	return providertest.Notify("application/json; charset=utf-8", body, signatureHeader, signature(body, testSecret, providertest.Noon.Unix()))
 }
 
@@ -122,6 +133,7 @@ func (f *fake) write(path string, form url.Values) (int, any) {
 			return invalid("payment_intent_unexpected_state")
 		}
 		c.Ending = providertest.Canceled
+		f.unapply(c)
 		return 200, c.intent()
 	}
 	if id, ok := between(path, "checkout/sessions/", "/expire"); ok {
@@ -132,42 +144,18 @@ func (f *fake) write(path string, form url.Values) (int, any) {
 		c.Ending = providertest.Canceled
 		return 200, c.session(form.Get("expand[]") == "payment_intent")
 	}
-	fields := map[string]string{
-		"customers":         "metadata[cascada_reference] name email",
-		"payment_intents":   "amount! currency! confirm! payment_method_types[]! payment_method_data[type]! metadata[cascada_reference] payment_method_data[billing_details][name] payment_method_data[billing_details][email] payment_method_data[billing_details][tax_id] payment_method_options[pix][expires_at] payment_method_options[oxxo][expires_after_days] payment_method_options[customer_balance][funding_type] payment_method_options[customer_balance][bank_transfer][type] customer",
-		"checkout/sessions": "mode! line_items[0][quantity]! line_items[0][price_data][currency]! line_items[0][price_data][unit_amount]! line_items[0][price_data][product_data][name]! success_url! cancel_url client_reference_id payment_method_types[] expires_at adaptive_pricing[enabled] metadata[cascada_reference] payment_intent_data[metadata][cascada_reference] payment_intent_data[metadata][cascada_hosted] expand[] customer_email payment_method_options[boleto][expires_after_days]",
-		"refunds":           "payment_intent! amount! metadata[cascada_reference] reason",
-	}[path]
-	if code := form2code(form, fields); code != "" {
-		return invalid(code)
-	}
 	switch path {
 	case "customers":
-		return 200, object{"id": "cus_" + form.Get("metadata[cascada_reference]"), "object": "customer"}
+		return 200, f.addCustomer(form).show(false)
 	case "payment_intents":
 		return f.makeIntent(form)
 	case "checkout/sessions":
 		return f.makeSession(form)
 	}
+	if form.Has("origin") {
+		return f.makeReturn(form)
+	}
 	return f.makeRefund(form)
-}
-
-// form2code returns the error for a form with an extra, missing or empty field.
-func form2code(form url.Values, fields string) string {
-	for name, values := range form {
-		if !slices.Contains(strings.Fields(strings.ReplaceAll(fields, "!", "")), name) || len(values) != 1 {
-			return "parameter_unknown"
-		}
-		if values[0] == "" {
-			return "parameter_invalid_empty"
-		}
-	}
-	for _, name := range strings.Fields(fields) {
-		if name, required := strings.CutSuffix(name, "!"); required && form.Get(name) == "" {
-			return "parameter_missing"
-		}
-	}
-	return ""
 }
 
 func between(text, before, after string) (string, bool) {
@@ -198,14 +186,19 @@ func (f *fake) makeIntent(form url.Values) (int, any) {
 	switch {
 	case code != "":
 		return invalid(code)
-	case form.Get("confirm") != "true" || form.Get("payment_method_types[]") != name || missing != "" && form.Get(missing) == "":
+	case form.Get("confirm") != "true" || form.Get("allowed_payment_method_types[]") != name || missing != "" && form.Get(missing) == "":
 		return invalid("parameter_missing")
 	case name == "pix" && !within(form.Get("payment_method_options[pix][expires_at]"), 10, 1209600):
 		return invalid("parameter_invalid")
+	case form.Has("customer") && f.customer(form.Get("customer")) == nil:
+		return invalid("resource_missing")
 	}
 	c := f.enter(form, name, form.Get("metadata[cascada_reference]"), local)
 	if c.Ending == providertest.SoftDeclined {
 		return fail(402, "card_error", "processing_error")
+	}
+	if s := f.customer(form.Get("customer")); s != nil {
+		f.divide(s, "")
 	}
 	return 200, c.intent()
 }
@@ -225,12 +218,12 @@ func (f *fake) makeSession(form url.Values) (int, any) {
 	case form.Get("mode") != "payment" || !within(form.Get("expires_at"), 30*60, 24*60*60) || !strings.HasPrefix(form.Get("success_url"), "https://"):
 		return invalid("parameter_invalid")
 	}
-	c := f.enter(form, form.Get("payment_method_types[]"), form.Get("client_reference_id"), local)
+	c := f.enter(form, form.Get("allowed_payment_method_types[]"), form.Get("client_reference_id"), local)
 	return 200, c.session(form.Get("expand[]") == "payment_intent")
 }
 
 func (f *fake) enter(form url.Values, method, reference string, local money.Amount) *charge {
-	return f.Enter(&charge{number: len(f.Charges) + 1, method: method, form: form, Entry: providertest.Entry{Reference: reference, Local: local}})
+	return f.Enter(&charge{number: len(f.Charges) + 1, method: method, form: form, created: f.now(), Entry: providertest.Entry{Reference: reference, Local: local}})
 }
 
 func (f *fake) makeRefund(form url.Values) (int, any) {
@@ -241,6 +234,8 @@ func (f *fake) makeRefund(form url.Values) (int, any) {
 		return fail(404, "invalid_request_error", "resource_missing")
 	case err != nil || n < 1:
 		return invalid("parameter_invalid_integer")
+	case c.method == "customer_balance" && form.Get("instructions_email") == "" && f.customer(c.form.Get("customer")).form.Get("email") == "":
+		return invalid("")
 	case f.Refusing:
 		return invalid("charge_disputed")
 	case c.Ending != providertest.Paid:
@@ -256,13 +251,17 @@ func (f *fake) refund(c *charge, n int) object {
 	r := c.Refunds[n]
 	status := map[providertest.Ending]string{
 		"": "succeeded", providertest.Paid: "succeeded", providertest.Open: "pending", providertest.Declined: "failed", providertest.Nonsense: "quantum",
+		expiredRefund: "canceled",
 	}[r.Ending]
 	made := object{
 		"id": fmt.Sprintf("re_%d_%d", c.number, n), "object": "refund", "status": cmp.Or(f.refunds, status), "amount": r.Local.Minor,
-		"currency": strings.ToLower(string(r.Local.Currency)), "payment_intent": c.id(), "metadata": object{referenceKey: r.Reference},
+		"currency": strings.ToLower(string(r.Local.Currency)), "payment_intent": c.id(), "metadata": object{referenceKey: r.Reference}, "created": f.now(),
+	}
+	if r.Reference == "" { // made in the Dashboard
+		made["metadata"] = object{}
 	}
 	if status == "failed" {
-		made["failure_reason"] = "expired_or_canceled_card"
+		made["failure_reason"], made["failure_balance_transaction"] = "expired_or_canceled_card", "txn_1"
 	}
 	return made
 }

@@ -24,10 +24,33 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 			}
 		}
 		slices.Reverse(list) // newest first
-		return f.list(list, query, "created[gte] created[lte] limit starting_after")
+		if customer := query.Get("customer"); customer != "" {
+			list = slices.DeleteFunc(list, func(o object) bool { return o["customer"] != customer })
+		}
+		return f.list(list, query)
+	case path == "customers":
+		return f.list(f.customersOf(query.Get("email"), query.Get("expand[]") == "data.cash_balance"), query)
+	case kind == "customers":
+		id, rest, _ := strings.Cut(id, "/")
+		if s := f.customer(id); s != nil && rest == "" {
+			return 200, s.show(false)
+		}
+		if s := f.customer(id); s != nil && rest == "cash_balance_transactions" {
+			list := slices.Clone(s.moves)
+			slices.Reverse(list)
+			return f.list(list, query)
+		}
 	case path == "refunds":
 		if c := f.at(query.Get("payment_intent")); c != nil {
-			return f.list(f.all(c), query, "payment_intent limit starting_after")
+			return f.list(f.all(c), query)
+		}
+		if !query.Has("payment_intent") {
+			list := slices.Clone(f.returns)
+			slices.Reverse(list)
+			for _, c := range f.Charges {
+				list = append(list, f.all(c)...)
+			}
+			return f.list(list, query)
 		}
 	case kind == "refunds":
 		for _, c := range f.Charges {
@@ -37,6 +60,19 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 				}
 			}
 		}
+		for _, made := range f.returns {
+			if made["id"] == id {
+				return 200, made
+			}
+		}
+	case path == "disputes":
+		var list []object
+		for _, c := range f.Charges {
+			if c.Ending == providertest.Disputed && c.id() == query.Get("payment_intent") {
+				list = append(list, c.disputed(query.Get("expand[]") == "data.payment_intent"))
+			}
+		}
+		return f.list(list, query)
 	case kind == "disputes":
 		for _, c := range f.Charges {
 			if c.disputeID() == id && c.Ending == providertest.Disputed {
@@ -55,21 +91,20 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 	return fail(404, "invalid_request_error", "resource_missing")
 }
 
-func (f *fake) list(all []object, query url.Values, fields string) (int, any) {
-	if code := form2code(query, fields); code != "" {
-		return invalid(code)
-	}
+func (f *fake) list(all []object, query url.Values) (int, any) {
 	limit, err := strconv.Atoi(query.Get("limit"))
 	if err != nil || limit < 1 || limit > 100 {
 		return invalid("parameter_invalid_integer")
 	}
-	now := providertest.Noon.Unix() // when everything was created
-	if from := query.Get("created[gte]"); from != "" && from > strconv.FormatInt(now, 10) {
-		all = nil
+	made := func(field string, keep func(created, bound int64) bool) {
+		bound, err := strconv.ParseInt(query.Get(field), 10, 64)
+		all = slices.DeleteFunc(all, func(o object) bool {
+			created, timed := o["created"].(int64)
+			return err == nil && timed && !keep(created, bound)
+		})
 	}
-	if until := query.Get("created[lte]"); until != "" && until < strconv.FormatInt(now, 10) {
-		all = nil
-	}
+	made("created[gte]", func(created, bound int64) bool { return created >= bound })
+	made("created[lte]", func(created, bound int64) bool { return created <= bound })
 	if after := query.Get("starting_after"); after != "" {
 		at := slices.IndexFunc(all, func(o object) bool { return o["id"] == after })
 		if at < 0 {
@@ -94,8 +129,11 @@ func (c *charge) intent() object {
 	}
 	i := object{
 		"id": c.id(), "object": "payment_intent", "amount": c.Local.Minor, "amount_received": 0, "currency": strings.ToLower(string(c.Local.Currency)),
-		"created": providertest.Noon.Unix(), "metadata": meta, "next_action": nil, "last_payment_error": nil, "cancellation_reason": nil,
-		"payment_method_types": []string{c.method}, "status": "requires_payment_method",
+		"created": c.created, "metadata": meta, "next_action": nil, "last_payment_error": nil, "cancellation_reason": nil,
+		"payment_method_types": []string{c.method}, "status": "requires_payment_method", "customer": nil, "livemode": false,
+	}
+	if customer := c.form.Get("customer"); customer != "" {
+		i["customer"] = customer
 	}
 	failed := func(code string) {
 		i["last_payment_error"] = object{"type": "invalid_request_error", "code": code, "message": "Stripe says why."}
@@ -131,9 +169,10 @@ func (c *charge) action() object {
 		return object{"type": "oxxo_display_details", "oxxo_display_details": object{"number": "98765432100000000000000000000019"}}
 	}
 	return object{"type": "display_bank_transfer_instructions", "display_bank_transfer_instructions": object{
-		"amount_remaining": c.Local.Minor, "reference": "KZQLP4R2", "type": "mx_bank_transfer",
+		"amount_remaining": c.Local.Minor - c.funded, "reference": c.bankReference(), "type": "mx_bank_transfer",
 		"financial_addresses": []object{{"type": "spei", "supported_networks": []string{"spei"}, "spei": object{
 			"clabe": "646180111812345678", "bank_code": "002", "bank_name": "BANAMEX", "account_holder_name": "Loja de Prueba",
+			"account_holder_address": object{"country": "MX"}, "bank_address": object{"country": "MX"},
 		}}},
 	}}
 }
@@ -145,7 +184,9 @@ func (c *charge) session(expand bool) object {
 		"id": c.sessionID(), "object": "checkout.session", "mode": "payment", "client_reference_id": c.form.Get("client_reference_id"),
 		"metadata": object{referenceKey: c.form.Get("metadata[" + referenceKey + "]")}, "created": providertest.Noon.Unix(),
 		"amount_total": c.Local.Minor, "currency": strings.ToLower(string(c.Local.Currency)),
-		"url": nil, "payment_intent": nil, "payment_status": "unpaid", "status": "complete",
+		"url": nil, "payment_intent": nil, "payment_status": "unpaid", "status": "complete", "livemode": false, "expires_at": c.created + 3600,
+		"payment_method_types": []string{c.method}, "automatic_tax": object{"enabled": false, "status": nil}, "custom_fields": []object{}, "custom_text": object{},
+		"shipping_options": []object{},
 	}
 	switch c.Ending {
 	case providertest.Open:
@@ -172,9 +213,14 @@ func (c *charge) session(expand bool) object {
 func (c *charge) disputed(expand bool) object {
 	d := object{
 		"id": c.disputeID(), "object": "dispute", "status": "needs_response", "reason": "product_not_received", "payment_intent": c.id(),
-		"evidence_details": object{"due_by": providertest.Noon.Unix() + 7*24*3600}, "metadata": object{}, "amount": c.Local.Minor,
+		"evidence_details": object{
+			"due_by": providertest.Noon.Unix() + 7*24*3600, "has_evidence": false, "past_due": false, "submission_count": 0, "enhanced_eligibility": object{},
+		},
+		"metadata": object{}, "amount": c.Local.Minor, "livemode": false, "created": c.created, "charge": "ch_" + c.id(), "is_charge_refundable": false,
+		"evidence": object{}, "enhanced_eligibility_types": []string{},
 		"currency":               strings.ToLower(string(c.Local.Currency)),
-		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network_reason_code": "13.1"}},
+		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network": "visa", "network_reason_code": "13.1"}},
+		"balance_transactions":   append([]object{}, c.moved...),
 	}
 	if c.dispute != "" {
 		d["status"] = c.dispute

@@ -58,6 +58,11 @@ func FuzzSignedNotices(f *testing.F) {
 		{"checkout.session.completed", `{"id":"cs_1","object":"checkout.session","metadata":{"cascada_reference":"01M7ZFUZZ-1"}}`, `{"id":"cs_1","object":"checkout.session","status":"complete","payment_intent":` + intent + `,"metadata":{"cascada_reference":"01M7ZFUZZ-1"}}`},
 		{"charge.dispute.created", `{"id":"du_1"}`, `{"id":"du_1","object":"dispute","status":"needs_response","amount":5000,"currency":"brl","reason":"fraudulent","payment_intent":` + intent + `,"evidence_details":{"due_by":1795262400}}`},
 		{"refund.updated", `{"id":"re_1","object":"refund","status":"succeeded","amount":100,"currency":"brl","metadata":{"cascada_reference":"CLM1-1"}}`, ""},
+		{"customer_cash_balance_transaction.created", `{"id":"ccsbtxn_1","object":"customer_cash_balance_transaction","customer":"cus_1","type":"funded"}`, `{"metadata":{"cascada_shopper":"a"},"object":"list","has_more":false,"data":[` +
+			`{"id":"ccsbtxn_1","object":"customer_cash_balance_transaction","type":"funded","currency":"mxn","net_amount":900,"created":20},` +
+			strings.Replace(intent, `"pi_1"`, `"pi_1","created":10,"customer":"cus_1","payment_method_types":["customer_balance"]`, 1) + `]}`},
+		{"cash_balance.funds_available", `{"object":"cash_balance","customer":"cus_1"}`, `{"metadata":{"cascada_shopper":"a"},"object":"list","has_more":false,"data":[` +
+			`{"id":"ccsbtxn_1","object":"customer_cash_balance_transaction","type":"return_initiated","currency":"mxn","net_amount":-900,"created":20}]}`},
 		{"charge.refund.updated", `{"id":"re_1","object":"refund","status":"failed","amount":-100,"currency":"brl","metadata":{"cascada_reference":"CLM1-1"}}`, ""},
 	} {
 		f.Add([]byte(`{"id":"evt_1","object":"event","type":"`+seed[0]+`","data":{"object":`+seed[1]+`}}`), []byte(seed[2]))

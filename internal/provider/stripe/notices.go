@@ -1,7 +1,6 @@
 package stripe
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -54,17 +52,8 @@ func (p *Provider) Notices(ctx context.Context, n provider.Notification) ([]pay.
 		return nil, errors.New("it is not an event")
 	}
 	notice := pay.Notice{ID: e.ID, Account: p.ID, Body: n.Body}
-	switch e.Type {
-	case "payment_intent.succeeded", "payment_intent.payment_failed", "payment_intent.canceled":
-		return p.intentNotice(e, notice)
-	case "checkout.session.completed", "checkout.session.expired",
-		"checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed":
-		return p.sessionNotice(ctx, e, notice)
-	case "charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed",
-		"charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated":
-		return p.disputeNotice(ctx, e, notice)
-	case "refund.created", "refund.updated", "refund.failed", "charge.refund.updated":
-		return p.refundNotice(ctx, e, notice)
+	if tell := events[e.Type].tell; tell != nil {
+		return tell(p, ctx, e, notice)
 	}
 	return nil, nil // about something else
 }
@@ -104,7 +93,7 @@ func (p *Provider) signed(n provider.Notification) error {
 
 // intentNotice reports an intent. It ignores a failure on the hosted page: the shopper may
 // try again there until the session expires.
-func (p *Provider) intentNotice(e event, n pay.Notice) ([]pay.Notice, error) {
+func (p *Provider) intentNotice(_ context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var i intent
 	if err := json.Unmarshal(e.Data.Object, &i); err != nil {
 		return nil, fmt.Errorf("read the payment of an event: %w", err)
@@ -128,10 +117,13 @@ func (p *Provider) refundNotice(ctx context.Context, e event, n pay.Notice) ([]p
 	if err := json.Unmarshal(e.Data.Object, &made); err != nil {
 		return nil, fmt.Errorf("read the refund of an event: %w", err)
 	}
-	if n.Refund = made.Metadata[referenceKey]; n.Refund == "" {
-		return p.panelRefund(ctx, made.Intent, n)
+	if n.Refund = made.reference(); n.Refund == "" {
+		return p.panelRefund(ctx, string(made.Intent), n)
 	}
-	n.Outcome = p.refund(made)
+	n.Outcome = p.refunded(ctx, made)
+	if n.Outcome.Kind == pay.Approved && made.kind() == pay.Declined { // a query tells the operator
+		n.Outcome = pay.Outcome{Kind: pay.Unknown, Decline: "refund_" + made.Status, ProviderRef: made.ID}
+	}
 	return told(n)
 }
 
@@ -151,7 +143,7 @@ func (p *Provider) panelRefund(ctx context.Context, of string, n pay.Notice) ([]
 	if o.Kind != pay.Approved {
 		return nil, nil
 	}
-	if n.Outcome = p.reversed(ctx, o, of); n.Outcome.Back == nil {
+	if n.Outcome = p.reversed(ctx, o, i); n.Outcome.Back == nil {
 		return nil, provider.ErrUnreachable // the list must have the refund of the event
 	}
 	if i.Metadata[hostedKey] != "" {
@@ -186,112 +178,4 @@ func told(n pay.Notice) ([]pay.Notice, error) {
 		return nil, nil
 	}
 	return []pay.Notice{n}, nil
-}
-
-// dispute is the part of a Dispute that we read.
-type dispute struct {
-	ID       string           `json:"id"`
-	Object   string           `json:"object"`
-	Status   string           `json:"status"`
-	Amount   int64            `json:"amount"`
-	Currency string           `json:"currency"`
-	Reason   string           `json:"reason"`
-	Intent   expanded[intent] `json:"payment_intent"`
-	Evidence struct {
-		DueBy int64 `json:"due_by"`
-	} `json:"evidence_details"`
-	Method struct {
-		Card struct {
-			Code string `json:"network_reason_code"`
-		} `json:"card"`
-	} `json:"payment_method_details"`
-}
-
-// disputeNotice reports the state of a dispute. Stripe's inquiries, from before the money
-// moves, are not disputes yet; when one becomes a dispute, an update reports it.
-func (p *Provider) disputeNotice(ctx context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
-	var then dispute
-	if err := json.Unmarshal(e.Data.Object, &then); err != nil || !id(then.ID) {
-		return nil, errors.New("the event's dispute cannot be read")
-	}
-	d, ok := p.dispute(ctx, then.ID)
-	if !ok {
-		return nil, provider.ErrUnreachable
-	}
-	if !p.disputed(d, &n) {
-		return nil, nil
-	}
-	return []pay.Notice{n}, nil
-}
-
-// CanQueryDispute implements provider.DisputeQuerier: a dispute has its own id.
-func (p *Provider) CanQueryDispute(r provider.DisputeRequest) bool { return id(r.ID) }
-
-// QueryDispute returns the state of a dispute.
-func (p *Provider) QueryDispute(ctx context.Context, r provider.DisputeRequest) (n pay.Notice, known bool) {
-	if !id(r.ID) {
-		return n, false
-	}
-	d, ok := p.dispute(ctx, r.ID)
-	return n, ok && p.disputed(d, &n)
-}
-
-// dispute reads a dispute with its payment; false if Stripe gives no usable answer.
-func (p *Provider) dispute(ctx context.Context, id string) (d dispute, ok bool) {
-	f := p.get(ctx, "/v1/disputes/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &d)
-	return d, f == nil && d.Object == "dispute" && d.ID == id
-}
-
-// disputed writes the state of a dispute to n; false if it is not ours, or not a dispute.
-func (p *Provider) disputed(d dispute, n *pay.Notice) bool {
-	if d.Intent.value == nil { // a charge older than payment intents: not ours
-		return false
-	}
-	if n.Reference = d.Intent.value.reference(); n.Reference == "" {
-		return false
-	}
-	n.DisputeID, n.Stage, n.Network = d.ID, provider.Printable(d.Status, 40), provider.Printable(d.Method.Card.Code, 20)
-	n.Outcome.Message, n.Outcome.MoneyRef = provider.Printable(d.Reason, 100), d.Intent.value.ID
-	if currency, err := money.ParseCurrency(strings.ToUpper(d.Currency)); err == nil && d.Amount > 0 {
-		n.Outcome.Local = money.New(d.Amount, currency)
-	}
-	if d.Evidence.DueBy > 0 {
-		n.RespondBy = time.Unix(d.Evidence.DueBy, 0).UTC()
-	}
-	switch d.Status {
-	case "needs_response", "under_review":
-		n.Dispute, n.Reviewing = true, d.Status == "under_review"
-	case "won":
-		n.Ruling = pay.DisputeWon
-	case "lost":
-		n.Ruling = pay.DisputeLost
-	case "warning_needs_response", "warning_under_review", "warning_closed", "prevented":
-		return false
-	default:
-		p.Strange("dispute", d.Status)
-		return false
-	}
-	return true
-}
-
-// expanded is a reference to an object: its id, or the object itself.
-type expanded[T listed] struct {
-	id    string
-	value *T
-}
-
-// UnmarshalJSON reads either form.
-func (x *expanded[T]) UnmarshalJSON(text []byte) error {
-	if bytes.Equal(text, []byte("null")) {
-		return nil
-	}
-	if text[0] == '"' {
-		return json.Unmarshal(text, &x.id)
-	}
-	var value T
-	if err := json.Unmarshal(text, &value); err != nil {
-		return err
-	}
-	x.id, x.value = value.key(), &value
-	return nil
 }

@@ -91,37 +91,115 @@ func TestSessionEvents(t *testing.T) {
 }
 
 func TestDisputesByStatus(t *testing.T) {
+	taken := []object{{"id": "txn_1", "amount": -5000, "object": "balance_transaction"}}
 	for status, want := range map[string]pay.Notice{
-		"needs_response":         {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"under_review":           {Dispute: true, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"won":                    {Ruling: pay.DisputeWon, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"lost":                   {Ruling: pay.DisputeLost, Network: "13.1", RespondBy: providertest.Noon.Add(7 * day)},
-		"warning_needs_response": {}, "warning_under_review": {}, "warning_closed": {}, "prevented": {}, "odd": {},
+		"needs_response": {Dispute: true}, "under_review": {Dispute: true, Reviewing: true},
+		"appeal_needs_response": {Dispute: true}, "appeal_under_review": {Dispute: true, Reviewing: true},
+		"won": {Ruling: pay.DisputeWon}, "lost": {Ruling: pay.DisputeLost},
+		"warning_needs_response": {}, "warning_under_review": {}, "warning_closed": {}, "odd": {},
+		"prevented": {}, "prevented with the money": {Ruling: pay.DisputeLost},
 	} {
 		b := connect(t)
 		r := request("card.MEX", "01M7ZDISPUTE-1")
 		b.Charge(ctx(), r)
 		b.Move(r.Reference, providertest.Disputed)
-		b.Must(r.Reference).dispute = status
+		c := b.Must(r.Reference)
+		if c.dispute = status; status == "prevented with the money" {
+			c.dispute, c.moved = "prevented", taken
+		}
 		list, err := b.Notices(ctx(), b.Notification(r.Reference))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !want.Dispute && want.Ruling == "" {
-			if len(list) != 0 || (status == "odd") != (len(b.line.Unmapped()) == 1) {
-				t.Errorf("%s: %+v, told of %v", status, list, b.line.Unmapped())
+		if (status == "odd") != (len(b.line.Unmapped()) == 1) {
+			t.Errorf("%s: told of %v", status, b.line.Unmapped())
+		}
+		if !want.OfDispute() {
+			if len(list) != 0 {
+				t.Errorf("%s: %+v, want nothing", status, list)
 			}
 			continue
 		}
 		n := list[0]
-		if n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Network != want.Network || !n.RespondBy.Equal(want.RespondBy) ||
-			n.Outcome.Message != "product_not_received" || n.Reference != r.Reference || n.DisputeID == "" || n.Stage != status ||
-			n.Outcome.Local != r.Local || n.Reviewing != (status == "under_review") {
+		if n.Dispute != want.Dispute || n.Ruling != want.Ruling || n.Network != "13.1" || !n.RespondBy.Equal(providertest.Noon.Add(7*day)) ||
+			n.Outcome.Message != "product_not_received" || n.Reference != r.Reference || n.DisputeID == "" || n.Stage != c.dispute ||
+			n.Outcome.Local != r.Local || n.Reviewing != want.Reviewing || n.Instance != 0 {
 			t.Errorf("%s: %+v, want %+v", status, n, want)
 		}
 		b.line.Fail(providertest.Empty)
 		if _, err := b.Notices(ctx(), b.Notification(r.Reference)); !errors.Is(err, provider.ErrUnreachable) {
 			t.Errorf("while Stripe does not answer: %v, want ErrUnreachable", err)
+		}
+	}
+}
+
+// A refund that somebody made at Stripe is reported with all refunds of its payment, and again when it fails.
+func TestARefundMadeAtStripe(t *testing.T) {
+	for _, rail := range []string{"pix.BRA", "card.MEX", "spei.MEX"} {
+		b := connect(t)
+		r := request(rail, "01M7ZPANEL-1")
+		r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+		b.Move(r.Reference, providertest.Paid)
+		ours := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100, r.Local.Currency)}
+		b.Refund(ctx(), ours)
+		b.fake.Lock()
+		b.Give(b.Must(r.Reference), "", money.New(300, r.Local.Currency))
+		b.fake.Unlock()
+		for ending, want := range map[providertest.Ending]pay.OutcomeKind{providertest.Paid: pay.Approved, providertest.Open: pay.Awaiting, providertest.Declined: pay.Declined} {
+			b.MoveRefund(r.Reference, 1, ending)
+			list, err := b.Notices(ctx(), b.RefundNotification(r.Reference, 1))
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%s, %s: %+v %v", rail, ending, list, err)
+			}
+			providertest.Sound(t, list, nil)
+			o := list[0].Outcome
+			if list[0].Reference != r.Reference || list[0].Refund != "" || o.Kind != pay.Reversed || len(o.Back.Refunds) != 2 ||
+				o.Back.Refunds[0].Reference != ours.Reference || o.Back.Refunds[1].Reference != "" || o.Back.Refunds[1].Kind != want {
+				t.Errorf("%s, %s: %+v %+v", rail, ending, list[0], o.Back)
+			}
+			if asked := b.Query(ctx(), r); asked.Kind != pay.Reversed || asked.MoneyRef != o.MoneyRef || asked.Back.Total != o.Back.Total {
+				t.Errorf("%s, %s: the query says %+v %+v, the notice %+v", rail, ending, asked, asked.Back, o.Back)
+			}
+		}
+		b.line.Fail(providertest.ServerError)
+		if _, err := b.Notices(ctx(), b.RefundNotification(r.Reference, 1)); !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("while Stripe does not answer: %v, want ErrUnreachable", err)
+		}
+	}
+}
+
+// A dispute of which only the payment is known is found by it.
+func TestADisputeIsFoundByItsPayment(t *testing.T) {
+	b := connect(t)
+	r := request("pix.BRA", "01M7ZDISPUTE-1")
+	r.ProviderRef = b.Charge(ctx(), r).ProviderRef
+	b.Move(r.Reference, providertest.Paid)
+	q := provider.DisputeRequest{Charge: r}
+	if n, known := b.QueryDispute(ctx(), q); known || b.CanQueryDispute(q) {
+		t.Errorf("without a dispute: %+v", n)
+	}
+	if b.Live = true; !b.CanQueryDispute(q) {
+		t.Error("a dispute without an id is not queried")
+	}
+	b.Move(r.Reference, providertest.Disputed)
+	if n, known := b.QueryDispute(ctx(), q); !known || !n.Dispute || n.Reference != r.Reference || n.DisputeID == "" {
+		t.Errorf("%+v %t", n, known)
+	}
+	if n, known := b.QueryDispute(ctx(), provider.DisputeRequest{ID: "not an id", Charge: r}); known {
+		t.Errorf("another one: %+v", n)
+	}
+}
+
+// Each event about money is read, or the table says why not.
+func TestEventsHaveAMeaning(t *testing.T) {
+	b := connect(t)
+	for kind, means := range events {
+		if (means.tell == nil) == (means.why == "") {
+			t.Errorf("%s is read and has a reason not to be, or neither", kind)
+		}
+		list, err := b.Notices(ctx(), notification("evt_1", kind, object{}))
+		if means.tell == nil && (err != nil || len(list) != 0) {
+			t.Errorf("%s: %+v %v, want nothing", kind, list, err)
 		}
 	}
 }

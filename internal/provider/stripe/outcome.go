@@ -1,6 +1,7 @@
 package stripe
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -14,8 +15,12 @@ type intent struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
 	Status   string            `json:"status"`
+	Created  int64             `json:"created"`
+	Amount   int64             `json:"amount"`
 	Received int64             `json:"amount_received"`
 	Currency string            `json:"currency"`
+	Types    []string          `json:"payment_method_types"`
+	Customer ident             `json:"customer"` // of a bank transfer: whose cash balance pays
 	Canceled string            `json:"cancellation_reason"`
 	Metadata map[string]string `json:"metadata"`
 	Error    *apiError         `json:"last_payment_error"`
@@ -44,6 +49,11 @@ type intent struct {
 
 func (i intent) key() string       { return i.ID }
 func (i intent) reference() string { return i.Metadata[referenceKey] }
+
+// transfer reports whether a cash balance pays, which bank transfers fill.
+func (i intent) transfer() bool {
+	return id(string(i.Customer)) && slices.Contains(i.Types, "customer_balance")
+}
 
 // session is the part of a Checkout Session that we read. Its intent is an id in lists, and
 // an object if we request that.
@@ -80,17 +90,19 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 		o.Kind, o.FormURL, o.Data = pay.Awaiting, r.PageURL, data
 	case "requires_payment_method": // the attempt failed, and there will be no other
 		if i.Error == nil {
-			p.Strange("payment", "requires_payment_method without an error")
+			o.Decline = i.Status
 			return o
 		}
 		o = p.refusal(*i.Error)
 		o.ProviderRef = i.ID
+	case "requires_confirmation", "requires_capture": // our calls confirm, and capture
+		o.Decline = i.Status
 	case "canceled":
 		o.Kind = pay.Lapsed
 		if i.Canceled == "fraudulent" {
 			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, problem.FraudBlocked, "fraudulent", "the risk engine blocked the payment"
 		}
-	default: // requires_confirmation and requires_capture do not occur for our calls
+	default:
 		p.Strange("payment", i.Status)
 	}
 	return o
@@ -131,7 +143,7 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 		o = p.intent(*i, r)
 		o.ProviderRef = s.ID
 	case s.Status == "complete": // paid without a payment: not what we requested
-		p.Strange("session", "complete without a payment")
+		o.Decline = "complete_without_payment"
 	default:
 		p.Strange("session", s.Status)
 	}

@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// payoutVersion is the first version in which payments are no longer in preview.
-	payoutVersion = "2026-10-28.endive"
-
 	recipientsPath = "/v2/core/accounts"
 	setupsPath     = "/v2/money_management/outbound_setup_intents"
 	paymentsPath   = "/v2/money_management/outbound_payments"

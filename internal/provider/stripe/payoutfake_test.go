@@ -96,7 +96,7 @@ func (p *fakePayment) json() object {
 		"id": p.id(), "object": "v2.money_management.outbound_payment", "status": p.status(), "amount": amountOf(p.Asked), "cancelable": p.Stage == payouttest.Open,
 		"created": p.Created.Format(millis), "description": p.Reference, "from": object{"financial_account": testAccount, "debited": amountOf(money.New(1, "USD"))},
 		"to":       object{"recipient": p.to, "payout_method": "method", "credited": amountOf(credited)},
-		"metadata": object{referenceKey: p.Reference}, "livemode": false, "trace_id": object{"status": "pending", "value": ""},
+		"metadata": object{referenceKey: p.Reference}, "livemode": false, "tracking_details": object{"status": "pending", "type": "bank_account"},
 		"recipient_notification": object{"setting": "none"}, "statement_descriptor": "SHOP", "status_transitions": object{"posted_at": nil}, "status_details": nil,
 	}
 	if p.panel {
@@ -164,7 +164,7 @@ func (f *payoutFake) answer(r *http.Request, body []byte) (int, any) {
 		return fail(404, "", "not_found")
 	case r.URL.Path == "/v2/money_management/financial_accounts/"+testAccount:
 		status := map[bool]string{false: "open", true: "closed"}[f.closed]
-		return 200, object{"id": testAccount, "object": "v2.money_management.financial_account", "status": status, "balance": object{
+		return 200, object{"id": testAccount, "object": "v2.money_management.financial_account", "status": status, "livemode": false, "country": "US", "type": "storage", "created": "2026-11-21T12:00:00.000Z", "balance": object{
 			"available":       object{"usd": object{"value": 129400, "currency": "usd"}, "gbp": object{"value": 30, "currency": "gbp"}},
 			"inbound_pending": object{"usd": object{"value": 7, "currency": "usd"}}, "outbound_pending": object{},
 		}}
@@ -216,10 +216,10 @@ func (f *payoutFake) once(key, path, context string, body []byte) (int, any) {
 // list returns a page of payments. The answer has the address of the next page.
 func (f *payoutFake) list(q url.Values) (int, any) {
 	f.lists++
-	since, err := time.Parse(time.RFC3339, q.Get("created_gte"))
+	since, err := time.Parse(time.RFC3339, q.Get("created[gte]"))
 	at := 0
 	for name, values := range q {
-		if len(values) != 1 || name != "created_gte" && name != "page" {
+		if len(values) != 1 || name != "created[gte]" && name != "page" {
 			err = fmt.Errorf("the parameter %s", name)
 		}
 	}
@@ -243,7 +243,7 @@ func (f *payoutFake) list(q url.Values) (int, any) {
 	}
 	reply := object{"data": data, "next_page_url": nil}
 	if end < total {
-		reply["next_page_url"] = paymentsOf + "?" + url.Values{"created_gte": {q.Get("created_gte")}, "page": {fmt.Sprintf("page_%d", end)}}.Encode()
+		reply["next_page_url"] = paymentsOf + "?" + url.Values{"created[gte]": {q.Get("created[gte]")}, "page": {fmt.Sprintf("page_%d", end)}}.Encode()
 	}
 	return 200, reply
 }

@@ -99,7 +99,7 @@ func (p *payer) find(ctx context.Context, r payout.Request) (payment, presence) 
 // clock and the list uses Stripe's, so the search begins at the age of the call.
 func (p *payer) walk(ctx context.Context, r payout.Request) (payment, presence) {
 	since := p.Now().Add(-max(r.Now.Sub(r.Sent), 0) - before)
-	next := paymentsPath + "?" + url.Values{"created_gte": {since.UTC().Format(time.RFC3339)}}.Encode()
+	next := paymentsPath + "?" + url.Values{"created[gte]": {since.UTC().Format(time.RFC3339)}}.Encode()
 	for range mostPages {
 		var list paymentList
 		if f := p.ask(ctx, next, &list); f != nil || list.Data == nil {
@@ -147,7 +147,7 @@ func (p *payer) v2(ctx context.Context, method, path, recipient, key string, bod
 	if recipient != "" {
 		req.Header.Set("Stripe-Context", recipient)
 	}
-	reply, broken := p.do(req, payoutVersion, key)
+	reply, broken := p.do(req, version, key)
 	if broken != nil {
 		return &unanswered{never: broken.Kind == pay.Unavailable, why: broken.Decline}
 	}

@@ -61,7 +61,7 @@ func (f *payoutFake) makeRecipient(body []byte) (int, any) {
 	f.entities = append(f.entities, q.Identity.Entity)
 	id := fmt.Sprintf("acct_%d", len(f.recipients)+1)
 	f.recipients[id] = q.Identity.Country
-	return 200, object{"id": id, "object": "v2.core.account", "applied_configurations": []string{"recipient"}, "livemode": false}
+	return 200, object{"id": id, "object": "v2.core.account", "applied_configurations": []string{"recipient"}, "livemode": false, "created": "2026-11-21T12:00:00.000Z"}
 }
 
 func (f *payoutFake) makeMethod(recipient string, body []byte) (int, any) {
@@ -95,7 +95,8 @@ func (f *payoutFake) makeMethod(recipient string, body []byte) (int, any) {
 		status = f.setup
 	}
 	f.methods[id] = m
-	return 200, object{"id": "osi_" + id, "object": "v2.money_management.outbound_setup_intent", "status": status, "usage_intent": "payment", "payout_method": object{
+	return 200, object{"id": "osi_" + id, "object": "v2.money_management.outbound_setup_intent", "status": status, "usage_intent": "payment", "livemode": false, "created": "2026-11-21T12:00:00.000Z", "payout_method": object{
+		"archived": false, "livemode": false, "created": "2026-11-21T12:00:00.000Z",
 		"id": id, "object": "v2.money_management.payout_method", "type": "bank_account", "restricted": f.restricted, "usage_status": object{"payments": "eligible"},
 	}}
 }

@@ -23,6 +23,12 @@ type thin struct {
 	} `json:"related_object"`
 }
 
+// payoutEvents begins the types of the events that are read: created, updated, under_review, posted, failed, canceled and returned, the
+// last also after the payment had arrived (stripe-node 23.1.0, V2/Core/Events.d.ts; read on 2026-11-28). Of the others, adjustment,
+// transaction, received_credit, inbound_transfer, financial_account and financial_address are about the account's own balance, which
+// the float is compared with; payout_intent, payout_method and recipient_verification move no money of ours.
+const payoutEvents = "v2.money_management.outbound_payment."
+
 // Notices reads an event of a payment and queries the payment's state. Events come in any
 // order and may be repeated.
 func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.PayoutNotice, error) {
@@ -33,7 +39,7 @@ func (p *payer) Notices(ctx context.Context, n provider.Notification) ([]pay.Pay
 	if err := json.Unmarshal(n.Body, &e); err != nil {
 		return nil, errors.New("stripe: the event is not JSON")
 	}
-	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, "v2.money_management.outbound_payment.") || e.Live != p.Live {
+	if e.Object != "v2.core.event" || !strings.HasPrefix(e.Type, payoutEvents) || e.Live != p.Live {
 		return nil, nil // about something else, or from the other environment
 	}
 	if e.Related == nil || !provider.Plain(e.Related.ID, 255) {

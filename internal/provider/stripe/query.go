@@ -41,13 +41,13 @@ func (p *Provider) Query(ctx context.Context, r provider.Request) pay.Outcome {
 		if i.reference() != r.Reference {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		}
-		return p.reversed(ctx, p.intent(i, r), i.ID)
+		return p.withLoose(ctx, i, p.reversed(ctx, p.intent(i, r), i))
 	}
 	i, o := find[intent](ctx, p, "/v1/payment_intents", r)
 	if o != nil {
 		return *o
 	}
-	return p.reversed(ctx, p.intent(i, r), i.ID)
+	return p.withLoose(ctx, i, p.reversed(ctx, p.intent(i, r), i))
 }
 
 func (p *Provider) readSession(ctx context.Context, id string, r provider.Request) pay.Outcome {
@@ -58,7 +58,10 @@ func (p *Provider) readSession(ctx context.Context, id string, r provider.Reques
 	if s.reference() != r.Reference {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 	}
-	return p.reversed(ctx, p.session(s, r), s.Intent.id)
+	if s.Intent.value == nil {
+		return p.session(s, r)
+	}
+	return p.reversed(ctx, p.session(s, r), *s.Intent.value)
 }
 
 func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *failure) {
@@ -66,40 +69,24 @@ func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *fa
 	return s, f
 }
 
-// listed is an object of a list.
-type listed interface {
-	key() string
-	reference() string
-}
-
 // find looks for the object with our reference among those created since the payment. If it
 // finds none, the outcome says whether that is proven.
 func find[T listed](ctx context.Context, p *Provider, path string, r provider.Request) (found T, o *pay.Outcome) {
-	query := p.since(r)
-	query.Set("limit", "100")
-	for range maxPages {
-		var list page[T]
-		if f := p.get(ctx, path, query, &list); f != nil {
-			asked := f.asked()
-			return found, &asked
+	there := false
+	f := walk(ctx, p, path, p.since(r), func(object T) bool {
+		if there = object.reference() == r.Reference; there {
+			found = object
 		}
-		if !list.whole() {
-			return found, &pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
-		}
-		for _, object := range list.Data {
-			if object.reference() == r.Reference {
-				return object, nil
-			}
-		}
-		if !list.HasMore {
-			return found, &pay.Outcome{Kind: pay.Missing}
-		}
-		if len(list.Data) == 0 {
-			break
-		}
-		query.Set("starting_after", list.Data[len(list.Data)-1].key())
+		return there
+	})
+	switch {
+	case f != nil:
+		asked := f.asked()
+		return found, &asked
+	case !there:
+		return found, &pay.Outcome{Kind: pay.Missing}
 	}
-	return found, &pay.Outcome{Kind: pay.Unknown, Decline: "too_many_to_look_through"}
+	return found, nil
 }
 
 // since bounds a list by the time of the call. That time is by the merchant's clock, which

@@ -141,6 +141,18 @@ func TestFakeFollowsStripesDocument(t *testing.T) {
 			d.check(t, "refund", decode[any](t, made))
 		}
 	}
+	b := connect(t)
+	_, customer := b.order(t, transfer("01M7ZWORDS-1", 1000))
+	b.transfer(customer, 1100, "")
+	b.returnByHand(customer, 100)
+	b.happens(customer, "refunded_from_payment", 10, object{"refunded_from_payment": object{"refund": "re_1"}})
+	b.endReturn(0, "canceled")
+	s := b.customers[0]
+	d.check(t, "customer", decode[any](t, s.show(true)))
+	d.check(t, "refund", decode[any](t, b.returns[0]))
+	for _, m := range s.moves {
+		d.check(t, "customer_cash_balance_transaction", decode[any](t, m))
+	}
 }
 
 func (d document) check(t *testing.T, name string, value any) {

@@ -3,25 +3,48 @@
 //
 // # Calls
 //
-//   - Pix, OXXO, SPEI: a PaymentIntent, created and confirmed in one call. SPEI is
-//     a bank transfer to a customer balance, so each payment first gets its own
-//     Customer, whose CLABE serves only this payment.
+//   - Pix, OXXO, SPEI: a PaymentIntent, created and confirmed in one call.
 //   - Cards and boletos: a Checkout Session in payment mode. We see no card, and a
 //     boleto needs a street address, which we do not have. Stripe's page collects
 //     both, and runs the issuer's challenges. A shopper whose card is declined may
 //     try another one there until the session expires, so a decline is not
 //     reported before that.
 //
+// The Dashboard's settings decide which payment methods an intent or a session has, and
+// allowed_payment_method_types narrows them to one. Stripe refuses payment_method_types,
+// which needed no setting, since endive (changelog, 2026-09-30). A method that is not
+// enabled is refused, and nobody is charged.
+//
+// # Bank transfers
+//
+// SPEI is a bank transfer to a customer balance. A merchant's shopper, known by the e-mail
+// address, has one Customer (customer.go) and so one CLABE, for ever. Stripe divides what
+// arrives there among the shopper's open payments (balance.go says how). What fits no
+// payment lies in the cash balance: too much, too late, a second transfer, or the part that
+// a payment had got before it was canceled. Each such money is reported as another money of
+// the payment that it is about, by Stripe's events and by the query of a payment that has
+// ended. Its id is that of the movement that brought it. Its refund sends it back out of
+// the balance. If the merchant is to have it, the operator has to take it at Stripe too, by
+// a payment from the balance: until then it is the shopper's, and goes back after 75 days.
+// What leaves the balance for the shopper's bank, or for another payment of ours, is
+// reported as reversed.
+//
+// While one of the Customer's payments is open, nothing is loose: Stripe is about to give
+// it the money. A part of an open payment is not reported, because the payment takes the
+// rest too. A Customer whose balance is not empty gets no new payment, which would take
+// what is in the books of another one.
+//
 // # Our reference
 //
-// It is in the metadata of every object, and it is the Idempotency-Key of the call that
+// It is in the metadata of every object but Customers, and it is the Idempotency-Key of the call that
 // creates the object. Stripe keeps a key for at least 24 hours and then forgets it. After
 // that only a query shows whether there was a charge, and the caller queries before it
 // charges again. A refund may be requested again after days, so before it is made we search
 // all refunds of its payment. The refund's own events, which hold its metadata, report the
 // result. A refund without our metadata was made in the Dashboard or by Stripe; its events are
 // the same: refund.created, refund.updated and refund.failed are of all refunds (changelog of
-// 2024-10-28, and docs.stripe.com/refunds, which has refunds by API or Dashboard; read on 2026-11-28). A query of a paid payment reads its refunds too, because the intent stays
+// 2024-10-28, and docs.stripe.com/refunds, which has refunds by API or Dashboard; read on 2026-11-28). events.go lists all events about
+// money. A query of a paid payment reads its refunds too, because the intent stays
 // succeeded. Without that list a paid payment counts as paid.
 //
 // Query under our reference lists what was created since the payment and compares metadata.
@@ -34,17 +57,21 @@
 // # What was checked, and where
 //
 // Paths, fields, types, enumerations and the states of PaymentIntent, Checkout Session,
-// Refund, Dispute and errors: Stripe's OpenAPI document of the version below, as published
-// in stripe/openapi. Every request of this package is played against stripe-mock, which
-// validates it by that document. docs.stripe.com: idempotency keys; how fresh search and
+// Customer, its cash balance, Refund, Dispute and errors: the types of stripe-node 23.1.0, which is the library of the version below, and
+// Stripe's OpenAPI document of 2026-08-26, the last in stripe-mock. Every request of this package is played against stripe-mock, which
+// validates it by that document, with the names that it had then. The tables in published_test.go and payoutpublished_test.go hold the adapter
+// and its fakes to both. docs.stripe.com: idempotency keys; how fresh search and
 // lists are; eight digits of an amount (more in a few currencies; Stripe refuses a larger
 // amount and charges nobody); boletos cannot be refunded; refunds of bank transfers (to the
-// shopper's bank, whose details Stripe may have to request by e-mail; 45 days); the days of
+// shopper's bank, whose details Stripe may have to request by e-mail; 45 days; 180 days); how cash balances are divided; the days of
 // a voucher; the signature of notifications.
 //
-// Not checked, for lack of an account at Stripe: which rails an account in which country
-// gets, whether Pix requires a tax id, and whether the intent of an issued boleto can be
-// canceled.
+// Unproved, for lack of an account at Stripe: which rails an account in which country
+// gets; whether Pix requires a tax id; whether the intent of an issued boleto can be
+// canceled; whether a refund of a bank transfer that nobody collected ends as canceled, with its money in the cash balance, or as
+// failed (the documents say both, and both are read); whether a canceled one names the transaction that reverses it; whether Mexican
+// banks ever take a SPEI transfer back; the codes with which Stripe refuses a refund that is too late or has no address; whether the
+// permission for Customers covers their cash balances.
 //
 // # The report
 //
@@ -83,6 +110,9 @@
 // payment that a person canceled is rejected: it must not leave through another account.
 // Events hold no state, so the payment is queried.
 //
+// The list is filtered by created[gte]: stripe-node 23.1.0, which is of the same version.
+// Its value is a text (RFC 3339), as stripe-python has it for the same filter of events.
+//
 // Checked in docs.stripe.com and in stripe-go's branch beta: paths, fields, statuses,
 // reasons, types of errors, event types, the version (changelog, endive, 2026-10-28), the
 // numbers of bank accounts in the United States and the United Kingdom, e-mail and name for
@@ -112,13 +142,17 @@ const (
 	base = "https://api.stripe.com"
 	// version is the API version sent with every call, so that an account's default does not
 	// matter.
-	version = "2026-08-26.dahlia"
+	version = "2026-10-28.endive"
 	// referenceKey holds our reference in the metadata. It names us: the account may serve
 	// other systems, whose objects are not ours.
 	referenceKey = "cascada_reference"
 	// hostedKey marks the intents of Checkout Sessions, whose failures are not
 	// final.
 	hostedKey = "cascada_hosted"
+	// shopperKey holds our name of a Customer's shopper.
+	shopperKey = "cascada_shopper"
+	// moneyKey holds, of a return of money in a cash balance, the id of that money.
+	moneyKey = "cascada_money"
 )
 
 // Adapter is the adapter for accounts at Stripe that take payments.
@@ -128,9 +162,10 @@ func Adapter() provider.Adapter {
 		Report: report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
-				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes"},
+				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes. Enable each payment method that you use under Settings, Payment methods"},
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
-				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*"},
+				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*, and for SPEI customer_cash_balance_transaction.created and " +
+				"cash_balance.funds_available"},
 		},
 		Rails: []string{
 			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",
@@ -208,6 +243,5 @@ func method(rail string) (name string, hosted bool) {
 	return "card", true
 }
 
-// refundable reports whether Stripe refunds payments on a rail. Payments in cash or by
-// boleto are refunded in other ways.
-func refundable(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }
+// Refunds implements provider.Refunder: payments in cash or by boleto are refunded in other ways.
+func (*Provider) Refunds(rail string) bool { return rail != "boleto.BRA" && rail != "cash.oxxo.MEX" }

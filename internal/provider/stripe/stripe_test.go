@@ -192,7 +192,7 @@ func TestVouchersLiveAsLongAsTheShopperWasPromised(t *testing.T) {
 // Requests that Stripe would refuse are not sent.
 func TestChargesThatLackSomething(t *testing.T) {
 	for want, change := range map[string]func(*provider.Request){
-		"buyer_name_missing":     func(r *provider.Request) { r.Buyer.Name = "" },
+		"buyer_name_missing":     func(r *provider.Request) { r.Buyer.Name = "Cher " },
 		"buyer_email_missing":    func(r *provider.Request) { r.Buyer.Email = "" },
 		"currency_not_supported": func(r *provider.Request) { r.Local = money.New(100, "ISK") },
 		"invalid_amount":         func(r *provider.Request) { r.Local.Minor = -1 },
@@ -205,25 +205,15 @@ func TestChargesThatLackSomething(t *testing.T) {
 		}
 	}
 	b := connect(t)
-	r := request("pix.BRA", "01M7ZLARGE-1")
+	r := transfer("01M7ZNOBODY-1", 100)
+	r.Buyer.Email = " "
+	if o := b.Charge(ctx(), r); o.Kind != pay.Errored || o.Decline != "buyer_email_missing" || b.line.Calls() != 0 {
+		t.Errorf("a transfer that could not be refunded: %+v", o)
+	}
+	r = request("pix.BRA", "01M7ZLARGE-1")
 	r.Local.Minor = 100_000_000
 	if o := b.Charge(ctx(), r); o.Kind != pay.Errored || o.Decline != "amount_too_large" {
 		t.Errorf("nine digits: %+v", o)
-	}
-}
-
-// A transfer needs a customer first. Without one there is no charge.
-func TestATransferHasItsOwnCustomer(t *testing.T) {
-	b := connect(t)
-	o := b.Charge(ctx(), request("spei.MEX", "01M7ZSPEI-1"))
-	want := pay.PaymentData{CLABE: "646180111812345678", Bank: "BANAMEX", Beneficiary: "Loja de Prueba", Reference: "KZQLP4R2"}
-	if o.Data != want || b.seen[1].Get("customer") != "cus_01M7ZSPEI-1" {
-		t.Errorf("%+v for %v", o, b.seen[1])
-	}
-	b = connect(t)
-	b.line.Fail(providertest.BrokenAfter)
-	if o := b.Charge(ctx(), request("spei.MEX", "01M7ZSPEI-1")); o.Kind != pay.Unavailable || len(b.Books()) != 0 {
-		t.Errorf("without a customer: %+v", o)
 	}
 }
 
@@ -232,11 +222,11 @@ func TestRefundsByStatus(t *testing.T) {
 		"succeeded": pay.Approved, "pending": pay.Awaiting, "requires_action": pay.Awaiting, "failed": pay.Declined, "canceled": pay.Declined, "odd": pay.Unknown,
 	} {
 		b := connect(t)
-		r := request("spei.MEX", "01M7ZBACK-1")
+		r := request("pix.BRA", "01M7ZBACK-1")
 		b.Charge(ctx(), r)
 		b.Move(r.Reference, providertest.Paid)
 		b.fake.refunds = status
-		back := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100, "MXN")}
+		back := provider.RefundRequest{Reference: "CLM1-1", Charge: r, Local: money.New(100, "BRL")}
 		if o := b.Refund(ctx(), back); o.Kind != want || o.Kind == pay.Declined && o.Decline == "" {
 			t.Errorf("%s: %+v, want %s", status, o, want)
 		}

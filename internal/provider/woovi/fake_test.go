@@ -83,16 +83,18 @@ func (c *fakeCharge) json() map[string]any {
 
 func fail(status int, sentence string) (int, any) { return status, map[string]any{"error": sentence} }
 
+// unauthorized is the answer to a wrong AppID.
+func unauthorized() (int, any) {
+	return http.StatusUnauthorized, map[string]any{"data": nil, "errors": []any{map[string]any{"message": "appID inválido"}}}
+}
+
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Serve(w, r, func(body []byte) (int, any) { return f.answer(r, body) })
 }
 
 func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Header.Get("Authorization") != testAppID {
-		return fail(http.StatusUnauthorized, "appID inválido")
-	}
-	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "application/json" {
-		return fail(http.StatusBadRequest, "Dados inválidos")
+		return unauthorized()
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/")
 	switch route := r.Method + " " + parts[0]; {
@@ -117,7 +119,7 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	case route == "GET charge" && len(parts) == 3 && parts[2] == "refund":
 		return http.StatusOK, map[string]any{"refunds": f.find(parts[1]).refunds()}
 	}
-	return fail(http.StatusNotFound, "no such route")
+	return fail(http.StatusBadRequest, "Dados inválidos")
 }
 
 // list returns a page of the charges of a time span.

@@ -199,7 +199,7 @@ func (p *payer) outcome(found paymentReply) pay.PayoutOutcome {
 		if code+text != "" {
 			return p.failed(found.ref(), code, text)
 		}
-		fallthrough
+		o.Message = "the payout was refused without a reason, which does not prove that it was not made"
 	default:
 		p.account.account.Strange("payment", status)
 		o.Message = "the payout's status is unknown to us"

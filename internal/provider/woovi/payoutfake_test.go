@@ -67,10 +67,14 @@ func (p *fakePayment) bank() string {
 func (p *fakePayment) back() string { return "D" + p.bank()[1:] }
 
 func (f *payoutFake) json(p *fakePayment) map[string]any {
-	all := map[string]any{"payment": map[string]any{
-		"type": "PIX_KEY", "value": p.Asked.Minor, "status": p.status(), "destinationAlias": p.Destination, "destinationAliasType": p.aliasType,
+	payment := map[string]any{
+		"type": "PIX_KEY", "value": p.Asked.Minor, "status": p.status(), "destinationAlias": p.Destination,
 		"correlationID": p.Reference, "comment": "", "sourceAccountId": "6290ccfd42831958a405debc",
-	}}
+	}
+	if p.aliasType != "" {
+		payment["destinationAliasType"] = p.aliasType
+	}
+	all := map[string]any{"payment": payment}
 	if !p.approved {
 		return all
 	}
@@ -106,10 +110,7 @@ func (f *payoutFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (f *payoutFake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Header.Get("Authorization") != testAppID {
-		return http.StatusUnauthorized, map[string]any{"data": nil, "errors": []any{map[string]any{"message": "appID inválido"}}}
-	}
-	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "application/json" || r.Method == http.MethodGet && len(body) > 0 {
-		return f.wrong("%s %s with the type %q and %d bytes", r.Method, r.URL.Path, r.Header.Get("Content-Type"), len(body))
+		return unauthorized()
 	}
 	id, payment := strings.CutPrefix(r.URL.Path, "/api/v1/payment/")
 	number, transaction := strings.CutPrefix(r.URL.Path, "/api/v1/transaction/")

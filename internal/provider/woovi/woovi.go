@@ -65,7 +65,7 @@
 //   - Absence: the answer for a missing payment is not documented, so only the list of all
 //     payments of that time proves it, five minutes after the last Send.
 //   - FAILED is final, so each reason proves that nothing was paid. DENIED and REJECTED are
-//     named but not explained: without a reason they prove nothing.
+//     named but not explained: without a reason they prove nothing, and the payout is unknown.
 //   - MOVEMENT_* events are signed with the key for all customers, so the payment is
 //     queried. MOVEMENT_REMOVED counts if webhookSecrets prove that the event comes from
 //     our own webhook and the payment is gone: a person decided against it, and only a
@@ -84,12 +84,12 @@
 // payment-how-to-remove.md, payment-failed-errors.md, docs/flows/error-codes-payment.md
 // (reasons), docs/webhook/examples/payment-payload.mdx and refund-received-*.mdx (events).
 //
-// Only a real account can show: the answer to a second approval (we make none on purpose);
-// the answer for a payment that does not exist, or was removed, and whether lists show
-// removed ones; how soon a list has a new payment; the largest skip; in which words an
-// order to a wrong Pix key is refused; how an answer writes Pix keys; whether a return is
-// found under its own number (GET /api/v1/transaction/{endToEndId}); whether CNPJ with
-// letters are accepted (we do not send them).
+// Only a real account can show: the answer to a second approval (for boletos it is a 400, by
+// docs/boleto/boleto-out-api.md; we make none on purpose); the answer for a payment that does not
+// exist, or was removed, and whether lists show removed ones; how soon a list has a new payment; the
+// largest skip; in which words an order to a wrong Pix key is refused; how an answer writes Pix keys;
+// whether a return is found under its own number (GET /api/v1/transaction/{endToEndId}); whether CNPJ
+// with letters are accepted (we do not send them).
 package woovi
 
 import (
