@@ -130,6 +130,7 @@ var layers = map[string]layer{
 	"internal/pay/analytics":                   {"pay pay/tenant", "what is counted of a payment follows from the payment, wherever the totals are kept"},
 	"internal/pay/lists":                       {"money pay pay/hook", "what a list selects is values, wherever the rows are read"},
 	"internal/pay/evidence":                    {"pay pay/...", "what a file is follows from its bytes, whoever sends it"},
+	"internal/pay/receipt":                     {"money pay pay/...", "what a receipt says follows from the payment and its claims, whoever sends it"},
 	"internal/dashboard/claims":                {"app/claims dashboard/frame ledger money pay pay/... work", "pages show what use cases return; they decide nothing"},
 	"internal/dashboard/money":                 {"app/base app/payouts dashboard/frame destination geo ledger money pay pay/... statement web", "pages show what use cases return; they decide nothing"},
 	"internal/verify":                          {"pay/... app", "the page shows a verification and hands it in; the use case decides"},

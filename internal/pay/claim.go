@@ -156,6 +156,7 @@ type Claim struct {
 	Freed     int64      // of Parts.Reserve: drawn from the balance, because the day's reserve is released
 	Call      RefundCall // the refund at the provider, if there is one
 	Case      Case       // of a chargeback: the provider's dispute
+	Defense   Defense    // of a chargeback: the way of its evidence to the provider
 	Previous  string     // the claim of the same dispute or refund that ended before this one, or ""
 	Origin    Origin     // of a refund: who gave the money back; "" in rows from before it was kept
 	Played    bool       // of a refund: the sandbox made it, and only payment.refunded is sent
@@ -254,6 +255,7 @@ func (c Claim) resolved(p Payment, change Change, to ClaimStatus, actor, note st
 	from := c.Status
 	c = c.written(now)
 	c.Status, c.Frozen, c.Resolved, c.DueAt = to, 0, now, time.Time{}
+	c.Defense = c.Defense.over()
 	c = c.step(actor, note, now)
 	if !c.Played || !to.Pays() {
 		var event Event
@@ -328,6 +330,9 @@ func (c Claim) String() string {
 	if c.Call.State != "" && c.Call.Tries > 0 { // not of one that was made before it was booked
 		fmt.Fprintf(&b, "\n  refund %s at the provider: %s after %d tries", c.Reference(), c.Call.State, c.Call.Tries)
 	}
+	if c.Defense.State != "" {
+		fmt.Fprintf(&b, "\n  %s", c.defended())
+	}
 	for _, due := range []struct {
 		name string
 		at   time.Time
@@ -400,91 +405,5 @@ func (d Disposition) Unfounded(c Claim, p Payment) (Claim, Change, error) {
 		ledger.Posting{Account: ledger.Suspense, Amount: -c.USD}, ledger.Posting{Account: ledger.Receivable, Amount: c.USD + rounding},
 		ledger.Posting{Account: ledger.Rounding, Amount: -rounding}))
 	c, change = c.resolved(p, change, ClaimWithdrawn, PartyOperator, d.Note, now)
-	return c, change, nil
-}
-
-// Evidence is a merchant's answer to a claim.
-type Evidence struct {
-	ID   string        `json:"id"` // ev_…
-	Kind string        `json:"kind"`
-	Text string        `json:"text,omitempty"`
-	File *EvidenceFile `json:"file,omitempty"`
-	At   int64         `json:"at"` // microseconds UTC
-	// Shut is the text as it is stored, if it cannot be decrypted: it is written back unchanged.
-	Shut string `json:"-"`
-}
-
-// Same reports whether two pieces of evidence are the same: a text of a kind, or the content of a file of a kind.
-func (e Evidence) Same(o Evidence) bool {
-	if e.Kind != o.Kind || (e.File == nil) != (o.File == nil) {
-		return false
-	}
-	if e.File != nil {
-		return e.File.SHA256 == o.File.SHA256
-	}
-	return e.Text == o.Text
-}
-
-// EvidenceFile describes a file. Its content is a row of its own.
-type EvidenceFile struct {
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"` // hex
-	Shut   string `json:"-"`      // the name as it is stored, if it cannot be decrypted
-}
-
-// File is the content of a piece of evidence.
-type File struct {
-	ID string // of the evidence
-	tenant.Scope
-	Claim   string
-	Name    string
-	Type    string
-	Content []byte
-	At      time.Time
-	// Stored is the content as it is stored. The store sets it.
-	Stored string
-}
-
-// Limits of evidence.
-const (
-	// MaxEvidenceFile is the largest file, in bytes. MaxEvidenceText is the same for people.
-	MaxEvidenceFile = 10 << 20
-	MaxEvidenceText = "10 MiB"
-	// MaxEvidence is the largest number of pieces of evidence on a claim.
-	MaxEvidence = 20
-)
-
-// Submit adds evidence, with the content of its file if it has one. A claim that needs evidence
-// goes to review, and a dispute's state changes on its payment. More evidence may follow until the claim is resolved.
-//
-// Errors: claim_already_resolved, conflict_state, invalid_request above MaxEvidence pieces.
-func (c Claim) Submit(p Payment, e Evidence, content []byte, now time.Time) (Claim, Change, error) {
-	to, err := c.After(Submit)
-	if err != nil {
-		return c, Change{}, err
-	}
-	if len(c.Evidence) >= MaxEvidence {
-		return c, Change{}, problem.New(problem.InvalidRequest, "a claim takes at most 20 pieces of evidence")
-	}
-	from := c.Status
-	e.At = now.UnixMicro()
-	c = c.written(now)
-	c.Status, c.DueAt = to, time.Time{}
-	if c.Kind == ChargebackClaim {
-		c.DueAt = c.lookAgain(now) // the provider is queried about the outcome
-	}
-	c.Evidence = append(slices.Clip(c.Evidence), e)
-	if from != to {
-		c = c.step(PartyMerchant, "", now)
-	}
-	change := Change{Claims: []Claim{c}}
-	if next, staged := p.stage(c); staged {
-		change.Payments = []Payment{next.written(p, now)}
-	}
-	if e.File != nil {
-		change.Files = []File{{ID: e.ID, Scope: c.Scope, Claim: c.ID, Name: e.File.Name, Type: e.File.Type, Content: content, At: now}}
-	}
 	return c, change, nil
 }

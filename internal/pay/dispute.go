@@ -369,12 +369,15 @@ var disputePauses = backoff{first: 6 * time.Hour, most: 7 * 24 * time.Hour}
 // disputePatience is how long after its deadline an open dispute is still normal.
 const disputePatience = 6 * 7 * 24 * time.Hour
 
-// lookAgain is when the claim of an open dispute is looked at next: with growing pauses, and when
-// the deadline for evidence has passed.
+// lookAgain is when the claim of an open dispute is looked at next: with growing pauses, when the
+// deadline for evidence has passed, and when evidence has to be sent.
 func (c Claim) lookAgain(now time.Time) time.Time {
 	at := now.Add(disputePauses.after(c.Case.Asked + 1))
 	if c.Status == ClaimNeedsEvidence && c.DueBy.After(now) && c.DueBy.Before(at) {
-		return c.DueBy
+		at = c.DueBy
+	}
+	if next := c.Defense.next(); !next.IsZero() && next.Before(at) {
+		at = next
 	}
 	return at
 }

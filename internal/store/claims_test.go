@@ -239,6 +239,11 @@ func TestCheckFindsBrokenClaims(t *testing.T) {
 		"an open claim that something has to happen to is looked at again": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.UserDispute, pay.ClaimPending)}}
 		},
+		"evidence is under way, or the operator's to submit, only while its dispute is open": func(p pay.Payment) pay.Change {
+			c := of(p, pay.ChargebackClaim, pay.ClaimRejected)
+			c.Defense = pay.Defense{State: pay.DefenseDelayed, Pieces: 1}
+			return pay.Change{Claims: []pay.Claim{c}}
+		},
 		"a claim has told that it was opened, and once that it was resolved": func(p pay.Payment) pay.Change {
 			return pay.Change{Claims: []pay.Claim{of(p, pay.ChargebackClaim, pay.ClaimRejected)}}
 		},

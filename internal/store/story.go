@@ -286,6 +286,9 @@ func (s *Store) claimLine(r engine.Row) (string, error) {
 	if c.Previous != "" {
 		line += ", after " + c.Previous
 	}
+	if d := c.Defense; d.State != "" {
+		line += fmt.Sprintf("; evidence %s, %d of %d pieces at the provider", d.State, d.Sent, len(c.Evidence))
+	}
 	return line, nil
 }
 

@@ -28,6 +28,7 @@ const (
 	OpRefund       = "refund"
 	OpQueryRefund  = "query_refund"
 	OpQueryDispute = "query_dispute"
+	OpDefend       = "defend"
 	OpPayout       = "payout"
 	OpQueryPayout  = "query_payout"
 )

@@ -343,8 +343,8 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 		return 0, err
 	}
 	for _, c := range due {
-		account := ""
-		if c.Calling() {
+		account, lanes := "", rf.lanes
+		if c.Calling() || c.Defense.State.UnderWay() {
 			p, err := rf.Store.Payments().Any(ctx, c.Payment)
 			if err != nil {
 				rf.Quiet.ComesAgain(ctx, c.Live, "the payment of a due claim could not be read; it is retried later", err, "claim", c.ID)
@@ -353,7 +353,10 @@ func (rf *Claims) HandOut(ctx context.Context, begun *sync.WaitGroup) (int, erro
 			attempt, _ := c.Taker(p)
 			account = attempt.Provider
 		}
-		rf.lanes.Submit(account, c.ID, begun, func(may bool) {
+		if !c.Calling() && c.Defense.State.UnderWay() {
+			lanes = rf.evidence
+		}
+		lanes.Submit(account, c.ID, begun, func(may bool) {
 			if err := rf.lookAtClaim(ctx, c, may); err != nil {
 				rf.Quiet.ComesAgain(ctx, c.Live, "a due claim could not be checked; it is retried later", err, "claim", c.ID)
 			}
@@ -393,6 +396,10 @@ func (rf *Claims) lookAtClaim(ctx context.Context, c pay.Claim, may bool) (err e
 		return err
 	}
 	if c.Kind == pay.ChargebackClaim {
+		c, queries, err := rf.lookAtEvidence(ctx, c, may)
+		if err != nil || !queries {
+			return err
+		}
 		return rf.lookAtDispute(ctx, c)
 	}
 	if !c.Overdue(rf.TimeOf(c.Scope)) {

@@ -28,16 +28,20 @@ type Claims struct {
 	providers *acquiring.Providers
 	cascade   *cascade.Cascade
 	lanes     *acquiring.Lanes // queries to providers about refunds; they have limits of their own
+	evidence  *acquiring.Lanes // evidence to providers, which takes long
 	opening   work.Turns       // by payment: refunds are opened one at a time, since many at once would lose races by version
 }
 
 // NewClaims returns the refunds and disputes of payments that went through the cascade.
 func NewClaims(b *base.Base, providers *acquiring.Providers, through *cascade.Cascade) *Claims {
-	return &Claims{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now)}
+	return &Claims{Base: b, providers: providers, cascade: through, lanes: acquiring.NewLanes(b.Now), evidence: acquiring.NewLanes(b.Now)}
 }
 
-// Drain waits for queries that are under way.
-func (rf *Claims) Drain() { rf.lanes.Drain() }
+// Drain waits for calls that are under way.
+func (rf *Claims) Drain() {
+	rf.lanes.Drain()
+	rf.evidence.Drain()
+}
 
 // Silent counts the provider accounts that do not answer queries about refunds.
 func (rf *Claims) Silent() int { return rf.lanes.Silent() }

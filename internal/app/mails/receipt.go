@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/receipt"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store"
 )
@@ -28,7 +29,7 @@ const (
 // SendReceipt sends the receipt of a payment to its shopper and returns the address. In the sandbox it goes to tester,
 // who asks for it: addresses of test payments may be anybody's.
 //
-// Errors: transaction_not_found; those of CheckReceipt; service_unavailable if the service sends no e-mails;
+// Errors: transaction_not_found; those of receipt.Check; service_unavailable if the service sends no e-mails;
 // rate_limited.
 func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, tester string, by audit.Actor) (to string, err error) {
 	missing := problem.New(problem.TransactionNotFound, "there is no such payment")
@@ -39,7 +40,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	if err != nil {
 		return "", base.OrRefuse(err, missing)
 	}
-	if err := pay.CheckReceipt(p); err != nil {
+	if err := receipt.Check(p); err != nil {
 		return "", err
 	}
 	if ms.mailer == nil {
@@ -82,7 +83,7 @@ func (ms *Mails) SendReceipt(ctx context.Context, scope tenant.Scope, payment, t
 	// Clicks at once, on any nodes, count the same receipts: one of them sends the next one.
 	next := base.Idempotency{Route: "receipt", Key: fmt.Sprintf("%s/%d", p.ID, nth), Hash: p.ID}
 	err = ms.Store.Commit(ctx, pay.Change{
-		Mails: []email.Message{pay.ReceiptMail(p, claims, id, to, shop, merchant.Language, now)},
+		Mails: []email.Message{receipt.Mail(p, claims, id, to, shop, merchant.Language, now)},
 		Audit: ms.Audited(by, p.Scope, audit.ReceiptSent, p.ID, nil),
 		Once:  next.Guard(p.Scope, id, now),
 	})

@@ -17,6 +17,7 @@ type Claim struct {
 	Show    claimShowCmd    `cmd:"" help:"Show a claim with its history and evidence."`
 	Ask     claimAskCmd     `cmd:"" help:"Ask a merchant for evidence on an inquiry; the merchant has seven days to answer."`
 	Book    claimBookCmd    `cmd:"" help:"Book a refund that the provider made by itself, or that you made by hand."`
+	Carried claimCarriedCmd `cmd:"" help:"Say that you submitted the evidence of a dispute in the provider's panel."`
 	Resolve claimResolveCmd `cmd:"" help:"Resolve a claim, as the bank, the provider or you decided it. Works while the server runs."`
 }
 
@@ -24,6 +25,7 @@ type claimListCmd struct {
 	cli.DatabaseFlags
 	Status pay.ClaimStatus `default:"" enum:",pending,needs_evidence,under_review,approved,rejected,expired,withdrawn" placeholder:"STATUS" help:"Only claims with this status: pending, needs_evidence, under_review, approved, rejected, expired or withdrawn."`
 	Type   pay.ClaimKind   `default:"" enum:",user_dispute,chargeback,inquiry" placeholder:"TYPE" help:"Only claims of this type: user_dispute (a refund), chargeback, or inquiry (money that came late, twice or in another amount)."`
+	Carry  bool            `help:"Only disputes whose evidence you have to submit in the provider's panel, oldest first."`
 	Limit  cli.AtMost      `default:"50" help:"Longest list (default ${default})."`
 }
 
@@ -33,7 +35,12 @@ func (c *claimListCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer a.Close()
-	list, err := a.Claims.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
+	var list []pay.Claim
+	if c.Carry {
+		list, err = a.ClaimLists.Carrying(ctx, int(c.Limit))
+	} else {
+		list, err = a.Claims.AnyClaims(ctx, c.Status, c.Type, int(c.Limit))
+	}
 	if err != nil {
 		return err
 	}
@@ -93,6 +100,26 @@ type claimResolveCmd struct {
 
 func (c *claimResolveCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return resolve(ctx, c.DatabaseFlags, log, claims.ClaimResolution{ID: c.Claim, Word: claims.Verbs[c.Outcome], Note: c.Note, Force: c.Force, Keep: c.Keep, Complete: c.Complete, ByHand: c.ByHand})
+}
+
+type claimCarriedCmd struct {
+	cli.DatabaseFlags
+	Claim string `arg:"" help:"Claim id, CLM-…"`
+	Note  string `required:"" help:"When and how; the merchant reads it."`
+}
+
+func (c *claimCarriedCmd) Run(ctx context.Context, log *slog.Logger) error {
+	a, err := c.Existing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	claim, err := a.Claims.Carried(ctx, a.Self(), c.Claim, c.Note)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cli.Stdout, claim)
+	return nil
 }
 
 type claimBookCmd struct {

@@ -240,6 +240,19 @@ func (c *claims) giveIn(w http.ResponseWriter, r *http.Request, v *frame.Visit) 
 	return c.lead(w, r, v, "/disputes/"+view.ID)
 }
 
+// AtBank is the key of the text that says how far the evidence has come; "" if that is not kept.
+func (v disputeView) AtBank() string {
+	switch s := v.Defense.State; {
+	case s == "":
+		return ""
+	case s == pay.DefenseSubmitted, s == pay.DefenseByHand:
+		return "at_bank_has"
+	case s == pay.DefenseRefused, s == pay.DefenseMissed, s == pay.DefenseOver:
+		return "at_bank_" + string(s)
+	}
+	return "at_bank_way"
+}
+
 // Mark is what a template has where the shop has to write.
 func (v disputeView) Mark() string { return evidence.Fill }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/ledger"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/receipt"
 	"github.com/cascadapay/cascada/internal/view"
 )
 
@@ -44,7 +45,7 @@ func (s *sales) paymentOf(r *http.Request, v *frame.Visit) (paymentView, error) 
 	}
 	n := s.names(v)
 	return paymentView{row: row{p, n}, Left: p.Refundable(), Cancel: p.CheckCancel() == nil && !p.Canceling(), Operator: operator(v),
-		Receipt: pay.CheckReceipt(p) == nil, Mails: s.App.Mails.Sends()}, nil
+		Receipt: receipt.Check(p) == nil, Mails: s.App.Mails.Sends()}, nil
 }
 
 func (s *sales) payment(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {

@@ -49,7 +49,7 @@ type Actor struct {
 
 // Rulings lists the acts by which operators decide what waits for a person.
 func Rulings() []Act {
-	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled, AdjustmentApproved, AdjustmentRejected}
+	return []Act{WithdrawalApproved, WithdrawalRuled, ClaimRuled, EvidenceCarried, RefundBooked, NotificationClosed, VerificationMoved, PaymentRuled, AdjustmentApproved, AdjustmentRejected}
 }
 
 // MerchantFilter selects entries of one merchant. Empty fields select everything.
@@ -117,8 +117,9 @@ const (
 	RefundOpened      Act = "refund.opened"
 	RefundBooked      Act = "refund.booked" // the operator booked one that was made already
 	EvidenceSubmitted Act = "claim.evidence_submitted"
-	ClaimAccepted     Act = "claim.accepted" // the merchant accepted the claim
-	ClaimRuled        Act = "claim.ruled"    // the operator resolved it
+	EvidenceCarried   Act = "claim.evidence_carried" // the operator submitted it at the provider
+	ClaimAccepted     Act = "claim.accepted"         // the merchant accepted the claim
+	ClaimRuled        Act = "claim.ruled"            // the operator resolved it
 
 	WalletCreated       Act = "wallet.created"
 	WalletDeleted       Act = "wallet.deleted"

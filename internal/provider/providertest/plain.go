@@ -55,7 +55,8 @@ type plainCharge struct {
 	Currency        string `json:"currency"`
 	Status          string `json:"status,omitempty"`
 	NotificationURL string `json:"notificationUrl,omitempty"`
-	Charge          string `json:"charge,omitempty"` // of a refund: what it gives back
+	Charge          string `json:"charge,omitempty"`  // of a refund: what it gives back
+	Dispute         string `json:"dispute,omitempty"` // of a notification of a dispute: its id
 	refund          bool
 }
 
@@ -155,6 +156,9 @@ func (p plain) Notices(_ context.Context, n provider.Notification) ([]pay.Notice
 	if err := json.Unmarshal(n.Body, &c); err != nil {
 		return nil, err
 	}
+	if c.Status == "disputed" {
+		return []pay.Notice{{ID: c.Dispute, Account: p.ID, Reference: c.Reference, Dispute: true, DisputeID: c.Dispute, Body: n.Body}}, nil
+	}
 	return []pay.Notice{{ID: c.Reference + "/" + c.Status, Account: p.ID, Reference: c.Reference, Outcome: p.status(c), Body: n.Body}}, nil
 }
 
@@ -186,12 +190,14 @@ type Upstream struct {
 	hold    chan struct{} // charges wait for its end; nil: none do
 	asked   chan struct{} // receives each charge that waits
 	swift   bool          // shoppers pay just before a charge is canceled
+
+	files, evidence map[string]string // what was submitted against disputes: files by reference, the whole by dispute
 }
 
 // NewUpstream starts a provider that knows these API keys.
 func NewUpstream(t testing.TB, keys ...string) *Upstream {
 	t.Helper()
-	u := &Upstream{keys: map[string]bool{}, next: "open", charges: map[string]plainCharge{}, asked: make(chan struct{}, 16)}
+	u := &Upstream{keys: map[string]bool{}, next: "open", charges: map[string]plainCharge{}, files: map[string]string{}, evidence: map[string]string{}, asked: make(chan struct{}, 16)}
 	for _, key := range keys {
 		u.keys[key] = true
 	}
@@ -274,12 +280,15 @@ func (u *Upstream) Notify(reference, status, secret string) (url, signature stri
 	defer u.mu.Unlock()
 	c, known := u.charges[reference]
 	c.Status = status
-	if known {
+	if known && status != "disputed" { // the charge stays paid
 		u.charges[reference] = c
-	} else {
+	} else if !known {
 		c.Reference, c.Amount, c.Currency = reference, "1", "BRL"
 	}
 	url, c.NotificationURL = c.NotificationURL, ""
+	if status == "disputed" {
+		c.Dispute = "d-" + reference
+	}
 	body, _ = json.Marshal(c) // of strings
 	return url, hex.EncodeToString(plainMAC(secret, body)), body
 }
@@ -304,6 +313,10 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if strings.HasPrefix(r.URL.Path, "/disputes/") || r.URL.Path == "/files" {
+		u.takeEvidence(w, r.URL.Path, body)
+		return
+	}
 	c, found := u.charges[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]
 	if r.Method == http.MethodDelete && c.Status == "open" {
 		c.Status = "canceled"

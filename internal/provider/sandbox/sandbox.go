@@ -61,7 +61,7 @@ const (
 
 // Faults lists all faults.
 func Faults() []Fault {
-	return append([]Fault{Decline, Error, Timeout, Slow, Down, Duplicate, OutOfOrder, WrongAmount, BadSignature}, refundFaults()...)
+	return append([]Fault{Decline, Error, Timeout, Slow, Down, Duplicate, OutOfOrder, WrongAmount, BadSignature, EvidenceRefused, EvidenceTimeout}, refundFaults()...)
 }
 
 // slowness is how much longer a slow provider takes.

@@ -48,6 +48,12 @@ WHERE {part c.id} AND c.status IN ` + resolved + ` AND (c.frozen <> 0 OR c.due_a
 	{"an open claim that something has to happen to is looked at again", `
 SELECT c.id, c.kind || ' ' || c.status FROM claims AS c
 WHERE {part c.id} AND c.due_at = 0 AND (c.status = 'needs_evidence' OR c.kind IN ('user_dispute', 'chargeback') AND c.status NOT IN ` + resolved + `)`},
+	// The state is the first field of the record.
+	{"evidence is under way, or the operator's to submit, only while its dispute is open", `
+SELECT c.id, c.kind || ' ' || c.status || ': ' || {json c.doc defense} FROM claims AS c
+WHERE {part c.id} AND (c.kind <> 'chargeback' AND {json c.doc defense} IS NOT NULL
+  OR c.status IN ` + resolved + ` AND (coalesce(CAST({json c.doc carry} AS BIGINT), 0) > 0 OR {json c.doc defense} LIKE '{"state":"waiting"%'
+    OR {json c.doc defense} LIKE '{"state":"sending"%' OR {json c.doc defense} LIKE '{"state":"unknown"%' OR {json c.doc defense} LIKE '{"state":"delayed"%'))`},
 	// The simulator's refund sends only payment.refunded (SBX-5): its claim has no events unless it failed.
 	{"a claim has told that it was opened, and once that it was resolved", `
 SELECT c.id, c.kind || ' ' || c.status || ': opened told ' || c.opened || ' times, resolved ' || c.ended

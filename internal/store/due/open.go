@@ -29,6 +29,8 @@ var openWorks = []openWork{
 	{"late money", `SELECT min(d.created_at) FROM claims AS d WHERE ` + IsOpen + ` AND d.kind = 'inquiry' AND NOT ` + base.OnClock},
 	{"dispute under review", `SELECT min(d.created_at) FROM claims AS d
   WHERE ` + IsOpen + ` AND d.kind = 'chargeback' AND d.status = 'under_review' AND NOT ` + base.OnClock},
+	{"evidence to submit", `SELECT min(CAST({json d.doc carry} AS BIGINT)) FROM claims AS d
+  WHERE ` + IsOpen + ` AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 AND NOT ` + base.OnClock},
 	{"withdrawal", `SELECT min(d.created_at) FROM withdrawals AS d WHERE d.due_at > 0 AND d.status = 'processing' AND NOT ` + base.OnClock},
 	{"withdrawal without money", `SELECT min(d.created_at) FROM withdrawals AS d
   WHERE d.due_at > 0 AND d.status = 'pending' AND {json d.doc waiting} IN ('float_short', 'payout_delayed', 'no_payout_account') AND NOT ` + base.OnClock},

@@ -40,7 +40,7 @@ var ClaimsTable = table.Describe(table.Table[pay.Claim]{
 	},
 })
 
-// ClaimDocument holds what no query filters by; check reads sequence, origin, previous and returned. Times are microseconds UTC.
+// ClaimDocument holds what no query filters by; check reads sequence, origin, previous and returned; Carrying reads carry. Times are microseconds UTC.
 type ClaimDocument struct {
 	OrderID  string          `json:"orderId,omitempty"`
 	Fee      int64           `json:"fee,omitempty"`
@@ -51,6 +51,8 @@ type ClaimDocument struct {
 	Freed    int64           `json:"freed,omitempty"`
 	Call     pay.RefundCall  `json:"call,omitzero"`
 	Case     pay.Case        `json:"case,omitzero"`
+	Defense  pay.Defense     `json:"defense,omitzero"`
+	Carry    int64           `json:"carry,omitempty"` // since when the operator has to submit the evidence
 	Previous string          `json:"previous,omitempty"`
 	Origin   pay.Origin      `json:"origin,omitempty"`
 	Returned string          `json:"returned,omitempty"` // of the refund at the provider, for check
@@ -66,7 +68,7 @@ type ClaimDocument struct {
 func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 	*d = ClaimDocument{
 		OrderID: c.OrderID, Fee: c.Fee, Reason: c.Reason, Network: c.Network, Attempt: c.Attempt, Parts: c.Parts, Freed: c.Freed, Call: c.Call,
-		Case: c.Case, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
+		Case: c.Case, Defense: c.Defense, Carry: c.Defense.Since, Previous: c.Previous, Origin: c.Origin, Returned: c.Call.Returned, Silent: c.Played, DueBy: table.Micros(c.DueBy), Evidence: EncryptEvidence(f.Personal, c.ID, c.Evidence),
 		Timeline: c.Timeline, Sequence: c.Sequence, Resolved: table.Micros(c.Resolved),
 	}
 }
@@ -75,7 +77,8 @@ func (d *ClaimDocument) Of(f *table.Fields, c *pay.Claim) {
 func (d *ClaimDocument) Into(f *table.Fields, c *pay.Claim) error {
 	c.OrderID, c.Fee, c.Reason, c.Network, c.Attempt, c.Parts = d.OrderID, d.Fee, d.Reason, d.Network, d.Attempt, d.Parts
 	c.Freed, c.Call, c.Case, c.Previous, c.Origin, c.Played, c.DueBy = d.Freed, d.Call, d.Case, d.Previous, d.Origin, d.Silent, table.FromMicros(d.DueBy)
-	c.Call.Returned = d.Returned
+	c.Call.Returned, c.Defense = d.Returned, d.Defense
+	c.Defense.Since = d.Carry
 	c.Evidence, c.Timeline, c.Sequence, c.Resolved = openEvidence(f.Personal, c.ID, d.Evidence), d.Timeline, d.Sequence, table.FromMicros(d.Resolved)
 	return nil
 }
@@ -166,6 +169,14 @@ var ClaimDuty = base.NewDuty("claims", "claims", "d.due_at > 0", ClaimsTable.Lis
 // concurrent decision is not stale.
 func (s Claims) Lease(ctx context.Context, now, until time.Time, limit int) ([]pay.Claim, error) {
 	return base.Leased(ctx, s.b, ClaimDuty, ClaimsTable.Scan(s.b.Personal), now, until, limit)
+}
+
+var listCarrying = engine.Statement(`SELECT ` + ClaimsTable.ListOf("d") + ` FROM claims AS d
+WHERE d.status IN ('pending', 'needs_evidence', 'under_review') AND d.kind = 'chargeback' AND CAST({json d.doc carry} AS BIGINT) > 0 ORDER BY d.id LIMIT $1`)
+
+// Carrying lists the open disputes of all tenants whose evidence the operator has to submit, oldest first.
+func (s Claims) Carrying(ctx context.Context, limit int) ([]pay.Claim, error) {
+	return base.Many(ctx, s.b, listCarrying, ClaimsTable.Scan(s.b.Personal), limit)
 }
 
 var selectFile = engine.Statement(`SELECT ` + FilesTable.List + ` FROM files

@@ -17,6 +17,7 @@ type claimView struct {
 	pay.Claim
 	Ends  []frame.Option // how it can end by the operator's word
 	Asks  bool           // the operator may ask the merchant for evidence
+	Carry bool           // the operator may say that the evidence was submitted by hand
 	Steps []step
 	Pages *desk.Accounts
 }
@@ -39,6 +40,8 @@ func (u *room) showClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit,
 	view := claimView{Form: typed, Claim: c, Ends: u.ends(v, c), Pages: u.Accounts(r.Context())}
 	_, err = c.After(pay.AskEvidence)
 	view.Asks = err == nil
+	_, err = c.After(pay.Submit)
+	view.Carry = err == nil && c.Kind == pay.ChargebackClaim && len(c.Evidence) > c.Defense.Sent
 	for _, s := range c.Timeline {
 		by := s.Actor
 		if text := u.Room.Text(v, "party_"+s.Actor); text != "party_"+s.Actor {
@@ -81,6 +84,18 @@ func (u *room) resolveClaim(w http.ResponseWriter, r *http.Request, v *frame.Vis
 // askClaim asks the merchant for evidence about an inquiry.
 func (u *room) askClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
 	return u.word(w, r, v, pay.AskEvidence)
+}
+
+// carriedClaim records that the operator submitted the evidence in the provider's panel.
+func (u *room) carriedClaim(w http.ResponseWriter, r *http.Request, v *frame.Visit) error {
+	note, err := desk.Note(r)
+	if err == nil {
+		_, err = u.App.Claims.Carried(r.Context(), v.Actor(), r.PathValue("id"), note)
+	}
+	if err != nil {
+		return u.claimRefused(w, r, v, err)
+	}
+	return u.Done(w, r, "claims/"+r.PathValue("id"), "decided")
 }
 
 func (u *room) word(w http.ResponseWriter, r *http.Request, v *frame.Visit, verb pay.ClaimVerb) error {

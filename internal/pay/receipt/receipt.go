@@ -1,19 +1,21 @@
-package pay
+// Package receipt decides which payments have a receipt for their shopper, and what is in it.
+package receipt
 
 import (
 	"slices"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
-// CheckReceipt returns an error if there is no receipt of the payment for its shopper.
+// Check returns an error if there is no receipt of the payment for its shopper.
 //
 // Errors: conflict_state if it was not paid, invalid_request if its shopper has no e-mail address.
-func CheckReceipt(p Payment) error {
+func Check(p pay.Payment) error {
 	switch {
 	case p.Times.Completed.IsZero():
 		return &problem.Error{Code: problem.ConflictState, Message: "only a payment that was paid has a receipt", Details: problem.Details{From: string(p.Status), Action: "receipt"}}
@@ -23,27 +25,27 @@ func CheckReceipt(p Payment) error {
 	return nil
 }
 
-// ReceiptMail returns the e-mail with the receipt of a payment that passes CheckReceipt, to an address. claims are all of
+// Mail returns the e-mail with the receipt of a payment that passes Check, to an address. claims are all of
 // the payment.
-func ReceiptMail(p Payment, claims []Claim, id, to string, shop tenant.Shop, language tenant.Language, now time.Time) email.Message {
+func Mail(p pay.Payment, claims []pay.Claim, id, to string, shop tenant.Shop, language tenant.Language, now time.Time) email.Message {
 	if l := tenant.Language(p.Page.Lang); slices.Contains(tenant.Languages(), l) {
 		language = l
 	}
 	m := email.New(id, tenant.Scope{Merchant: p.Merchant, Shop: p.Shop, Live: true}, p.ID, now)
 	m.Receipt = email.Receipt{
 		To: to, Language: language, Shop: shop.Name, Payment: p.ID, Order: p.Order.ID, Description: p.Order.Purchase.Description,
-		Paid: p.Price.Local, Back: p.gotBack(claims), PaidAt: p.Times.Completed, Test: !p.Live,
+		Paid: p.Price.Local, Back: gotBack(p, claims), PaidAt: p.Times.Completed, Test: !p.Live,
 	}
 	return m
 }
 
 // gotBack is what the shopper got back of the payment: in refunds that the provider confirmed and that did not fail later, and in disputes that the
 // merchant lost. A refund that is under way may still fail, so it does not count.
-func (p Payment) gotBack(claims []Claim) money.Amount {
+func gotBack(p pay.Payment, claims []pay.Claim) money.Amount {
 	back := money.New(0, p.Price.Local.Currency)
 	for _, c := range claims {
-		lost := c.Kind == ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t Taking) bool { return t.Claim == c.ID && t.Attempt == 0 && !t.Followed })
-		if (c.Kind == UserDispute && c.Call.Returned == "" || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
+		lost := c.Kind == pay.ChargebackClaim && slices.ContainsFunc(p.Disputes.Takings, func(t pay.Taking) bool { return t.Claim == c.ID && t.Attempt == 0 && !t.Followed })
+		if (c.Kind == pay.UserDispute && c.Call.Returned == "" || lost) && c.Status.Pays() && c.Local.Currency == back.Currency {
 			back.Minor += c.Local.Minor
 		}
 	}

@@ -1,0 +1,183 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/app/base"
+	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
+	"github.com/cascadapay/cascada/internal/provider"
+	"github.com/cascadapay/cascada/internal/view"
+)
+
+// defense is where a dispute's evidence goes.
+type defense struct {
+	account    string
+	provider   provider.Defender // nil: the provider has no call for it
+	configured bool
+	asked      provider.DisputeRequest
+}
+
+// lookAtEvidence sends the evidence of a dispute if it is due. The dispute itself is queried now and then while that fails: its end
+// must not wait for it.
+func (rf *Claims) lookAtEvidence(ctx context.Context, c pay.Claim, may bool) (pay.Claim, bool, error) {
+	node, err := rf.Store.Hold(ctx)
+	if err != nil {
+		return c, false, err
+	}
+	if !(pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)}).Due() {
+		return c, true, nil
+	}
+	if rf.Shut() {
+		return c, false, nil // it comes again when its lease ends
+	}
+	if c, err = rf.defend(ctx, c, may); err != nil {
+		return c, false, err
+	}
+	return c, c.Defense.State.UnderWay() && c.Defense.Tries%triesBetweenQueries == 0, nil
+}
+
+// triesBetweenQueries is how many tries to send evidence there are between two queries about its dispute.
+const triesBetweenQueries = 6
+
+// defend sends a dispute's evidence once, and commits what became of it.
+func (rf *Claims) defend(ctx context.Context, c pay.Claim, may bool) (pay.Claim, error) {
+	p, err := rf.Store.Payments().Any(ctx, c.Payment)
+	if err != nil {
+		return c, err
+	}
+	to := rf.defenseAt(p, c)
+	var request provider.EvidenceRequest
+	mine := false
+	c, err = rf.onFiling(ctx, c.ID, func(f pay.Filing) (next pay.Claim, change pay.Change) {
+		mine = false
+		if to.configured && to.provider == nil {
+			return f.Manual()
+		}
+		var unread error
+		if request, unread = rf.evidenceOf(f.Claim, to.asked); unread != nil {
+			rf.Quiet.ComesAgain(ctx, c.Live, "evidence cannot be sent to its provider; it is tried again until its deadline", unread, "claim", c.ID)
+		}
+		if to.provider == nil || unread != nil || !may {
+			return f.Postpone()
+		}
+		next, change, mine = f.Begin()
+		return next, change
+	})
+	if err != nil || !mine {
+		rf.tellOperator(ctx, c)
+		return c, err
+	}
+	return rf.submit(ctx, c, to, request)
+}
+
+// submit makes the calls of a try whose intent this node has committed. If it is too late for them, the try is repeated later.
+func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request provider.EvidenceRequest) (pay.Claim, error) {
+	fence := func(may func(time.Time) bool) func() bool {
+		return func() bool {
+			now, known := rf.Store.Now()
+			return known && may(now)
+		}
+	}
+	if !fence(c.Defense.MayStart)() {
+		return c, nil
+	}
+	request.Reference, request.Repeated = pay.Filing{Claim: c}.Reference(), c.Defense.Unsure
+	request.Pieces = request.Pieces[:c.Defense.Pieces]
+	for i := range request.Pieces {
+		request.Pieces[i].Sent = i < c.Defense.Sent
+	}
+	calling, cancel := context.WithTimeout(provider.Fenced(ctx, fence(c.Defense.MayGoOn)), pay.DefenseTimeout)
+	defer cancel()
+	calling, call := rf.Calling(calling, base.OpDefend, to.account, request.Reference)
+	answer := to.provider.Defend(calling, request).Storable()
+	call.Ended(calling, string(answer.Kind), answer.Code)
+	rf.evidence.Heard(ctx, to.account, answer.Kind != pay.DefenseUnknown)
+	before := c.Defense
+	c, err := rf.onFiling(context.WithoutCancel(ctx), c.ID, func(f pay.Filing) (pay.Claim, pay.Change) { return f.Heard(before, answer) })
+	rf.tellOperator(ctx, c)
+	return c, err
+}
+
+// onFiling reads a claim, calls decide, and commits.
+func (rf *Claims) onFiling(ctx context.Context, id string, decide func(pay.Filing) (pay.Claim, pay.Change)) (pay.Claim, error) {
+	return rf.onClaim(ctx, id, view.Cause{}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		node, err := rf.Store.Hold(ctx)
+		if err != nil {
+			return c, pay.Change{}, err
+		}
+		next, change := decide(pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)})
+		return next, change, nil
+	})
+}
+
+// tellOperator logs that the operator has to submit evidence by hand. A provider without a call for it is no news.
+func (rf *Claims) tellOperator(ctx context.Context, c pay.Claim) {
+	if c.Defense.State.Carries() && c.Defense.State != pay.DefenseManual {
+		rf.Log.WarnContext(ctx, "evidence was not submitted: submit it in the provider's panel, then cascada claim carried",
+			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "state", c.Defense.State, "deadline", c.DueBy)
+	}
+}
+
+// defenseAt finds the provider of a claim's dispute.
+func (rf *Claims) defenseAt(p pay.Payment, c pay.Claim) defense {
+	attempt, _ := c.Taker(p)
+	to := defense{account: attempt.Provider, asked: provider.DisputeRequest{ID: c.Case.ID, Charge: rf.cascade.Request(p, attempt)}}
+	upstream, configured := rf.providers.Upstream(attempt.Provider)
+	to.configured = configured || attempt.Provider == ""
+	if defender, can := upstream.(provider.Defender); configured && can && defender.CanDefend(to.asked) {
+		to.provider = defender
+	}
+	return to
+}
+
+// evidenceOf is the request with a claim's evidence, whose files are read when the provider's client wants them.
+func (rf *Claims) evidenceOf(c pay.Claim, asked provider.DisputeRequest) (provider.EvidenceRequest, error) {
+	r := provider.EvidenceRequest{DisputeRequest: asked, Local: c.Local, Reason: c.Reason, Network: c.Network, RespondBy: c.DueBy}
+	for _, e := range c.Evidence {
+		if e.Shut != "" {
+			return r, fmt.Errorf("the text of evidence %s cannot be opened", e.ID)
+		}
+		piece := provider.EvidencePiece{ID: e.ID, Kind: e.Kind, Text: e.Text}
+		if f := e.File; f != nil {
+			if f.Shut != "" {
+				return r, fmt.Errorf("the file's name of evidence %s cannot be opened", e.ID)
+			}
+			piece.File = &provider.EvidenceFile{Name: f.Name, Type: f.Type, Size: f.Size, SHA256: f.SHA256, Read: func(ctx context.Context) ([]byte, error) {
+				file, err := rf.Store.Claims().File(ctx, c.Scope, c.ID, e.ID)
+				return file.Content, err
+			}}
+		}
+		r.Pieces = append(r.Pieces, piece)
+	}
+	return r, nil
+}
+
+// Carried records that the operator has submitted the evidence of a dispute in the provider's panel.
+//
+// Errors: claim_not_found, claim_already_resolved, conflict_state, also while a call may be on its way.
+func (rf *Claims) Carried(ctx context.Context, by audit.Actor, id, note string) (pay.Claim, error) {
+	c, err := rf.AnyClaim(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	return rf.onClaim(ctx, id, view.Cause{RequestID: by.Request}, func(c pay.Claim, _ pay.Payment) (pay.Claim, pay.Change, error) {
+		node, err := rf.Store.Hold(ctx)
+		if err != nil {
+			return c, pay.Change{}, err
+		}
+		if c.Defense.OnItsWay(node.At) && c.Defense.State == pay.DefenseSending {
+			return c, pay.Change{}, base.CallOnItsWay(c.Status, "carried")
+		}
+		next, change, err := pay.Filing{Claim: c, By: node, Now: rf.TimeOf(c.Scope)}.Carried(note)
+		change.Audit = rf.Noted(by, c.Scope, audit.EvidenceCarried, c.ID, note, map[string]string{"payment": c.Payment})
+		return next, change, err
+	})
+}
+
+// Carrying lists open disputes of all tenants whose evidence the operator has to submit, oldest first.
+func (l *Lists) Carrying(ctx context.Context, limit int) ([]pay.Claim, error) {
+	return l.Store.Claims().Carrying(ctx, limit)
+}
