@@ -132,6 +132,7 @@ type Payment struct {
 	RefundedAmountLocal   Decimal    `json:"refundedAmountLocal"`
 	RefundableAmountLocal Decimal    `json:"refundableAmountLocal"`
 	Failure               *Failure   `json:"failure"`   // nil unless it failed
+	Tries                 []Try      `json:"tries"`     // that did not pay, oldest first
 	Attention             *Attention `json:"attention"` // money that came late or in another amount; nil if there is none
 	Disputes              []Dispute  `json:"disputes"`  // oldest first
 
@@ -170,6 +171,14 @@ type Failure struct {
 	Code        Code   `json:"code"`
 	DeclineCode string `json:"declineCode"`
 	Message     string `json:"message"`
+}
+
+// Try is a try of the shopper that did not pay.
+type Try struct {
+	At          time.Time `json:"at"`
+	Outcome     string    `json:"outcome"` // declined, blocked, authentication_failed, abandoned or error
+	Code        Code      `json:"code"`    // as Failure.Code
+	DeclineCode string    `json:"declineCode"`
 }
 
 // Dispute is a dispute of a payment, as its claim has it.

@@ -2,10 +2,12 @@ package checkout
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	views "github.com/cascadapay/cascada/internal/view"
 	"github.com/cascadapay/cascada/internal/web"
@@ -15,6 +17,7 @@ import (
 type bankView struct {
 	paymentView
 	Actions []sandbox.BankAction
+	Reasons []decline.Reason // for which a card's page can refuse the card
 	PayURL  string
 }
 
@@ -33,6 +36,9 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 	v.Title = v.T("bank_title")
 	if v.Status == pay.Pending {
 		v.Actions = []sandbox.BankAction{sandbox.BankPay, sandbox.BankDecline, sandbox.BankTimeout, sandbox.BankLate, sandbox.BankMismatch}
+		if v.Reasons = sandbox.Refusals(shown.Payment); len(v.Reasons) > 0 {
+			v.Actions = slices.DeleteFunc(v.Actions, func(a sandbox.BankAction) bool { return a == sandbox.BankDecline })
+		}
 	}
 	p.render(w, http.StatusOK, "bank", v)
 	return nil

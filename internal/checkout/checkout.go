@@ -121,7 +121,8 @@ func (p *Pages) Register(mux *http.ServeMux, limit func(http.Handler) http.Handl
 	route("GET /pay/{id}", p.payment)
 	route("POST /pay/{id}/again", p.again)
 	route("POST /pay/{id}/change", p.change)
-	for _, posted := range []string{"again", "change"} { // where a reload after a POST leads
+	route("POST /pay/{id}/retry", p.retry)
+	for _, posted := range []string{"again", "change", "retry"} { // where a reload after a POST leads
 		route("GET /pay/{id}/"+posted, func(w http.ResponseWriter, r *http.Request) error {
 			p.see(w, r, "/pay/"+url.PathEscape(r.PathValue("id")))
 			return nil

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -16,6 +17,8 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
+	views "github.com/cascadapay/cascada/internal/view"
+	"github.com/cascadapay/cascada/internal/web"
 )
 
 // view is the common part of every page.
@@ -168,7 +171,7 @@ type paymentView struct {
 	view
 	ID        string
 	Status    pay.Status
-	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, reversed, changed, canceled, and those of strayStates
+	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
 	Watched   bool   // the page loads again when the status changes
 	Came      string // the received money that differs from the request, "" if there is none
 	Heading   string // what the shopper has to do, or the status of the payment
@@ -191,6 +194,7 @@ type paymentView struct {
 	CLABE     string // in groups of digits
 	FormURL   string // of a redirect
 	Outside   bool   // FormURL is a page of another company
+	RetryURL  string // of a refused card: the same or the next page for cards
 	ChangeURL string // calls the payment off to choose another method; "" if that is not possible
 	Sandbox   bool
 	BankURL   string
@@ -212,7 +216,7 @@ func (p *Pages) form(w http.ResponseWriter, r *http.Request) error {
 	}
 	target := shown.Page.FormURL
 	own := p.base + "/pay/" + shown.ID
-	if target == "" || !shown.Status.Open() || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
+	if target == "" || !shown.Status.Open() || shown.CheckRetry() == nil || shown.Canceling() || shown.Holds() || shown.Earlier != "" ||
 		strings.Contains(r.Header.Get("Sec-Fetch-Dest"), "frame") { // a provider's page does not allow frames
 		target = own
 	}
@@ -232,7 +236,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := p.paymentView(r, shown)
-	if v.State == "waiting" {
+	if v.State == "waiting" || v.State == "refused" {
 		may, err := p.app.Sessions.Changeable(r.Context(), shown.Payment)
 		if err != nil {
 			return err
@@ -244,8 +248,34 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 			v.Note = v.T("note_" + note)
 		}
 	}
-	secure(w, policy, shown.Shop.Brand)
+	allowed := policy
+	if v.State == "refused" { // the button leads to a provider's page
+		v.RetryURL, allowed = p.along(r, "/pay/"+shown.ID+"/retry"), leaving
+	}
+	secure(w, allowed, shown.Shop.Brand)
 	p.render(w, http.StatusOK, "payment", v)
+	return nil
+}
+
+// retry leads a shopper whose card was refused to a page for another try: the next provider's, or the same one.
+func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	next, err := p.app.Sessions.TryAgain(r.Context(), id, views.Cause{RequestID: web.RequestID(r.Context())})
+	var refused *problem.Error
+	switch {
+	case err == nil && next.Status == pay.Pending && next.Page.FormURL != "":
+		target := next.Page.FormURL
+		if strings.HasPrefix(target, p.base+"/pay/") { // the sandbox's page for cards
+			target = p.along(r, "/sandbox/bank/"+id)
+		}
+		http.Redirect(w, r, target, http.StatusSeeOther)
+	case err == nil || conflicts(err) || paused(err):
+		p.see(w, r, "/pay/"+id)
+	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
+		p.see(w, r, "/pay/"+id, "note", noteNotEnded)
+	default:
+		return err
+	}
 	return nil
 }
 
@@ -297,7 +327,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
-	if v.State == "waiting" {
+	if v.State == "waiting" || v.State == "refused" {
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Page.Data.CLABE)
 		if !s.Times.Expires.IsZero() {
@@ -325,6 +355,9 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		v.Heading = v.action(s.Rail)
 	}
 	v.Title = v.Heading + " · " + s.Shop.Name
+	if tries := s.Attempts.Tries(); v.State == "refused" && len(tries) > 0 {
+		v.Declined = v.T(declineKey(s.Refused(tries[len(tries)-1]), s.Rail))
+	}
 	if s.End.Failure != nil && v.State == "failed" {
 		v.Declined = v.T(declineKey(*s.End.Failure, s.Rail))
 	}

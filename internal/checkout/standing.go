@@ -36,6 +36,8 @@ func standing(s payments.Shown) string {
 		return "earlier"
 	case !s.Times.Unsure.IsZero() && s.Status != pay.Processing:
 		return "unsure"
+	case s.CheckRetry() == nil:
+		return "refused"
 	}
 	return stateOf(s.Status)
 }
@@ -60,7 +62,7 @@ func strayOf(p pay.Payment) (pay.Stray, bool) {
 }
 
 // watches are the states that may change while the shopper looks.
-var watches = map[string]bool{"waiting": true, "processing": true, "late": true, "other_amount": true, "unsure": true, "earlier": true}
+var watches = map[string]bool{"waiting": true, "refused": true, "processing": true, "late": true, "other_amount": true, "unsure": true, "earlier": true}
 
 // afterEnd is how long the page of a payment that ended unpaid waits for late money. A page
 // that stays open for days must not use a watcher's place.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -47,10 +48,11 @@ type Outcome struct {
 	MoneyRef    string       // of Approved and Reversed: the provider's id of the money itself, which never changes; "" if it has none
 	FormURL     string
 	Data        PaymentData
-	Local       money.Amount // the amount that was paid, if the provider reports it; else zero
-	Back        *Reversal    // what went back; nil of Reversed: not known. Of Approved, all of it failed
-	Also        []Money      // of Approved, Reversed and Lapsed: other money that was paid for the same charge
-	CheckAt     time.Time    // when to query again, if the provider says so; else zero
+	Local       money.Amount  // the amount that was paid, if the provider reports it; else zero
+	Back        *Reversal     // what went back; nil of Reversed: not known. Of Approved, all of it failed
+	Also        []Money       // of Approved, Reversed and Lapsed: other money that was paid for the same charge
+	Tries       []decline.Try // on the provider's page, which did not pay: all that the provider reports, or some
+	CheckAt     time.Time     // when to query again, if the provider says so; else zero
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
 	// is sent too. The payment stays completed after a played dispute.
@@ -96,6 +98,10 @@ type Attempt struct {
 	Found bool `json:"found,omitempty"`
 	// Unanswered counts the failed queries in a row.
 	Unanswered int `json:"unanswered,omitempty"`
+	// Again: the shopper asked for it, after a refusal on the page of the attempt before.
+	Again bool `json:"again,omitempty"`
+	// Tries are the shopper's tries on the provider's page that did not pay.
+	Tries decline.Tries `json:"tries,omitempty"`
 }
 
 // Called returns the result of the attempt's call and its time. It returns false while the call
@@ -172,7 +178,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 		a.Said, a.SaidAt = a.Status, a.Ended
 	}
 	a.Status, a.Code, a.Decline, a.Soft = o.Kind, o.Code, o.Decline, o.Soft
-	a.Ended = now.UnixMicro()
+	a.Ended, a.Tries = now.UnixMicro(), a.Tries.With(o.Tries, now)
 	if o.ProviderRef != "" {
 		a.ProviderRef = o.ProviderRef
 	}
@@ -186,6 +192,40 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 		attempts = Payment{Attempts: attempts}.remember(order, o.MoneyRef).Attempts
 	}
 	return attempts
+}
+
+// tried returns the payment with the tries that an outcome of an attempt reports, and nothing else of it.
+func (p Payment) tried(order int, o Outcome, now time.Time) (_ Payment, news bool) {
+	known := p.Attempts[order-1].Tries
+	next := known.With(o.Tries, now)
+	if slices.Equal(next, known) {
+		return p, false
+	}
+	p.Attempts = slices.Clone(p.Attempts)
+	p.Attempts[order-1].Tries = next
+	return p, true
+}
+
+// Tries are the shopper's tries that did not pay, oldest first. An attempt that a provider refused without a page, or without
+// naming a try, was one (PAY-42).
+func (as Attempts) Tries() (list []decline.Try) {
+	for _, a := range as {
+		list = append(list, a.Tries...)
+		if a.Status == Declined && len(a.Tries) == 0 {
+			list = append(list, decline.Try{At: a.Ended, Reason: decline.Of(a.Code, a.Decline), Soft: a.Soft})
+		}
+	}
+	return list
+}
+
+// lastTry is the newest try on a provider's page.
+func (as Attempts) lastTry() (decline.Try, bool) {
+	for _, a := range slices.Backward(as) {
+		if t, ok := a.Tries.Last(); ok {
+			return t, true
+		}
+	}
+	return decline.Try{}, false
 }
 
 // Trace returns the attempts as the merchant may see them (ERR-18).

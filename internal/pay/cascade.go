@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/hook"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -21,6 +22,7 @@ type Route struct {
 type Cascade struct {
 	Routes []Route
 	Budget Budget
+	Retry  RetryLimits
 	By     Caller // makes the next call; zero if no call may follow
 	Claim  string // id of the inquiry that money of another amount opens
 }
@@ -29,6 +31,13 @@ type Cascade struct {
 type Budget struct {
 	Attempts int           `json:"attempts"` // the most attempts
 	Time     time.Duration `json:"time"`     // counted from the payment's creation; no attempt begins later
+}
+
+// RetryLimits say when a shopper whose card was refused on a provider's page may try at another provider.
+type RetryLimits struct {
+	Times   int              // the most retries of a payment
+	Within  time.Duration    // counted from the payment's creation; 0: no limit
+	Reasons []decline.Reason // after which; nil: those after which another provider may accept the card
 }
 
 // sweepEvery is the period of the sweep that queries providers (SVC-11).
@@ -140,7 +149,7 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	case Awaiting:
 		p = p.await(o, now)
 	case Lapsed:
-		p = p.lapse(now).answer()
+		p = p.lapse(o, now).answer()
 		return p.finish(from, now)
 	case Reversed: // the shopper paid and has all of it back
 		p = p.fail(reversed(), now).answer()
@@ -172,10 +181,89 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 	}
 	p = p.written(from, now)
 	change := Change{Payments: []Payment{p}}
-	if p.Status == Pending && from.Status != Pending && p.Sequence == 0 {
+	if p.Status == Pending && from.Times.Expires.IsZero() && p.Sequence == 0 {
 		change.Events = []Event{p.early(hook.PaymentPending, from.Status, now)}
 	}
 	return p, change
+}
+
+// CheckRetry returns an error if the shopper may not try to pay by card again at another provider: the payment must wait for the
+// shopper after a refusal on a page, and no money may have come for it.
+//
+// Errors: conflict_state.
+func (p Payment) CheckRetry() error {
+	attempt, _ := p.Attempts.Current()
+	conflict := &problem.Error{Code: problem.ConflictState, Details: problem.Details{From: string(p.Status), Action: "retry"}}
+	switch {
+	case p.Status != Pending || p.Canceling() || !p.Way.Sync || len(attempt.Tries) == 0:
+		conflict.Message = "no card was refused on the page of this payment: there is nothing to try again"
+	case p.Holds():
+		conflict.Message = "money for this payment has arrived, or may have: it cannot be tried again"
+		conflict.Details.Reason, conflict.Details.ExistingTxID = PaymentReceived, p.ID
+	default:
+		return nil
+	}
+	return conflict
+}
+
+// Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.
+func (c Cascade) Stays(p Payment, now time.Time) string {
+	last, _ := p.Attempts.lastTry()
+	retries := 0
+	for _, a := range p.Attempts {
+		if a.Again {
+			retries++
+		}
+	}
+	_, more := c.next(p.Attempts)
+	switch {
+	case c.Retry.Reasons == nil && !last.Soft, c.Retry.Reasons != nil && !slices.Contains(c.Retry.Reasons, last.Reason):
+		return fmt.Sprintf("another provider is not tried after %s", last.Reason)
+	case retries >= c.Retry.Times:
+		return fmt.Sprintf("retry: at most %d times", c.Retry.Times)
+	case c.Retry.Within > 0 && now.Sub(p.Times.Created) >= c.Retry.Within:
+		return fmt.Sprintf("retry: no later than %s after the payment was made", c.Retry.Within)
+	case c.Budget.Attempts > 0 && len(p.Attempts) >= c.Budget.Attempts:
+		return fmt.Sprintf("budget: at most %d attempts", c.Budget.Attempts)
+	case !more:
+		return "no other account takes this payment"
+	}
+	return ""
+}
+
+// Retry moves a payment whose card was refused on its provider's page to the next route, as its next attempt. o is the provider's
+// answer to the request to end the page. It must prove that the page can take no money any more; money that is reported of it
+// later is late money. If the answer is paid, it completes the payment.
+//
+// Errors: as CheckRetry; service_unavailable with the reason NotEnded if it is not known whether the page has ended. Then nothing
+// changes.
+func (p Payment) Retry(o Outcome, c Cascade, now time.Time) (Payment, Change, error) {
+	if err := p.CheckRetry(); err != nil {
+		return p, Change{}, err
+	}
+	next, more := c.next(p.Attempts)
+	switch o.Kind {
+	case Approved, Reversed:
+		next, change := p.Resolve(o, c, now)
+		return next, change, nil
+	case Lapsed, Declined:
+		if !more { // nobody else: it ends as the provider says
+			next, change := p.Resolve(o, c, now)
+			return next, change, nil
+		}
+	default:
+		return p, Change{}, &problem.Error{Code: problem.ServiceUnavailable, Message: "the provider does not confirm that its page has ended: the payment is unchanged; try again",
+			Details: problem.Details{Reason: NotEnded, TransactionID: p.ID}}
+	}
+	from := p
+	p.Work.caller = c.By
+	attempt, _ := p.Attempts.Current()
+	p.Attempts = p.noted(attempt.Order, o, now)
+	p = p.move(Retry, now).try(next, now)
+	p.Attempts[len(p.Attempts)-1].Again = true
+	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
+	p = p.written(from, now)
+	return p, Change{Payments: []Payment{p}}, nil
 }
 
 // misfits reports whether the provider says that an amount other than the payment's was paid, now or
@@ -219,7 +307,7 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 		ends = p.Times.Created.Add(p.Way.Window)
 	}
 	if !now.Before(ends) {
-		p = p.lapse(now).answer()
+		p = p.lapse(Outcome{}, now).answer()
 		f := otherAmount()
 		p.End.Failure = &f
 		next, change = p.finish(from, now)
@@ -240,6 +328,11 @@ func (p Payment) hold(attempt Attempt, o Outcome, claimID string, now time.Time)
 // voucher may be made for as long as its window lasts.
 func (b Budget) Spent(p Payment, now time.Time) string {
 	since := now.Sub(p.Times.Created)
+	for _, a := range p.Attempts {
+		if a.Again { // the shopper waits since then
+			since = now.Sub(time.UnixMicro(a.Started))
+		}
+	}
 	switch resumed := p.Work.Answered != "" || slices.ContainsFunc(p.Attempts, Attempt.resumed); {
 	case b.Attempts > 0 && len(p.Attempts) >= b.Attempts:
 		return fmt.Sprintf("budget: at most %d attempts", b.Attempts)
@@ -259,7 +352,11 @@ func (p Payment) reason(o Outcome) Failure {
 	if s, held := p.Strays.Attention(); held && s.Code == AmountMismatch {
 		return otherAmount()
 	}
-	if o.Kind != Declined || o.Soft {
+	last, refused := p.Attempts.lastTry()
+	switch exhausted := o.Kind != Declined || o.Soft && p.Times.Expires.IsZero(); {
+	case exhausted && refused:
+		return p.Refused(last)
+	case exhausted:
 		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
 	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
@@ -333,16 +430,19 @@ func (p Payment) fail(f Failure, now time.Time) Payment {
 	return p
 }
 
-// lapse ends a payment whose window is over. One that never became pending fails, because expired
-// means that the shopper did not pay (PAY-28). The provider is queried for some days more: a
+// lapse ends a payment whose window is over, after a provider's answer. It is expired if the shopper had a voucher, a code or a
+// transfer to pay, and did not. It failed if the shopper tried on a page and was refused, for the last try's reason; if it is a
+// card whose page nobody used; and if it never became pending (PAY-28). The provider is queried for some days more: a
 // payment at the last moment may be reported late.
-func (p Payment) lapse(now time.Time) Payment {
-	if p.Status == Processing {
-		p = p.fail(unpaid(), now)
-	} else {
+func (p Payment) lapse(o Outcome, now time.Time) Payment {
+	f := p.unpaid()
+	switch {
+	case p.Status == Pending && (f.Code == failedUnpaid || o.Played): // an expiry that is played is one (SBX-5)
 		p = p.move(Expire, now)
-		f := unpaid()
+		f = expired()
 		p.End.Failure = &f
+	default:
+		p = p.fail(f, now)
 	}
 	p.Work.DueAt = now.Add(looks[0])
 	return p

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -52,15 +53,43 @@ func (p Payment) unsure(o Outcome, now time.Time) time.Time {
 
 // Failure codes that are not error codes of the API.
 const (
-	failedUnpaid    = "expired"
-	failedUnsure    = "outcome_unknown" // the provider gave no answer for days
-	failedAbandoned = "abandoned"       // the operator found out that the shopper was not charged
-	failedReversed  = "reversed"        // the provider gave all of it back before the payment was completed
+	failedUnpaid     = "expired"
+	failedUnsure     = "outcome_unknown" // the provider gave no answer for days
+	failedAbandoned  = "abandoned"       // nobody tried to pay on a card's page
+	failedNotCharged = "not_charged"     // the operator found out that the shopper was not charged
+	failedReversed   = "reversed"        // the provider gave all of it back before the payment was completed
 )
 
-// unpaid is the failure of a payment whose window is over.
-func unpaid() Failure {
+// expired is the failure of a payment that its shopper could pay, and did not.
+func expired() Failure {
 	return Failure{Code: failedUnpaid, Message: "the shopper did not pay in time"}
+}
+
+// unpaid is the failure of a payment whose window is over: that of the last try, if there was one. A card that nobody tried was
+// abandoned.
+func (p Payment) unpaid() Failure {
+	if last, ok := p.Attempts.lastTry(); ok && p.Status != Expired {
+		return p.Refused(last)
+	}
+	if p.Way.Sync && p.Status != Expired && !p.Times.Expires.IsZero() {
+		return Failure{Code: failedAbandoned, Message: "nobody tried to pay"}
+	}
+	return expired()
+}
+
+// Refused is the failure of a payment whose last try was t.
+func (p Payment) Refused(t decline.Try) Failure {
+	m, card := t.Reason.Meaning(), p.Way.Sync
+	f := Failure{Code: string(m.Code), Decline: string(t.Reason), Message: m.Message}
+	switch {
+	case m.Code == "" && m.Outcome == decline.Left && card:
+		f.Code = failedAbandoned
+	case m.Code == "" && card:
+		f.Code = string(problem.CardDeclined)
+	case m.Code == "", !card && m.Code == problem.CardDeclined:
+		f.Code = "declined"
+	}
+	return f
 }
 
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.
@@ -81,11 +110,12 @@ func (p Payment) Overdue(now time.Time) bool {
 func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	from := p
 	p.Times.Unsure = p.unsure(o, now)
+	attempt, _ := p.Attempts.Current()
 	if o.Kind != Unknown {
-		p = p.lapse(now).answer()
+		p, _ = p.tried(attempt.Order, o, now)
+		p = p.lapse(o, now).answer()
 		return p.finish(from, now)
 	}
-	attempt, _ := p.Attempts.Current()
 	p.Attempts = p.noted(attempt.Order, o, now)
 	if end := p.Times.Expires.Add(unknownLimit); now.Before(end) {
 		attempt, _ = p.Attempts.Current()
@@ -95,7 +125,7 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 		p = p.written(from, now)
 		return p, Change{Payments: []Payment{p}}
 	}
-	p = p.lapse(now).answer()
+	p = p.lapse(o, now).answer()
 	p.End.Failure = &Failure{Code: failedUnsure, Message: "the provider does not say whether the shopper paid: it is still queried"}
 	return p.finish(from, now)
 }
@@ -138,7 +168,7 @@ func (p Payment) look(attempt Attempt, o Outcome, claimID string, now time.Time)
 	}
 	if o.Kind != Unknown {
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure { // the outcome is known now
-			f := unpaid()
+			f := p.unpaid()
 			p.End.Failure = &f
 		}
 		p.Times.Unsure = time.Time{}
@@ -381,7 +411,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		return next, change, nil
 	case ok && p.Status.Open():
 		p.Attempts, p.Times.Unsure = p.noted(attempt.Order, said, now), time.Time{}
-		p = p.fail(Failure{Code: failedAbandoned, Message: "nobody was charged"}, now).answer()
+		p = p.fail(Failure{Code: failedNotCharged, Message: "nobody was charged"}, now).answer()
 		next, change := p.finish(from, now)
 		return next, change, nil
 	case ok && ended && w == WordPaid && attempt.Status != Approved:
@@ -391,7 +421,7 @@ func (w Word) Resolve(p Payment, o Outcome, claimID string, now time.Time) (Paym
 		return next, change, nil
 	case ended && w == WordNotCharged && (p.Looking() || !p.Times.Unsure.IsZero()):
 		if p.End.Failure != nil && p.End.Failure.Code == failedUnsure {
-			f := unpaid()
+			f := p.unpaid()
 			p.End.Failure = &f
 		}
 		p.Work.DueAt, p.Times.Unsure = time.Time{}, time.Time{}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
 // Notice is one thing that a provider's notification reports, in our words. Its signature was
@@ -121,6 +122,12 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 	next, change, verdict := p.confirm(n, c, claimID, now)
 	if _, order, ok := ParseReference(n.Reference); ok && order <= len(p.Attempts) {
 		next, change = next.also(p, change, order, n.Outcome, now)
+		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
+			if tried, news := p.tried(order, n.Outcome, now); news {
+				next, verdict = tried.written(p, now), Applied
+				change.Payments = []Payment{next}
+			}
+		}
 	}
 	change.Notices = append(change.Notices, n.kept(p.ID, verdict, now))
 	return next, change
@@ -303,6 +310,7 @@ func (o Outcome) Storable() (_ Outcome, unread bool) {
 	o.Decline, o.Message, o.FormURL = storableText(o.Decline, longestCode), storableText(o.Message, longestText), plain(o.FormURL)
 	d := o.Data
 	o.Data = PaymentData{QRCode: plain(d.QRCode), CLABE: plain(d.CLABE), Bank: plain(d.Bank), Beneficiary: plain(d.Beneficiary), Reference: plain(d.Reference), Barcode: plain(d.Barcode)}
+	o.Tries = storableTries(o.Tries, &unread)
 	o.Also = slices.Clone(o.Also)
 	for i := range o.Also {
 		m := &o.Also[i]
@@ -318,6 +326,20 @@ func (o Outcome) Storable() (_ Outcome, unread bool) {
 		o.Back = &back
 	}
 	return o, unread
+}
+
+// storableTries leaves out a try whose id cannot be stored, and the reasons that are not ours.
+func storableTries(tries []decline.Try, bad *bool) (list []decline.Try) {
+	for _, t := range tries {
+		t.ID, t.Raw = storableID(t.ID, bad), storableText(t.Raw, longestCode)
+		if !t.Reason.Known() {
+			t.Reason = decline.Declined
+		}
+		if t.ID != "" {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // Storable returns an answer as it can be stored. unread: the provider's id was left out.

@@ -457,6 +457,7 @@ type Verb string
 // The verbs of the life cycle.
 const (
 	Await     Verb = "await"    // a provider accepted it; the shopper has to act
+	Retry     Verb = "retry"    // the shopper was refused on a card's page, and tries another provider's
 	Complete  Verb = "complete" // the shopper paid
 	Fail      Verb = "fail"     // declined, exhausted or abandoned
 	Expire    Verb = "expire"   // the window has passed
@@ -465,14 +466,14 @@ const (
 )
 
 // Verbs lists all verbs.
-func Verbs() []Verb { return []Verb{Await, Complete, Fail, Expire, Refunding, Dispute} }
+func Verbs() []Verb { return []Verb{Await, Retry, Complete, Fail, Expire, Refunding, Dispute} }
 
 // moves is the life cycle: status × verb → the next status. A move that is not listed is not
 // allowed. A refund after a dispute leaves the status chargeback. Processing does not expire: its outcome is unknown, and only the provider's answer may
 // end it (UNK-1).
 var moves = map[Status]map[Verb]Status{
 	Processing: {Await: Pending, Complete: Completed, Fail: Failed},
-	Pending:    {Complete: Completed, Fail: Failed, Expire: Expired},
+	Pending:    {Retry: Processing, Complete: Completed, Fail: Failed, Expire: Expired},
 	Completed:  {Refunding: Refunded, Dispute: Chargeback},
 	Refunded:   {Refunding: Refunded, Dispute: Chargeback},
 	Failed:     {},

@@ -75,7 +75,7 @@ func TestMoneyThatWentBackCompletesNothing(t *testing.T) {
 		_, change := h.p.Expire(Outcome{Kind: Awaiting}, noon.Add(25*time.Hour))
 		h.apply(change)
 		h.confirm(back(100_00), Applied)
-		if h.p.Status != Expired || h.p.Looking() || len(h.claims) != 0 {
+		if h.p.Status != Failed || h.p.Looking() || len(h.claims) != 0 {
 			t.Errorf("the payment is %s, with %d claims", h.p, len(h.claims))
 		}
 		h.confirm(paid, Mismatched)

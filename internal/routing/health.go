@@ -116,5 +116,5 @@ func (h *Health) Plan(rules Rules, serving acquirer.Accounts, p pay.Payment, rai
 	for i := range routes {
 		routes[i].Passed = passed
 	}
-	return pay.Cascade{Routes: routes, Budget: rules.Bounds()}
+	return pay.Cascade{Routes: routes, Budget: rules.Bounds(), Retry: rules.Retries()}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
 // Rules are the operator's rules for the cascade. The zero Rules order by priority.
@@ -17,7 +18,8 @@ type Rules struct {
 	Order    Order           `json:"order,omitempty"`    // for rails without an order of their own; "" is Priority
 	Explored *int            `json:"explored,omitempty"` // nil is DefaultExplored
 	Budget   pay.Budget      `json:"budget"`             // zeros mean DefaultBudget
-	Rails    map[string]Rule `json:"rails,omitempty"`    // by catalog key
+	Retry    Retry           `json:"retry,omitzero"`
+	Rails    map[string]Rule `json:"rails,omitempty"` // by catalog key
 }
 
 // Rule is the operator's rule for a rail. Unset fields come from the Rules.
@@ -26,6 +28,19 @@ type Rule struct {
 	Accounts []string `json:"accounts,omitempty"` // only these, if one of them serves; none: all that serve
 	Explored *int     `json:"explored,omitempty"`
 }
+
+// Retry is the rule for a shopper whose card was refused on a provider's page. Unset fields come from the defaults.
+type Retry struct {
+	Times   *int             `json:"times,omitempty"`  // nil is DefaultRetries; 0: never at another provider
+	Within  time.Duration    `json:"within,omitempty"` // counted from the payment's creation; 0: as long as it waits for the shopper
+	Reasons []decline.Reason `json:"reasons,omitempty"`
+}
+
+// DefaultRetries is how often a payment moves to another provider after a refusal on a page.
+const DefaultRetries = 2
+
+// maxRetries is the most retries that rules can allow.
+const maxRetries = 5
 
 // DefaultExplored is how many payments of a hundred try an account other than the best
 // first, so that an improved account is noticed.
@@ -59,6 +74,15 @@ func (r Rules) For(rail string) Rule {
 // Bounds returns the complete budget.
 func (r Rules) Bounds() pay.Budget {
 	return pay.Budget{Attempts: cmp.Or(r.Budget.Attempts, DefaultBudget.Attempts), Time: cmp.Or(r.Budget.Time, DefaultBudget.Time)}
+}
+
+// Retries returns the complete limits of retries.
+func (r Rules) Retries() pay.RetryLimits {
+	limits := pay.RetryLimits{Times: DefaultRetries, Within: r.Retry.Within, Reasons: r.Retry.Reasons}
+	if r.Retry.Times != nil {
+		limits.Times = *r.Retry.Times
+	}
+	return limits
 }
 
 // Rates reports whether any rail is ordered by success rate.
@@ -107,6 +131,17 @@ func (r Rules) Check() error {
 	}
 	if b := r.Budget.Time; b != 0 && (b < leastTime || b > longestTime) {
 		bad("budget: a time of %s: want %s to %s", b, leastTime, longestTime)
+	}
+	if n := r.Retry.Times; n != nil && (*n < 0 || *n > maxRetries) {
+		bad("retry: %d times: want 0 to %d", *n, maxRetries)
+	}
+	if b := r.Retry.Within; b < 0 || b != 0 && b < time.Minute {
+		bad("retry: within %s: want 1m or more", b)
+	}
+	for _, reason := range r.Retry.Reasons {
+		if !reason.Known() {
+			bad("retry: there is no reason %q: docs/DECLINES.md lists them", reason)
+		}
 	}
 	for _, rail := range slices.Sorted(maps.Keys(r.Rails)) {
 		of := r.Rails[rail]

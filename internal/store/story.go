@@ -228,7 +228,13 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 		if a.Stop != "" {
 			line += "; no other was tried: " + a.Stop
 		}
+		if a.Again {
+			line += "; the shopper tried again"
+		}
 		attempts = append(attempts, line)
+		for _, t := range a.Tries {
+			attempts = append(attempts, entry(t.At, "  on its page: %s", t))
+		}
 	}
 	tell(b, "attempts", attempts)
 }

@@ -61,11 +61,13 @@ func (w *write) addCounters(steps []engine.Step) []engine.Step {
 		deltas[k] = c
 	}
 	for _, p := range payments.PaymentsTable.In(w.Kept, nil) {
-		if p.Status == p.Stored || p.Status == pay.Processing {
-			continue // processing has no counter
+		if p.Status == p.Stored {
+			continue
 		}
 		key := counter{p.Shop, p.Live, table.Micros(p.Times.Created) / base.DayMicros, p.Way.RailID, p.Way.Country, string(p.Status), p.Way.Method}
-		add(key, 1)
+		if p.Status != pay.Processing { // which has no counter
+			add(key, 1)
+		}
 		if p.Stored != "" && p.Stored != pay.Processing {
 			key.status = string(p.Stored)
 			add(key, -1)

@@ -307,6 +307,14 @@ func (v Transaction) AppendJSON(b []byte) []byte {
 	} else {
 		b = v.Failure.AppendJSON(b)
 	}
+	if len(v.Tries) > 0 {
+		b = append(b, `,"tries":`...)
+		for i, v := range v.Tries {
+			b = append(b, "[,"[min(i, 1)])
+			b = v.AppendJSON(b)
+		}
+		b = append(b, ']')
+	}
 	if len(v.Disputes) > 0 {
 		b = append(b, `,"disputes":`...)
 		for i, v := range v.Disputes {
@@ -413,6 +421,24 @@ func (v Failure) AppendJSON(b []byte) []byte {
 	}
 	b = append(b, `,"message":`...)
 	b = appendText(b, v.Message)
+	return closed(b, at)
+}
+
+// AppendJSON appends the JSON of v.
+func (v Try) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"at":`...)
+	b = v.At.AppendJSON(b)
+	b = append(b, `,"outcome":`...)
+	b = appendText(b, string(v.Outcome))
+	b = append(b, `,"code":`...)
+	b = appendText(b, v.Code)
+	b = append(b, `,"declineCode":`...)
+	if v.DeclineCode == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendText(b, *v.DeclineCode)
+	}
 	return closed(b, at)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -53,6 +54,7 @@ type Transaction struct {
 	RefundedAmountLocal   Money             `json:"refundedAmountLocal"`
 	RefundableAmountLocal Money             `json:"refundableAmountLocal"`
 	Failure               *Failure          `json:"failure"`
+	Tries                 []Try             `json:"tries,omitempty" doc:"The shopper's tries that did not pay, oldest first; absent if there are none"`
 	Disputes              []Dispute         `json:"disputes,omitempty" doc:"The disputes of the transaction, oldest first; absent if there are none"`
 	Attention             *Attention        `json:"attention" doc:"Money for this payment that came late or with another amount, until that is resolved"`
 	Timestamps            Timestamps        `json:"timestamps"`
@@ -117,6 +119,22 @@ type Failure struct {
 	Code        string  `json:"code"`
 	DeclineCode *string `json:"declineCode"`
 	Message     string  `json:"message"`
+}
+
+// Try is a try of the shopper that did not pay, as the issuer or the provider reported it (PAY-42).
+type Try struct {
+	At          Time            `json:"at"`
+	Outcome     decline.Outcome `json:"outcome" enum:"declined,blocked,authentication_failed,abandoned,error" doc:"blocked: for suspected fraud; authentication_failed: 3-D Secure; abandoned: the shopper began and left; error: the issuer or the provider did not work"`
+	Code        string          `json:"code" doc:"As failure.code"`
+	DeclineCode *string         `json:"declineCode" doc:"As failure.declineCode"`
+}
+
+func newTries(p pay.Payment) (list []Try) {
+	for _, t := range p.Attempts.Tries() {
+		f := p.Refused(t)
+		list = append(list, Try{Time{time.UnixMicro(t.At).UTC()}, t.Reason.Meaning().Outcome, f.Code, text(f.Decline)})
+	}
+	return list
 }
 
 // Dispute is a dispute of a payment, as its claim has it (CLAIM-16).
@@ -231,7 +249,7 @@ func NewTransaction(p pay.Payment) Transaction {
 	}
 	t.AmountRequested, t.CurrencyRequested = requested(p)
 	t.Description, t.Metadata, t.LineItems = p.Order.Purchase.Description, p.Order.Purchase.Metadata, newLineItems(p.Order.Purchase.Items)
-	t.Disputes = newDisputes(p)
+	t.Disputes, t.Tries = newDisputes(p), newTries(p)
 	if f := p.End.Failure; f != nil {
 		t.Failure = &Failure{Code: f.Code, DeclineCode: text(f.Decline), Message: f.Message}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/view"
 )
@@ -33,6 +34,16 @@ type Attempt struct {
 	DurationMs *int64          `json:"durationMs,omitempty" doc:"How long the call took; absent while it runs, or if the service died during it"`
 	Said       pay.OutcomeKind `json:"said,omitempty" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired,reversed" doc:"What the call itself returned, if more was learnt later"`
 	EndedAt    *view.Time      `json:"endedAt,omitempty" doc:"When the outcome was learnt"`
+	Again      bool            `json:"again,omitempty" doc:"The shopper asked for it, after a refusal on the page before"`
+	Tries      []Try           `json:"tries,omitempty" doc:"The shopper's tries on the provider's page that did not pay"`
+}
+
+// Try is a try of the shopper on a provider's page.
+type Try struct {
+	At      view.Time       `json:"at"`
+	Outcome decline.Outcome `json:"outcome" enum:"declined,blocked,authentication_failed,abandoned,error"`
+	Reason  decline.Reason  `json:"reason" example:"do_not_honor"`
+	Raw     string          `json:"providerCode,omitempty" doc:"The provider's own code"`
 }
 
 // Verdict says whether an account would accept such a payment now.
@@ -68,7 +79,10 @@ func NewExplanation(e acquiring.Explanation) Explanation {
 func newAttempt(a pay.Attempt) Attempt {
 	told := Attempt{
 		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Why: a.Why, Passed: a.Passed, Stop: a.Stop,
-		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said,
+		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said, Again: a.Again,
+	}
+	for _, t := range a.Tries {
+		told.Tries = append(told.Tries, Try{view.Time{Time: time.UnixMicro(t.At)}, t.Reason.Meaning().Outcome, t.Reason, t.Raw})
 	}
 	if a.Ended > 0 {
 		told.EndedAt = moment(time.UnixMicro(a.Ended))

@@ -383,7 +383,7 @@ func (ps *Providers) Routes(p pay.Payment) pay.Cascade {
 	if p.Live || len(serving) > 0 && p.Script.Action == "" {
 		return ps.health.plan(rules, serving, p, rail, ps.Now())
 	}
-	cascade := pay.Cascade{Budget: rules.Bounds()}
+	cascade := pay.Cascade{Budget: rules.Bounds(), Retry: rules.Retries()}
 	for _, account := range ps.StandInOrder {
 		cascade.Routes = append(cascade.Routes, pay.Route{Provider: account})
 	}

@@ -87,3 +87,65 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 	})
 	return p, err
 }
+
+// TryAgain moves a payment whose card was refused on a provider's page to the next provider, and returns it with that provider's page. The
+// first provider is asked to end its page before, and has to prove that it can take no money any more. If the operator's rules leave the
+// payment with its provider, it stays as it is: the shopper may try another card on the same page. A payment that was paid or
+// ended meanwhile is returned as it is.
+//
+// Errors: transaction_not_found; conflict_state as pay.Payment.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
+// not known whether the page has ended.
+func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (p pay.Payment, err error) {
+	if err := ss.MayMoveMoney(); err != nil {
+		return p, err
+	}
+	if p, err = ss.cascade.AnyPayment(ctx, id); err != nil {
+		return p, err
+	}
+	if err := p.CheckRetry(); err != nil {
+		return p, err
+	}
+	if merchant, _, err := ss.Tenant(ctx, base.Principal{Scope: p.Scope}); err != nil || merchant.MayBegin(p.Live) != nil {
+		return p, cmp.Or(err, merchant.MayBegin(p.Live))
+	}
+	if ss.providers.Routes(p).Stays(p, ss.TimeOf(p.Scope)) != "" {
+		return p, nil
+	}
+	ctx = context.WithoutCancel(ctx) // the shopper may close the page: what begins must end
+	attempt, _ := p.Attempts.Current()
+	said := ss.cascade.EndCharge(ctx, p, attempt)
+	routes, mine := pay.Cascade{}, false
+	err = base.Again(func() error {
+		mine = false
+		routes = ss.providers.Routes(p)
+		by, err := ss.Store.Hold(ctx)
+		if err != nil {
+			return err
+		}
+		o := said
+		ss.cascade.AssignClaims(p, &o, &routes)
+		routes.By = by
+		next, change, err := p.Retry(o, routes, ss.TimeOf(p.Scope))
+		if err != nil {
+			return err
+		}
+		err = ss.Commit(ctx, change, cause)
+		if errors.Is(err, store.ErrStale) { // a notification came meanwhile, or a second click
+			if read, readErr := ss.Store.Payments().Any(ctx, p.ID); readErr != nil {
+				return readErr
+			} else if p = read; len(p.Attempts) != attempt.Order || p.CheckRetry() != nil {
+				return nil
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		p, mine = next, true
+		return nil
+	})
+	if err != nil || !mine {
+		return p, err
+	}
+	return ss.cascade.Drive(ctx, p, routes, cause)
+}

@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
 	"github.com/cascadapay/cascada/internal/view"
@@ -48,6 +51,9 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
+	if reason, ok := strings.CutPrefix(string(action), string(BankDecline)+":"); ok || action == BankDecline && onPage(p) {
+		return sb.refuseCard(ctx, p, decline.Reason(cmp.Or(reason, string(decline.DoNotHonor))), cause)
+	}
 	play, known := plays[action]
 	if !known {
 		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
@@ -57,4 +63,27 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	}
 	p, _, err = sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: p.Price.Local.Decimal(), Currency: string(p.Price.Local.Currency)}, nil, cause)
 	return p, err
+}
+
+// onPage reports whether a payment waits on a card's page, where a refusal is a try, and the shopper may try again.
+func onPage(p pay.Payment) bool { return p.Way.Sync && p.Script.Strict && !p.Page.Challenged }
+
+// Refusals are the reasons for which the page of a card can refuse it.
+func Refusals(p pay.Payment) []decline.Reason {
+	if !onPage(p) {
+		return nil
+	}
+	return []decline.Reason{decline.DoNotHonor, decline.InsufficientFunds, decline.ExpiredCard, decline.FraudSuspected, decline.NotAuthenticated, decline.ProcessingError}
+}
+
+// refuseCard refuses a card on its page, which stays open.
+func (sb *Sandbox) refuseCard(ctx context.Context, p pay.Payment, reason decline.Reason, cause view.Cause) (pay.Payment, error) {
+	if !onPage(p) || !reason.Known() {
+		return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
+	}
+	if err := Failed.allows(p); err != nil {
+		return p, err
+	}
+	next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "tried", Reason: string(reason)}, nil, cause)
+	return next, err
 }

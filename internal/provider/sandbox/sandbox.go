@@ -21,6 +21,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -136,6 +137,15 @@ func (p *Provider) Query(_ context.Context, r provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "unavailable"}
 	}
 	return p.answer(r)
+}
+
+// Cancel ends a card's page, so that the next provider may open one. Other charges cannot be ended: they say what Query says.
+func (p *Provider) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
+	o := p.Query(ctx, r)
+	if o.Kind == pay.Awaiting && r.Sync && r.Script.Strict {
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: p.ref(r)}
+	}
+	return o
 }
 
 func cents(usd money.Amount) int64 { return usd.Minor % 100 }
@@ -338,6 +348,8 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 		if n.Money == unnamed {
 			notice.Outcome.MoneyRef = ""
 		}
+	case "tried": // on a card's page, which stays open
+		notice.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{tried(n.ID, decline.Reason(n.Reason))}}
 	case "declined":
 		notice.Outcome = pay.Outcome{Kind: pay.Declined, Decline: n.Reason, Message: "the provider declined the payment"}
 	case "expired":
@@ -355,6 +367,11 @@ func (p *Provider) notice(body []byte) (pay.Notice, error) {
 	}
 	notice.Outcome.Played = n.Simulated
 	return notice, nil
+}
+
+// tried is a try on a card's page. One is kept by the id of its notification.
+func tried(id string, reason decline.Reason) decline.Try {
+	return decline.Try{ID: id, Reason: reason, Raw: string(reason), Soft: reason.Meaning().Elsewhere}
 }
 
 // reversed reads the report of a refund that the provider made by itself, or, with the reason

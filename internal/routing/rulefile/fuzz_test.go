@@ -22,7 +22,7 @@ func FuzzRead(f *testing.F) {
 		example, "order: least-cost\nexplored: 0\n", `{"order":"success-rate","budget":{"attempts":3,"time":"20s"}}`, "budget: {attempts: 0}", "budget: {time: 1ns}",
 		"accounts:\n  acme-2: {price: 1.5%, limits: [BRL:1-50, \"pix.BRA=BRL:5-60\"], rails: [pix.BRA], priority: 3, enabled: false}\n",
 		"rails: {pix.BRA: {accounts: [b, a], explored: 1}}", "rails: {pix.BRA: }", "order: &a priority\nrails: {x: {order: *a}}", "a: &a [*a]", "order: priority\n---\norder: priority", "", "~", "[]",
-		"explored: -1", "explored: 0x10", "budget: {time: -5s}", "rails: {\"\": {order: priority}}", "ordr: priority", "order: !!binary AA==",
+		"retry: {times: 0}", "retry: {times: 3, within: 20m, reasons: [do_not_honor, processing_error]}", "retry: {within: 1s}", "retry: {reasons: [moon]}", "explored: -1", "explored: 0x10", "budget: {time: -5s}", "rails: {\"\": {order: priority}}", "ordr: priority", "order: !!binary AA==",
 		"rails: {x: !own }", "rails: {x: {accounts: []}}", "rails: {x: !own y}", "explored: \"a\\nb\"", "\"a\\nb\": 1", "\"\":", "rails: !!map a into b", "text",
 	} {
 		f.Add([]byte(text))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/routing"
 	"go.yaml.in/yaml/v3"
 )
@@ -54,7 +55,15 @@ type Text struct {
 	Order    routing.Order   `yaml:"order,omitempty" json:"order,omitempty"`
 	Explored *int            `yaml:"explored,omitempty" json:"explored,omitempty"`
 	Budget   *Budget         `yaml:"budget,omitempty" json:"budget,omitempty"`
+	Retry    *Retry          `yaml:"retry,omitempty" json:"retry,omitempty"`
 	Rails    map[string]Rail `yaml:"rails,omitempty" json:"rails,omitempty"`
+}
+
+// Retry is the rule for refusals on a provider's page, in the words of a file.
+type Retry struct {
+	Times   *int             `yaml:"times,omitempty" json:"times,omitempty"`
+	Within  string           `yaml:"within,omitempty" json:"within,omitempty"`
+	Reasons []decline.Reason `yaml:"reasons,omitempty,flow" json:"reasons,omitempty"`
 }
 
 // Budget is one in the words of a file.
@@ -112,6 +121,18 @@ func (t Text) Rules() (routing.Rules, error) {
 		}
 		rules.Rails[rail] = routing.Rule{Order: r.Order, Accounts: r.Accounts, Explored: r.Explored}
 	}
+	if r := t.Retry; r != nil {
+		if rules.Retry = (routing.Retry{Times: r.Times}); len(r.Reasons) > 0 {
+			rules.Retry.Reasons = r.Reasons
+		}
+		if r.Within != "" {
+			d, err := time.ParseDuration(r.Within)
+			if err != nil || d == 0 {
+				return rules, fmt.Errorf("retry: %q is not a duration: want such as 20m", r.Within)
+			}
+			rules.Retry.Within = d
+		}
+	}
 	if t.Budget == nil {
 		return rules, nil
 	}
@@ -141,6 +162,12 @@ func New(r routing.Rules) Text {
 		}
 		if d := r.Budget.Time; d != 0 {
 			t.Budget.Time = d.String()
+		}
+	}
+	if of := r.Retry; of.Times != nil || of.Within != 0 || len(of.Reasons) > 0 {
+		t.Retry = &Retry{Times: of.Times, Reasons: of.Reasons}
+		if of.Within != 0 {
+			t.Retry.Within = of.Within.String()
 		}
 	}
 	for rail, rule := range r.Rails {

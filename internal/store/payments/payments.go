@@ -16,7 +16,7 @@ import (
 // A payment is in one of two tables: it starts in processing, and moves to payments with its first answer.
 var (
 	// PaymentsTable is the table payments.
-	PaymentsTable = table.Describe(paymentsIn("payments", nil))
+	PaymentsTable = table.Describe(paymentsIn("payments", func(p *pay.Payment) bool { return p.Status == pay.Processing }))
 	// ProcessingTable is the table processing.
 	ProcessingTable = table.Describe(paymentsIn("processing", func(p *pay.Payment) bool { return p.Status != pay.Processing }))
 
@@ -82,12 +82,13 @@ func (bothTables) Guards(b *table.Batch, steps []engine.Step) []engine.Step {
 	}
 	steps = ProcessingTable.Remove(b, steps, in(true, false))
 	steps = ProcessingTable.Replace(b, steps, in(true, true))
-	return PaymentsTable.Replace(b, steps, append(in(false, false), in(false, true)...))
+	steps = PaymentsTable.Remove(b, steps, in(false, true)) // a retry: its next call is under way
+	return PaymentsTable.Replace(b, steps, in(false, false))
 }
 
 func (bothTables) Inserts(b *table.Batch, steps []engine.Step) []engine.Step {
 	steps = ProcessingTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
-		return p.Stored == "" && p.Status == pay.Processing
+		return p.Stored != pay.Processing && p.Status == pay.Processing
 	}))
 	return PaymentsTable.Add(b, steps, PaymentsTable.In(b.Kept, func(p *pay.Payment) bool {
 		return p.Status != pay.Processing && (p.Stored == "" || p.Stored == pay.Processing)

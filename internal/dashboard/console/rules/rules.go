@@ -13,6 +13,7 @@ import (
 	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/dashboard/console/desk"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/routing"
 	"github.com/cascadapay/cascada/internal/routing/rulefile"
@@ -104,6 +105,9 @@ type editView struct {
 	Explored string
 	Attempts string
 	Time     string
+	Retries  string // after a refusal on a provider's page
+	Within   string
+	Reasons  string
 	Rails    []railRow
 	Known    []string // rails that accounts serve
 	Ids      []string // of accounts
@@ -170,6 +174,16 @@ func (e *editView) fill(rules routing.Rules) error {
 	if rules.Budget.Time > 0 {
 		e.Time = rules.Budget.Time.String()
 	}
+	e.Retries, e.Within, e.Reasons = "", "", ""
+	if n := rules.Retry.Times; n != nil {
+		e.Retries = strconv.Itoa(*n)
+	}
+	if d := rules.Retry.Within; d > 0 {
+		e.Within = d.String()
+	}
+	for _, reason := range rules.Retry.Reasons {
+		e.Reasons = strings.TrimSpace(e.Reasons + " " + string(reason))
+	}
 	for key, rule := range rules.Rails {
 		row := railRow{Key: key, Order: string(rule.Order), Accounts: strings.Join(rule.Accounts, " ")}
 		if rule.Explored != nil {
@@ -207,6 +221,7 @@ func typed(r *http.Request) editView {
 	view := editView{
 		Order: r.FormValue("order"), Explored: strings.TrimSpace(r.FormValue("explored")), Attempts: strings.TrimSpace(r.FormValue("attempts")),
 		Time: strings.TrimSpace(r.FormValue("time")), File: strings.ReplaceAll(r.FormValue("file"), "\r\n", "\n"), Since: r.FormValue("since"), Live: r.FormValue("environment"),
+		Retries: strings.TrimSpace(r.FormValue("retries")), Within: strings.TrimSpace(r.FormValue("within")), Reasons: strings.TrimSpace(r.FormValue("reasons")),
 	}
 	view.Version, _ = strconv.ParseInt(r.FormValue("version"), 10, 64) // another version than the one in force is refused
 	for i, key := range r.Form["rail"] {
@@ -239,6 +254,16 @@ func (e *editView) asText() (rulefile.Text, error) {
 	if attempts != nil || e.Time != "" {
 		t.Budget = &rulefile.Budget{Attempts: attempts, Time: e.Time}
 	}
+	retries, err := number("retries", e.Retries)
+	if err != nil {
+		return t, err
+	}
+	if retries != nil || e.Within != "" || e.Reasons != "" {
+		t.Retry = &rulefile.Retry{Times: retries, Within: e.Within}
+		for _, reason := range words(e.Reasons) {
+			t.Retry.Reasons = append(t.Retry.Reasons, decline.Reason(reason))
+		}
+	}
 	for _, row := range e.Rails {
 		if row.Key == "" {
 			return t, problem.Field(problem.InvalidRequest, "rails", "a rule needs its rail, such as pix.BRA")
@@ -246,13 +271,18 @@ func (e *editView) asText() (rulefile.Text, error) {
 		if t.Rails == nil {
 			t.Rails = map[string]rulefile.Rail{}
 		}
-		rail := rulefile.Rail{Order: routing.Order(row.Order), Accounts: strings.FieldsFunc(row.Accounts, func(c rune) bool { return c == ' ' || c == ',' })}
+		rail := rulefile.Rail{Order: routing.Order(row.Order), Accounts: words(row.Accounts)}
 		if rail.Explored, err = number("rails", row.Explored); err != nil {
 			return t, err
 		}
 		t.Rails[row.Key] = rail
 	}
 	return t, nil
+}
+
+// words are separated by spaces or commas.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' })
 }
 
 // number reads an optional whole number.

@@ -1,0 +1,155 @@
+package pay
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/problem"
+)
+
+// refusedAt is what a provider reports of a page on which cards were refused; the page is still open.
+func refusedAt(reasons ...decline.Reason) Outcome {
+	o := Outcome{Kind: Awaiting, ProviderRef: "page_1", FormURL: "https://x"}
+	for i, r := range reasons {
+		o.Tries = append(o.Tries, decline.Try{ID: fmt.Sprint("ch_", i), Reason: r, Raw: "05", Soft: r.Meaning().Elsewhere})
+	}
+	return o
+}
+
+// A page that ends unpaid says why: the last try's reason, or that nobody tried (PAY-38).
+func TestLastTryIsWhyAPaymentFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		tries   []decline.Reason
+		lost    bool // the answer at the end does not list the tries
+		pix     bool
+		played  bool
+		status  Status
+		code    string
+		decline decline.Reason
+	}{
+		"one refusal":             {tries: []decline.Reason{decline.InsufficientFunds}, status: Failed, code: "insufficient_funds", decline: "insufficient_funds"},
+		"known before":            {tries: []decline.Reason{decline.InsufficientFunds}, lost: true, status: Failed, code: "insufficient_funds", decline: "insufficient_funds"},
+		"two":                     {tries: []decline.Reason{decline.InsufficientFunds, decline.DoNotHonor}, status: Failed, code: "card_declined", decline: "do_not_honor"},
+		"a reason like no other":  {tries: []decline.Reason{"moon_phase"}, status: Failed, code: "card_declined", decline: "declined"},
+		"challenge":               {tries: []decline.Reason{decline.NotAuthenticated}, status: Failed, code: "three_ds_failed", decline: "authentication_failed"},
+		"left in the middle":      {tries: []decline.Reason{decline.Abandoned}, status: Failed, code: "abandoned", decline: "abandoned"},
+		"nobody tried":            {status: Failed, code: "abandoned"},
+		"played":                  {played: true, status: Expired, code: "expired"},
+		"pix":                     {pix: true, status: Expired, code: "expired"},
+		"pix that a bank refused": {pix: true, tries: []decline.Reason{decline.BankDeclined}, status: Failed, code: "declined", decline: "bank_declined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rail := cardRail()
+			if c.pix {
+				rail = pixRail()
+			}
+			p := sent(t, rail, 2550)
+			p, _ = p.Resolve(refusedAt(), routes, noon)
+			seen, _ := refusedAt(c.tries...).Storable()
+			p, _ = p.Resolve(seen, routes, noon.Add(time.Minute))
+			end := Outcome{Kind: Lapsed, Tries: seen.Tries, Played: c.played}
+			if c.lost {
+				end.Tries = nil
+			}
+			p, change := p.Expire(end, noon.Add(25*time.Hour))
+			f := p.End.Failure
+			if p.Status != c.status || f.Code != c.code || f.Decline != string(c.decline) || len(change.Events) != 1 || p.Work.DueAt.IsZero() {
+				t.Errorf("the payment is %s", p)
+			}
+			if got := len(p.Attempts[0].Tries); got != len(c.tries) {
+				t.Errorf("%d tries are kept, want %d", got, len(c.tries))
+			}
+		})
+	}
+}
+
+// A try is a fact: it is kept once, also when it is reported after the end, and a robot's are not all kept.
+func TestTriesAreKept(t *testing.T) {
+	p := sent(t, cardRail(), 2550)
+	p, _ = p.Resolve(refusedAt(), routes, noon)
+	say := func(id string, o Outcome) Verdict {
+		t.Helper()
+		next, change := p.Confirm(Notice{ID: id, Account: "one", Reference: p.Reference(1), Outcome: o}, routes, "CLM-1", noon.Add(time.Hour))
+		if len(change.Transfers) != 0 {
+			t.Errorf("%s moves money: %v", id, change.Transfers)
+		}
+		if len(change.Payments) > 0 {
+			p = next
+		}
+		return change.Notices[0].Verdict
+	}
+	say("1", refusedAt(decline.InsufficientFunds))
+	say("2", refusedAt(decline.InsufficientFunds, decline.DoNotHonor))
+	p, _ = p.Expire(Outcome{Kind: Awaiting}, noon.Add(time.Hour))
+	before := *p.End.Failure
+	late := refusedAt(decline.InsufficientFunds, decline.DoNotHonor, decline.ExpiredCard)
+	if v := say("3", late); v != Applied || len(p.Attempts[0].Tries) != 3 || *p.End.Failure != before {
+		t.Errorf("a try that is reported after the end is %s: %s", v, p)
+	}
+	if v := say("4", late); v != Ignored {
+		t.Errorf("the same again is %s", v)
+	}
+	var robot Outcome
+	for i := range 50 {
+		robot.Tries = append(robot.Tries, decline.Try{ID: fmt.Sprint("r", i), At: noon.Add(time.Duration(i) * time.Second).UnixMicro(), Reason: decline.FraudSuspected})
+	}
+	tries := decline.Tries(nil).With(robot.Tries, noon.Add(time.Hour))
+	if last, _ := tries.Last(); len(tries) != 20 || last.ID != "r49" || len(tries.With(robot.Tries, noon.Add(2*time.Hour))) != 20 {
+		t.Errorf("of 50 tries %d are kept", len(tries))
+	}
+}
+
+// After a refusal on a card's page, the next provider's page is the next attempt of the same payment, once the first one is proved
+// to take no money any more (PAY-39).
+func TestRetryAtTheNextProvider(t *testing.T) {
+	refused := func(t *testing.T) Payment {
+		p := sent(t, cardRail(), 2550)
+		p, _ = p.Resolve(refusedAt(), routes, noon)
+		p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon.Add(time.Minute))
+		return p
+	}
+	at := noon.Add(2 * time.Minute)
+	p, change, err := refused(t).Retry(Outcome{Kind: Lapsed}, routes, at)
+	if err != nil || p.Status != Processing || len(p.Attempts) != 2 || p.Attempts[1].Provider != "two" || p.Page.FormURL != "" || len(change.Events) != 0 {
+		t.Fatalf("%v: %s", err, p)
+	}
+	second, change := p.Resolve(Outcome{Kind: Awaiting, FormURL: "https://y"}, routes, at)
+	if second.Status != Pending || second.Page.FormURL != "https://y" || len(change.Events) != 0 || second.Times.Expires != at.Add(30*time.Minute) {
+		t.Errorf("at the second provider: %s, %d events", second, len(change.Events))
+	}
+	paid, change := second.Confirm(Notice{ID: "late", Account: "one", Reference: p.Reference(1), Outcome: Outcome{Kind: Approved, MoneyRef: "m1", Local: p.Price.Local}}, routes, "CLM-1", at)
+	if paid.Status != Completed || paid.End.Captured != 1 || !paid.Following() {
+		t.Errorf("the first provider's page was paid after all: %s", paid)
+	}
+	twice, change := paid.Look(Outcome{Kind: Approved, MoneyRef: "m2", Local: p.Price.Local}, "CLM-2", at)
+	if len(change.Claims) != 1 || change.Transfers[0].Amount(ledger.Suspense) == 0 {
+		t.Errorf("and the second one too: %s, %+v", twice, change.Transfers)
+	}
+	nobody, _ := p.Resolve(Outcome{Kind: Unavailable}, Cascade{}, at)
+	if nobody.Status != Failed || nobody.End.Failure.Code != "card_declined" || nobody.End.Failure.Decline != "do_not_honor" {
+		t.Errorf("no other provider takes it: %s", nobody)
+	}
+	for kind, want := range map[OutcomeKind]Status{Approved: Completed, Declined: Processing, Lapsed: Processing, Unknown: "", Awaiting: "", Missing: ""} {
+		o := Outcome{Kind: kind, Local: p.Price.Local}
+		if kind != Approved {
+			o.Local = Outcome{}.Local
+		}
+		next, change, err := refused(t).Retry(o, routes, at)
+		var shown *problem.Error
+		switch {
+		case want == "" && (!errors.As(err, &shown) || shown.Details.Reason != NotEnded || len(change.Payments) != 0):
+			t.Errorf("%s proves that the page has ended: %v", kind, err)
+		case want != "" && (err != nil || next.Status != want):
+			t.Errorf("after %s: %s, %v", kind, next, err)
+		}
+	}
+	untried := sent(t, cardRail(), 2550)
+	untried, _ = untried.Resolve(refusedAt(), routes, noon)
+	if _, _, err := untried.Retry(Outcome{Kind: Lapsed}, routes, at); err == nil {
+		t.Error("a page that nobody used is tried again")
+	}
+}
