@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"time"
 
@@ -53,6 +54,15 @@ type EvidenceFile struct {
 	SHA256 string // hex
 	// Read reads the content. If it fails, the answer is pay.DefenseDelayed unless a call was made before.
 	Read func(ctx context.Context) ([]byte, error)
+	// Link is for a provider that takes links, not files: an address at which it can fetch this file, and nothing else, for some minutes.
+	// Each try makes one of its own. ok is false if the service has no address that a provider may be given (Linkable).
+	Link func() (address string, ok bool)
+}
+
+// Linkable reports whether a provider may be given links to a service at an address: in production only over https.
+func Linkable(address string, live bool) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && !live)
 }
 
 // Texts joins the texts of each named kind; those of a shop's own kinds are under "other".
