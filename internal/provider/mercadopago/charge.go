@@ -198,26 +198,25 @@ func (a *account) notificationURL() string {
 
 func buyer(r provider.Request) person {
 	who := person{Email: r.Buyer.Email}
-	if kind, number := document(r.Country, r.Buyer.Document); number != "" {
+	if kind, number := document(r); number != "" {
 		who.Identification = &identification{kind, number}
 	}
 	return who
 }
 
-// document is a number with its type. What fits no type of the country is not sent: it would be refused.
-func document(country, number string) (kind, plain string) {
-	plain = strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return -1
-	}, strings.ToUpper(number))
-	for _, d := range documents[country] {
-		if len(plain) >= d.least && len(plain) <= d.most && (d.first == "" || strings.ContainsRune(d.first, rune(plain[0]))) {
-			return d.kind, plain
-		}
+// document is the shopper's document with Mercado Pago's type of it. What fits no type of the country is not sent: it would be refused.
+// Mexico has no types by the guide; by the OpenAPI document it has RFC and CURP: nothing is sent.
+func document(r provider.Request) (kind, number string) {
+	kind, number = r.Document()
+	switch {
+	case kind == "" || r.Country == "MEX":
+		return "", ""
+	case kind == "CUIL":
+		kind = "CUIT"
+	case kind == "RUT" && r.Country == "URY":
+		kind = "Otro"
 	}
-	return "", ""
+	return kind, number
 }
 
 // chargeOnPage makes a preference, unless there is one. If the search is refused, so is the
