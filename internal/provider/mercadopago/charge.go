@@ -69,7 +69,7 @@ type preferenceRequest struct {
 	NotificationURL   string   `json:"notification_url,omitempty"`
 	BackURLs          backURLs `json:"back_urls"`
 	AutoReturn        string   `json:"auto_return"`
-	PaymentMethods    methods  `json:"payment_methods"`
+	PaymentMethods    methods  `json:"payment_methods,omitzero"`
 	Purpose           string   `json:"purpose,omitempty"`
 	Expires           bool     `json:"expires"`
 	ExpirationDateTo  string   `json:"expiration_date_to"`
@@ -151,7 +151,7 @@ func one(reply provider.Reply) (payment, *pay.Outcome) {
 
 func (a *account) request(r provider.Request, way rail) paymentRequest {
 	who := buyer(r)
-	who.FirstName, who.LastName = provider.Names(r.Buyer.Name)
+	who.FirstName, who.LastName = provider.Names(provider.Words(r.Buyer.Name, nameMax))
 	q := paymentRequest{
 		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Title(titleMax), PaymentMethodID: way.method,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
@@ -172,6 +172,9 @@ const day = 24 * time.Hour
 
 // titleMax is as much as a page shows of what is bought; no document has a limit.
 const titleMax = 120
+
+// nameMax is more than a shop can send.
+const nameMax = 200
 
 // within writes a time, moved into the range that Mercado Pago allows.
 func within(t, low, high time.Time) string {
@@ -242,7 +245,7 @@ func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail
 // page is a preference that expires at a time.
 func (a *account) page(r provider.Request, way rail, until time.Time) preferenceRequest {
 	who := buyer(r)
-	who.Name, who.Surname = provider.Names(r.Buyer.Name)
+	who.Name, who.Surname = provider.Names(provider.Words(r.Buyer.Name, nameMax))
 	q := preferenceRequest{
 		Items:             []item{{r.Reference, r.Title(titleMax), 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,
