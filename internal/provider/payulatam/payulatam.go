@@ -55,7 +55,7 @@
 // follows from the examples' answers.
 //
 // An order's description is the purchase's title, and its language, es, pt or en, that of the e-mails that PayU sends to the shopper (payments
-// API of each country and supported languages, 42c09c2; the SDK for PHP, 4.5.8, has both). No call has lines of a purchase, a number of the
+// API of each country and supported languages, 42c09c2; ActiveMerchant, ca45b1b, sends both, and dniType). No call has lines of a purchase, a number of the
 // shop's beside referenceCode, which is ours, or the shop's name.
 //
 // Not documented, and so not checked: the answer to a query by an unused reference (we read
