@@ -20,7 +20,8 @@ type Defender interface {
 	// pay.DefenseSubmitted: the provider says that it has submitted this evidence. If it was submitted already, that counts only
 	// where the provider shows that it is this one, by our reference or its files. pay.DefenseRefused: the
 	// provider will never take it: the time is over, an answer was given already, a file is of a wrong kind. pay.DefenseDelayed:
-	// the provider refused a call, which proves that nothing was submitted, and may take it later: a limit, a maintenance. All
+	// the provider refused a call, which proves that nothing was submitted, and may take it later: a limit, a maintenance; or no call was
+	// made that submits anything, but reads alone. All
 	// else is pay.DefenseUnknown: a timeout, a 5xx, an answer that cannot be read. It is never counted as submitted.
 	Defend(ctx context.Context, r EvidenceRequest) pay.DefenseAnswer
 }
