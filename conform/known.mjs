@@ -17,7 +17,7 @@ export const known = {
     ['payouts', /^(GET|POST) \/v1\/transaction-intents\/.*: no such call$/, 'the library has no payouts'],
     ['nulls of a preference', /^GET \/checkout\/preferences\/search answer: .* is null, not /, answer],
     ['chargebacks', /^GET \/v1\/chargebacks\/.* answer: .*((coverage_\w+|currency|date_\w+|documentation\w*|live_mode|payments) is unknown|amount is )/, answer],
-    ['payments in a list', /^GET \/v1\/payments\/search answer: results\[\]\.(id is |transaction_details\.\w+ is null|(order|payment_method|point_of_interaction|refunds|transaction_details\.barcode) is unknown)/, answer],
+    ['payments in a list', /^GET \/v1\/payments\/search answer: results\[\]\.((collector_)?id is |transaction_details\.\w+ is null|(order|payment_method|point_of_interaction|refunds|transaction_details\.barcode) is unknown)/, answer],
     ['order of a payment', /^(GET|PUT) \/v1\/payments\/\{id\} answer: order\.id is "/, answer],
   ],
   stripe: [
