@@ -84,3 +84,26 @@ func TestOperatorCarriesEvidenceOverTheAdminAPI(t *testing.T) {
 		op.Ask(t, http.MethodPost, path, words).Refused(t, "409 claim_already_resolved conflict_error from=rejected action=evidence")
 	})
 }
+
+// A merchant accepts a dispute before its evidence has left: nothing is sent, and the operator is told.
+func TestAcceptedDisputeIsNotAnswered(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := harness.DrilledBy(t, op.Instance)
+		line := d.Lines["acme-1"]
+		line.Next("paid")
+		d.Pay(t, 1, 1)
+		id := d.IDs[0]
+		d.TellUpstream(t, line.Upstream, id, 1, "disputed", "acme-1-hush").Want(t, http.StatusOK)
+		claim := d.Live.Get(t, "/claims?transactionId="+id).Text(t, "data.0.id")
+		d.Live.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		d.Live.Post(t, "/claims/"+claim+"/accept", "").Want(t, http.StatusOK)
+		if text := op.Log.String(); !strings.Contains(text, "accept it in the provider's panel too") || !strings.Contains(text, "dispute=d-") {
+			t.Errorf("the log does not name the dispute:\n%s", text)
+		}
+		d.Pass(t, time.Hour)
+		c, err := d.App.Claims.AnyClaim(ctx, claim)
+		if harness.Must(t, err); c.Status != pay.ClaimApproved || c.Defense.State != pay.DefenseOver || len(line.Evidence()) != 0 {
+			t.Errorf("the claim is %s, and the provider has %v", c, line.Evidence())
+		}
+	})
+}

@@ -131,34 +131,34 @@ func document(ctx context.Context, r provider.EvidenceRequest, items []item) (pr
 	refused := func(code, why string) (provider.Upload, *pay.DefenseAnswer) {
 		return provider.Upload{}, &pay.DefenseAnswer{Kind: pay.DefenseRefused, Code: code, Reason: why}
 	}
+	whole := len(items) == 1 && items[0].file != nil && items[0].file.Type != evidence.Text
 	var sheets []paper.Sheet
 	var file provider.Upload
 	for _, i := range items {
 		sheet := paper.Sheet{Title: strings.ReplaceAll(i.kind, "_", " "), Text: i.text}
 		if i.file != nil {
 			content, err := i.file.Read(ctx)
-			if err != nil {
+			switch {
+			case err != nil:
 				return provider.Upload{}, &pay.DefenseAnswer{Kind: pay.DefenseDelayed, Code: "file_unread"}
-			}
-			switch i.file.Type {
-			case evidence.Text:
-				sheet.Text = string(content)
-			case evidence.PNG, evidence.JPEG, evidence.PDF:
-				sheet.Picture = content
-			default:
+			case !slices.Contains(evidence.Types(), i.file.Type):
 				return refused("file_type", "a document is neither PDF, PNG, JPEG nor a text")
+			case whole:
+				file = provider.Upload{Name: r.FileName(i.nth, i.kind, i.file.Type), Type: i.file.Type, Content: content}
+			case i.file.Type == evidence.Text:
+				sheet.Text = string(content)
+			default:
+				sheet.Picture = content
 			}
-			file = provider.Upload{Name: r.FileName(i.nth, i.kind, i.file.Type), Type: i.file.Type, Content: content}
 		}
 		sheets = append(sheets, sheet)
 	}
-	first := items[0]
-	if len(items) > 1 || first.file == nil || first.file.Type == evidence.Text {
+	if !whole {
 		made, err := paper.Make(sheets, r.Charge.Created)
 		if err != nil {
 			return refused("file_unfit", err.Error())
 		}
-		file = provider.Upload{Name: r.FileName(first.nth, first.kind, evidence.PDF), Type: evidence.PDF, Content: made}
+		file = provider.Upload{Name: r.FileName(items[0].nth, items[0].kind, evidence.PDF), Type: evidence.PDF, Content: made}
 	}
 	if len(file.Content) > maxFile {
 		return refused("file_too_large", "a document has more than 5 MB")

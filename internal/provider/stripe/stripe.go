@@ -82,7 +82,8 @@
 // the dispute counts a submission or is under review. An inquiry (warning) and an appeal take evidence in the same way. A dispute of Klarna,
 // PayPal or Amazon Pay has the same object; no rail of ours has them. Stripe charges a fee for an answer
 // (support.stripe.com, dispute fees), except in Mexico and Japan; it is in no books of ours. A compliance dispute wants a
-// fee acknowledged, which we never do.
+// fee acknowledged, which we never do. A dispute that a merchant accepts is not closed at Stripe
+// (POST /v1/disputes/{id}/close cannot be undone): without an answer it is lost at its deadline (docs.stripe.com/disputes/responding).
 //
 // Unproved: whether the answer to a submission counts it already (if not, the next try sees it); with which error, besides that of
 // too many pages, Stripe refuses evidence: each invalid request is taken for a refusal once the dispute still waits; whether 5 MB are
