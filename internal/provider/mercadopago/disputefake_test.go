@@ -22,6 +22,7 @@ func (f *fake) chargeback(id string) (int, any) {
 		"date_last_updated": fmt.Sprintf("2026-11-22T12:00:%02d.000-04:00", len(f.cases)), "live_mode": true,
 	}
 	maps.Copy(one, f.cases)
+	maps.Copy(one, f.decided[id])
 	maps.DeleteFunc(one, func(name string, is any) bool { return is == nil && (name == "payments" || name == "currency") }) // the SDKs' form
 	return http.StatusOK, one
 }
