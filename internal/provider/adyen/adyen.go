@@ -11,6 +11,15 @@
 // Every call asks Adyen to capture cards at once. Adyen's request schemas are closed: a field that they do not have, or a value that
 // is too long, refuses the whole payment.
 //
+// # What Adyen is told
+//
+// A repeated call must have the same body, or Adyen refuses it: what is sent is stored with the payment. That leaves out shopperStatement, which
+// should have the shop's name: the merchant account's own is on statements. description (280 characters, of links), shopperLocale, telephoneNumber (with + and
+// the country's code), metadata (keys of 20 characters, values of 80, which come back in webhooks) and socialSecurityNumber are in CheckoutService-v72 (aa014f0,
+// 2026-07-01) and in the types of adyen-node-api-library (3b84a18). es-ES, pt-BR and en-US are languages of Adyen's checkout
+// (adyen-web, packages/server/translations, read on 2026-11-28); the list of Pay by Link's could not be read. Left out: lineItems, because the document does not say whether amounts are of one or of all
+// of an item, and entityType and company, which no page of these methods has.
+//
 // # Queries
 //
 // The Checkout API has no call that finds a payment by our reference, and none that returns

@@ -29,6 +29,14 @@
 // documentation has numbers with E where the events have D, so a refund's event reports all refunds
 // of its charge that have ended.
 //
+// # What Woovi is told
+//
+// A charge's comment is in the payer's bank (infoPagador) and has the purchase's title, its additional information the order's number (woovi.json;
+// docs/charge/how-charge-additional-info.mdx, 2026-08-20; Woovi's plugin for WooCommerce, 3c33890, 2026-04-08, cuts a comment to 140 characters, as the
+// Banco Central does). The lengths of additional information, 50 and 200 characters, are the Banco Central's. Whether a taxID may be a CNPJ with letters
+// is in no page, so it is not sent; then the shopper is known by e-mail or telephone. No field has lines of a purchase, a language, the
+// shopper's address, or whether the shopper is a company.
+//
 // # Disputes
 //
 // A dispute is identified by the bank's number of its transaction, by which it is read (GET
@@ -122,6 +130,7 @@ const (
 
 	shortestLife = 5 * time.Minute // of a charge
 	longestNote  = 140             // letters of a comment
+	longestInfo  = 200             // letters of the value of additional information
 )
 
 // publishedKey is the key with which Woovi signs notifications, from its documentation. It
@@ -227,7 +236,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	life := max(r.Expires.Sub(r.Now), shortestLife)
 	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge?return_existing=true", chargeRequest{
 		CorrelationID: r.Reference, Value: r.Local.Minor, Type: "DYNAMIC",
-		ExpiresIn: int64(life / time.Second), Customer: customer(r.Buyer),
+		ExpiresIn: int64(life / time.Second), Customer: customer(r), Comment: r.Title(longestNote), Info: moreInfo(r),
 	})
 	if failed != nil {
 		return *failed

@@ -36,7 +36,7 @@ func Register(site *frame.Site) error {
 	site.HandleOperator("GET /console/claims/{id}/evidence/{evidence}", u.evidenceFile)
 	site.HandleOperator("POST /console/claims/{id}/resolve", u.resolveClaim)
 	site.HandleOperator("POST /console/claims/{id}/ask", u.askClaim, frame.Calm())
-	site.HandleOperator("POST /console/claims/{id}/carried", u.carriedClaim, frame.Calm())
+	site.HandleOperator("POST /console/claims/{id}/carried", u.carriedClaim)
 	site.HandleOperator("GET /console/withdrawals/{id}", u.withdrawal)
 	site.HandleOperator("POST /console/withdrawals/{id}/approve", u.approve)
 	site.HandleOperator("POST /console/withdrawals/{id}/resolve", u.resolveWithdrawal)
