@@ -58,9 +58,10 @@ type atProvider struct {
 	about    drill.About
 	database string
 	adapter  provider.Adapter
-	account  string   // through which payments go, and whose notifications are told
-	key      string   // of the shop, of the account's environment
-	ids      []string // of which the story is printed
+	account  string              // through which payments go, and whose notifications are told
+	key      string              // of the shop, of the account's environment
+	ids      []string            // of which the story is printed
+	says     map[string][]string // what each story has to say
 }
 
 func drillProvider(t *testing.T, program, name string) {

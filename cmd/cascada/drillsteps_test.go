@@ -76,7 +76,7 @@ func (d *atProvider) notifications(account string) string {
 	return d.s.url + "/api/v1/providers/" + account + "/notifications"
 }
 
-// provider does something at the provider, and delivers the notification to the account.
+// happens does something at the provider, and delivers the notification to the account.
 func (d *atProvider) happens(what, reference string, more ...string) []drill.Told {
 	d.t.Helper()
 	q := url.Values{"reference": {reference}, "to": {d.notifications(d.account)}}
@@ -93,7 +93,7 @@ func (d *atProvider) happens(what, reference string, more ...string) []drill.Tol
 	return told
 }
 
-// ends brings a charge to an ending, and tells the service.
+// becomes brings a charge to an ending, and tells the service.
 func (d *atProvider) becomes(reference, ending string) {
 	d.t.Helper()
 	d.happens("move", reference, "ending", ending)
@@ -156,8 +156,19 @@ func (d *atProvider) pays(rail, what string) (id, reference string) {
 		return status == http.StatusCreated && d.reached(reference) // not the simulators, before the server knows the account
 	})
 	d.wants(fmt.Sprintf("%s, %s: %s %s", rail, what, of.Amount, of.Currency), text(reply, "status"), "pending")
-	d.ids = append(d.ids, id)
+	d.tells(id)
 	return id, reference
+}
+
+// tells wants words in the story of a payment or a withdrawal.
+func (d *atProvider) tells(id string, words ...string) {
+	if d.says == nil {
+		d.says = map[string][]string{}
+	}
+	if _, told := d.says[id]; !told {
+		d.ids = append(d.ids, id)
+	}
+	d.says[id] = append(d.says[id], words...)
 }
 
 // reached reports whether a charge reached the provider.
@@ -249,12 +260,14 @@ func (d *atProvider) refunds(rail string) {
 		add(ours)
 		await(d.t, "our refund", func() bool { return text(d.call("GET", "/payments/"+id, nil), "status") == "refunded" })
 		d.amount(id, "our refund", back)
+		d.tells(id, "refund by the merchant CLM-", "of "+ours)
 	}
 	if !d.without(drill.Panel) {
 		theirs := part(of.Amount, of.Currency, 20)
-		d.step("%+v", d.happens("panel", reference, "amount", theirs))
+		d.happens("panel", reference, "amount", theirs)
 		add(theirs)
 		d.amount(id, "a refund in the panel", back)
+		d.tells(id, "refund by the provider CLM-", "of "+theirs, "the provider's id of the refund is ")
 	}
 }
 
@@ -293,9 +306,9 @@ func (d *atProvider) claim(payment, kind, what, want string) string {
 func (d *atProvider) disputes(rail string) {
 	d.t.Helper()
 	for _, won := range []bool{true, false} {
-		what, want := "dispute lost", "approved"
+		what, want, says := "dispute lost", "approved", "approved for the shopper"
 		if won {
-			what, want = "dispute won", "rejected"
+			what, want, says = "dispute won", "rejected", "rejected for the merchant"
 		}
 		id, reference := d.paid(rail, what)
 		d.becomes(reference, "disputed")
@@ -306,6 +319,7 @@ func (d *atProvider) disputes(rail string) {
 			d.u.does(d.t, "claim", "resolve", claim, "--outcome", "approved", "--note", "the provider's letter of today")
 		}
 		d.claim(id, "chargeback", what, want)
+		d.tells(id, "chargeback "+claim+" "+says, "needs evidence, by the issuer")
 	}
 }
 
@@ -326,15 +340,16 @@ func (d *atProvider) late(rail string) {
 	if d.about.Without[drill.Refunds] != "" {
 		args = append(args, "--by-hand", "BANK-77")
 	}
-	d.step("%s", d.u.does(d.t, args...))
+	d.u.does(d.t, args...)
 	if d.about.Without[drill.Refunds] == "" && len(d.happens("refunded", reference, "ending", "paid")) == 0 {
-		d.step("%s", d.u.does(d.t, args...)) // no notification tells: the provider is asked again
+		d.u.does(d.t, args...) // no notification tells: the provider is asked again
 	}
 	await(d.t, "the inquiry to end", func() bool {
 		list := d.claims(id, "inquiry")
 		return len(list) == 1 && text(list[0], "status") == "approved"
 	})
 	d.step("%s: late money was given back", rail)
+	d.tells(id, "as late payment", claim+", given back", "inquiry "+claim+" approved for the shopper", "canceled: the shop canceled the payment")
 }
 
 // strangers tells the service of a payment of another installation: it is listed for the operator, and changes nothing.
@@ -369,6 +384,7 @@ func (d *atProvider) expired() {
 	claim := d.claim(id, "inquiry", "money after the end", "pending")
 	d.u.does(d.t, "claim", "resolve", claim, "--outcome", "rejected", "--note", "the shop has delivered all the same")
 	d.claim(id, "inquiry", "it is the merchant's", "rejected")
+	d.tells(id, "as late payment", "inquiry "+claim+" rejected for the merchant", "rejected, by the operator")
 }
 
 // payouts pays a withdrawal out, and gets it back.
@@ -399,7 +415,7 @@ func (d *atProvider) payout(returned bool) {
 	d.t.Helper()
 	w := d.call("POST", "/withdrawals", map[string]any{"amount": 40})
 	id, reference := text(w, "id"), text(w, "reference")
-	d.ids = append(d.ids, id)
+	d.tells(id, "to drill-out, reference "+reference)
 	d.call("POST", "/sandbox/clock", map[string]any{"advance": "1m"})
 	var books []struct{ Reference, Stage string }
 	d.t.Cleanup(func() {
@@ -420,7 +436,7 @@ func (d *atProvider) payout(returned bool) {
 			strings.HasPrefix(last.Reference, reference) && d.about.Payouts.Without[drill.Pays] != ""
 	})
 	if last.Stage == "open" {
-		d.happens("payout", last.Reference)
+		d.happens("pay", last.Reference)
 	}
 	d.happens("paidout", last.Reference)
 	status := func() string { return text(d.call("GET", "/withdrawals/"+id, nil), "status") }
@@ -436,6 +452,7 @@ func (d *atProvider) payout(returned bool) {
 	d.happens("return", last.Reference)
 	await(d.t, "the withdrawal to come back", func() bool { return status() == "failed" })
 	d.step("a withdrawal came back")
+	d.tells(id, "came back 35.00 USD of 35.00 USD, after it had arrived")
 	d.happens("strangers", last.Reference)
 }
 
@@ -448,7 +465,13 @@ func (d *atProvider) ends() {
 		d.t.Errorf("%s: the provider's document does not allow: %s", d.about.Adapter, c)
 	}
 	for _, id := range d.ids {
-		d.t.Logf("%s\n%s", d.about.Adapter, d.u.story(d.t, d.database, id))
+		story := d.u.story(d.t, d.database, id)
+		d.t.Logf("%s\n%s", d.about.Adapter, story)
+		for _, want := range d.says[id] {
+			if !strings.Contains(story, want) {
+				d.t.Errorf("%s: the story of %s does not say %q", d.about.Adapter, id, want)
+			}
+		}
 	}
 	d.t.Logf("%s", d.u.does(d.t, "notification", "list"))
 	d.s.stop()

@@ -322,7 +322,7 @@ func (s *Store) claimLine(r engine.Row) (string, error) {
 		line += "\n    evidence is due by " + moment(c.DueBy)
 	}
 	for _, step := range c.Timeline { // without the notes, which people write
-		line += "\n    " + entry(step.At, "%s by the %s", step.Status, step.Actor)
+		line += "\n    " + entry(step.At, "%s, by the %s", words(string(step.Status)), step.Actor)
 	}
 	return line, nil
 }

@@ -111,3 +111,22 @@ func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: "+strings.Repeat("k", 255)).Want(t, http.StatusCreated)
 	})
 }
+
+// Some providers take no payment without a phone: it reaches them from a payment, and from a session with a method.
+func TestProviderGetsThePhone(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		const phone = "+55 11 98765 4321"
+		for _, c := range []struct{ path, body, id string }{
+			{"/payments", `{"amount":10,"paymentMethodId":"sbx_cash","userPhone":" ` + phone + ` "}`, "transactionId"},
+			{"/checkout/sessions", `{"amount":10,"paymentMethodId":"sbx_cash",` + harness.Ana + `}`, "sessionId"},
+		} {
+			id := o.Post(t, c.path, c.body).Want(t, http.StatusCreated).Text(t, c.id)
+			p, err := s.App.Store.Payments().Any(t.Context(), id)
+			harness.Must(t, err)
+			if p.Order.Buyer.Phone != phone {
+				t.Errorf("%s: the payment's phone is %q", c.path, p.Order.Buyer.Phone)
+			}
+		}
+	})
+}

@@ -13,7 +13,12 @@ import (
 func TestMain(m *testing.M) {
 	drill.Main(m, drill.Charges{
 		Adapter: Adapter(), Credentials: credentials(), New: func() providertest.Fake { return newFake() },
-		Rails: []string{card, "spei.MEX"}, Sample: func(string) provider.Request { return sample() },
+		Rails: []string{card, "spei.MEX"}, Sample: func(string) provider.Request {
+			r := sample()
+			r.Local.Minor *= 10 // what a lost dispute costs stays small beside it
+			r.Buyer.Document = "GODE561231GR8" // the rail of transfers asks for it
+			return r
+		},
 		Test: "its orders and events are those of test keys",
 	}, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -111,78 +112,100 @@ type Paying struct {
 	Without      map[Step]string
 }
 
-// control answers a request of the person who drills: /_drill/{what}?reference=…&to=….
+// control answers a request of the person who drills: POST /_drill/{what}?reference=…&to=…. What the provider sends about it is
+// delivered to the address to, and the answer has what the service said.
 func (s *stage) control(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	reference, ending, to := q.Get("reference"), providertest.Ending(q.Get("ending")), q.Get("to")
 	defer func() {
 		if why := recover(); why != nil { // a fake does not know the reference, or its state does not allow it
 			http.Error(w, fmt.Sprint(why), http.StatusBadRequest)
 		}
 	}()
-	var news []provider.Notification
-	var answer any
-	from := any(s.fake)
-	tell := func(n ...provider.Notification) { news = append(news, n...) }
-	what := r.PathValue("what")
+	what, q := r.PathValue("what"), r.URL.Query()
 	if what == "stranger" {
-		if err := s.stranger(r.Context(), reference); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+		if err := s.stranger(r.Context(), q.Get("reference")); err != nil {
+			panic(err)
 		}
 		what = "tell"
 	}
+	var answer any
+	var news []provider.Notification
+	from := any(s.fake)
 	s.act(func() {
-		switch what {
-		case "about":
-			answer = s.about()
-		case "books":
-			answer = s.fake.Books()
-		case "payouts":
-			answer = s.payer.Books()
-		case "complaints":
-			answer = s.complaints()
-		case "next":
-			s.fake.Next(ending)
-		case "move":
-			s.fake.Move(reference, ending)
-		case "tell":
-			tell(s.fake.Notification(reference))
-		case "refunded": // the newest refund has ended
-			n := len(s.entry(reference).Refunds) - 1
-			s.fake.MoveRefund(reference, n, ending)
-			tell(s.fake.RefundNotification(reference, n))
-		case "panel":
-			local, err := money.Parse(q.Get("amount"), s.entry(reference).Local.Currency)
-			if err != nil {
-				panic(err)
-			}
-			tell(s.fake.(Paneler).PanelRefund(reference, local)...)
-		case "rule":
-			tell(s.fake.(Issuer).Rule(reference, q.Get("won") == "true")...)
-		case "payout":
-			s.payer.Complete(reference)
-		case "paidout":
-			from = s.payer
-			tell(s.payer.Notify(reference))
-		case "return":
-			from = s.payer
-			s.payer.Return(reference, payouttest.InvalidAccount)
-			tell(s.payer.Notify(reference))
-		case "strangers":
-			from = nil // they are about other things than the table
-			others := s.payer.Other()
-			for _, name := range slices.Sorted(maps.Keys(others)) {
-				tell(others[name])
-			}
-		default:
-			panic("there is no " + what)
+		if answer = s.shows(what); answer != nil {
+			return
+		}
+		var done bool
+		if news, done = s.charge(what, q); !done {
+			from, news = s.payout(what, q.Get("reference"))
 		}
 	})
 	if answer == nil {
-		answer = s.deliver(r.Context(), from, to, news)
+		answer = s.deliver(r.Context(), from, q.Get("to"), news)
 	}
 	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+}
+
+// shows is what a request only looks at, nil if it does something.
+func (s *stage) shows(what string) any {
+	switch what {
+	case "about":
+		return s.about()
+	case "books":
+		return s.fake.Books()
+	case "payouts":
+		return s.payer.Books()
+	case "complaints":
+		return s.complaints()
+	}
+	return nil
+}
+
+// charge does something with a charge, and returns what the provider sends; false if the request is about something else.
+func (s *stage) charge(what string, q url.Values) (news []provider.Notification, done bool) {
+	reference, ending := q.Get("reference"), providertest.Ending(q.Get("ending"))
+	switch what {
+	case "move":
+		s.fake.Move(reference, ending)
+	case "tell":
+		news = append(news, s.fake.Notification(reference))
+	case "refunded": // the newest refund has ended
+		n := len(s.entry(reference).Refunds) - 1
+		s.fake.MoveRefund(reference, n, ending)
+		news = append(news, s.fake.RefundNotification(reference, n))
+	case "panel":
+		local, err := money.Parse(q.Get("amount"), s.entry(reference).Local.Currency)
+		if err != nil {
+			panic(err)
+		}
+		news = s.fake.(Paneler).PanelRefund(reference, local)
+	case "rule":
+		news = s.fake.(Issuer).Rule(reference, q.Get("won") == "true")
+	default:
+		return nil, false
+	}
+	return news, true
+}
+
+// payout does something with a payout, and returns what the provider sends, and the fake whose table has it.
+func (s *stage) payout(what, reference string) (from any, news []provider.Notification) {
+	switch what {
+	case "pay":
+		s.payer.Complete(reference)
+	case "paidout":
+		news = append(news, s.payer.Notify(reference))
+	case "return":
+		s.payer.Return(reference, payouttest.InvalidAccount)
+		news = append(news, s.payer.Notify(reference))
+	case "strangers":
+		others := s.payer.Other()
+		for _, name := range slices.Sorted(maps.Keys(others)) {
+			news = append(news, others[name])
+		}
+		return nil, news // they are about other things than the table
+	default:
+		panic("there is no " + what)
+	}
+	return s.payer, news
 }
 
 func (s *stage) entry(reference string) providertest.Entry {
@@ -253,11 +276,11 @@ func (s *stage) deliver(ctx context.Context, from any, to string, news []provide
 			continue // the provider sends none
 		}
 		published.Sent(s.tb, from, n.Header, n.Query, n.Body)
-		url := to
+		address := to
 		if len(n.Query) > 0 {
-			url += "?" + n.Query.Encode()
+			address += "?" + n.Query.Encode()
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(n.Body))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(n.Body))
 		if err != nil {
 			panic(err)
 		}
