@@ -92,6 +92,7 @@ func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
 			{"a production method with a test key", `{"amount":10,"paymentMethod":"oxxo","country":"MX"}`, "status", "pending"},
 			{"an email of 254 characters", `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"` + email + `"}`, "status", "completed"},
 			{"a name of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","userName":"` + strings.Repeat("ñ", 120) + `"}`, "status", "completed"},
+			{"a phone of 40 characters", `{"amount":10,"paymentMethodId":"sbx_card","userPhone":"` + strings.Repeat("5", 40) + `"}`, "status", "completed"},
 			{"an order id of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","merchantOrderId":"` + strings.Repeat("ñ", 120) + `"}`,
 				"merchantOrderId", strings.Repeat("ñ", 120)},
 			{"unknown fields", `{"amount":10,"paymentMethodId":"sbx_card","colour":{"red":[1,null]},"transactionId":"TXN-1"}`, "status", "completed"},
