@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 		Adapter: Adapter(), Credentials: credentials(), New: func() providertest.Fake { return newFake() },
 		Rails: []string{card, "spei.MEX"}, Sample: func(string) provider.Request {
 			r := sample()
-			r.Local.Minor *= 10 // what a lost dispute costs stays small beside it
+			r.Local.Minor *= 10                // what a lost dispute costs stays small beside it
 			r.Buyer.Document = "GODE561231GR8" // the rail of transfers asks for it
 			return r
 		},
