@@ -70,6 +70,7 @@ var layers = map[string]layer{
 	"internal/provider/providertest":           {"money pay pay/... provider provider/providertest/published provider/providertest/record catalog", "the suite sees an adapter as the cascade does, and knows the rails"},
 	"internal/provider/providertest/published": {"provider/providertest/record", "what a provider publishes is not what we think of it"},
 	"internal/provider/providertest/record":    {"", "it writes down what passes by"},
+	"internal/provider/drill":                  {"catalog money pay pay/acquirer payout provider provider/payouttest provider/providertest provider/providertest/published", "who serves a fake knows what the suites know of it"},
 	"internal/provider/payouttest":             {"money pay payout provider provider/providertest provider/providertest/published provider/providertest/record", "the suite sees an adapter as the core does"},
 	"internal/provider/payulatam":              {"money pay pay/... provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/woovi":                  {"money pay pay/... payout provider work", "an adapter speaks to one provider and knows no other"},

@@ -203,6 +203,8 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 			}
 		}
 		switch {
+		case c.Status.Terminal() && c.Status.Pays() == (v == pay.Approve): // the provider says the same
+			return c, nil
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: the decision was about that refund
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:

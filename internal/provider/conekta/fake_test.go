@@ -218,7 +218,7 @@ func (f *fake) create(body []byte) (int, any) {
 		(len(q.Charges) == 1) == (q.Checkout != nil)
 	now := f.now.Unix()
 	if !bad && q.Checkout != nil {
-		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || q.Checkout.SuccessURL != providertest.Page ||
+		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || !providertest.IsPage(q.Checkout.SuccessURL) ||
 			q.Checkout.ExpiresAt < now+600 || q.Checkout.ExpiresAt > now+365*86400
 	}
 	if !bad && len(q.Charges) == 1 {

@@ -23,6 +23,7 @@ func (f *fake) chargeback(id string) (int, any) {
 	}
 	f.papers.show(one)
 	maps.Copy(one, f.cases)
+	maps.Copy(one, f.decided[id])
 	maps.DeleteFunc(one, func(name string, is any) bool { return is == nil && (name == "payments" || name == "currency") }) // the SDKs' form
 	return http.StatusOK, one
 }

@@ -27,13 +27,14 @@ const (
 type fake struct {
 	providertest.Frame[*charge]
 	serial  int64
-	minutes int            // of the clock of payments
-	bare    bool           // refunds do not return metadata
-	stale   bool           // searches find nothing yet
-	fails   int            // the cause of the error that every post is answered with
-	barred  bool           // the token may not search for chargebacks, nor read claims
-	cases   map[string]any // what chargebacks have of it in place of the usual
-	papers  papers         // the documents of chargebacks
+	minutes int                       // of the clock of payments
+	bare    bool                      // refunds do not return metadata
+	stale   bool                      // searches find nothing yet
+	fails   int                       // the cause of the error that every post is answered with
+	barred  bool                      // the token may not search for chargebacks, nor read claims
+	cases   map[string]any            // what chargebacks have of it in place of the usual
+	decided map[string]map[string]any // and what one has, by its id
+	papers  papers                    // the documents of chargebacks
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -420,7 +421,7 @@ func checkPage(body map[string]any) (money.Amount, bool) {
 	local, err := money.Parse(price.String(), c)
 	back, _ := body["back_urls"].(map[string]any)
 	_, dated := body["expiration_date_to"].(string)
-	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
+	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && providertest.IsPage(back["success"]) && dated
 	return local, good
 }
 
