@@ -195,7 +195,8 @@ func (a *account) cameOnPage(ctx context.Context, p payment) (charged, *pay.Outc
 // unmapped is the reason of an outcome whose status we do not know.
 const unmapped = "unknown_status"
 
-// refundNotices are the notices of our ended refunds of a money.
+// refundNotices are the notices of our ended refunds of a money. Somebody else may have given one a name in the form of ours, so the
+// charge is named too.
 func (a *account) refundNotices(f funds, body []byte) (list []pay.Notice) {
 	for _, back := range f.refunds() {
 		reference := string(back.Metadata.Reference)
@@ -207,7 +208,7 @@ func (a *account) refundNotices(f funds, body []byte) (list []pay.Notice) {
 			continue
 		}
 		id := strings.Join([]string{"refund", o.ProviderRef, string(back.Status)}, "/")
-		list = append(list, pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Refund: reference, Outcome: o, Body: body})
+		list = append(list, pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(f[0].ExternalReference), Refund: reference, Outcome: o, Body: body})
 	}
 	return list
 }
