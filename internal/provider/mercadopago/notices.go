@@ -125,6 +125,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		if k == pay.Unavailable || k == pay.Errored || k == pay.Unknown && reason != unmapped && !n.Unread {
 			return nil, provider.ErrUnreachable
 		}
+		n.ID += "/" + provider.Digest(n.Outcome)
 		return told(n, a.refundNotices(funds{p}, body)), nil
 	}
 	came, lost := a.cameOnPage(ctx, p)
@@ -141,6 +142,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		n.Outcome.Kind = pay.Awaiting
 	default:
 		n.Outcome = a.paidOutcome(f, "")
+		n.ID += "/" + provider.Digest(n.Outcome) // the state of a refund may change while the payment's stays
 	}
 	return told(n, a.refundNotices(f, body)), nil
 }
