@@ -1,6 +1,7 @@
 // The calls of the adapters, with the types that the provider's own library has for what is sent and what is answered.
 // {id} is any part of a path. A query that is a function has its parameters.
 import type * as Adyen from '@adyen/api-library/lib/src/typings/checkout/models.js';
+import type * as Disputes from '@adyen/api-library/lib/src/typings/disputes/models.js';
 import type { Notification } from '@adyen/api-library/lib/src/typings/notification/models.js';
 import type * as Conekta from 'conekta';
 import type { PaymentCreateRequest } from 'mercadopago/dist/clients/payment/create/types.js';
@@ -35,6 +36,10 @@ export interface adyen {
   'GET /paymentLinks/{id}': { answer: Adyen.PaymentLinkResponse };
   'PATCH /paymentLinks/{id}': { body: Adyen.UpdatePaymentLinkRequest; answer: Adyen.PaymentLinkResponse };
   'POST /paymentMethods': { body: Adyen.PaymentMethodsRequest; answer: Adyen.PaymentMethodsResponse };
+  'POST /retrieveApplicableDefenseReasons': { body: Disputes.DefenseReasonsRequest; answer: Disputes.DefenseReasonsResponse };
+  'POST /supplyDefenseDocument': { body: Disputes.SupplyDefenseDocumentRequest; answer: Disputes.SupplyDefenseDocumentResponse };
+  'POST /deleteDisputeDefenseDocument': { body: Disputes.DeleteDefenseDocumentRequest; answer: Disputes.DeleteDefenseDocumentResponse };
+  'POST /defendDispute': { body: Disputes.DefendDisputeRequest; answer: Disputes.DefendDisputeResponse };
   notice: { body: Notification };
 }
 

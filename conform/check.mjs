@@ -14,6 +14,7 @@ const only = (e, name) => (e.Header[name] ?? [''])[0];
 
 const { default: HmacValidator } = require('@adyen/api-library/lib/src/utils/hmacValidator.js');
 const adyenTypes = require('@adyen/api-library/lib/src/typings/checkout/models.js');
+const adyenDisputes = require('@adyen/api-library/lib/src/typings/disputes/models.js');
 const Stripe = require('stripe');
 const { WebhookSignatureValidator } = require('mercadopago');
 
@@ -100,8 +101,9 @@ const tampered = (name, e) => (name === 'mercadopago'
 
 // kept says what Adyen's own serializer loses of what we send, and of what its fake answers.
 function kept(type, value) {
-  const read = adyenTypes.ObjectSerializer.deserialize(value, type);
-  const again = JSON.parse(JSON.stringify(adyenTypes.ObjectSerializer.serialize(read, type)));
+  const { ObjectSerializer } = adyenDisputes[type] ? adyenDisputes : adyenTypes;
+  const read = ObjectSerializer.deserialize(value, type);
+  const again = JSON.parse(JSON.stringify(ObjectSerializer.serialize(read, type)));
   const lost = (a, b, at) => {
     if (a === null || typeof a !== 'object') return a === b || Date.parse(a) === Date.parse(b) ? [] : [`the serializer makes ${JSON.stringify(b)} of ${at} ${JSON.stringify(a)}`];
     return Object.keys(a).flatMap((k) => (b?.[k] === undefined ? [`the serializer loses ${at}.${k}`] : lost(a[k], b[k], `${at}.${k}`)));
@@ -112,6 +114,8 @@ const adyenNames = {
   'POST /payments': ['PaymentRequest', 'PaymentResponse'], 'POST /payments/{id}/refunds': ['PaymentRefundRequest', 'PaymentRefundResponse'],
   'POST /paymentLinks': ['PaymentLinkRequest', 'PaymentLinkResponse'], 'PATCH /paymentLinks/{id}': ['UpdatePaymentLinkRequest', 'PaymentLinkResponse'],
   'GET /paymentLinks/{id}': [undefined, 'PaymentLinkResponse'], 'POST /paymentMethods': ['PaymentMethodsRequest', 'PaymentMethodsResponse'],
+  'POST /retrieveApplicableDefenseReasons': ['DefenseReasonsRequest', 'DefenseReasonsResponse'], 'POST /supplyDefenseDocument': ['SupplyDefenseDocumentRequest', 'SupplyDefenseDocumentResponse'],
+  'POST /deleteDisputeDefenseDocument': ['DeleteDefenseDocumentRequest', 'DeleteDefenseDocumentResponse'], 'POST /defendDispute': ['DefendDisputeRequest', 'DefendDisputeResponse'],
 };
 
 let failed = false;

@@ -26,7 +26,7 @@ export const known = {
   woovi: [
     ['type of a payout', /^POST \/api\/v1\/payment body: type is unknown$/, 'the library is older than the document, which has the type'],
     ['days of payments', /^GET \/api\/v1\/payment query: (start|end) is unknown$/, 'the library lists all; the document has the days'],
-    ['disputes', /^GET \/api\/v1\/dispute\/.*: no such call$/, 'the library has no disputes'],
+    ['disputes', /^(GET|POST) \/api\/v1\/dispute\/.*: no such call$/, 'the library has no disputes'],
     ['a list of charges', /^GET \/api\/v1\/charge (answer|query): /, 'the library calls the list of charges refunds, and has no query'],
     ['fields of answers', / answer: (.*\.)?(id|discount|giftbackAppliedValue|valueWithDiscount|comment|brCode|correlationID|type|destination|status|providerRejectedReason) is unknown$/, answer],
     ['charges without a customer', / answer: .*customer is null, not BasicCustomer$/, answer],

@@ -11,10 +11,10 @@ import (
 // documented is what Adyen publishes about the calls and events of the adapter.
 var documented = published.Table{
 	Documents: []published.Document{
-		{Name: "CheckoutService-v72.json and Webhooks-v1.json of Adyen/adyen-openapi", Version: "aa014f0", Date: "2026-07-01"},
+		{Name: "CheckoutService-v72.json, DisputeService-v30.json and Webhooks-v1.json of Adyen/adyen-openapi", Version: "aa014f0", Date: "2026-07-01"},
 		{Name: "docs.adyen.com: OXXO; error codes and messages; response handling; webhook structure and types; dispute webhooks", Date: "2026-09-15"},
 	},
-	Calls: []published.Call{
+	Calls: append(disputeCalls(), []published.Call{
 		{
 			Name: "make a payment", Method: http.MethodPost, Path: "/payments", Header: keyed, Body: paymentRequest(),
 			Answers: answers(http.StatusOK, paymentResponse()),
@@ -52,7 +52,7 @@ var documented = published.Table{
 				"fundingSource": published.Enum("credit", "debit", "prepaid"),
 			}, "apps configuration group inputDetails issuers"))}, "storedPaymentMethods")),
 		},
-	},
+	}...),
 	Notices: notices(),
 	Refusal: func() (int, string) {
 		status, body := fail(http.StatusBadRequest, "702", "validation")

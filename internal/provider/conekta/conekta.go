@@ -92,6 +92,9 @@
 // operator ends it: whether the merchant keeps the money then is *unproved*. A lost one took the
 // money back: a query of its order says so.
 //
+// No call takes evidence: neither the document (82ce68e; chargeback_file_response.yml is a part of answers alone) nor the SDK
+// (conekta 9.0.0 for Node, the paths of all its APIs) has one. The operator enters it in the panel.
+//
 // # Checked
 //
 // Against github.com/conekta/openapi (82ce68e, 2026-08-13: orders, charges, checkouts, refunds,

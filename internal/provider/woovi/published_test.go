@@ -200,6 +200,16 @@ var theirs = published.Table{
 				return all
 			}(),
 		},
+		{
+			// The answer's createdAt: docs/disputa/how-add-new-evidence-in-evidence.md. Newer pages have fileId beside url (32da44b, 2026-08).
+			Name: "submit evidence", Method: http.MethodPost, Path: "/api/v1/dispute/{id}/evidence", Header: headers,
+			Body: published.Object(fields{"documents": published.List(published.Object(fields{
+				"url": str.Len(1, 0), "correlationID": str, "description": str,
+			}))}),
+			Answers: answers(published.Object(fields{"documents": published.List(published.Object(fields{
+				"url": str.Len(1, 0), "correlationID": str, "description": str, "createdAt": at,
+			}))})),
+		},
 	},
 	Notices: []published.Notice{
 		notice("a charge's", fields{"charge": published.Object(chargeOf(chargeWords)).Must(), "pix": moved, "payer": person},

@@ -46,6 +46,13 @@
 // all that is left. The account's own answer counts, and the event's if there is none: the AppID may
 // lack the scope. No page has a deadline for evidence.
 //
+// Evidence (POST /api/v1/dispute/:id/evidence; woovi.json, docs/disputa/how-add-new-evidence-in-evidence.md) goes to the
+// dispute's own id, which GET shows; a chargeback without one there is the operator's. Woovi takes links, and by that page it
+// fetches each file at once and stores a copy, whose address is in the answer under our correlationID. No page says what a repeated
+// correlationID does, which types a link may have (the upload's, PDF, PNG and JPEG, are sent), how long a description may be, and
+// nothing lists the documents of a dispute: so a repeated call may leave a document twice, which harms nothing; *unproved*. Since August 2026 files can be uploaded
+// too (docs/arquivos/upload-de-arquivo.md, 32da44b), on accounts with a feature of their own; links work on all.
+//
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state diagrams in
 // src/components/Playground) and orce-me/woovi-go-sdk: paths, fields, states, events, both
@@ -148,7 +155,7 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST, TRANSACTION_GET, TRANSACTION_GET_LIST and DISPUTE_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, TRANSACTION_RECEIVED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST, TRANSACTION_GET, TRANSACTION_GET_LIST, DISPUTE_GET and, for evidence, DISPUTE_POST. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, TRANSACTION_RECEIVED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
 			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. If set, a notification needs that signature too"},
 			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). By default, the key from the documentation"},
 		},
