@@ -88,6 +88,8 @@ export interface stripe {
   'GET /v1/refunds/{id}': { query: Stripe.RefundRetrieveParams; answer: Stripe.Refund };
   'GET /v1/disputes': { query: Stripe.DisputeListParams; answer: List<Stripe.Dispute> };
   'GET /v1/disputes/{id}': { query: Stripe.DisputeRetrieveParams; answer: Stripe.Dispute };
+  'POST /v1/disputes/{id}': { body: Stripe.DisputeUpdateParams; answer: Stripe.Dispute };
+  'POST /v1/files': { body: Stripe.FileCreateParams; answer: Stripe.File };
   'POST /v2/core/accounts': { body: Stripe.V2.Core.AccountCreateParams; answer: Stripe.V2.Core.Account };
   'POST /v2/money_management/outbound_setup_intents': { body: Stripe.V2.MoneyManagement.OutboundSetupIntentCreateParams; answer: Stripe.V2.MoneyManagement.OutboundSetupIntent };
   'POST /v2/money_management/outbound_payments': { body: Stripe.V2.MoneyManagement.OutboundPaymentCreateParams; answer: V2 };

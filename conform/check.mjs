@@ -32,6 +32,19 @@ function tree(text) {
   return root;
 }
 
+// parts reads a form in parts: a file is an object with its name, type and content.
+function parts(e) {
+  const boundary = /boundary="?([^";]+)/.exec(only(e, 'Content-Type'))[1];
+  const root = {};
+  for (const part of e.Body.split(`--${boundary}`).slice(1, -1)) {
+    const [head, ...rest] = part.split('\r\n\r\n');
+    const data = rest.join('\r\n\r\n').replace(/\r\n$/, '');
+    const named = (what) => new RegExp(`[ ;]${what}="?([^";\\r]+)`).exec(head)?.[1];
+    root[named('name')] = named('filename') ? { name: named('filename'), type: /Content-Type: (.+)/i.exec(head)[1].trim(), data } : data;
+  }
+  return root;
+}
+
 // find returns the call of a request.
 function find(table, e) {
   const got = e.Path.split('/');
@@ -161,11 +174,12 @@ for (const [name, library] of Object.entries({ adyen: '@adyen/api-library', cone
     if (!call) { note([`${e.Method} ${e.Path}: no such call`]); continue; }
     count.kinds.add(call);
     const { query, body, answer } = table.get(call);
-    const form = only(e, 'Content-Type').startsWith('application/x-www-form-urlencoded');
+    const inParts = only(e, 'Content-Type').startsWith('multipart/form-data');
+    const form = inParts || only(e, 'Content-Type').startsWith('application/x-www-form-urlencoded');
     const [request, reply] = (name === 'adyen' && adyenNames[call]) || [];
     if (e.Query) { const v = tree(e.Query); once(`${call} query`, v, () => (query ? types.check(query, v, { form: true, sent: true }) : ['it has none'])); }
     if (e.Body) {
-      const v = form ? tree(e.Body) : JSON.parse(e.Body);
+      const v = inParts ? parts(e) : form ? tree(e.Body) : JSON.parse(e.Body);
       once(`${call} body`, v, () => (body ? types.check(body, v, { form, sent: true }) : Object.keys(v).length ? ['it has none'] : []));
       if (request) once(`${call} body`, [v], () => kept(request, v));
     }

@@ -28,7 +28,7 @@ const (
 // that replacing it stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
-	"codeberg.org/go-pdf/fpdf":              "internal/statement",
+	"codeberg.org/go-pdf/fpdf":              "internal/statement internal/provider/paper",
 	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",

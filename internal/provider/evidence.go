@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -80,4 +81,12 @@ func (r EvidenceRequest) Texts() map[string]string {
 		joined[kind] = strings.Join(list, "\n\n")
 	}
 	return joined
+}
+
+// FileName is our name of a file at a provider: the same in each call under a reference, of another submission another, and of letters,
+// digits and dashes. nth counts from one; kind is one of pay.EvidenceKinds or a word of the shop's own; media is a type of
+// internal/pay/evidence.
+func (r EvidenceRequest) FileName(nth int, kind, media string) string {
+	ending := map[string]string{"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg"}[media]
+	return fmt.Sprintf("%s-%02d-%s%s", r.Reference, nth, strings.ReplaceAll(pay.NamedKind(kind), "_", "-"), ending)
 }

@@ -2,10 +2,7 @@ package claims
 
 import (
 	"context"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +12,8 @@ import (
 	"github.com/cascadapay/cascada/internal/app/claims"
 	"github.com/cascadapay/cascada/internal/dbtest"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
-	"github.com/cascadapay/cascada/internal/evidencelink"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/sandbox"
@@ -320,18 +317,7 @@ func TestEvidenceOverHTTP(t *testing.T) {
 		claim := d.Live.Get(t, "/claims?transactionId="+id).Text(t, "data.0.id")
 		d.Live.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
 		d.Live.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceFile(evidence.Text, "slip.txt", []byte("weight 2 kg"))).Want(t, http.StatusCreated)
-		look := func(state pay.DefenseState) pay.Claim {
-			t.Helper()
-			d.Clock.Advance(20 * time.Minute)
-			var c pay.Claim
-			lookAtClaims(t, d.Instance, "the evidence is "+string(state), func() bool {
-				var err error
-				c, err = d.App.Claims.AnyClaim(ctx, claim)
-				harness.Must(t, err)
-				return c.Defense.State == state
-			})
-			return c
-		}
+		look := func(state pay.DefenseState) pay.Claim { return defense(t, d.Instance, claim, state) }
 		line.Fails(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if strings.HasPrefix(r.URL.Path, "/disputes/") {
 				harness.CutsAfter(w, r, next)
@@ -356,106 +342,98 @@ func TestEvidenceOverHTTP(t *testing.T) {
 	})
 }
 
-// fetcher is a court that takes links. It fetches each file from every node while it answers.
-type fetcher struct {
-	*court
-	nodes []*app.App
-	log   *harness.Faults
-	links map[string]string // by the file's name
-	got   []string
+// defense lets time pass until the evidence of a claim has come to a state.
+func defense(t *testing.T, s *harness.Instance, claim string, state pay.DefenseState) (c pay.Claim) {
+	t.Helper()
+	s.Clock.Advance(20 * time.Minute)
+	lookAtClaims(t, s, "the evidence is "+string(state), func() bool {
+		var err error
+		c, err = s.App.Claims.AnyClaim(ctx, claim)
+		harness.Must(t, err)
+		return c.Defense.State == state
+	})
+	return c
 }
 
-func (f *fetcher) Defend(ctx context.Context, r provider.EvidenceRequest) pay.DefenseAnswer {
-	f.links = map[string]string{}
-	for _, p := range r.Pieces {
-		if p.File == nil {
-			continue
+// The simulated providers refuse evidence, or take it without an answer: the merchant sees the reason, and what was taken is found by
+// another try.
+func TestTheSandboxRehearsesEvidence(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		_, claim := o.Dispute(t, true)
+		s.Upstream(t, sandbox.EvidenceTimeout, sandbox.EvidenceTimeout, sandbox.EvidenceTimeout)
+		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		if c := defense(t, s, claim, pay.DefenseUnknown); c.Defense.Sent != 0 || !c.Defense.Unsure {
+			t.Errorf("without an answer the claim is %s", c)
 		}
-		link, ok := p.File.Link()
-		if !ok {
-			return pay.DefenseAnswer{Kind: pay.DefenseRefused}
+		s.Upstream(t, "", "", "")
+		if c := defense(t, s, claim, pay.DefenseSubmitted); c.Defense.Sent != 1 {
+			t.Errorf("once there is an answer the claim is %s", c)
 		}
-		f.links[p.File.Name] = link
-		for _, node := range f.nodes {
-			f.got = append(f.got, fetch(node, f.log, http.MethodGet, link).Body.String())
+		s.Upstream(t, sandbox.EvidenceRefused, sandbox.EvidenceRefused, sandbox.EvidenceRefused)
+		o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"other","text":"and he thanked us"}`).Want(t, http.StatusCreated)
+		if c := defense(t, s, claim, pay.DefenseRefused); c.Defense.Sent != 1 {
+			t.Errorf("after more was refused, the claim is %s", c)
 		}
-	}
-	return f.court.Defend(ctx, r)
+		if r := o.Get(t, "/claims/"+claim); !strings.Contains(r.String(), "the evidence was refused: the bank takes no evidence for this dispute") {
+			t.Errorf("the merchant sees %s", r)
+		}
+		s.Upstream(t, "", "", "")
+	})
 }
 
-func fetch(node *app.App, log *harness.Faults, method, link string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	evidencelink.New(node, slog.New(log)).ServeHTTP(w, httptest.NewRequest(method, link, nil))
-	return w
+// The operator says over the admin API that the evidence was submitted in the provider's panel. Nothing of it is sent any more.
+func TestOperatorCarriesEvidenceOverTheAdminAPI(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		o := op.NewShop(t)
+		payment, claim := o.Dispute(t, true)
+		path, words := "/claims/"+claim+"/carried", `{"note":"uploaded on Monday"}`
+		op.Ask(t, http.MethodPost, path, words).Refused(t, "409 conflict_state conflict_error from=needs_evidence action=carried") // there is none
+		op.Ask(t, http.MethodPost, path, `{}`).Refused(t, "400 missing_field invalid_request_error param=note issues=note missing=note")
+		op.Ask(t, http.MethodPost, "/claims/CLM-NONE/carried", words).Refused(t, "404 claim_not_found invalid_request_error")
+		op.Upstream(t, sandbox.EvidenceRefused, sandbox.EvidenceRefused, sandbox.EvidenceRefused)
+		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		defense(t, op.Instance, claim, pay.DefenseRefused)
+		list, err := op.App.ClaimLists.Carrying(ctx, 10)
+		if harness.Must(t, err); len(list) != 1 || list[0].ID != claim {
+			t.Errorf("the operator has to carry %v", list)
+		}
+		op.Upstream(t, "", "", "")
+		r := op.Ask(t, http.MethodPost, path, words)
+		r.Is(t, http.StatusOK, `{"id":"`+claim+`","status":"under_review","transactionId":"`+payment+`"}`)
+		if e := harness.AuditEntry(t, o, audit.EvidenceCarried, claim); e.By.ID != "ana" || e.By.Request != r.Header.Get("X-Request-Id") {
+			t.Errorf("the entry is %+v", e)
+		}
+		if list, err := op.App.ClaimLists.Carrying(ctx, 10); err != nil || len(list) != 0 {
+			t.Errorf("the operator still has to carry %v, %v", list, err)
+		}
+		if c := defense(t, op.Instance, claim, pay.DefenseByHand); c.Defense.Tries != 1 || !strings.Contains(timeline(c), "uploaded on Monday") {
+			t.Errorf("the claim is %s: %s", c, timeline(c))
+		}
+		harness.RuleClaim(t, o, payment, "won")
+		op.Ask(t, http.MethodPost, path, words).Refused(t, "409 claim_already_resolved conflict_error from=rejected action=evidence")
+	})
 }
 
-// A link gives its one file, from every node, for some minutes and one submission. Every other link has one answer.
-func TestALinkIsToOneFileOfOneSubmission(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, database string) {
-		f := &fetcher{court: newCourt(nil), log: &harness.Faults{}}
-		tr := disputed(t, database, f.court)
-		f.log = tr.log
-		f.nodes = []*app.App{harness.Node(t, database, tr.clock, f, tr.log), harness.Node(t, database, tr.clock, f, tr.log)}
-		tr.node = f.nodes[0]
-		tr.says(t, "", "it was signed for")
-		tr.says(t, "slip.txt", "weight 2 kg")
-		tr.says(t, "photo.txt", "a door")
-		if c := tr.after(t, 16*time.Minute); c.Defense.State != pay.DefenseSubmitted || strings.Join(f.got, ", ") != "weight 2 kg, weight 2 kg, a door, a door" {
-			t.Fatalf("the claim is %s; the provider fetched %q", c, f.got)
+// A merchant accepts a dispute before its evidence has left: nothing is sent, and the operator is told.
+func TestAcceptedDisputeIsNotAnswered(t *testing.T) {
+	harness.Operated(t, func(t *testing.T, op harness.Operator) {
+		d := harness.DrilledBy(t, op.Instance)
+		line := d.Lines["acme-1"]
+		line.Next("paid")
+		d.Pay(t, 1, 1)
+		id := d.IDs[0]
+		d.TellUpstream(t, line.Upstream, id, 1, "disputed", "acme-1-hush").Want(t, http.StatusOK)
+		claim := d.Live.Get(t, "/claims?transactionId="+id).Text(t, "data.0.id")
+		d.Live.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		d.Live.Post(t, "/claims/"+claim+"/accept", "").Want(t, http.StatusOK)
+		if text := op.Log.String(); !strings.Contains(text, "accept it in the provider's panel too") || !strings.Contains(text, "dispute=d-") {
+			t.Errorf("the log does not name the dispute:\n%s", text)
 		}
-		link := f.links["slip.txt"]
-		reply := fetch(tr.node, f.log, http.MethodGet, link)
-		h := reply.Header()
-		for name, want := range map[string]string{
-			"Content-Disposition": "attachment; filename=slip.txt", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "text/plain",
-			"Referrer-Policy": "no-referrer", "Content-Length": "11", "Set-Cookie": "",
-		} {
-			if h.Get(name) != want {
-				t.Errorf("%s is %q, want %q", name, h.Get(name), want)
-			}
+		d.Pass(t, time.Hour)
+		c, err := d.App.Claims.AnyClaim(ctx, claim)
+		if harness.Must(t, err); c.Status != pay.ClaimApproved || c.Defense.State != pay.DefenseOver || len(line.Evidence()) != 0 {
+			t.Errorf("the claim is %s, and the provider has %v", c, line.Evidence())
 		}
-		if reply.Code != http.StatusOK || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
-			t.Errorf("%d with %v", reply.Code, h)
-		}
-		nowhere := fetch(tr.node, f.log, http.MethodGet, "/evidence/")
-		none := func(why, method, link string) {
-			t.Helper()
-			got := fetch(tr.node, f.log, method, link)
-			if got.Code != http.StatusNotFound || got.Body.String() != nowhere.Body.String() || !maps.EqualFunc(got.Header(), nowhere.Header(), func(a, b []string) bool { return strings.Join(a, ",") == strings.Join(b, ",") }) {
-				t.Errorf("%s: %d %q with %v", why, got.Code, got.Body, got.Header())
-			}
-		}
-		path := len("http://127.0.0.1/evidence/")
-		for i := path; i < len(link); i++ {
-			other := "A"
-			if link[i] == 'A' {
-				other = "B"
-			}
-			none("another letter", http.MethodGet, link[:i]+other+link[i+1:])
-		}
-		body, mac, _ := strings.Cut(link[path:], ".")
-		foreign, _, _ := strings.Cut(f.links["photo.txt"][path:], ".")
-		for why, token := range map[string]string{"no signature": body, "an empty one": body + ".", "another file's": foreign + "." + mac, "more": link[path:] + ".x", "nothing signed": "." + mac} {
-			none(why, http.MethodGet, "/evidence/"+token)
-		}
-		none("another method", http.MethodPost, link)
-		none("a path below", http.MethodGet, link+"/x")
-		tr.clock.Advance(10*time.Minute - time.Second)
-		if got := fetch(tr.node, f.log, http.MethodHead, link); got.Code != http.StatusOK || got.Header().Get("Content-Length") != "11" {
-			t.Errorf("before its end: %d", got.Code)
-		}
-		tr.clock.Advance(time.Second)
-		none("its time is over", http.MethodGet, link)
-
-		// A later submission ends the links of the one before.
-		tr.says(t, "", "and he thanked us")
-		tr.after(t, 16*time.Minute)
-		link = f.links["slip.txt"]
-		tr.says(t, "", "twice")
-		if got := fetch(tr.node, f.log, http.MethodGet, link); got.Code != http.StatusNotFound {
-			t.Errorf("a link of the submission before: %d", got.Code)
-		}
-		harness.Sound(t, tr.node, tr.log)
 	})
 }
