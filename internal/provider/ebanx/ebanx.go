@@ -85,8 +85,8 @@
 // looks like a repetition of the first: the report alone has it.
 //
 // A refund is notified when it is pending and when it is confirmed, so one of the dashboard's that is canceled later is
-// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. That
-// the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
+// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. If the payment
+// has no refund yet, the notification has to come again. That the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
 // return a Pix, which only a third party names (api-evangelist).
 //
 // # Payouts
