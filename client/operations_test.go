@@ -27,6 +27,7 @@ var left = map[string]string{
 	"createCheckoutSession userEmail":        oneShot,
 	"createCheckoutSession userIp":           oneShot,
 	"createCheckoutSession userName":         oneShot,
+	"createCheckoutSession userPhone":        oneShot,
 	"SessionCreated.amountLocal":             oneShot,
 	"SessionCreated.currencyLocal":           oneShot,
 	"SessionCreated.fxRate":                  oneShot,

@@ -50,6 +50,7 @@ type NewPayment struct {
 	Country         string  `json:"country,omitempty"`
 	UserEmail       string  `json:"userEmail,omitempty"`
 	UserName        string  `json:"userName,omitempty"`
+	UserPhone       string  `json:"userPhone,omitempty"` // with the country code
 	UserIP          string  `json:"userIp,omitempty"`
 	DocumentID      string  `json:"documentId,omitempty"`
 	MerchantOrderID string  `json:"merchantOrderId,omitempty"`

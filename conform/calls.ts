@@ -1,6 +1,7 @@
 // The calls of the adapters, with the types that the provider's own library has for what is sent and what is answered.
 // {id} is any part of a path. A query that is a function has its parameters.
 import type * as Adyen from '@adyen/api-library/lib/src/typings/checkout/models.js';
+import type * as Disputes from '@adyen/api-library/lib/src/typings/disputes/models.js';
 import type { Notification } from '@adyen/api-library/lib/src/typings/notification/models.js';
 import type * as Conekta from 'conekta';
 import type { PaymentCreateRequest } from 'mercadopago/dist/clients/payment/create/types.js';
@@ -35,6 +36,10 @@ export interface adyen {
   'GET /paymentLinks/{id}': { answer: Adyen.PaymentLinkResponse };
   'PATCH /paymentLinks/{id}': { body: Adyen.UpdatePaymentLinkRequest; answer: Adyen.PaymentLinkResponse };
   'POST /paymentMethods': { body: Adyen.PaymentMethodsRequest; answer: Adyen.PaymentMethodsResponse };
+  'POST /retrieveApplicableDefenseReasons': { body: Disputes.DefenseReasonsRequest; answer: Disputes.DefenseReasonsResponse };
+  'POST /supplyDefenseDocument': { body: Disputes.SupplyDefenseDocumentRequest; answer: Disputes.SupplyDefenseDocumentResponse };
+  'POST /deleteDisputeDefenseDocument': { body: Disputes.DeleteDefenseDocumentRequest; answer: Disputes.DeleteDefenseDocumentResponse };
+  'POST /defendDispute': { body: Disputes.DefendDisputeRequest; answer: Disputes.DefendDisputeResponse };
   notice: { body: Notification };
 }
 
@@ -83,6 +88,8 @@ export interface stripe {
   'GET /v1/refunds/{id}': { query: Stripe.RefundRetrieveParams; answer: Stripe.Refund };
   'GET /v1/disputes': { query: Stripe.DisputeListParams; answer: List<Stripe.Dispute> };
   'GET /v1/disputes/{id}': { query: Stripe.DisputeRetrieveParams; answer: Stripe.Dispute };
+  'POST /v1/disputes/{id}': { body: Stripe.DisputeUpdateParams; answer: Stripe.Dispute };
+  'POST /v1/files': { body: Stripe.FileCreateParams; answer: Stripe.File };
   'POST /v2/core/accounts': { body: Stripe.V2.Core.AccountCreateParams; answer: Stripe.V2.Core.Account };
   'POST /v2/money_management/outbound_setup_intents': { body: Stripe.V2.MoneyManagement.OutboundSetupIntentCreateParams; answer: Stripe.V2.MoneyManagement.OutboundSetupIntent };
   'POST /v2/money_management/outbound_payments': { body: Stripe.V2.MoneyManagement.OutboundPaymentCreateParams; answer: V2 };

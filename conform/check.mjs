@@ -14,6 +14,7 @@ const only = (e, name) => (e.Header[name] ?? [''])[0];
 
 const { default: HmacValidator } = require('@adyen/api-library/lib/src/utils/hmacValidator.js');
 const adyenTypes = require('@adyen/api-library/lib/src/typings/checkout/models.js');
+const adyenDisputes = require('@adyen/api-library/lib/src/typings/disputes/models.js');
 const Stripe = require('stripe');
 const { WebhookSignatureValidator } = require('mercadopago');
 
@@ -27,6 +28,19 @@ function tree(text) {
       if (step === '') step = Object.keys(at).length;
       at = i === steps.length - 1 ? (at[step] = value) : (at[step] ??= {});
     });
+  }
+  return root;
+}
+
+// parts reads a form in parts: a file is an object with its name, type and content.
+function parts(e) {
+  const boundary = /boundary="?([^";]+)/.exec(only(e, 'Content-Type'))[1];
+  const root = {};
+  for (const part of e.Body.split(`--${boundary}`).slice(1, -1)) {
+    const [head, ...rest] = part.split('\r\n\r\n');
+    const data = rest.join('\r\n\r\n').replace(/\r\n$/, '');
+    const named = (what) => new RegExp(`[ ;]${what}="?([^";\\r]+)`).exec(head)?.[1];
+    root[named('name')] = named('filename') ? { name: named('filename'), type: /Content-Type: (.+)/i.exec(head)[1].trim(), data } : data;
   }
   return root;
 }
@@ -100,8 +114,9 @@ const tampered = (name, e) => (name === 'mercadopago'
 
 // kept says what Adyen's own serializer loses of what we send, and of what its fake answers.
 function kept(type, value) {
-  const read = adyenTypes.ObjectSerializer.deserialize(value, type);
-  const again = JSON.parse(JSON.stringify(adyenTypes.ObjectSerializer.serialize(read, type)));
+  const { ObjectSerializer } = adyenDisputes[type] ? adyenDisputes : adyenTypes;
+  const read = ObjectSerializer.deserialize(value, type);
+  const again = JSON.parse(JSON.stringify(ObjectSerializer.serialize(read, type)));
   const lost = (a, b, at) => {
     if (a === null || typeof a !== 'object') return a === b || Date.parse(a) === Date.parse(b) ? [] : [`the serializer makes ${JSON.stringify(b)} of ${at} ${JSON.stringify(a)}`];
     return Object.keys(a).flatMap((k) => (b?.[k] === undefined ? [`the serializer loses ${at}.${k}`] : lost(a[k], b[k], `${at}.${k}`)));
@@ -112,6 +127,8 @@ const adyenNames = {
   'POST /payments': ['PaymentRequest', 'PaymentResponse'], 'POST /payments/{id}/refunds': ['PaymentRefundRequest', 'PaymentRefundResponse'],
   'POST /paymentLinks': ['PaymentLinkRequest', 'PaymentLinkResponse'], 'PATCH /paymentLinks/{id}': ['UpdatePaymentLinkRequest', 'PaymentLinkResponse'],
   'GET /paymentLinks/{id}': [undefined, 'PaymentLinkResponse'], 'POST /paymentMethods': ['PaymentMethodsRequest', 'PaymentMethodsResponse'],
+  'POST /retrieveApplicableDefenseReasons': ['DefenseReasonsRequest', 'DefenseReasonsResponse'], 'POST /supplyDefenseDocument': ['SupplyDefenseDocumentRequest', 'SupplyDefenseDocumentResponse'],
+  'POST /deleteDisputeDefenseDocument': ['DeleteDefenseDocumentRequest', 'DeleteDefenseDocumentResponse'], 'POST /defendDispute': ['DefendDisputeRequest', 'DefendDisputeResponse'],
 };
 
 let failed = false;
@@ -157,11 +174,12 @@ for (const [name, library] of Object.entries({ adyen: '@adyen/api-library', cone
     if (!call) { note([`${e.Method} ${e.Path}: no such call`]); continue; }
     count.kinds.add(call);
     const { query, body, answer } = table.get(call);
-    const form = only(e, 'Content-Type').startsWith('application/x-www-form-urlencoded');
+    const inParts = only(e, 'Content-Type').startsWith('multipart/form-data');
+    const form = inParts || only(e, 'Content-Type').startsWith('application/x-www-form-urlencoded');
     const [request, reply] = (name === 'adyen' && adyenNames[call]) || [];
     if (e.Query) { const v = tree(e.Query); once(`${call} query`, v, () => (query ? types.check(query, v, { form: true, sent: true }) : ['it has none'])); }
     if (e.Body) {
-      const v = form ? tree(e.Body) : JSON.parse(e.Body);
+      const v = inParts ? parts(e) : form ? tree(e.Body) : JSON.parse(e.Body);
       once(`${call} body`, v, () => (body ? types.check(body, v, { form, sent: true }) : Object.keys(v).length ? ['it has none'] : []));
       if (request) once(`${call} body`, [v], () => kept(request, v));
     }

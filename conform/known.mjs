@@ -13,10 +13,11 @@ export const known = {
   mercadopago: [
     ['reference of a refund', /^POST \/v1\/payments\/\{id\}\/refunds body: metadata is unknown$/, 'the library refunds amounts only; the provider\'s WooCommerce plugin sends metadata'],
     ['claims', /^GET \/post-purchase\/v1\/claims\/.*: no such call$/, 'the library has no claims'],
+    ['documents of a chargeback', /^POST \/v1\/chargebacks\/.*\/documentation: no such call$/, 'the library only reads chargebacks'],
     ['payouts', /^(GET|POST) \/v1\/transaction-intents\/.*: no such call$/, 'the library has no payouts'],
     ['nulls of a preference', /^GET \/checkout\/preferences\/search answer: .* is null, not /, answer],
     ['chargebacks', /^GET \/v1\/chargebacks\/.* answer: .*((coverage_\w+|currency|date_\w+|documentation\w*|live_mode|payments) is unknown|amount is )/, answer],
-    ['payments in a list', /^GET \/v1\/payments\/search answer: results\[\]\.(id is |transaction_details\.\w+ is null|(order|payment_method|point_of_interaction|refunds|transaction_details\.barcode) is unknown)/, answer],
+    ['payments in a list', /^GET \/v1\/payments\/search answer: results\[\]\.((collector_)?id is |transaction_details\.\w+ is null|(order|payment_method|point_of_interaction|refunds|transaction_details\.barcode) is unknown)/, answer],
     ['order of a payment', /^(GET|PUT) \/v1\/payments\/\{id\} answer: order\.id is "/, answer],
   ],
   stripe: [
@@ -26,7 +27,7 @@ export const known = {
   woovi: [
     ['type of a payout', /^POST \/api\/v1\/payment body: type is unknown$/, 'the library is older than the document, which has the type'],
     ['days of payments', /^GET \/api\/v1\/payment query: (start|end) is unknown$/, 'the library lists all; the document has the days'],
-    ['disputes', /^GET \/api\/v1\/dispute\/.*: no such call$/, 'the library has no disputes'],
+    ['disputes', /^(GET|POST) \/api\/v1\/dispute\/.*: no such call$/, 'the library has no disputes'],
     ['a list of charges', /^GET \/api\/v1\/charge (answer|query): /, 'the library calls the list of charges refunds, and has no query'],
     ['fields of answers', / answer: (.*\.)?(id|discount|giftbackAppliedValue|valueWithDiscount|comment|brCode|correlationID|type|destination|status|providerRejectedReason) is unknown$/, answer],
     ['charges without a customer', / answer: .*customer is null, not BasicCustomer$/, answer],

@@ -66,6 +66,8 @@ const note = "the report of today";
 await call("resolvePayment", { id: transactionId }, { outcome: "paid", note }, [409]); // how it ended is known
 await shop("POST", `/payments/${transactionId}/simulate`, { action: "chargeback" });
 const claim = (await shop("GET", `/claims?transactionId=${transactionId}`)).data[0].id;
+await shop("POST", `/claims/${claim}/evidence`, { kind: "receipt", text: "it was signed for" });
+await call("carryEvidence", { id: claim }, { note });
 await call("resolveClaim", { id: claim }, { outcome: "rejected", note });
 await call("bookRefund", { id: transactionId }, { amount: "1", reference: "re_1", origin: "provider", note });
 await call("resolveWithdrawal", { id: "wdr_01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6" }, { outcome: "paid", note }, [404]); // none is in doubt

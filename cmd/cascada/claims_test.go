@@ -49,3 +49,46 @@ func TestOperatorResolvesClaims(t *testing.T) {
 		s.stop()
 	})
 }
+
+// The operator says that the evidence of a dispute, which its provider refused, was submitted in the provider's panel.
+func TestOperatorCarriesEvidence(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		u := newUser(t)
+		s := u.serve(t, "--database", database, "--sandbox-fault", "sandbox-1=evidence_refused")
+		key := u.merchant(t, database).Keys.Sandbox.Secret
+		status, reply := s.call("POST", "/payments", key, `{"amount":55,"paymentMethodId":"sbx_card"}`, http.Header{"Sandbox-Simulate": {"chargeback"}})
+		if status != http.StatusCreated {
+			t.Fatalf("create: %d %v", status, reply)
+		}
+		list, _, _ := u.run(t, "claim", "list", "--database", database)
+		claim := strings.Fields(list)[len(strings.Fields("CLAIM TYPE STATUS AMOUNT USD ENVIRONMENT TRANSACTION DUE"))]
+		carry := func(want bool) {
+			t.Helper()
+			await(t, "the list of evidence to carry", func() bool {
+				out, log, code := u.run(t, "claim", "list", "--database", database, "--carry")
+				if code != 0 {
+					t.Fatalf("claim list --carry: exit %d\n%s%s", code, out, log)
+				}
+				return strings.Contains(out, claim) == want
+			})
+		}
+		carry(false)
+		say := []string{"claim", "carried", "--database", database, claim, "--note", "uploaded on Monday"}
+		if out, log, code := u.run(t, say...); code == 0 || !strings.Contains(log, "only the evidence against a dispute is submitted") {
+			t.Errorf("nothing was carried: exit %d\n%s%s", code, out, log)
+		}
+		for _, call := range [][2]string{{"/claims/" + claim + "/evidence", `{"kind":"receipt","text":"it was signed for"}`}, {"/sandbox/clock", `{"advance":"20m"}`}} {
+			if status, reply := s.call("POST", call[0], key, call[1], nil); status >= http.StatusBadRequest {
+				t.Fatalf("%s: %d %v", call[0], status, reply)
+			}
+		}
+		carry(true)
+		out, log, code := u.run(t, say...)
+		if code != 0 || !strings.Contains(out, "uploaded on Monday") || !strings.Contains(out, "by_hand, it has 1 of 1 pieces") {
+			t.Errorf("claim carried: exit %d\n%s%s", code, out, log)
+		}
+		carry(false)
+		u.check(t, database)
+		s.stop()
+	})
+}

@@ -58,6 +58,17 @@ type ClaimRuling struct {
 	ByHand   string `json:"byHand,omitempty" maxLength:"200" example:"E12345678202611231030abcdefghijk" doc:"Of an approved inquiry: the reference of the bank transfer by which you gave the money back; no provider is asked"`
 }
 
+type carryEvidenceIn struct {
+	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"CLM-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
+	Body CarriedEvidence
+}
+
+// CarriedEvidence says that the operator submitted a dispute's evidence.
+type CarriedEvidence struct {
+	_    struct{} `additionalProperties:"false"`
+	Note string   `json:"note" text:"lines" minLength:"1" maxLength:"1000" example:"uploaded on Monday" doc:"When and how; the merchant reads it"`
+}
+
 type bookRefundIn struct {
 	ID   string `path:"id" maxLength:"64" pattern:"^[A-Za-z0-9-]+$" example:"TXN-01KAJ0Y3ZK9VQ4T4R1M2N3P5Q6"`
 	Body RefundBooking
@@ -95,6 +106,8 @@ func (a *API) rulingRoutes() {
 		"The provider is queried first, if possible. `paid` completes the payment, or books late money if it had ended; `not-charged` ends it."), conflict, a.resolvePayment)
 	handle(a, op("resolveClaim", http.MethodPost, "/claims/{id}/resolution", "Resolve a refund, a chargeback or an inquiry",
 		"As the bank, the provider or you decided it. For a refund that is under way, the provider is queried first."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.resolveClaim)
+	handle(a, op("carryEvidence", http.MethodPost, "/claims/{id}/carried", "Say that you submitted the evidence of a dispute in the provider's panel",
+		"It calls nobody. What the service would still send is not sent."), []problem.Code{problem.ConflictState, problem.ClaimAlreadyResolved}, a.carryEvidence)
 	handle(a, op("bookRefund", http.MethodPost, "/payments/{id}/refunds", "Book a refund that was made already",
 		"One that the provider made by itself, or that you made by hand. It calls nobody. The merchant's part is taken from `available`, which may fall below zero."), []problem.Code{problem.ConflictState}, a.bookRefund)
 	handle(a, op("resolveWithdrawal", http.MethodPost, "/withdrawals/{id}/resolution", "Resolve a withdrawal whose payout provider does not report how it ended",
@@ -126,6 +139,14 @@ func (a *API) resolveClaim(ctx context.Context, by audit.Actor, in *ruleClaimIn)
 	c, err := a.App.Claims.ResolveClaim(ctx, by, claims.ClaimResolution{
 		ID: in.ID, Word: claims.Verbs[in.Body.Outcome], Note: in.Body.Note, Force: in.Body.Force, Keep: in.Body.Keep, Complete: in.Body.Complete, ByHand: in.Body.ByHand,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &ruledClaimOut{shape.RuledClaim{ID: c.ID, Status: c.Status, Payment: c.Payment}}, nil
+}
+
+func (a *API) carryEvidence(ctx context.Context, by audit.Actor, in *carryEvidenceIn) (*ruledClaimOut, error) {
+	c, err := a.App.Claims.Carried(ctx, by, in.ID, in.Body.Note)
 	if err != nil {
 		return nil, err
 	}

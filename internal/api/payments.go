@@ -36,6 +36,7 @@ type PaymentBody struct {
 	Country         string `json:"country,omitempty" doc:"ISO 3166 alpha-2 or alpha-3; the method's by default"`
 	UserEmail       string `json:"userEmail,omitempty" maxLength:"254"`
 	UserName        string `json:"userName,omitempty" maxLength:"120"`
+	UserPhone       string `json:"userPhone,omitempty" maxLength:"40" example:"+5511987654321" doc:"With the country code. Some providers take no payment without it"`
 	UserIP          string `json:"userIp,omitempty" maxLength:"45"`
 	DocumentID      string `json:"documentId,omitempty" maxLength:"40" doc:"The buyer's document, where the method needs one"`
 	MerchantOrderID string `json:"merchantOrderId,omitempty" maxLength:"120"`
@@ -272,7 +273,7 @@ func (a *API) take(ctx context.Context, call Call, route string, in CreateHeader
 	}
 	n := payments.NewPayment{
 		Amount: b.asked, Purchase: b.purchase(), PaymentMethodID: b.PaymentMethodID, PaymentMethod: b.PaymentMethod, Country: b.Country,
-		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
+		Buyer:   pay.Buyer{Email: b.UserEmail, Name: b.UserName, Phone: strings.TrimSpace(b.UserPhone), IP: b.UserIP, Document: strings.TrimSpace(b.DocumentID)},
 		OrderID: b.MerchantOrderID, Hosted: b.HostedCheckout, MerchantID: b.MerchantID, ShopID: b.ShopID,
 		Simulate: in.Simulate, Strict: in.strict(), Idempotency: in.idempotency(route, raw), RequestID: call.RequestID,
 	}

@@ -72,7 +72,7 @@ func isEmail(text string) bool {
 // one it is an amount and a customer.
 type SessionBody struct {
 	PaymentBody
-	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it supplies userEmail, userName and documentId if they are absent"`
+	Customer CustomerBody `json:"customer,omitempty" doc:"Required unless paymentMethodId is given; with it, it supplies userEmail, userName, userPhone and documentId if they are absent"`
 }
 
 // adopt copies customer fields that a payment names differently.
@@ -80,6 +80,7 @@ func (b *SessionBody) adopt() {
 	c := &b.Customer
 	b.UserEmail = cmp.Or(b.UserEmail, c.Email)
 	b.UserName = cmp.Or(b.UserName, strings.TrimSpace(c.FirstName+" "+c.LastName))
+	b.UserPhone = cmp.Or(b.UserPhone, c.Phone)
 	b.DocumentID = cmp.Or(b.DocumentID, c.DocumentID)
 }
 

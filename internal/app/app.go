@@ -287,6 +287,7 @@ func (a *App) load(ctx context.Context) error {
 	if err = a.ReadRecovery(ctx); err != nil {
 		return err
 	}
+	a.Store.Clocks().Remembered(a.ReadClocks)
 	return a.ReadClocks(ctx)
 }
 

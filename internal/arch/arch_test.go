@@ -28,7 +28,7 @@ const (
 // that replacing it stays a change of one package.
 var dependencies = map[string]string{
 	"code.dny.dev/ssrf":                     "internal/webhook",
-	"codeberg.org/go-pdf/fpdf":              "internal/statement",
+	"codeberg.org/go-pdf/fpdf":              "internal/statement internal/provider/paper",
 	"filippo.io/age":                        "internal/backup internal/cli/books",
 	"github.com/KimMachineGun/automemlimit": "internal/daemon",
 	"github.com/alecthomas/kong":            "cmd/cascada internal/cli/settings",
@@ -71,16 +71,17 @@ var core = []string{
 // clocks lists the packages that may read the time. All others get it from their caller,
 // so that a test can set it.
 var clocks = map[string]string{
-	"internal/daemon":       "hands the clock to everybody else, and times requests",
-	"internal/webhook":      "has the system's clock as its default",
-	"internal/web":          "gives who reads a long reply time",
-	"internal/bench":        "measures",
-	"internal/store":        "knows the database's clock between two looks at it",
-	"internal/store/check":  "counts how long a check takes",
-	"internal/store/schema": "waits for older programs, and counts how long a migration took",
-	"internal/e2e/harness":  "is the clock that tests move",
-	"internal/store/engine": "asks a server again after a while, and counts how long who waited",
-	"client":                "runs in somebody else's program",
+	"internal/daemon":         "hands the clock to everybody else, and times requests",
+	"internal/webhook":        "has the system's clock as its default",
+	"internal/web":            "gives who reads a long reply time",
+	"internal/bench":          "measures",
+	"internal/provider/drill": "plays a provider whose clock is the real one",
+	"internal/store":          "knows the database's clock between two looks at it",
+	"internal/store/check":    "counts how long a check takes",
+	"internal/store/schema":   "waits for older programs, and counts how long a migration took",
+	"internal/e2e/harness":    "is the clock that tests move",
+	"internal/store/engine":   "asks a server again after a while, and counts how long who waited",
+	"client":                  "runs in somebody else's program",
 }
 
 // long lists functions that may be longer than functionLimit, each with the

@@ -45,3 +45,10 @@ func loopback(listen string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
+
+// warnIfPublic warns if a listener without credentials can be reached from other machines.
+func (s *Service) warnIfPublic(listen, why string) {
+	if !loopback(listen) {
+		s.log.Warn("a listener without credentials can be reached from other machines: let nobody else in", "address", listen, "why", why)
+	}
+}

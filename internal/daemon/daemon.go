@@ -24,6 +24,7 @@ import (
 	"github.com/cascadapay/cascada/internal/checkout"
 	"github.com/cascadapay/cascada/internal/dashboard"
 	"github.com/cascadapay/cascada/internal/dashboard/frame"
+	"github.com/cascadapay/cascada/internal/evidencelink"
 	"github.com/cascadapay/cascada/internal/id"
 	"github.com/cascadapay/cascada/internal/limit"
 	"github.com/cascadapay/cascada/internal/payout/simulated"
@@ -417,6 +418,7 @@ func (s *Service) handler(jsonAPI, page, home, staff http.Handler, pages *checko
 	mux.Handle("/docs/", page)
 	mux.Handle("/kyc", verification)
 	mux.Handle("/kyc/", verification)
+	mux.Handle(evidencelink.Base, gate.Pages(evidencelink.New(s.App, s.log)))
 	mux.Handle("/", jsonAPI)
 	routes, secure := web.Routed(mux), strings.HasPrefix(s.URL, "https://")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -442,13 +444,6 @@ func (s *Service) serve(l net.Listener, h http.Handler) {
 			s.failed <- err
 		}
 	}()
-}
-
-// warnIfPublic warns if a listener without credentials can be reached from other machines.
-func (s *Service) warnIfPublic(listen, why string) {
-	if !loopback(listen) {
-		s.log.Warn("a listener without credentials can be reached from other machines: let nobody else in", "address", listen, "why", why)
-	}
 }
 
 // Failed receives the error of a listener that ended by itself.

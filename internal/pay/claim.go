@@ -336,7 +336,7 @@ func (c Claim) String() string {
 	for _, due := range []struct {
 		name string
 		at   time.Time
-	}{{"evidence by", c.DueBy}, {"looked at", c.DueAt}} {
+	}{{"evidence by", c.DueBy}, {"looked at again", c.DueAt}} {
 		if !due.at.IsZero() {
 			fmt.Fprintf(&b, "\n  %s %s", due.name, due.at.UTC().Format(time.DateTime))
 		}

@@ -223,6 +223,10 @@ func (w Withdrawal) Contrary(before Withdrawal, o PayoutOutcome, now time.Time) 
 		return Change{}, false
 	}
 	_, change, verdict := w.Told(told, before.Payout.Provider, o, now)
+	if verdict == Applied { // money came back: a notice of it is booked, but an answer may be older than what is booked
+		verdict = Mismatched
+		change.Notices[0].Verdict = verdict
+	}
 	return Change{Notices: change.Notices}, verdict == Mismatched
 }
 

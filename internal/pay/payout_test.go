@@ -116,6 +116,30 @@ func TestUnknownPayoutIsQueried(t *testing.T) {
 	}
 }
 
+// A query that was on its way when a notice said "paid" answers that the money came back, or that a part of it did: nothing of that is
+// dropped.
+func TestAQueryAnswersThatMoneyCameBack(t *testing.T) {
+	at := payday.Add(time.Minute)
+	w, _ := taken(t)
+	w.Local = money.New(500_00, money.BRL)
+	asked, _ := w.Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, at)
+	done, _, _ := asked.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid}, at)
+	whole := pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}
+	part := pay.PayoutOutcome{Kind: pay.PayoutReturned, Local: money.New(200_00, money.BRL)}
+	for name, c := range map[string]struct {
+		w pay.Withdrawal
+		o pay.PayoutOutcome
+	}{"all, after its end": {done, whole}, "a part, after its end": {done, part}, "a part, before its end": {asked, part}} {
+		change, known := c.w.Contrary(asked, c.o, at)
+		if !known || len(change.Notices) != 1 || change.Notices[0].Verdict != pay.Mismatched || len(change.Withdrawals) != 0 {
+			t.Errorf("%s: %+v %t", name, change, known)
+		}
+	}
+	if _, known := asked.Contrary(asked, whole, at); known {
+		t.Error("it decides about a payout that has not ended")
+	}
+}
+
 func TestWithdrawalNeedsAWalletAndFunds(t *testing.T) {
 	w, _ := pay.Wallet{ID: "wal_A"}.Open(time.Hour, nil, nil, payday)
 	disabled, _ := w.Disable(payday)

@@ -465,8 +465,8 @@ func (d *docket) giveBack(r ProviderRefund, order int, inquiry *Claim, id string
 // again handles a refund in a provider's list that is in the books; id is for the claim of one that failed. The answers to our
 // calls tell of ours.
 func (d *docket) again(known Claim, r ProviderRefund, id string) Verdict {
-	_, round, ours := ParseRefundReference(r.Reference)
-	if !ours {
+	claim, round, ours := ParseRefundReference(r.Reference)
+	if ours = ours && claim == known.ID; !ours { // or somebody else's name has the form of ours
 		round = known.Call.Round
 	}
 	told := Outcome{Kind: r.Kind, ProviderRef: r.ID, Local: r.Local}

@@ -231,3 +231,18 @@ func TestKnownRefundOfAnotherAmount(t *testing.T) {
 		t.Errorf("r1 is 60.00 now: %s, %d", v, h.wentBack())
 	}
 }
+
+// A refund of the panel whose maker gave it a name in the form of ours: once it is booked, its list says nothing new.
+func TestKnownRefundWithANameLikeOurs(t *testing.T) {
+	h := kept(t)
+	h.say(back(40_00, theirs("r1", 40_00)))
+	r := theirs("r1", 40_00)
+	r.Reference = "pedido-17"
+	if v := h.say(back(40_00, r)); v != Ignored {
+		t.Errorf("the same again: %s", v)
+	}
+	r.Kind = Declined
+	if v := h.say(back(0, r)); v != Applied || h.wentBack() != 0 {
+		t.Errorf("it failed: %s, %d", v, h.wentBack())
+	}
+}

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -19,7 +21,8 @@ type Defender interface {
 	// pay.DefenseSubmitted: the provider says that it has submitted this evidence. If it was submitted already, that counts only
 	// where the provider shows that it is this one, by our reference or its files. pay.DefenseRefused: the
 	// provider will never take it: the time is over, an answer was given already, a file is of a wrong kind. pay.DefenseDelayed:
-	// the provider refused a call, which proves that nothing was submitted, and may take it later: a limit, a maintenance. All
+	// the provider refused a call, which proves that nothing was submitted, and may take it later: a limit, a maintenance; or no call was
+	// made that submits anything, but reads alone. All
 	// else is pay.DefenseUnknown: a timeout, a 5xx, an answer that cannot be read. It is never counted as submitted.
 	Defend(ctx context.Context, r EvidenceRequest) pay.DefenseAnswer
 }
@@ -53,6 +56,15 @@ type EvidenceFile struct {
 	SHA256 string // hex
 	// Read reads the content. If it fails, the answer is pay.DefenseDelayed unless a call was made before.
 	Read func(ctx context.Context) ([]byte, error)
+	// Link is for a provider that takes links, not files: an address at which it can fetch this file, and nothing else, for some minutes.
+	// Each try makes one of its own. ok is false if the service has no address that a provider may be given (Linkable).
+	Link func() (address string, ok bool)
+}
+
+// Linkable reports whether a provider may be given links to a service at an address: in production only over https.
+func Linkable(address string, live bool) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && !live)
 }
 
 // Texts joins the texts of each named kind; those of a shop's own kinds are under "other".
@@ -69,4 +81,12 @@ func (r EvidenceRequest) Texts() map[string]string {
 		joined[kind] = strings.Join(list, "\n\n")
 	}
 	return joined
+}
+
+// FileName is our name of a file at a provider: the same in each call under a reference, of another submission another, and of letters,
+// digits and dashes. nth counts from one; kind is one of pay.EvidenceKinds or a word of the shop's own; media is a type of
+// internal/pay/evidence.
+func (r EvidenceRequest) FileName(nth int, kind, media string) string {
+	ending := map[string]string{"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg"}[media]
+	return fmt.Sprintf("%s-%02d-%s%s", r.Reference, nth, strings.ReplaceAll(pay.NamedKind(kind), "_", "-"), ending)
 }

@@ -3,12 +3,10 @@
 package provider
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -48,21 +46,6 @@ type Request struct {
 	Expires     time.Time    // until when the shopper may pay
 	Now         time.Time    // by the merchant's clock
 	Script      pay.Script   // sandbox only
-}
-
-// Title is what the shopper and the shop read of a purchase at the provider, in at most most characters: the shop's
-// description, else its order's number, else our reference.
-func (r Request) Title(most int) string {
-	title := cmp.Or(Printable(r.Purchase.Description, 4*most), Printable(r.OrderID, 4*most), r.Reference)
-	if letters := []rune(title); len(letters) > most {
-		title = strings.TrimSpace(string(letters[:most]))
-	}
-	return title
-}
-
-// Language is the language in which the shopper reads the provider's pages: the one that he chose on ours, else his country's.
-func (r Request) Language() string {
-	return cmp.Or(r.Lang, map[string]string{"BRA": "pt", "USA": "en"}[r.Country], "es")
 }
 
 // RefundRequest is one refund, to make or to query.

@@ -3,6 +3,8 @@ package provider
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,6 +101,18 @@ func Reversed(o pay.Outcome, refunds []pay.ProviderRefund, total money.Amount, w
 		o.Kind = pay.Reversed
 	}
 	return o
+}
+
+// Digest tells outcomes apart that an adapter reads for a notice: another one is other news, even if the state and the time that the
+// provider gives have not changed.
+func Digest(o pay.Outcome) string {
+	back := pay.Reversal{}
+	if o.Back != nil {
+		back = *o.Back
+	}
+	o.Back = nil
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %+v", o, back))
+	return hex.EncodeToString(sum[:8])
 }
 
 // RefundOf is a refund in a provider's list; reference is what the list has in the place of ours.

@@ -91,7 +91,19 @@ func TestEachDifferenceIsNamed(t *testing.T) {
 			[]string{"refund_amount CLM- here 30.00 BRL there 20.00 BRL"}},
 		"unknown chargeback": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, []string{"chargeback_missing_here TXN- no dispute"}},
 		"known chargeback":   {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl).Payment.Disputes.Any = true }, []string{charge(1, 1), ",ch_1_1,,chargeback,54,BRL,,"}, nil},
-		"unreadable":         {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), "x,,,charge,y,BRL,,"}, []string{`unreadable r.csv:3 the amount "y"`}},
+		"chargeback long after another": {func(t *testing.T, b *books) {
+			b.sell(t, 1, 1, brl)
+			b.contest(1, noon.Add(-40*24*time.Hour))
+		}, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, []string{"chargeback_missing_here TXN- each dispute of it"}},
+		"chargeback soon after its end": {func(t *testing.T, b *books) {
+			b.sell(t, 1, 1, brl)
+			b.contest(1, noon.Add(-40*24*time.Hour), noon.Add(-20*24*time.Hour))
+		}, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, nil},
+		"chargeback that is open": {func(t *testing.T, b *books) {
+			b.sell(t, 1, 1, brl)
+			b.contest(1, noon.Add(-40*24*time.Hour), time.Time{})
+		}, []string{charge(1, 1), ref(1, 1) + ",,,chargeback,54,BRL,,"}, nil},
+		"unreadable": {func(t *testing.T, b *books) { b.sell(t, 1, 1, brl) }, []string{charge(1, 1), "x,,,charge,y,BRL,,"}, []string{`unreadable r.csv:3 the amount "y"`}},
 	} {
 		b := &books{}
 		c.books(t, b)

@@ -137,10 +137,7 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 	case Refund:
 		m.refundOf(l, sale, taker)
 	case Chargeback:
-		m.Totals.Chargebacks++
-		if !sale.Payment.Disputes.Any {
-			m.tell(m.about(l, sale, Finding{Discrepancy: ChargebackMissingHere, USD: sale.Payment.Price.Amount.Minor, Note: "there is no dispute here"}))
-		}
+		m.chargeback(l, sale)
 	}
 }
 

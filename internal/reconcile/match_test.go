@@ -64,6 +64,19 @@ func (b *books) giveBack(s *Sale, n int, minor int64, status pay.ClaimStatus) *p
 	return c
 }
 
+// contest adds disputes of the n-th sale that ended at some time; the zero time: one that is open.
+func (b *books) contest(n int, ends ...time.Time) {
+	s := b.sales[n-1]
+	s.Payment.Disputes.Any = true
+	for i, end := range ends {
+		c := pay.Claim{ID: pay.ClaimPrefix + suffix(900+i), Kind: pay.ChargebackClaim, Status: pay.ClaimRejected, Payment: s.Payment.ID, Local: s.Payment.Price.Local, Attempt: 1, Resolved: end}
+		if end.IsZero() {
+			c.Status = pay.ClaimUnderReview
+		}
+		s.Claims = append(s.Claims, c)
+	}
+}
+
 func (b *books) all() Sales {
 	sales := Sales{}
 	for _, s := range b.sales {

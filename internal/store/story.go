@@ -101,6 +101,7 @@ func (s *Store) storyOfWithdrawal(ctx context.Context, b *strings.Builder, id st
 	tellWithdrawal(b, w, wallet)
 	first, after := w.Transfers()
 	return s.chapters(ctx, b, []chapter{
+		{"notifications", storyReceipts, receiptLine, []any{id}},
 		{"transfers", storyMoves, transferLine, []any{first, after}},
 		{"events", storyEvents, eventLine, []any{id}},
 		{"deliveries", storyDeliveries, deliveryLine, []any{id}},
@@ -151,6 +152,9 @@ func tellWithdrawal(b *strings.Builder, w pay.Withdrawal, to pay.Wallet) {
 	fact("due", moment(w.DueAt))
 	fact("completed", moment(w.CompletedAt))
 	fact("failed", strings.TrimSpace(moment(w.FailedAt)+" "+w.FailureCode))
+	if w.Returned != 0 {
+		fact("came back", fmt.Sprintf("%s of %s, after it had arrived", money.New(w.Returned, money.USD), money.New(w.Net(), money.USD)))
+	}
 	var tried []string
 	for _, a := range w.Tried {
 		line := entry(a.Started, "to %s, reference %s", a.Account, a.Reference)
@@ -204,7 +208,9 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	fact("rail", strings.Join([]string{p.Way.RailID, p.Way.Method, p.Way.Country}, " "))
 	fact("order", p.Order.ID)
 	fact("shop", fmt.Sprintf("%s of %s, %s", p.Shop, p.Merchant, p.Environment()))
-	fact("replied", string(p.Work.Answered))
+	if p.Work.Answered != "" {
+		fact("answered", string(p.Work.Answered)+" to the request that made it")
+	}
 	fact("simulate", p.Script.Action)
 	fact("created", moment(p.Times.Created))
 	fact("updated", moment(p.Times.Updated))
@@ -215,13 +221,20 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	}
 	fact("unsure", moment(p.Times.Unsure))
 	for _, s := range p.Strays {
-		fact("stray", strings.TrimSpace(fmt.Sprintf("%s of attempt %d, %s %s, %s", s.Code, s.Order, s.Local, s.Claim, cmp.Or(string(s.End), "open"))))
+		fact("came", strings.Join(slices.DeleteFunc([]string{
+			fmt.Sprintf("%s by attempt %d, as %s", s.Local, s.Order, words(string(s.Code))), theirs(s.MoneyRef), s.Claim, words(cmp.Or(string(s.End), "open")),
+		}, blank), ", "))
 	}
 	fact("tries again", p.Order.After)
 	var attempts []string
 	for _, a := range p.Attempts {
-		words := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, func(w string) bool { return w == "" })
-		line := entry(a.Started, "%d at %s: %s, reference %s", a.Order, a.Provider, strings.Join(words, " "), p.Reference(a.Order))
+		said := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, blank)
+		line := entry(a.Started, "%d at %s: %s, reference %s", a.Order, a.Provider, strings.Join(said, " "), p.Reference(a.Order))
+		for _, ref := range slices.Compact([]string{a.ProviderRef, a.MoneyRef}) {
+			if ref != "" {
+				line += ", " + theirs(ref)
+			}
+		}
 		if a.Ended != 0 {
 			line += ", ended " + moment(table.FromMicros(a.Ended))
 		}
@@ -285,7 +298,11 @@ func (s *Store) claimLine(r engine.Row) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line := entry(table.Micros(c.CreatedAt), "%s %s %s of %s", c.Kind, c.ID, c.Status, c.Local)
+	kind := string(c.Kind)
+	if c.Kind == pay.UserDispute {
+		kind = "refund by the " + string(c.From())
+	}
+	line := entry(table.Micros(c.CreatedAt), "%s %s %s%s, of %s (%s)", kind, c.ID, c.Status, forWhom(c), c.Local, c.Dollars())
 	if dispute := c.Case.String(); dispute != "" {
 		line += "; dispute " + dispute
 	}
@@ -295,8 +312,50 @@ func (s *Store) claimLine(r engine.Row) (string, error) {
 	if d := c.Defense; d.State != "" {
 		line += fmt.Sprintf("; evidence %s, %d of %d pieces at the provider", d.State, d.Sent, len(c.Evidence))
 	}
+	if c.Call.State != "" && c.Call.Tries > 0 {
+		line += "\n    asked of the provider as " + c.Reference()
+	}
+	if c.Call.Ref != "" {
+		line += "\n    the provider's id of the refund is " + c.Call.Ref
+	}
+	if c.Call.ByHand != "" {
+		line += "\n    given back by hand, the bank's reference is " + c.Call.ByHand
+	}
+	if c.Call.Returned != "" {
+		line += "\n    the money came back, see " + c.Call.Returned
+	}
+	if c.Status == pay.ClaimNeedsEvidence {
+		line += "\n    evidence is due by " + moment(c.DueBy)
+	}
+	for _, step := range c.Timeline { // without the notes, which people write
+		line += "\n    " + entry(step.At, "%s, by the %s", words(string(step.Status)), step.Actor)
+	}
 	return line, nil
 }
+
+// forWhom says in whose favour a claim has ended.
+func forWhom(c pay.Claim) string {
+	switch {
+	case !c.Status.Terminal():
+		return ""
+	case c.Status.Pays():
+		return " for the shopper"
+	}
+	return " for the merchant"
+}
+
+// words are a code as people read it.
+func words(code string) string { return strings.ReplaceAll(code, "_", " ") }
+
+// theirs is the provider's id of something, if it is known.
+func theirs(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	return "theirs " + ref
+}
+
+func blank(text string) bool { return text == "" }
 
 func eventLine(r engine.Row) (string, error) {
 	var at, sequence int64

@@ -54,7 +54,7 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		p, claim, change, err := p.Refund(pay.NewRefund{ID: "CLM-1", Amount: money.New(5000, money.BRL), Reason: "requested_by_customer"}, have, noon.Add(time.Hour))
 		must(t, err)
 		must(t, s.Commit(ctx, payload(change)))
-		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved}, noon.Add(time.Hour))
+		_, change = claim.Called(p, pay.Outcome{Kind: pay.Approved, ProviderRef: "their-refund-8"}, noon.Add(time.Hour))
 		must(t, s.Commit(ctx, payload(change)))
 		due, err := s.Deliveries().Lease(ctx, noon.Add(2*time.Hour), noon.Add(3*time.Hour), 1)
 		must(t, err)
@@ -69,6 +69,33 @@ func TestStoryTellsAPaymentsLife(t *testing.T) {
 		}
 		if _, err := s.Story(ctx, "CLM-nobody"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the story of an unknown claim: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// Whoever answers the merchant's questions has only the story: who gave money back or decided a claim, for whom, when, and how
+// much; the provider's ids, to find it in its panel; what became of late money.
+func TestStoryAnswersTheMerchantsQuestions(t *testing.T) {
+	each(t, func(t *testing.T, s *store.Store) {
+		p := stored(t, s, "A")
+		p, change := p.Resolve(pay.Outcome{Kind: pay.Unavailable, Decline: "unavailable"}, routes, noon.Add(time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		p, change = p.Resolve(pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-7"}, routes, noon.Add(2*time.Second))
+		must(t, s.Commit(ctx, payload(change)))
+		p, change = p.Confirm(pay.Notice{ID: "ntf_1", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{Kind: pay.Lapsed}}, routes, "CLM-0", noon.Add(time.Hour))
+		must(t, s.Commit(ctx, payload(change)))
+		p, change = p.Confirm(pay.Notice{ID: "ntf_2", Account: "two", Reference: p.Reference(2), Outcome: pay.Outcome{
+			Kind: pay.Approved, Local: p.Price.Local, MoneyRef: "their-money-9",
+		}}, routes, "CLM-9", noon.Add(2*time.Hour))
+		must(t, s.Commit(ctx, payload(change)))
+		_, change, err := pay.Disposition{Note: "the shopper Ana called", At: noon.Add(3 * time.Hour)}.GiveByHand(change.Claims[0], p, "BANK-77")
+		must(t, err)
+		must(t, s.Commit(ctx, payload(change)))
+		late, err := s.Story(ctx, p.ID)
+		must(t, err)
+		golden(t, "story-late.txt", late)
+		if strings.Contains(late, "Ana") {
+			t.Errorf("the story has what somebody wrote:\n%s", late)
 		}
 	})
 }
@@ -106,6 +133,17 @@ func TestStoryTellsAWithdrawalsLife(t *testing.T) {
 		if strings.Contains(failed, "Ana") || strings.Contains(failed, "032180000118359719") {
 			t.Errorf("the story contains a person or a bank account:\n%s", failed)
 		}
+
+		sent, change = out["wdr_A2"].Send(pay.PayoutRoute{Account: "bank"}, pay.Caller{}, noon.Add(time.Minute))
+		must(t, s.Commit(ctx, change))
+		sent, change, _ = sent.Resolve(pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "their-8", Local: sent.Local}, noon.Add(2*time.Minute))
+		must(t, s.Commit(ctx, change))
+		back := pay.PayoutOutcome{Kind: pay.PayoutReturned, Code: "account_closed"}
+		_, change, _ = sent.Told(pay.PayoutNotice{ID: "ntf_1", Reference: sent.Reference(), Outcome: back}, "bank", back, noon.Add(48*time.Hour))
+		must(t, s.Commit(ctx, payload(change)))
+		returned, err := s.Story(ctx, "wdr_A2")
+		must(t, err)
+		golden(t, "story-withdrawal-returned.txt", returned)
 		if _, err := s.Story(ctx, "wdr_nobody"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the story of an unknown withdrawal: %v, want ErrNotFound", err)
 		}

@@ -43,7 +43,8 @@ func (rf *Claims) List(ctx context.Context, scope tenant.Scope, f lists.ClaimFil
 	return rf.Store.Claims().List(ctx, scope, f)
 }
 
-// AcceptClaim accepts a claim for the merchant: the shopper gets the money.
+// AcceptClaim accepts a claim for the merchant: the shopper gets the money. The provider is not told: a dispute that nobody answers is
+// lost there at its deadline.
 //
 // Errors: claim_not_found, claim_already_resolved, conflict_state.
 func (rf *Claims) AcceptClaim(ctx context.Context, scope tenant.Scope, id string, by audit.Actor) (pay.Claim, error) {
@@ -52,7 +53,12 @@ func (rf *Claims) AcceptClaim(ctx context.Context, scope tenant.Scope, id string
 		return c, err
 	}
 	said := rf.Audited(by, c.Scope, audit.ClaimAccepted, c.ID, map[string]string{"payment": c.Payment})
-	return rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
+	c, err = rf.resolveClaim(ctx, c, pay.Accept, pay.PartyMerchant, "", said, view.Cause{RequestID: by.Request})
+	if err == nil && c.Live && c.Case.Account != "" {
+		rf.Log.InfoContext(ctx, "a merchant accepted a dispute: accept it in the provider's panel too, or it ends there at its deadline",
+			"claim", c.ID, "payment", c.Payment, "account", c.Case.Account, "dispute", c.Case.ID, "deadline", c.DueBy)
+	}
+	return c, err
 }
 
 // NewEvidence is a merchant's evidence against a claim; File is nil if there is none. Its parts
@@ -197,6 +203,8 @@ func (rf *Claims) ResolveClaim(ctx context.Context, by audit.Actor, r ClaimResol
 			}
 		}
 		switch {
+		case c.Status.Terminal() && c.Status.Pays() == (v == pay.Approve): // the provider says the same
+			return c, nil
 		case !c.Calling() && !c.Status.Terminal(): // it was refused just now: the decision was about that refund
 			return c, base.SaidOtherwise(string(pay.Declined), c.Status, string(v))
 		case c.Otherwise(v) != "" && !r.Force:

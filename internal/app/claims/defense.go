@@ -87,7 +87,10 @@ func (rf *Claims) submit(ctx context.Context, c pay.Claim, to defense, request p
 	request.Reference, request.Repeated = pay.Filing{Claim: c}.Reference(), c.Defense.Unsure
 	request.Pieces = request.Pieces[:c.Defense.Pieces]
 	for i := range request.Pieces {
-		request.Pieces[i].Sent = i < c.Defense.Sent
+		piece := &request.Pieces[i]
+		if piece.Sent = i < c.Defense.Sent; piece.File != nil {
+			piece.File.Link = func() (string, bool) { return rf.linkTo(c, piece.ID) }
+		}
 	}
 	calling, cancel := context.WithTimeout(provider.Fenced(ctx, fence(c.Defense.MayGoOn)), pay.DefenseTimeout)
 	defer cancel()

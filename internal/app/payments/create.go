@@ -133,7 +133,7 @@ func (in *Payments) order(ctx context.Context, by base.Principal, scope tenant.S
 		return pay.Payment{}, err
 	}
 	if strict {
-		if err := sandbox.Rehearse(n.Buyer, q.Rail, "userEmail", "documentId", ""); err != nil {
+		if err := sandbox.Rehearse(n.Buyer, q.Rail, "userEmail", "documentId", "userPhone"); err != nil {
 			return pay.Payment{}, err
 		}
 	}

@@ -165,6 +165,7 @@ POST /adjustments
 POST /adjustments/{id}/approve
 POST /adjustments/{id}/reject
 POST /adjustments/{id}/reverse
+POST /claims/{id}/carried
 POST /claims/{id}/resolution
 POST /merchants/{id}/pause
 POST /merchants/{id}/resume

@@ -184,7 +184,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		reply, err := http.DefaultTransport.RoundTrip(r) // follows no redirect
 		harness.Must(t, err)
 		reply.Body.Close()
-		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
+		if h := reply.Header; !strings.HasPrefix(path, "/docs") && !strings.HasPrefix(path, "/kyc") && !strings.HasPrefix(path, "/evidence") && (h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff") {
 			t.Errorf("%s %s has the headers %v", method, path, h)
 		}
 		return reply.StatusCode
@@ -203,7 +203,7 @@ func TestStrangersAreBounded(t *testing.T) {
 			}
 		}
 	}
-	for i, path := range []string{"/docs", "/kyc/nobody"} { // pages have five times the limit
+	for i, path := range []string{"/docs", "/kyc/nobody", "/evidence/of.nobody"} { // pages have five times the limit
 		for n := range 30 {
 			if got := from(fmt.Sprint("203.0.113.", i), http.MethodGet, path, "", ""); (got == http.StatusTooManyRequests) != (n >= 25) {
 				t.Errorf("request %d of %s returns %d, want 429 from the 26th on", n+1, path, got)

@@ -76,10 +76,10 @@ func TestMonthInWhichOthersAct(t *testing.T) {
 		var story, now string
 		harness.Eventually(t, "the month is settled", func() bool {
 			o.Work(t)
+			now = o.Get(t, "/me/balance").Text(t, "balance.pending")
 			var err error
 			story, err = s.App.Settlements.Story(ctx, tenant.Scope{Merchant: o.Merchant.ID}, lists.Span{}, false)
 			harness.Must(t, err)
-			now = o.Get(t, "/me/balance").Text(t, "balance.pending")
 			return now == "0"
 		})
 		for _, kind := range []string{"capture", "late_capture", "late_refund", "late_applied", "refund_freeze", "refund_return", "withdrawal_return", "adjustment", "settlement"} {

@@ -42,6 +42,31 @@ func TestOperatorApprovesNoRefundThatTheProviderNeverHad(t *testing.T) {
 	}
 }
 
+// The operator approves a refund that the provider has made in the meantime. The provider is asked first and says so: that is the
+// answer, and no error, for a refund that the shop asked for and for late money alike.
+func TestProviderConfirmsWhatTheOperatorApproves(t *testing.T) {
+	s := newStage(t)
+	b := &harness.Bank{Provider: sandbox.New("sandbox-1", nil), Paid: map[string]int64{}, OnQuery: harness.Honest}
+	var asked provider.RefundRequest
+	b.Answer = func(r provider.RefundRequest, _ bool) (bool, pay.Outcome) {
+		asked = r
+		return false, pay.Outcome{Kind: pay.Awaiting, ProviderRef: "their-8"}
+	}
+	a := s.node(t, b)
+	r := refunded(t, a)
+	s.clock.Advance(time.Minute)
+	b.Pay(asked)
+	c, err := harness.DecideClaim(a, r.ID, pay.Approve, "it is in their list")
+	harness.Must(t, err)
+	if last := c.Timeline[len(c.Timeline)-1]; c.Status != pay.ClaimApproved || last.Actor != pay.PartyProvider {
+		t.Errorf("the claim is %s, want approved by the provider", c)
+	}
+	if _, err := harness.DecideClaim(a, r.ID, pay.Approve, "again"); err == nil {
+		t.Error("an ended claim is decided again")
+	}
+	harness.Sound(t, a, s.log)
+}
+
 // The operator approves a refund as made while its last call is on its way. With two calls, the
 // provider did not accept the first one. Then the provider notifies that the refund failed. The
 // contradiction must wait for the operator.

@@ -15,6 +15,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider/sandbox"
 )
 
 const consolePath = "/dashboard/console/"
@@ -79,6 +80,40 @@ func TestOperatorDecidesDisputes(t *testing.T) {
 				t.Error("the page of a claim that has ended still has the form")
 			}
 			refusedForm(t, op, "claims/"+claim+"/resolve", url.Values{"outcome": {word}, "note": {"once more"}}, http.StatusConflict, "no longer be changed")
+		}
+	})
+}
+
+// An operator says that the evidence of a dispute was submitted in the provider's panel. The button is there while the provider does
+// not have all of it.
+func TestOperatorCarriesEvidence(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		op := harness.OperatorUser(t, o)
+		_, claim := o.Dispute(t, true)
+		path := "claims/" + claim + "/carried"
+		if page := op.Page(t, consolePath+"claims/"+claim); strings.Contains(page, path) {
+			t.Error("the page offers to carry evidence that there is not")
+		}
+		s.Upstream(t, sandbox.EvidenceRefused, sandbox.EvidenceRefused, sandbox.EvidenceRefused)
+		o.Post(t, "/claims/"+claim+"/evidence", harness.EvidenceWords).Want(t, http.StatusCreated)
+		s.Clock.Advance(20 * time.Minute)
+		harness.Eventually(t, "the evidence is refused", func() bool {
+			_, err := s.App.Claims.SweepClaims(ctx)
+			harness.Must(t, err)
+			return strings.Contains(op.Page(t, consolePath+"claims/"+claim), "the bank takes no evidence for this dispute")
+		})
+		s.Upstream(t, "", "", "")
+		refusedForm(t, op, path, url.Values{}, http.StatusBadRequest, "in a few words how you know")
+		op.Do(t, consolePath+path, "note", "uploaded on Monday")
+		op.Did(t, audit.EvidenceCarried, claim)
+		page := op.Page(t, consolePath+"claims/"+claim)
+		if strings.Contains(page, path) || !strings.Contains(page, "uploaded on Monday") {
+			t.Errorf("the page still offers it, or does not say it: %s", page)
+		}
+		o.Post(t, "/claims/"+claim+"/evidence", `{"kind":"other","text":"and he thanked us"}`).Want(t, http.StatusCreated)
+		if page := op.Page(t, consolePath+"claims/"+claim); !strings.Contains(page, path) {
+			t.Error("the page does not offer to carry what came since")
 		}
 	})
 }

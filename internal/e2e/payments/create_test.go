@@ -92,6 +92,7 @@ func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
 			{"a production method with a test key", `{"amount":10,"paymentMethod":"oxxo","country":"MX"}`, "status", "pending"},
 			{"an email of 254 characters", `{"amount":10,"paymentMethodId":"sbx_card","userEmail":"` + email + `"}`, "status", "completed"},
 			{"a name of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","userName":"` + strings.Repeat("ñ", 120) + `"}`, "status", "completed"},
+			{"a phone of 40 characters", `{"amount":10,"paymentMethodId":"sbx_card","userPhone":"` + strings.Repeat("5", 40) + `"}`, "status", "completed"},
 			{"an order id of 120 characters", `{"amount":10,"paymentMethodId":"sbx_card","merchantOrderId":"` + strings.Repeat("ñ", 120) + `"}`,
 				"merchantOrderId", strings.Repeat("ñ", 120)},
 			{"unknown fields", `{"amount":10,"paymentMethodId":"sbx_card","colour":{"red":[1,null]},"transactionId":"TXN-1"}`, "status", "completed"},
@@ -109,5 +110,24 @@ func TestPaymentIsAcceptedAtEveryLimit(t *testing.T) {
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Content-Type: Application/JSON; charset=utf-8").Want(t, http.StatusCreated)
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Service-Version: 2026-11-21").Want(t, http.StatusCreated)
 		o.Post(t, "/payments", `{"amount":10,"paymentMethodId":"sbx_card"}`, "Idempotency-Key: "+strings.Repeat("k", 255)).Want(t, http.StatusCreated)
+	})
+}
+
+// Some providers take no payment without a phone: it reaches them from a payment, and from a session with a method.
+func TestProviderGetsThePhone(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		const phone = "+55 11 98765 4321"
+		for _, c := range []struct{ path, body, id string }{
+			{"/payments", `{"amount":10,"paymentMethodId":"sbx_cash","userPhone":" ` + phone + ` "}`, "transactionId"},
+			{"/checkout/sessions", `{"amount":10,"paymentMethodId":"sbx_cash",` + harness.Ana + `}`, "sessionId"},
+		} {
+			id := o.Post(t, c.path, c.body).Want(t, http.StatusCreated).Text(t, c.id)
+			p, err := s.App.Store.Payments().Any(t.Context(), id)
+			harness.Must(t, err)
+			if p.Order.Buyer.Phone != phone {
+				t.Errorf("%s: the payment's phone is %q", c.path, p.Order.Buyer.Phone)
+			}
+		}
 	})
 }

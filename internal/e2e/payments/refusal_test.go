@@ -90,6 +90,7 @@ func TestRefusedPaymentLeavesNothing(t *testing.T) {
 			{"no email address", harness.With(`"userEmail":"ana"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
 			{"an email address with a name", harness.With(`"userEmail":"Ana <ana@b.example>"`), "", "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
 			{"a name of 121 characters", harness.With(`"userName":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=userName issues=userName"},
+			{"a phone of 41 characters", harness.With(`"userPhone":"` + long(41) + `"`), "", "400 invalid_request invalid_request_error param=userPhone issues=userPhone"},
 			{"an order id of 121 characters", harness.With(`"merchantOrderId":"` + long(121) + `"`), "", "400 invalid_request invalid_request_error param=merchantOrderId issues=merchantOrderId"},
 			{"a document of 41 characters", harness.With(`"documentId":"` + long(41) + `"`), "", "400 invalid_request invalid_request_error param=documentId issues=documentId"},
 			{"no IP address", harness.With(`"userIp":"localhost"`), "", "400 invalid_request invalid_request_error param=userIp issues=userIp"},

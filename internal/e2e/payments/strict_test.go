@@ -23,6 +23,7 @@ func TestStrictSandboxRefusesWhatProductionRefuses(t *testing.T) {
 			{"a document that is none", `{"amount":10,"paymentMethodId":"sbx_spei","documentId":"X"}`, "400 invalid_request invalid_request_error param=documentId issues=documentId"},
 			{"an address without a dot", `{"amount":10,"paymentMethodId":"sbx_cash","userEmail":"ana@localhost"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
 			{"a quoted address", `{"amount":10,"paymentMethodId":"sbx_cash","userEmail":"ana..b@example.com"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail"},
+			{"a phone without a country", `{"amount":10,"paymentMethodId":"sbx_cash","userPhone":"11 98765 4321"}`, "400 invalid_request invalid_request_error param=userPhone issues=userPhone"},
 			{"both", `{"amount":10,"paymentMethodId":"sbx_pix","documentId":"1","userEmail":"ana@localhost"}`, "400 invalid_request invalid_request_error param=userEmail issues=userEmail,documentId"},
 		} {
 			t.Run(c.name, func(t *testing.T) {

@@ -253,31 +253,39 @@ func TestLatePaidOfAnOldRoundIsForTheOperator(t *testing.T) {
 
 // A payout is returned before the service knows that it was paid. The notification has only the
 // provider's own reference, as Woovi's has, so the service cannot match it yet. It must be refused, so
-// that the provider sends it again.
+// that the provider sends it again. Until the bank has a number for a payout, a provider may have only our reference.
 func TestReturnBeforeTheAnswerComesAgain(t *testing.T) {
 	t.Parallel()
-	harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
-		b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
-			return pay.PayoutOutcome{Kind: pay.PayoutUnknown} // it pays, but the answer is lost
-		}, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
-			return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
+	for name, sent := range map[string]func(payout.Request) pay.PayoutOutcome{
+		"no answer": func(payout.Request) pay.PayoutOutcome { return pay.PayoutOutcome{Kind: pay.PayoutUnknown} }, // it pays, but the answer is lost
+		"our reference": func(r payout.Request) pay.PayoutOutcome {
+			return pay.PayoutOutcome{Kind: pay.PayoutAccepted, ProviderRef: r.Reference}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			harness.EachPayer(t, func(t *testing.T, o harness.Client, b *harness.Payer) {
+				b.Behave(func(b *harness.Payer, r payout.Request) pay.PayoutOutcome { return sent(r) }, func(b *harness.Payer, r payout.Request) pay.PayoutOutcome {
+					return pay.PayoutOutcome{Kind: pay.PayoutPaid, ProviderRef: "E2E-1"}
+				})
+				id := o.Withdraw(t, "100")
+				o.Clock.Advance(pay.WithdrawalHold(true))
+				o.PayOut(t, id, "processing")
+				n := pay.PayoutNotice{ID: "return:1", ProviderRef: "E2E-1", Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, ProviderRef: "E2E-1", Code: "returned"}}
+				got := bankTells(t, o.Instance, "bank-1", "bank", n)
+				o.Clock.Advance(10 * time.Minute)
+				o.PayOut(t, id, "completed")
+				again := bankTells(t, o.Instance, "bank-1", "bank", n)
+				if got != http.StatusServiceUnavailable || again != http.StatusOK { // after a 200 the provider does not send it again
+					t.Errorf("the return is answered %d, and %d after the payout is known, want 503 and 200", got, again)
+				}
+				r := o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
+				if have := harness.Available(t, o); r.Text(t, "failureCode") != "returned" || r.Text(t, "status") != "failed" || have != "997" {
+					t.Errorf("after the return %s of 1000 USD are available, want all but the fee of 3, and a failed withdrawal: %s", have, r)
+				}
+			})
 		})
-		id := o.Withdraw(t, "100")
-		o.Clock.Advance(pay.WithdrawalHold(true))
-		o.PayOut(t, id, "processing")
-		n := pay.PayoutNotice{ID: "return:1", ProviderRef: "E2E-1", Outcome: pay.PayoutOutcome{Kind: pay.PayoutReturned, ProviderRef: "E2E-1", Code: "returned"}}
-		got := bankTells(t, o.Instance, "bank-1", "bank", n)
-		o.Clock.Advance(10 * time.Minute)
-		o.PayOut(t, id, "completed")
-		again := bankTells(t, o.Instance, "bank-1", "bank", n)
-		if got != http.StatusServiceUnavailable || again != http.StatusOK { // after a 200 the provider does not send it again
-			t.Errorf("the return is answered %d, and %d after the payout is known, want 503 and 200", got, again)
-		}
-		r := o.Get(t, "/withdrawals/"+id).Want(t, http.StatusOK)
-		if have := harness.Available(t, o); r.Text(t, "failureCode") != "returned" || r.Text(t, "status") != "failed" || have != "997" {
-			t.Errorf("after the return %s of 1000 USD are available, want all but the fee of 3, and a failed withdrawal: %s", have, r)
-		}
-	})
+	}
 }
 
 // A part of a payout is returned before the service knows that it was paid. That waits for the

@@ -54,6 +54,8 @@ func TestPageOfProvidersAgreesWithTheAdapters(t *testing.T) {
 		if _, asks := client.(provider.DisputeQuerier); asks != !strings.HasPrefix(row["dispute"], "told") && row["dispute"] != "no" {
 			t.Errorf("%s: disputes can be queried: %t, and the page says %q", name, asks, row["dispute"])
 		}
+		_, defends := client.(provider.Defender)
+		say(t, name, row, "evidence", defends, row["evidence"] == "no")
 		rails := slices.Collect(maps.Values(providertest.Table(t, name)))
 		for column, letter := range map[string]string{"charge": "C", "query": "Q", "refund": "R", "notification": "N", "cancel": "X"} {
 			all := !slices.ContainsFunc(rails, func(cell string) bool { return !strings.Contains(cell, letter) })

@@ -11,6 +11,15 @@
 // Every call asks Adyen to capture cards at once. Adyen's request schemas are closed: a field that they do not have, or a value that
 // is too long, refuses the whole payment.
 //
+// # What Adyen is told
+//
+// A repeated call must have the same body, or Adyen refuses it: what is sent is stored with the payment. That leaves out shopperStatement, which
+// should have the shop's name: the merchant account's own is on statements. description (280 characters, of links), shopperLocale, telephoneNumber (with + and
+// the country's code), metadata (keys of 20 characters, values of 80, which come back in webhooks) and socialSecurityNumber are in CheckoutService-v72 (aa014f0,
+// 2026-07-01) and in the types of adyen-node-api-library (3b84a18). es-ES, pt-BR and en-US are languages of Adyen's checkout
+// (adyen-web, packages/server/translations, read on 2026-11-28); the list of Pay by Link's could not be read. Left out: lineItems, because the document does not say whether amounts are of one or of all
+// of an item, and entityType and company, which no page of these methods has.
+//
 // # Queries
 //
 // The Checkout API has no call that finds a payment by our reference, and none that returns
@@ -42,7 +51,20 @@
 // amount, but not the status, the deadline and the reason. A second chargeback after an arbitration may be of more than the
 // payment, by the scheme's fee: it ends nothing that the arbitration has not ended.
 //
+// # Evidence
+//
+// The Disputes API lists the defense reasons of a dispute, each with places for documents, one at each. Defend chooses the reason whose
+// places take all our documents and whose required ones are there (papers.go is the table); if there is none, or a file is of
+// another type or too large, it refuses, and the operator answers in the Customer Area. Texts become one document, a PDF of ours.
+// No call has an idempotency key. Documents can be read back, by their type alone, and a dispute is defended once: so a
+// defense that "was made already" is ours only if an earlier call of the same submission may have arrived and Adyen has all its documents.
+//
 // # What was checked, and where
+//
+// The Disputes API: DisputeService-v30 of Adyen/adyen-openapi (aa014f0), disputesApi.ts and service.ts of its node library (3b84a18: the hosts), and the
+// pages Disputes API and Disputes API reference (2026-05-24: the role, the three sentences of errors). Types and sizes of files: that page as Oracle
+// repeats it (Payment Cloud Service, Defend a Chargeback), and Adyen/adyen-platform-experience-web (31a156d, 2026-08-21), Adyen's own component for
+// disputes, with its names of reasons and documents.
 //
 // Requests, answers and their limits: Adyen/adyen-openapi, CheckoutService-v72 (aa014f0, 2026-07-01), and docs.adyen.com, upgrade
 // to Checkout API v72. Webhooks: its Webhooks-v1, and these pages of docs.adyen.com as of 2026-09-15: handle webhook
@@ -61,6 +83,9 @@
 //     nobody is told, and only the report's line RefundedReversed shows it;
 //   - how Adyen notifies of a refund that failed and was made after all, as its page says that it may: a REFUND that comes again
 //     is kept for the operator;
+//   - what each call of the Disputes API says of a dispute that was defended already, and whether the list of reasons then still has the documents: the
+//     sentence is a reseller's (refusals in evidence.go). Any other sentence refuses, and the operator looks;
+//   - what a second document at one place does: what is there is deleted first; limits of a card scheme (pages, 3 MB in all) are left to Adyen;
 //   - that rulings without an original reference have the payment's, as the setting's page implies.
 //
 // Boletos (a link may offer them), SPEI and PSE are left out.
@@ -86,6 +111,9 @@ import (
 
 const (
 	test = "https://checkout-test.adyen.com/v72"
+	// The Disputes API has hosts of its own, without a prefix. A base URL replaces them too: no path is in both APIs.
+	testDisputes = "https://ca-test.adyen.com/ca/services/DisputeService/v30"
+	liveDisputes = "https://ca-live.adyen.com/ca/services/DisputeService/v30"
 	// keyLife is shorter than the time for which Adyen keeps an Idempotency-Key.
 	keyLife = 6 * 24 * time.Hour
 )
@@ -96,7 +124,7 @@ func Adapter() provider.Adapter {
 		Name:   "adyen",
 		Report: report(),
 		Fields: []provider.Field{
-			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the role Checkout"},
+			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the roles Checkout and API dispute management"},
 			{Name: "merchantAccount", Doc: "Customer Area, Settings, Merchant accounts: the account's code", Public: true},
 			{Name: "hmacKey", Doc: "Customer Area, Developers, Webhooks, Standard webhook (JSON): the HMAC key, 64 hexadecimal digits"},
 			{Name: "livePrefix", Doc: "Customer Area, Developers, API URLs: the prefix of the live endpoints; for a live account", Optional: true, Public: true},
@@ -113,6 +141,7 @@ func Adapter() provider.Adapter {
 type Provider struct {
 	provider.Account
 	base     string
+	disputes string // the address of the Disputes API
 	key      string
 	merchant string
 	hmac     []byte
@@ -139,7 +168,7 @@ func open(a provider.Account) (provider.Provider, error) {
 		return nil, &provider.FieldError{Field: "livePrefix", Reason: "a live account needs it: letters, digits and hyphens"}
 	}
 	base := a.Base(test, "https://"+prefix+"-checkout-live.adyenpayments.com/checkout/v72")
-	return &Provider{Account: a, base: base, key: key, merchant: merchant, hmac: secret}, nil
+	return &Provider{Account: a, base: base, disputes: a.Base(testDisputes, liveDisputes), key: key, merchant: merchant, hmac: secret}, nil
 }
 
 // Check lists the account's payment methods.

@@ -103,6 +103,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		body["allowedPaymentMethods"] = []string{name}
 		body["expiresAt"] = r.Expires.UTC().Format(time.RFC3339)
 		body["reusable"] = false
+		body["description"] = r.Title(280)
 		var l paymentLink
 		if f := p.call(ctx, http.MethodPost, "/paymentLinks", body, r.Reference, &l); f != nil {
 			return f.outcome
@@ -129,7 +130,7 @@ func (p *Provider) Takes(rail string, local money.Amount) bool {
 	return scale(local.Currency) != 0 && local.IsPositive() && local.Minor <= largest/100
 }
 
-// body is the request body for both calls. Nothing in it depends on the time: a repeated
+// body is the request body for both calls. Nothing in it depends on the time, or on a setting such as the shop's name: a repeated
 // call has the same body. The order's reference is in the notifications of what somebody does with the payment at Adyen, whatever
 // reference they give that.
 func (p *Provider) body(r provider.Request) map[string]any {
@@ -138,17 +139,27 @@ func (p *Provider) body(r provider.Request) map[string]any {
 		"returnUrl": r.PageURL, "captureDelayHours": 0,
 	}
 	set(body, "countryCode", alpha2(r.Country), 2)
+	body["shopperLocale"] = locales[r.Language()]
+	if phone := r.Phone(); strings.HasPrefix(phone, "+") { // Adyen wants the country's code
+		body["telephoneNumber"] = phone
+	}
+	if order := provider.Words(r.OrderID, 80); order != "" {
+		body["metadata"] = map[string]string{"order": order}
+	}
 	if !strings.ContainsAny(r.Buyer.Email, `" `) {
 		set(body, "shopperEmail", r.Buyer.Email, 256)
 	}
-	if r.Country == "BRA" {
-		set(body, "socialSecurityNumber", r.Buyer.Document, 32)
+	if _, number := r.Document(); r.Country == "BRA" {
+		set(body, "socialSecurityNumber", number, 32)
 	}
-	if first, last := provider.Names(r.Buyer.Name); last != "" { // both are required
-		body["shopperName"] = map[string]string{"firstName": provider.Printable(first, 80), "lastName": provider.Printable(last, 80)}
+	if first, last := provider.Names(provider.Words(r.Buyer.Name, 200)); last != "" { // both are required
+		body["shopperName"] = map[string]string{"firstName": provider.Words(first, 80), "lastName": provider.Words(last, 80)}
 	}
 	return body
 }
+
+// locales are Adyen's of our languages.
+var locales = map[string]string{"es": "es-ES", "pt": "pt-BR", "en": "en-US"}
 
 // set sets an optional field, unless Adyen would refuse the whole request because of it.
 func set(body map[string]any, field, value string, most int) {

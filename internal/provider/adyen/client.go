@@ -19,8 +19,13 @@ type failure struct {
 // inProgress is the error code for a key whose first call still runs.
 const inProgress = "704"
 
+// call calls the Checkout API.
 func (p *Provider) call(ctx context.Context, verb, path string, body any, key string, into any) *failure {
-	req, unsent := provider.NewRequest(ctx, verb, p.base+path, body)
+	return p.reach(ctx, verb, p.base+path, body, key, into)
+}
+
+func (p *Provider) reach(ctx context.Context, verb, address string, body any, key string, into any) *failure {
+	req, unsent := provider.NewRequest(ctx, verb, address, body)
 	if unsent != nil {
 		return &failure{outcome: *unsent}
 	}

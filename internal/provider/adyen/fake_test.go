@@ -26,7 +26,9 @@ type object = map[string]any
 // fake is Adyen, as documented, as far as we use it.
 type fake struct {
 	providertest.Frame[*charge]
-	seen []object // the bodies that were posted
+	seen    []object // the bodies that were posted
+	court   *court   // the dispute D1, if there is one
+	forbids bool     // the role for disputes is missing
 }
 
 // charge is a payment, or a link with the payment made on it.
@@ -150,6 +152,9 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 		return fail(400, "702", "validation")
 	}
 	f.seen = append(f.seen, body)
+	if _, dispute := body["disputePspReference"]; dispute {
+		return f.ofDispute(strings.TrimPrefix(r.URL.Path, "/"), body)
+	}
 	return f.Once(r.Header.Get("Idempotency-Key"), "", func() (int, any) { return f.post(r.URL.Path, body) })
 }
 

@@ -11,10 +11,10 @@ import (
 // documented is what Adyen publishes about the calls and events of the adapter.
 var documented = published.Table{
 	Documents: []published.Document{
-		{Name: "CheckoutService-v72.json and Webhooks-v1.json of Adyen/adyen-openapi", Version: "aa014f0", Date: "2026-07-01"},
+		{Name: "CheckoutService-v72.json, DisputeService-v30.json and Webhooks-v1.json of Adyen/adyen-openapi", Version: "aa014f0", Date: "2026-07-01"},
 		{Name: "docs.adyen.com: OXXO; error codes and messages; response handling; webhook structure and types; dispute webhooks", Date: "2026-09-15"},
 	},
-	Calls: []published.Call{
+	Calls: append(disputeCalls(), []published.Call{
 		{
 			Name: "make a payment", Method: http.MethodPost, Path: "/payments", Header: keyed, Body: paymentRequest(),
 			Answers: answers(http.StatusOK, paymentResponse()),
@@ -52,7 +52,7 @@ var documented = published.Table{
 				"fundingSource": published.Enum("credit", "debit", "prepaid"),
 			}, "apps configuration group inputDetails issuers"))}, "storedPaymentMethods")),
 		},
-	},
+	}...),
 	Notices: notices(),
 	Refusal: func() (int, string) {
 		status, body := fail(http.StatusBadRequest, "702", "validation")
@@ -111,13 +111,17 @@ const (
 )
 
 var (
-	text        = published.String()
-	instant     = text.Match(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
-	amountOf    = published.Object(published.Fields{"value": published.Integer().Must().In("minor units; CLP has two decimals"), "currency": text.Len(3, 3).Must()})
-	credential  = published.Fields{"X-API-Key": text.Must()}
-	keyed       = published.Fields{"X-API-Key": text.Must(), "Idempotency-Key": text.Len(1, 64)}
-	channels    = published.Enum("iOS", "Android", "Web")
-	reasons     = published.Enum("FRAUD", "CUSTOMER REQUEST", "RETURN", "DUPLICATE", "OTHER").OrNull()
+	text       = published.String()
+	instant    = text.Match(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	amountOf   = published.Object(published.Fields{"value": published.Integer().Must().In("minor units; CLP has two decimals"), "currency": text.Len(3, 3).Must()})
+	credential = published.Fields{"X-API-Key": text.Must()}
+	keyed      = published.Fields{"X-API-Key": text.Must(), "Idempotency-Key": text.Len(1, 64)}
+	channels   = published.Enum("iOS", "Android", "Web")
+	reasons    = published.Enum("FRAUD", "CUSTOMER REQUEST", "RETURN", "DUPLICATE", "OTHER").OrNull()
+	// At most twenty pairs; a key has 20 characters.
+	metadata    = published.Object(published.Fields{"order": text.Len(1, 80)})
+	locale      = text.Len(1, 32).Match(`[a-z]{2}-[A-Z]{2}`)
+	telephone   = text.Len(1, 32).Match(`\+\d{5,18}`)
 	shopperName = published.Object(published.Fields{"firstName": text.Len(1, 80).Must(), "lastName": text.Len(1, 80).Must()})
 )
 
@@ -145,11 +149,11 @@ func paymentRequest() published.Value {
 		"paymentMethod":     having(published.Fields{"type": published.Enum("pix", "oxxo")}, "checkoutAttemptId pixRecurring sdkData storedPaymentMethodId").Must(),
 		"captureDelayHours": published.Integer(), "channel": channels, "checkoutAttemptId": text.Len(0, 256), "countryCode": text.Len(0, 100), "dateOfBirth": text,
 		"merchantOrderReference": text.Len(1, 1000), "origin": text.Len(0, 80), "sessionValidity": instant,
-		"shopperEmail": text.Len(1, 256), "shopperIP": text.Len(1, 50), "shopperLocale": text, "shopperName": shopperName, "shopperReference": text.Len(3, 256),
-		"shopperStatement": text.Len(0, 10_000), "socialSecurityNumber": text.Len(1, 50), "store": text.Len(1, 64), "telephoneNumber": text.Len(0, 64),
+		"shopperEmail": text.Len(1, 256), "shopperIP": text.Len(1, 50), "shopperLocale": locale, "metadata": metadata, "shopperName": shopperName, "shopperReference": text.Len(3, 256),
+		"shopperStatement": text.Len(0, 10_000), "socialSecurityNumber": text.Len(1, 50), "store": text.Len(1, 64), "telephoneNumber": telephone,
 	}, `accountInfo additionalAmount additionalData applicationInfo authenticationData bankAccount billingAddress browserInfo company dccQuote deliverAt
 		deliveryAddress deliveryDate deviceFingerprint enableOneClick enablePayOut enableRecurring enhancedSchemeData entityType fraudOffset fundOrigin
-		fundRecipient industryUsage installments lineItems localizedShopperStatement mandate mcc merchantRiskIndicator metadata mpiData order orderReference
+		fundRecipient industryUsage installments lineItems localizedShopperStatement mandate mcc merchantRiskIndicator mpiData order orderReference
 		paymentValidations platformChargebackLogic recurringExpiry recurringFrequency recurringProcessingModel redirectFromIssuerMethod
 		redirectToIssuerMethod riskData shopperConversionId shopperInteraction shopperTaxInfo splits storePaymentMethod subMerchants surcharge
 		threeDS2RequestData threeDSAuthenticationOnly trustedShopper`)
@@ -176,19 +180,19 @@ func paymentResponse() published.Value {
 // link is a payment link's request, or its answer with more fields.
 func link(more published.Fields) published.Value {
 	fields := published.Fields{
-		"amount": amountOf.Must(), "merchantAccount": text.Must(), "reference": text.Len(1, 80).Must(), "description": text, "expiresAt": instant,
+		"amount": amountOf.Must(), "merchantAccount": text.Must(), "reference": text.Len(1, 80).Must(), "description": text.Len(1, 280), "expiresAt": instant,
 		"allowedPaymentMethods": published.List(text), "blockedPaymentMethods": published.List(text), "captureDelayHours": published.Integer(),
 		"countryCode": text.Len(0, 100), "dateOfBirth": text, "manualCapture": published.Boolean(), "merchantOrderReference": text.Len(1, 1000),
 		"requiredShopperFields": published.List(published.Enum("billingAddress", "deliveryAddress", "shopperEmail", "shopperName", "telephoneNumber")),
-		"returnUrl":             text.Len(1, 8000), "reusable": published.Boolean(), "shopperEmail": text.Len(1, 500), "shopperLocale": text.Len(0, 32), "shopperName": shopperName,
+		"returnUrl":             text.Len(1, 8000), "reusable": published.Boolean(), "shopperEmail": text.Len(1, 500), "shopperLocale": locale, "metadata": metadata, "shopperName": shopperName,
 		"shopperReference": text.Len(3, 256), "shopperStatement": text.Len(0, 10_000), "showRemovePaymentMethodButton": published.Boolean(),
 		"socialSecurityNumber": text.Len(1, 32), "splitCardFundingSources": published.Boolean(), "store": text,
-		"storePaymentMethodMode": published.Enum("askForConsent", "disabled", "enabled"), "telephoneNumber": text.Len(0, 32), "themeId": text,
+		"storePaymentMethodMode": published.Enum("askForConsent", "disabled", "enabled"), "telephoneNumber": telephone, "themeId": text,
 	}
 	for field, value := range more {
 		fields[field] = value
 	}
-	return having(fields, `applicationInfo billingAddress deliverAt deliveryAddress fundOrigin fundRecipient installmentOptions lineItems mcc metadata
+	return having(fields, `applicationInfo billingAddress deliverAt deliveryAddress fundOrigin fundRecipient installmentOptions lineItems mcc
 		platformChargebackLogic recurringProcessingModel riskData splits threeDS2RequestData`)
 }
 

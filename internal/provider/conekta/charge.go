@@ -38,11 +38,11 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		missing = "rail_not_served"
 	case refusal(r.Local) != "":
 		missing = refusal(r.Local)
-	case r.Buyer.Name == "":
+	case provider.Words(r.Buyer.Name, longest) == "":
 		missing = "buyer_name_missing"
 	case r.Buyer.Email == "":
 		missing = "buyer_email_missing"
-	case r.Buyer.Phone == "":
+	case phone(r) == "":
 		missing = "buyer_phone_missing"
 	}
 	if missing != "" {

@@ -34,6 +34,15 @@
 // One with an id that we do not know was made in Conekta's panel, unless one of ours of the
 // same amount is under way. That the panel's refunds are in that list is *unproved*.
 //
+// # What Conekta is told
+//
+// The lines of an order make up its amount (product.yml: a name of three to 249 characters, a price from zero on, a sku; the same in
+// ct-woocommerce-plugin 036a399, 2026-08-20, conekta_gateway_helper.php). They are those of the purchase if it is in pesos and has no discount, and
+// otherwise one line with its title, which is the name of a page too ("reason for payment"). The order's number is in the metadata, whose values
+// have 249 characters. corporate is the customer's (customer_info.yml): a company's RFC has twelve characters. customer_ip_address is in a charge
+// alone (charge_request.yml), not in a page. There is no field for a document without a fiscal address, for the language of a page, or for a text on the
+// card's statement.
+//
 // # Cash
 //
 // A cash charge names no store. Conekta makes the references that the account is enabled for, by
@@ -82,6 +91,9 @@
 // pending_review, under_review, represented and rt_sent do not. covered is left open, and the
 // operator ends it: whether the merchant keeps the money then is *unproved*. A lost one took the
 // money back: a query of its order says so.
+//
+// No call takes evidence: neither the document (82ce68e; chargeback_file_response.yml is a part of answers alone) nor the SDK
+// (conekta 9.0.0 for Node, the paths of all its APIs) has one. The operator enters it in the panel.
 //
 // # Checked
 //

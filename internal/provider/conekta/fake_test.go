@@ -3,6 +3,7 @@ package conekta
 import (
 	"crypto"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -185,12 +186,14 @@ func (f *fake) create(body []byte) (int, any) {
 			Name      string
 			UnitPrice int64 `json:"unit_price"`
 			Quantity  int64
+			SKU       string
 		} `json:"line_items"`
 		Charges []struct {
 			Amount int64
 			Method struct {
 				Type      string
-				ExpiresAt int64 `json:"expires_at"`
+				ExpiresAt int64  `json:"expires_at"`
+				IP        string `json:"customer_ip_address"`
 			} `json:"payment_method"`
 			ReferenceID string `json:"reference_id"`
 		} `json:"charges"`
@@ -203,24 +206,31 @@ func (f *fake) create(body []byte) (int, any) {
 		} `json:"checkout"`
 		Metadata map[string]any `json:"metadata"`
 	}
-	bad := !providertest.Strict(body, &q) || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
-		!strings.Contains(q.Customer.Email, "@") || len(q.Items) != 1 || q.Items[0].UnitPrice < 1 || q.Items[0].Quantity != 1 ||
+	understood, sum := providertest.Strict(body, &q), int64(0)
+	for _, item := range q.Items {
+		if item.UnitPrice < 0 || item.Quantity < 1 { // product.yml
+			sum = math.MinInt64
+		}
+		sum += item.UnitPrice * item.Quantity
+	}
+	bad := !understood || q.Currency != "MXN" || q.Customer.Name == "" || q.Customer.Phone == "" || q.Customer.Corporate == nil ||
+		!strings.Contains(q.Customer.Email, "@") || sum < 1 ||
 		(len(q.Charges) == 1) == (q.Checkout != nil)
 	now := f.now.Unix()
 	if !bad && q.Checkout != nil {
-		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || q.Checkout.SuccessURL != providertest.Page ||
+		bad = q.Checkout.Type != "HostedPayment" || len(q.Checkout.Allowed) != 1 || !providertest.IsPage(q.Checkout.SuccessURL) ||
 			q.Checkout.ExpiresAt < now+600 || q.Checkout.ExpiresAt > now+365*86400
 	}
 	if !bad && len(q.Charges) == 1 {
 		c := q.Charges[0]
-		bad = c.Amount != q.Items[0].UnitPrice || c.Method.ExpiresAt <= now || c.Method.Type != "spei" && c.Method.Type != "cash"
+		bad = c.Amount != sum || c.Method.ExpiresAt <= now || c.Method.Type != "spei" && c.Method.Type != "cash"
 	}
 	if bad {
 		return fail(http.StatusUnprocessableEntity, "parameter_validation_error", "conekta.errors.parameter_validation.order")
 	}
 	f.serial++
 	e := &entry{id: fmt.Sprintf("ord_%d", f.serial), metadata: q.Metadata, updated: now, made: f.now}
-	e.Local = money.New(q.Items[0].UnitPrice, money.MXN)
+	e.Local = money.New(sum, money.MXN)
 	e.Reference, _ = q.Metadata["cascada_reference"].(string)
 	if q.Checkout != nil {
 		e.hosted, e.kind, e.until = true, "card", q.Checkout.ExpiresAt

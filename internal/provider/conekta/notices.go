@@ -94,13 +94,15 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 	}
 	list := a.disputes(o, e.chargeback())
 	paid := pay.Notice{
-		// The id is of the order's state, which is what we read, not of the event.
+		// The id is of the order's state, which is what we read, not of the event. The state of a refund may change with neither the
+		// order's status nor its second.
 		ID:      strings.Join([]string{string(o.ID), string(o.Status), fmt.Sprint(o.Updated)}, "/"),
 		Account: a.ID, Reference: o.reference(), Outcome: a.outcome(o, "", ""),
 	}
 	if about == ofReversal {
 		paid.ID, paid.Outcome = "reversed/"+paid.ID, o.reversal(paid.Outcome, string(e.Data.Object.ID))
 	}
+	paid.ID += "/" + provider.Digest(paid.Outcome)
 	// If nothing has changed, the data to pay with is not a notice's. A dispute makes the core query
 	// a payment that it does not know.
 	simply := len(list) > 0 && paid.Outcome.Kind == pay.Approved && len(paid.Outcome.Also) == 0

@@ -246,6 +246,36 @@ func TestWhatWentBackOfTheOnlyPaidCharge(t *testing.T) {
 	}
 }
 
+// What an order says is news although neither its status nor its second changed: a second part goes back at once, and a shopper collects
+// a refund at a store, or does not.
+func TestEachChangeOfAnOrderIsNews(t *testing.T) {
+	a, f, _ := connect(t)
+	r := request("cash.7eleven.MEX")
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Paid)
+	seen := map[string]bool{}
+	for n, change := range []func(*entry){
+		func(*entry) { f.giveBack(r.Reference, 0, money.New(1000, money.MXN)) },
+		func(*entry) { f.giveBack(r.Reference, 0, money.New(500, money.MXN)) },
+		func(e *entry) { e.panel[0][1]["status"] = "expired" },
+		func(e *entry) { e.panel[0][0]["status"] = "pending" },
+	} {
+		e := f.Charges[0]
+		was := e.updated
+		change(e)
+		e.updated = was
+		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+		if err != nil || len(list) != 1 || list[0].Outcome.Back == nil || seen[list[0].ID] {
+			t.Errorf("change %d: %+v %v, known are %v", n, list, err, seen)
+			continue
+		}
+		seen[list[0].ID] = true
+		if again, _ := a.Notices(context.Background(), f.Notification(r.Reference)); again[0].ID != list[0].ID {
+			t.Errorf("change %d, sent again: %s and %s", n, again[0].ID, list[0].ID)
+		}
+	}
+}
+
 // Only Conekta's sentence about this order proves that there is none.
 func TestWhatProvesThatThereIsNoOrder(t *testing.T) {
 	ctx := context.Background()

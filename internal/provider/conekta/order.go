@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -249,7 +250,8 @@ type customer struct {
 type lineItem struct {
 	Name      string `json:"name"`
 	UnitPrice int64  `json:"unit_price"`
-	Quantity  int    `json:"quantity"`
+	Quantity  int64  `json:"quantity"`
+	SKU       string `json:"sku,omitempty"`
 }
 
 type chargeRequest struct {
@@ -258,6 +260,7 @@ type chargeRequest struct {
 	PaymentMethod struct {
 		Type      string `json:"type"`
 		ExpiresAt int64  `json:"expires_at"`
+		IP        string `json:"customer_ip_address,omitempty"`
 	} `json:"payment_method"`
 }
 
@@ -286,23 +289,61 @@ const pageTime = 11 * time.Minute
 func (a *account) request(r provider.Request) orderRequest {
 	q := orderRequest{
 		Currency:     string(r.Local.Currency),
-		CustomerInfo: customer{Name: r.Buyer.Name, Email: r.Buyer.Email, Phone: r.Buyer.Phone},
-		LineItems:    []lineItem{{r.Reference, r.Local.Minor, 1}},
+		CustomerInfo: customer{provider.Words(r.Buyer.Name, longest), r.Buyer.Email, phone(r), r.Company()},
+		LineItems:    lines(r),
 		Metadata:     map[string]string{"cascada_reference": r.Reference},
+	}
+	if order := provider.Words(r.OrderID, longest); order != "" {
+		q.Metadata["order"] = order
 	}
 	if r.Rail == card {
 		until := r.Expires
 		if least := a.Now().Add(pageTime); until.Before(least) {
 			until = least
 		}
-		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), r.Reference}
+		q.Checkout = &checkoutRequest{"HostedPayment", []string{"card"}, r.PageURL, r.PageURL, until.Unix(), title(r)}
 		return q
 	}
 	c := chargeRequest{Amount: r.Local.Minor, ReferenceID: r.Reference}
 	if c.PaymentMethod.Type = "cash"; r.Rail == spei {
 		c.PaymentMethod.Type = "spei"
 	}
-	c.PaymentMethod.ExpiresAt = r.Expires.Unix()
+	c.PaymentMethod.ExpiresAt, c.PaymentMethod.IP = r.Expires.Unix(), provider.Exact(r.Buyer.IP, 45)
 	q.Charges = []chargeRequest{c}
 	return q
+}
+
+// A text has three to 249 characters (product.yml), one of metadata up to 249.
+const (
+	shortest = 3
+	longest  = 249
+)
+
+// title is what is bought, in a text that is long enough.
+func title(r provider.Request) string {
+	if t := r.Title(longest); utf8.RuneCountInString(t) >= shortest {
+		return t
+	}
+	return r.Reference
+}
+
+// lines make up the order's amount. It is one line of all, unless what is bought makes up the amount in pesos and Conekta takes each line.
+func lines(r provider.Request) (list []lineItem) {
+	for _, item := range r.Items() {
+		name := provider.Words(item.Name, longest)
+		if utf8.RuneCountInString(name) < shortest {
+			list = nil
+			break
+		}
+		list = append(list, lineItem{name, item.Unit.Minor, item.Quantity, provider.Words(item.SKU, longest)})
+	}
+	if list == nil {
+		list = []lineItem{{Name: title(r), UnitPrice: r.Local.Minor, Quantity: 1}}
+	}
+	return list
+}
+
+// phone is the shopper's telephone; as the shop sent it, if it can be none: Conekta requires one, and says no more of it.
+func phone(r provider.Request) string {
+	return cmp.Or(r.Phone(), provider.Words(r.Buyer.Phone, longest))
 }

@@ -23,17 +23,36 @@ type order struct {
 	Flow            string      `json:"payment_method_flow"`
 	Payer           payer       `json:"payer"`
 	OrderID         string      `json:"order_id"`
+	Description     string      `json:"description"`
+	Risk            risk        `json:"additional_risk_data,omitzero"`
 	NotificationURL string      `json:"notification_url,omitempty"`
 	CallbackURL     string      `json:"callback_url,omitempty"`
 }
 
 type payer struct {
-	Name     string `json:"name"`
-	Email    string `json:"email"`
-	Document string `json:"document,omitempty"`
-	Phone    string `json:"phone,omitempty"`
-	IP       string `json:"ip,omitempty"`
+	Name          string `json:"name"`
+	Email         string `json:"email"`
+	Document      string `json:"document,omitempty"`
+	Phone         string `json:"phone,omitempty"`
+	UserReference string `json:"user_reference"`
+	IP            string `json:"ip,omitempty"`
 }
+
+// risk is the data for the prevention of fraud alone.
+type risk struct {
+	Basket []thing `json:"basket,omitempty"`
+}
+
+// thing is one of a basket.
+type thing struct {
+	Reference string      `json:"item_reference,omitempty"`
+	Name      string      `json:"product_name"`
+	Quantity  int64       `json:"quantity"`
+	UnitPrice json.Number `json:"unit_price"` // in the payment's currency, as in the document's example
+}
+
+// longest is the length of the payer's name, and of texts for which no page has a limit.
+const longest = 100
 
 // Charge creates a payment. Our reference is its order id, which dLocal accepts once, and
 // its idempotency key.
@@ -44,16 +63,17 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
 	case !a.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
-	case r.Buyer.Name == "" || r.Buyer.Email == "":
+	case provider.Words(r.Buyer.Name, longest) == "" || r.Buyer.Email == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name and e-mail address are needed"}
 	}
 	ask := order{
 		Amount: json.Number(r.Local.Decimal()), Currency: string(r.Local.Currency), Country: m.country,
 		MethodID: m.id, Flow: "REDIRECT", OrderID: r.Reference, NotificationURL: a.NotificationURL, CallbackURL: r.PageURL,
-		Payer: payer{r.Buyer.Name, r.Buyer.Email, r.Buyer.Document, r.Buyer.Phone, r.Buyer.IP},
+		Payer:       payer{provider.Words(r.Buyer.Name, longest), r.Buyer.Email, document(r), r.Phone(), r.Shopper(), provider.Exact(r.Buyer.IP, 39)},
+		Description: r.Title(longest), Risk: risk{basket(r)},
 	}
 	// Without the document only dLocal's own page works: it asks for it.
-	if m.direct && r.Buyer.Document != "" {
+	if m.direct && ask.Payer.Document != "" {
 		ask.Flow, ask.CallbackURL = "DIRECT", ""
 	}
 	reply, failed := a.call(ctx, http.MethodPost, "/payments", r.Reference, ask)
@@ -65,6 +85,29 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return a.refused(ctx, r, reply)
 	}
 	return a.outcome(r, p)
+}
+
+// document is the shopper's document. A CNPJ with letters is not sent: the document's form in Brazil is digits (country reference), and no page has
+// another one.
+func document(r provider.Request) string {
+	kind, number := r.Document()
+	if letters, _ := provider.CNPJ(number); kind == "CNPJ" && letters || len(number) > 30 {
+		return ""
+	}
+	return number
+}
+
+// basket is what is bought; nothing if a price is not one that dLocal takes in its currency.
+func basket(r provider.Request) (list []thing) {
+	for _, item := range r.Items() {
+		if item.Unit.IsPositive() && !sendable(item.Unit) {
+			return nil
+		}
+		list = append(list, thing{
+			Reference: provider.Words(item.SKU, longest), Name: provider.Words(item.Name, longest), Quantity: item.Quantity, UnitPrice: json.Number(item.Unit.Decimal()),
+		})
+	}
+	return list
 }
 
 // Takes implements provider.Taker.

@@ -66,6 +66,15 @@
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
 //
+// # What dLocal is told
+//
+// The payer object (reference, updated 2026-03-03) has lengths, and asks for a document as its country has it (country reference,
+// 2026-06-24): digits in Brazil, so a CNPJ with letters is not sent, and dLocal's page asks for one. user_reference is "required for
+// fraud prevention": it is our own name of the shopper, which says nothing else. The basket is in the page of risk data (2026-07-27), its
+// items in the older sources (5a60efb, 2021-10-12); that unit_price is in the payment's currency follows from their example. description has no
+// length there; in the sandbox a status code in it is played (payments, 5a60efb). The descriptor and the device belong to cards and to sessions
+// that we do not have; no field has the language, and order_id is ours.
+//
 // # What moves money without us
 //
 // dLocal repeats a notification every hour, six times, and then every twelve hours for four days. All

@@ -288,12 +288,27 @@ func TestANotificationOfARefundWithoutItsName(t *testing.T) {
 	ref := a.Refund(context.Background(), provider.RefundRequest{Reference: "01M7ZCLAIM1-1", Local: money.New(100, money.BRL), Charge: r}).ProviderRef
 	n := notification(map[string]any{"id": ref, "payment_id": r.ProviderRef, "status": "SUCCESS", "status_code": "200"}, noon)
 	list, err := a.Notices(context.Background(), n)
-	if err != nil || len(list) != 1 || list[0].Refund != "01M7ZCLAIM1-1" || list[0].Reference != "" || list[0].Outcome.Kind != pay.Approved || list[0].Dispute {
+	if err != nil || len(list) != 1 || list[0].Refund != "01M7ZCLAIM1-1" || list[0].Reference != r.Reference || list[0].Outcome.Kind != pay.Approved || list[0].Dispute {
 		t.Errorf("%+v, %v", list, err)
 	}
 	line.Fail(providertest.ServerError)
 	if _, err := a.Notices(context.Background(), n); !errors.Is(err, provider.ErrUnreachable) {
 		t.Errorf("while dLocal does not answer: %v, want ErrUnreachable", err)
+	}
+}
+
+// A text of the panel may look like our name of a refund. The charge is named beside it, so that the core, which has no such refund,
+// books it as one of the panel.
+func TestARefundOfThePanelWithATextLikeOurs(t *testing.T) {
+	ctx, f := context.Background(), newFake()
+	a := connect(t, f)
+	r := request()
+	a.Charge(ctx, r)
+	f.Move(r.Reference, providertest.Paid)
+	f.Give(f.Charges[0], "pedido-17", money.New(1000, r.Local.Currency))
+	list, err := a.Notices(ctx, f.RefundNotification(r.Reference, 0))
+	if err != nil || len(list) != 1 || list[0].Refund != "pedido-17" || list[0].Reference != r.Reference || list[0].Outcome.Kind != pay.Approved {
+		t.Errorf("%+v %v", list, err)
 	}
 }
 

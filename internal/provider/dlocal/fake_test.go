@@ -51,6 +51,9 @@ func (f *fake) find(reference string) *charged {
 
 const noon = "2026-11-21T12:00:00.000Z"
 
+// now is the fake's time as dLocal writes it.
+func now() string { return providertest.Noon.Format("2006-01-02T15:04:05.000Z") }
+
 func (f *fake) Notification(reference string) provider.Notification {
 	f.Lock()
 	defer f.Unlock()
@@ -59,7 +62,7 @@ func (f *fake) Notification(reference string) provider.Notification {
 	if c.Ending == providertest.Disputed {
 		told = c.chargeback()
 	}
-	return notification(told, noon)
+	return notification(told, now())
 }
 
 func (c *charged) chargeback() map[string]any {
@@ -73,7 +76,7 @@ func (c *charged) chargeback() map[string]any {
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {
 	f.Lock()
 	defer f.Unlock()
-	return notification(f.Must(reference).given()[n], noon)
+	return notification(f.Must(reference).given()[n], now())
 }
 
 // notification returns a signed notification.

@@ -134,6 +134,13 @@ func (a *account) refundNotice(ctx context.Context, told news, notice pay.Notice
 	if notice.Reference, notice.Refund = "", f.name(); notice.Refund == "" {
 		return a.panelRefund(ctx, f, told.PaymentID, notice)
 	}
+	// Somebody may have written a text in the form of ours, such as an order's number, so the charge is named too.
+	switch p, failed := a.payment(ctx, told.PaymentID); {
+	case failed == nil && p.ID == told.PaymentID:
+		notice.Reference = p.OrderID
+	case failed == nil || failed.Kind != pay.Missing:
+		return nil, provider.ErrUnreachable
+	}
 	if notice.Outcome = a.refunded(f, told.PaymentID); notice.Outcome.Kind == pay.Awaiting {
 		return nil, nil
 	}

@@ -113,7 +113,7 @@ func (q *fakeOrder) wrong() string {
 	for field, right := range map[string]bool{
 		"external_id": q.ExternalID != "" && len(q.ExternalID) <= 100, "flow_type": q.Flow == "B2C" || q.Flow == "B2B",
 		"currency": q.Currency == c.currency, "amount": fits(c.amount, q.Amount.String()) && fits(`.*[1-9].*`, q.Amount.String()),
-		"purpose": q.Purpose == payoutCredentials["purpose"], "notification_url": q.NotificationURL == providertest.Notifications,
+		"purpose": q.Purpose == payoutCredentials["purpose"], "notification_url": providertest.IsNotifications(q.NotificationURL),
 		"beneficiary": names, "beneficiary.document.id": b.Document != nil && fits(documents, b.Document.Type+" "+b.Document.ID),
 		"description": q.Description == "DELIVERED:PAID",
 		"account":     fits(c.account, to), "code": fits(c.code, code), "branch": fits(c.branch, branch), "type": fits(c.kind, kind),

@@ -39,6 +39,13 @@ var (
 		"device_id": published.String().Len(1, 25),
 	}
 
+	// The item object of the risk data. A document without lengths; brand and the like have no use here.
+	documentedItem = published.Object(published.Fields{
+		"item_reference": published.String(), "product_name": published.String(), "quantity": published.Number(), "unit_price": published.Number().In("major units"),
+		"brand": published.String(), "category": published.String(), "subcategory": published.String(), "upc": published.String(), "manufacturer": published.String(),
+		"size": published.String(), "url": published.String(),
+	})
+
 	documentedPaymentStatus = published.Enum("PENDING", "PAID", "REJECTED", "CANCELLED", "EXPIRED", "AUTHORIZED", "VERIFIED").Status("PAID")
 
 	documentedPaymentFields = published.Fields{
@@ -93,10 +100,10 @@ var documented = published.Table{
 	Documents: []published.Document{
 		{Name: "docs.dlocal.com, reference: the payer, order, ticket, bank transfer and refund objects", Version: "API 2.1", Date: "2026-03-03"},
 		{Name: "docs.dlocal.com, reference: payment, refund and chargeback status codes, HTTP errors", Version: "API 2.1", Date: "2026-09-17"},
-		{Name: "docs.dlocal.com, docs: security, refunds, chargebacks, receive notifications", Version: "API 2.1", Date: "2026-07-27"},
+		{Name: "docs.dlocal.com, docs: security, refunds, chargebacks, receive notifications, risk data", Version: "API 2.1", Date: "2026-07-27"},
 		{Name: "docs.dlocal.com, docs: the countries' pages, with the ids of payment methods", Version: "API 2.1", Date: "2026-10-19"},
 		{Name: "fmazzoli-dlocal/documentation: payments, orders, payment methods, refunds", Version: "62930f3", Date: "2019-02-05"},
-		{Name: "fmazzoli-dlocal/documentation, v2.1: payment methods", Version: "5a60efb", Date: "2021-10-12"},
+		{Name: "fmazzoli-dlocal/documentation, v2.1: payment methods, fraud prevention (the item object)", Version: "5a60efb", Date: "2021-10-12"},
 	},
 	Refusal: func() (int, string) {
 		return http.StatusBadRequest, `{"code":5001,"message":"Invalid parameter","param":"?"}`
@@ -117,7 +124,11 @@ var documented = published.Table{
 				"amount": published.Number().Must().In("major units"), "currency": published.String().Len(3, 3).Must(),
 				"country": published.String().Len(2, 2).Must(), "payment_method_id": published.String(),
 				"payment_method_flow": published.Enum("DIRECT", "REDIRECT").Must(), "payer": published.Object(documentedPayer).Must(),
-				"card": published.Object(nil).Open(), "direct_debit": published.Object(nil).Open(), "additional_risk_data": published.Object(nil).Open(),
+				"card": published.Object(nil).Open(), "direct_debit": published.Object(nil).Open(), "additional_risk_data": published.Object(published.Fields{
+					"basket": published.List(documentedItem), "device": published.Object(nil).Open(), "payer": published.Object(nil).Open(),
+					"shipping": published.Object(nil).Open(), "beneficiary": published.Object(nil).Open(), "subscription": published.Object(nil).Open(),
+					"submerchant": published.Object(nil).Open(), "purchase": published.Object(nil).Open(),
+				}),
 				"order_id": published.String().Must(), "description": published.String(), "notification_url": published.String(),
 				"callback_url": published.String(),
 			}),

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -27,7 +28,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return pay.Outcome{Kind: pay.Errored, Decline: "rail_not_served"}
 	case !a.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "amount_not_accepted"}
-	case r.Buyer.Name == "" || r.Buyer.Email == "" || m.code == "pix" && r.Buyer.Document == "":
+	case provider.Words(r.Buyer.Name, longestName) == "" || r.Buyer.Email == "" || m.code == "pix" && number(r) == "":
 		return pay.Outcome{
 			Kind: pay.Errored, Decline: "buyer_incomplete", Message: "the shopper's name, e-mail address and, for Pix, document are needed",
 		}
@@ -58,38 +59,86 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	return a.outcome(r, got.Payment)
 }
 
+// The most characters of what the shop and the shopper are shown.
+const (
+	longestName  = 100 // of the shopper, of the person responsible, and of an item
+	longestOrder = 40
+	longestNote  = 200
+	longestSKU   = 20
+)
+
 // ask makes the call of a charge (references: direct operation, request operation).
 func (a *account) ask(ctx context.Context, r provider.Request, m method) (answer, *pay.Outcome) {
-	_, company := provider.CNPJ(r.Buyer.Document)
-	company = company && m.country == "br"
 	if !m.direct {
-		form := url.Values{
-			"name": {r.Buyer.Name}, "email": {r.Buyer.Email}, "country": {m.country}, "payment_type_code": {m.code},
-			"merchant_payment_code": {r.Reference}, "currency_code": {string(r.Local.Currency)}, "amount": {r.Local.Decimal()},
-			"notification_url": {a.NotificationURL}, "redirect_url": {r.PageURL},
-		}
-		if company {
-			form.Set("person_type", "business")
-		}
-		return a.form(ctx, "/ws/request", form)
+		return a.form(ctx, "/ws/request", a.page(r, m))
 	}
-	buyer := map[string]any{
-		"name": r.Buyer.Name, "email": r.Buyer.Email, "country": m.country, "payment_type_code": m.code,
+	document := number(r)
+	payment := map[string]any{
+		"name": provider.Words(r.Buyer.Name, longestName), "email": r.Buyer.Email, "country": m.country, "payment_type_code": m.code,
 		"merchant_payment_code": r.Reference, "currency_code": r.Local.Currency, "amount_total": json.Number(r.Local.Decimal()),
-		"notification_url": a.NotificationURL, "redirect_url": r.PageURL,
+		"note": r.Title(longestNote),
 	}
 	for field, value := range map[string]string{
-		"document": r.Buyer.Document, "phone_number": r.Buyer.Phone, "customer_ip": r.Buyer.IP,
+		"document": document, "phone_number": r.Phone(), "customer_ip": provider.Exact(r.Buyer.IP, 45), "order_number": provider.Words(r.OrderID, longestOrder),
+		"notification_url": a.NotificationURL, "redirect_url": r.PageURL,
 	} {
 		if value != "" {
-			buyer[field] = value
+			payment[field] = value
 		}
 	}
-	if company {
-		buyer["person_type"] = "business"
-		buyer["responsible"] = map[string]any{"name": r.Buyer.Name, "document": r.Buyer.Document}
+	if list := items(r); len(list) > 0 {
+		payment["items"] = list
 	}
-	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": buyer})
+	if m.company(r) {
+		payment["person_type"] = "business"
+		payment["responsible"] = map[string]any{"name": payment["name"], "document": document}
+	}
+	return a.post(ctx, "/ws/direct", map[string]any{"operation": "request", "mode": "full", "payment": payment})
+}
+
+// page is the call of a charge on EBANX's page, which asks for a document.
+func (a *account) page(r provider.Request, m method) url.Values {
+	form := url.Values{
+		"name": {provider.Words(r.Buyer.Name, longestName)}, "email": {r.Buyer.Email}, "country": {m.country}, "payment_type_code": {m.code},
+		"merchant_payment_code": {r.Reference}, "currency_code": {string(r.Local.Currency)}, "amount": {r.Local.Decimal()},
+	}
+	for field, value := range map[string]string{
+		"phone_number": r.Phone(), "order_number": provider.Words(r.OrderID, longestOrder), "notification_url": a.NotificationURL, "redirect_url": r.PageURL,
+	} {
+		if value != "" {
+			form.Set(field, value)
+		}
+	}
+	if m.company(r) {
+		form.Set("person_type", "business")
+	}
+	return form
+}
+
+// number is the shopper's document, if it has a length that EBANX takes.
+func number(r provider.Request) string {
+	_, number := r.Document()
+	if utf8.RuneCountInString(number) > 32 {
+		return ""
+	}
+	return number
+}
+
+// company reports whether the payer is a company, which EBANX distinguishes in Brazil.
+func (m method) company(r provider.Request) bool { return m.country == "br" && r.Company() }
+
+// items are what is bought, for the risk analysis.
+func items(r provider.Request) (list []map[string]any) {
+	for _, item := range r.Items() {
+		one := map[string]any{
+			"name": provider.Words(item.Name, longestName), "quantity": item.Quantity, "unit_price": json.Number(item.Unit.Decimal()),
+		}
+		if sku := provider.Words(item.SKU, longestSKU); sku != "" {
+			one["sku"] = sku
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // Query reads a payment, by EBANX's hash if it is known.

@@ -36,6 +36,13 @@
 // WC_EBANX_Payment_Adapter; read on 2026-11-28). BP-DR-44 asks for a CPF: whether every account takes a CNPJ there is
 // *unproved*. A CNPJ may have letters since July 2026 (docs.ebanx.com, alphanumeric CNPJ).
 //
+// What the shop and the shopper are shown, and what is scored: order_number, note ("will be shown along with payment details"), items and the
+// telephone, by EBANX's SDK for PHP (f2f0cd8, PaymentAdapter and RequestAdapter) and IXOPAY's list of the direct operation's fields with their lengths
+// (2026-06-15); ActiveMerchant (ca45b1b) cuts the order's number to the same 40 characters. The page's call has no note, and its items and the
+// document are in the SDK's JSON or not at all, so they are not in the form. Items are sent as a list, as IXOPAY has them; the SDK sends an object
+// with numbers as names. document_type has words for Argentina and Colombia alone, where nothing is made by /ws/direct. The soft descriptor belongs to
+// a card's number, sub_acc_name to a marketplace's shops: neither is sent. No call has the language.
+//
 // A key that EBANX does not know is refused with HTTP status 200 and DA-1 (recorded by ActiveMerchant), BP-SA-1 or
 // BP-SA-2: the account is unavailable.
 //
@@ -78,8 +85,8 @@
 // looks like a repetition of the first: the report alone has it.
 //
 // A refund is notified when it is pending and when it is confirmed, so one of the dashboard's that is canceled later is
-// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. That
-// the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
+// found only by a query. By its description we report each refund that is ours; others are reported with the whole list. If the payment
+// has no refund yet, the notification has to come again. That the list has the dashboard's, and that the payment stays CO, is *unproved*; so are notices of a bank's request to
 // return a Pix, which only a third party names (api-evangelist).
 //
 // # Payouts

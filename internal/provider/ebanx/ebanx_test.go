@@ -335,6 +335,23 @@ func TestAnUnknownStateIsForTheOperator(t *testing.T) {
 	}
 }
 
+// A refund that EBANX notifies is in the payment. If a query does not have it yet, the notification has to come again.
+func TestANotificationOfARefundWaitsForThePayment(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	r := request()
+	a.Charge(context.Background(), r)
+	f.Move(r.Reference, providertest.Paid)
+	n := f.RefundNotification(r.Reference, 0)
+	if list, err := a.Notices(context.Background(), n); len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("not there yet: %+v, %v, want ErrUnreachable", list, err)
+	}
+	f.Charges[0].Refunds = []providertest.Refund{{Reference: "panel painel", Local: r.Local, Ending: providertest.Paid}}
+	if list, err := a.Notices(context.Background(), n); err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Reversed || list[0].Outcome.Back.Total != r.Local {
+		t.Errorf("there: %+v, %v", list, err)
+	}
+}
+
 func TestNotificationIsRetriedIfItCannotBeQueried(t *testing.T) {
 	n := notification("operation=payment_status_change&notification_type=update&hash_codes=abc")
 	for _, a := range []*account{connect(t, providertest.Says(503, "")), connect(t, providertest.Says(200, "{}")), connect(t, providertest.Says(200, `{"status":"ERROR","status_code":"BP-SA-1"}`))} {

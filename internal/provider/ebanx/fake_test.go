@@ -261,7 +261,7 @@ func (c *charged) given() (list []map[string]any) {
 			"": "RE", providertest.Open: "PE", providertest.Paid: "CO", providertest.Declined: "CA", providertest.Nonsense: "ZZ",
 		}[r.Ending]
 		list = append(list, map[string]any{
-			"id": fmt.Sprint(21426 + n), "merchant_refund_code": code, "status": status, "request_date": "2026-11-21 12:00:00",
+			"id": fmt.Sprintf("%s%d", strings.TrimLeft(c.hash, "0"), 21426+n), "merchant_refund_code": code, "status": status, "request_date": "2026-11-21 12:00:00",
 			"pending_date": nil, "confirm_date": nil, "cancel_date": nil, "amount_ext": json.Number(r.Local.Decimal()), "description": description,
 		})
 	}

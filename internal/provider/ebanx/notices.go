@@ -91,6 +91,8 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 		return nil, nil
 	case !got.good("", hash) || p.Reference == "" || provider.Exact(p.Reference, 40) != p.Reference:
 		return nil, provider.ErrUnreachable
+	case kind == "refund" && len(p.Refunds) == 0: // it is not there yet, and nothing else may tell of it
+		return nil, provider.ErrUnreachable
 	case kind == "refund":
 		list := a.refundNotices(p)
 		if state, unknown := a.panelRefunds(p); state != "" {

@@ -40,15 +40,20 @@ var (
 		"user_value_5": published.String(),
 	})
 
+	documentedItems = published.List(published.Object(published.Fields{
+		"sku": published.String().Len(1, 20), "name": published.String().Len(1, 100), "description": published.String().Len(1, 200),
+		"unit_price": published.Number().In("major units"), "quantity": published.Number(), "type": published.String().Len(1, 50),
+	}))
+
 	// Of the shopper, in /ws/direct and /ws/request.
 	documentedShopper = published.Fields{
-		"name": published.String().Must(), "email": published.String().Must(), "country": published.String().Len(2, 2).Must(),
-		"payment_type_code": published.String().Must(), "merchant_payment_code": documentedCode.Must(), "order_number": published.String(),
+		"name": published.String().Len(1, 100).Must(), "email": published.String().Len(5, 100).Must(), "country": published.String().Len(2, 2).Must(),
+		"payment_type_code": published.String().Must(), "merchant_payment_code": documentedCode.Must(), "order_number": published.String().Len(1, 40),
 		"currency_code": published.String().Len(3, 3).Must(), "notification_url": published.String(), "redirect_url": published.String(),
-		"document": published.String(), "document_type": published.String(), "person_type": published.Enum("personal", "business"),
+		"document": published.String().Len(1, 32), "document_type": published.String(), "person_type": published.Enum("personal", "business"),
 		"birth_date": published.String(), "phone_number": published.String(), "zipcode": published.String(), "address": published.String(),
 		"street_number": published.String(), "street_complement": published.String(), "city": published.String(), "state": published.String(),
-		"due_date": published.String(), "note": published.String(), "instalments": published.String(), "user_value_1": published.String(),
+		"due_date": published.String(), "note": published.String().Len(1, 200), "instalments": published.String(), "user_value_1": published.String(),
 		"user_value_2": published.String(), "user_value_3": published.String(), "user_value_4": published.String(), "user_value_5": published.String(),
 	}
 )
@@ -77,6 +82,7 @@ var documented = published.Table{
 		{Name: "ebanx/benjamin, adapters and recordings in tests", Version: "f2f0cd8", Date: "2025-07-17"},
 		{Name: "developers.ebanx.com, create a payment: Chile, Peru", Version: "ws", Date: "2026-11-28"},
 		{Name: "developers.ebanx.com, references: direct, request, query, cancel and refund operations", Version: "ws", Date: "2026-11-28"},
+		{Name: "documentation.ixopay.com, TokenEx, EBANX: the lengths of the direct operation's fields", Version: "ws", Date: "2026-06-15"},
 		{Name: "docs.ebanx.com: retrieve, cancel and refund a payment, payment notifications, Pix, SPEI", Version: "ws", Date: "2026-11-28"},
 	},
 	Refusal: func() (int, string) {
@@ -90,9 +96,9 @@ var documented = published.Table{
 				"operation": published.Enum("request").Must(), "mode": published.Enum("full", "preview").Must(), "metadata": published.Object(nil).Open(),
 				"payment": published.Object(and(documentedShopper, published.Fields{
 					"amount_total": published.Number().Must().In("major units"), "customer_ip": published.String(), "device_id": published.String(),
-					"items": published.Object(nil).Open(), "create_token": published.Boolean(), "creditcard": published.Object(nil).Open(),
+					"items": documentedItems, "create_token": published.Boolean(), "creditcard": published.Object(nil).Open(),
 					"eft_code": published.String(), "responsible": published.Object(published.Fields{
-						"name": published.String().Must(), "document": published.String().Must(), "birth_date": published.String(),
+						"name": published.String().Len(1, 100).Must(), "document": published.String().Must(), "birth_date": published.String(),
 					}),
 				})).Must(),
 			})),

@@ -69,7 +69,7 @@ type preferenceRequest struct {
 	NotificationURL   string   `json:"notification_url,omitempty"`
 	BackURLs          backURLs `json:"back_urls"`
 	AutoReturn        string   `json:"auto_return"`
-	PaymentMethods    methods  `json:"payment_methods"`
+	PaymentMethods    methods  `json:"payment_methods,omitzero"`
 	Purpose           string   `json:"purpose,omitempty"`
 	Expires           bool     `json:"expires"`
 	ExpirationDateTo  string   `json:"expiration_date_to"`
@@ -151,7 +151,7 @@ func one(reply provider.Reply) (payment, *pay.Outcome) {
 
 func (a *account) request(r provider.Request, way rail) paymentRequest {
 	who := buyer(r)
-	who.FirstName, who.LastName = provider.Names(r.Buyer.Name)
+	who.FirstName, who.LastName = provider.Names(provider.Words(r.Buyer.Name, nameMax))
 	q := paymentRequest{
 		TransactionAmount: json.Number(r.Local.Decimal()), Description: r.Title(titleMax), PaymentMethodID: way.method,
 		ExternalReference: r.Reference, NotificationURL: a.notificationURL(), Payer: who,
@@ -172,6 +172,9 @@ const day = 24 * time.Hour
 
 // titleMax is as much as a page shows of what is bought; no document has a limit.
 const titleMax = 120
+
+// nameMax is more than a shop can send.
+const nameMax = 200
 
 // within writes a time, moved into the range that Mercado Pago allows.
 func within(t, low, high time.Time) string {
@@ -198,26 +201,25 @@ func (a *account) notificationURL() string {
 
 func buyer(r provider.Request) person {
 	who := person{Email: r.Buyer.Email}
-	if kind, number := document(r.Country, r.Buyer.Document); number != "" {
+	if kind, number := document(r); number != "" {
 		who.Identification = &identification{kind, number}
 	}
 	return who
 }
 
-// document is a number with its type. What fits no type of the country is not sent: it would be refused.
-func document(country, number string) (kind, plain string) {
-	plain = strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return -1
-	}, strings.ToUpper(number))
-	for _, d := range documents[country] {
-		if len(plain) >= d.least && len(plain) <= d.most && (d.first == "" || strings.ContainsRune(d.first, rune(plain[0]))) {
-			return d.kind, plain
-		}
+// document is the shopper's document with Mercado Pago's type of it. What fits no type of the country is not sent: it would be refused.
+// Mexico has no types by the guide; by the OpenAPI document it has RFC and CURP: nothing is sent.
+func document(r provider.Request) (kind, number string) {
+	kind, number = r.Document()
+	switch {
+	case kind == "" || r.Country == "MEX":
+		return "", ""
+	case kind == "CUIL":
+		kind = "CUIT"
+	case kind == "RUT" && r.Country == "URY":
+		kind = "Otro"
 	}
-	return "", ""
+	return kind, number
 }
 
 // chargeOnPage makes a preference, unless there is one. If the search is refused, so is the
@@ -243,7 +245,7 @@ func (a *account) chargeOnPage(ctx context.Context, r provider.Request, way rail
 // page is a preference that expires at a time.
 func (a *account) page(r provider.Request, way rail, until time.Time) preferenceRequest {
 	who := buyer(r)
-	who.Name, who.Surname = provider.Names(r.Buyer.Name)
+	who.Name, who.Surname = provider.Names(provider.Words(r.Buyer.Name, nameMax))
 	q := preferenceRequest{
 		Items:             []item{{r.Reference, r.Title(titleMax), 1, string(r.Local.Currency), json.Number(r.Local.Decimal())}},
 		Payer:             who,

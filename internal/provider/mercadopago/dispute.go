@@ -22,8 +22,25 @@ type chargeback struct {
 	CurrencyID text        `json:"currency_id"`
 	Covered    decision    `json:"coverage_applied"`
 	Papers     text        `json:"documentation_status"`
+	Documents  described   `json:"documentation"`
 	Deadline   text        `json:"date_documentation_deadline"`
 	Updated    text        `json:"date_last_updated"`
+}
+
+// described are the descriptions of documents that were sent.
+type described []string
+
+// UnmarshalJSON implements json.Unmarshaler. What is no list of documents says nothing of them.
+func (d *described) UnmarshalJSON(b []byte) error {
+	var list []struct {
+		Description text `json:"description"`
+	}
+	if *d = nil; json.Unmarshal(b, &list) == nil {
+		for _, one := range list {
+			*d = append(*d, string(one.Description))
+		}
+	}
+	return nil
 }
 
 // ofPayment is the id of a payment: a number, a text, or an object that has it.

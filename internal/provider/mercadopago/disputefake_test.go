@@ -21,7 +21,9 @@ func (f *fake) chargeback(id string) (int, any) {
 		"date_documentation_deadline": "2026-12-01T12:00:00.000-04:00", "date_created": "2026-11-22T12:00:00.000-04:00",
 		"date_last_updated": fmt.Sprintf("2026-11-22T12:00:%02d.000-04:00", len(f.cases)), "live_mode": true,
 	}
+	f.papers.show(one)
 	maps.Copy(one, f.cases)
+	maps.Copy(one, f.decided[id])
 	maps.DeleteFunc(one, func(name string, is any) bool { return is == nil && (name == "payments" || name == "currency") }) // the SDKs' form
 	return http.StatusOK, one
 }

@@ -113,12 +113,20 @@
 // form of its results is *unproved*). coverage_applied is a text in the reference's example, a
 // boolean in the OpenAPI document, and null in the newer guide while nothing is decided. The
 // older guide has false while the documentation is open: pending or review_pending is not the
-// end. Documentation can be sent until date_documentation_deadline by POST
-// /v1/chargebacks/{id}/documentation (files[], JPEG, PNG or PDF, ten megabytes in all); this
-// adapter sends none. What the details settled and reimbursed of charged_back mean is
+// end. What the details settled and reimbursed of charged_back mean is
 // *unproved*: by the reference the money is retained or given back, by the Orders API settled
 // is for the seller. bpp_refunded is covered by Mercado Pago says the reference; sellers report
 // that it is taken from them.
+//
+// Evidence goes by POST /v1/chargebacks/{id}/documentation: files[], JPEG, PNG or PDF, at most ten
+// with ten megabytes in all (guides of chargebacks; reference, upload supporting documentation, of
+// 2026-10-08, which has the errors). It is taken once, while documentation_status is pending; the guides
+// add that documentation_required is of no use any more. Only the reference names the caller by
+// X-Caller-Id, which we take from the payment. No idempotency key is documented, so the chargeback is
+// read before each call. Its documents have the names of their files in the older guide's example, and
+// others in the newer reference's: *unproved*, and then a lost answer is never known to have arrived. That
+// the word of a refusal is in the field error is *unproved* too; another field is read as well. An older guide has the
+// status pending until the documents were read. No call sends evidence for a mediation.
 //
 // # Checked
 //

@@ -19,6 +19,7 @@ import (
 const (
 	testToken  = "APP_USR-1234567890-072010-abcdef-1"
 	testSecret = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+	sellerID   = 543802539
 )
 
 // fake is Mercado Pago with the books of one account, which is in every country at
@@ -26,12 +27,14 @@ const (
 type fake struct {
 	providertest.Frame[*charge]
 	serial  int64
-	minutes int            // of the clock of payments
-	bare    bool           // refunds do not return metadata
-	stale   bool           // searches find nothing yet
-	fails   int            // the cause of the error that every post is answered with
-	barred  bool           // the token may not search for chargebacks, nor read claims
-	cases   map[string]any // what chargebacks have of it in place of the usual
+	minutes int                       // of the clock of payments
+	bare    bool                      // refunds do not return metadata
+	stale   bool                      // searches find nothing yet
+	fails   int                       // the cause of the error that every post is answered with
+	barred  bool                      // the token may not search for chargebacks, nor read claims
+	cases   map[string]any            // what chargebacks have of it in place of the usual
+	decided map[string]map[string]any // and what one has, by its id
+	papers  papers                    // the documents of chargebacks
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -72,6 +75,9 @@ func (f *fake) answer(r *http.Request, text []byte) (int, any) {
 		return fail(http.StatusUnauthorized, "unauthorized", 401)
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documentation") {
+		return f.takePapers(r, parts[2], text)
+	}
 	body := providertest.Fields(text)
 	if r.Method != http.MethodGet && (r.Header.Get("Content-Type") != "application/json" || body == nil) {
 		return fail(http.StatusBadRequest, "bad_request", 1)
@@ -215,7 +221,7 @@ func (p *paid) set(status, detail string) *paid {
 func (f *fake) show(p *paid) map[string]any {
 	ticket := fmt.Sprintf("https://www.mercadopago.test/payments/%d/ticket?hash=a", p.id)
 	out := map[string]any{
-		"id": p.id, "external_reference": p.reference, "status": p.status, "status_detail": p.detail, "payment_method_id": p.method,
+		"id": p.id, "collector_id": sellerID, "external_reference": p.reference, "status": p.status, "status_detail": p.detail, "payment_method_id": p.method,
 		"currency_id": p.amount.Currency, "transaction_amount": json.Number(p.amount.Decimal()), "live_mode": true,
 		"date_last_updated": fmt.Sprintf("2026-11-21T12:00:%02d.000-04:00", p.version), "order": map[string]any{}, "card": map[string]any{},
 		"date_created": p.made, "date_approved": nil,
@@ -415,7 +421,7 @@ func checkPage(body map[string]any) (money.Amount, bool) {
 	local, err := money.Parse(price.String(), c)
 	back, _ := body["back_urls"].(map[string]any)
 	_, dated := body["expiration_date_to"].(string)
-	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && back["success"] == providertest.Page && dated
+	good := err == nil && local.IsPositive() && !centavos(local) && body["auto_return"] == "approved" && providertest.IsPage(back["success"]) && dated
 	return local, good
 }
 

@@ -125,6 +125,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		if k == pay.Unavailable || k == pay.Errored || k == pay.Unknown && reason != unmapped && !n.Unread {
 			return nil, provider.ErrUnreachable
 		}
+		n.ID += "/" + provider.Digest(n.Outcome)
 		return told(n, a.refundNotices(funds{p}, body)), nil
 	}
 	came, lost := a.cameOnPage(ctx, p)
@@ -141,6 +142,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		n.Outcome.Kind = pay.Awaiting
 	default:
 		n.Outcome = a.paidOutcome(f, "")
+		n.ID += "/" + provider.Digest(n.Outcome) // the state of a refund may change while the payment's stays
 	}
 	return told(n, a.refundNotices(f, body)), nil
 }
@@ -195,7 +197,8 @@ func (a *account) cameOnPage(ctx context.Context, p payment) (charged, *pay.Outc
 // unmapped is the reason of an outcome whose status we do not know.
 const unmapped = "unknown_status"
 
-// refundNotices are the notices of our ended refunds of a money.
+// refundNotices are the notices of our ended refunds of a money. Somebody else may have given one a name in the form of ours, so the
+// charge is named too.
 func (a *account) refundNotices(f funds, body []byte) (list []pay.Notice) {
 	for _, back := range f.refunds() {
 		reference := string(back.Metadata.Reference)
@@ -207,7 +210,7 @@ func (a *account) refundNotices(f funds, body []byte) (list []pay.Notice) {
 			continue
 		}
 		id := strings.Join([]string{"refund", o.ProviderRef, string(back.Status)}, "/")
-		list = append(list, pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Refund: reference, Outcome: o, Body: body})
+		list = append(list, pay.Notice{ID: id[:min(len(id), 200)], Account: a.ID, Reference: string(f[0].ExternalReference), Refund: reference, Outcome: o, Body: body})
 	}
 	return list
 }

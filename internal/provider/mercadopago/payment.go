@@ -11,6 +11,7 @@ import (
 type payment struct {
 	ID                text        `json:"id"`
 	ExternalReference text        `json:"external_reference"`
+	Collector         text        `json:"collector_id"`
 	Status            text        `json:"status"`
 	StatusDetail      text        `json:"status_detail"`
 	CurrencyID        text        `json:"currency_id"`

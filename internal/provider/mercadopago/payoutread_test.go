@@ -48,7 +48,7 @@ func (f *intentFake) read(body []byte) (p *fakeIntent, wrong string) {
 	}
 	asked, ok := provider.Major(total.String(), string(money.BRL))
 	switch {
-	case q.Seller["notification_info"]["notification_url"] != providertest.Notifications:
+	case !providertest.IsNotifications(q.Seller["notification_info"]["notification_url"]):
 		return nil, "another address for notifications"
 	case to.Type != "current" || !has(to.Chave.Type, to.Chave.Value) || !has(to.Owner.Identification.Type, to.Owner.Identification.Number):
 		return nil, "a receiver that is not Brazil's"

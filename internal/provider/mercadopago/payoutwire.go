@@ -97,7 +97,7 @@ func (p *payer) receiver(r payout.Request) (to receiver, wrong *pay.PayoutOutcom
 	unsupported := func(message string) (receiver, *pay.PayoutOutcome) {
 		return refuse(pay.PayoutUnavailable, "unsupported", message)
 	}
-	kind, number := document("BRA", r.Document)
+	kind, number := provider.Document("BRA", r.Document)
 	key := pixKeyType(r.Destination)
 	asKey, _ := provider.CNPJ(r.Destination)
 	asHolder, _ := provider.CNPJ(number)

@@ -11,6 +11,7 @@ import (
 var sources = []published.Document{
 	{Name: "spec3.yaml and schemas of mercadopago/openapi", Version: "f224df3", Date: "2026-06-24"},
 	{Name: "reference/api-json/payments.json and chargebacks.json of mercadopago/devsite-docs", Version: "017e897c, 0276650c", Date: "2026-11-28"},
+	{Name: "reference: upload supporting documentation", Version: "mercadopago.com.mx/developers", Date: "2026-10-08"},
 	{Name: "types and fixtures of mercadopago/sdk-go", Version: "f910ee5", Date: "2026-08-11"},
 	{Name: "guides: refund of transactions with Pix; notifications, additional information", Version: "mercadopago.com/developers", Date: "2026-11-28"},
 	{Name: "src/Refund/RefundHandler.php of mercadopago/cart-woocommerce, for the metadata of a refund", Version: "4ecb9e8", Date: "2026-04-22"},
@@ -174,13 +175,24 @@ var foundPage = published.Object(published.Fields{
 	"sponsor_id": published.Integer(), "shipping_mode": published.String(),
 })
 
+// documentValue is a document of a chargeback; uuid is in the newer reference.
+var documentValue = published.Object(published.Fields{"type": published.String(), "url": published.String(), "description": published.String(), "uuid": published.String()})
+
+// documentAnswers are those to an upload: a success has no body in the one place, and a list in the other. The errors are words in a table; that they
+// are in error is as in the other calls.
+func documentAnswers() map[int]published.Value {
+	all := or(200, published.List(documentValue))
+	all[413], all[415] = problemBody, problemBody
+	return all
+}
+
 // chargebackValue has the fields of the reference and those of the SDKs.
 var chargebackValue = published.Object(published.Fields{
 	"id": published.String().Must(), "amount": price.OrText(), "currency": site, "reason": published.String(),
 	"payments":         published.Either(published.List(published.Integer().OrText()), published.List(published.Object(published.Fields{"id": published.Integer().OrText()}))),
 	"coverage_applied": published.Boolean().OrText().OrNull(), "coverage_elegible": published.Boolean().OrText(), "documentation_required": published.Boolean().OrText(),
 	"documentation_status":        words("pending review_pending valid invalid not_supplied not_applicable").OrNull(),
-	"documentation":               published.List(published.Object(published.Fields{"type": published.String(), "url": published.String(), "description": published.String()})),
+	"documentation":               published.List(documentValue),
 	"date_documentation_deadline": moment.OrNull(), "date_created": moment, "date_last_updated": moment, "live_mode": published.Boolean().OrText(),
 	"payment_id": published.Integer(), "currency_id": site, "reason_id": published.String(), "status": published.String(), "last_modified": moment,
 })
@@ -219,6 +231,10 @@ func paymentCalls() []published.Call {
 			"elements": published.List(foundPage).OrNull().Must(), "total": published.Integer().Must(), "next_offset": published.Integer(),
 		}))},
 		{Name: "read a chargeback", Method: "GET", Path: "/v1/chargebacks/{id}", Header: bearer(nil), Answers: or(200, chargebackValue)},
+		{
+			Name: "send documents of a chargeback", Method: "POST", Path: "/v1/chargebacks/{id}/documentation", Parts: true, Header: bearer(published.Fields{"X-Caller-Id": published.Integer()}),
+			Body: published.Object(published.Fields{"files": published.List(published.File("image/jpeg", "image/png", "application/pdf")).Must()}), Answers: documentAnswers(),
+		},
 		{
 			Name: "chargebacks of a payment", Method: "GET", Path: "/v1/chargebacks/search", Header: bearer(nil), Query: published.Fields{"payment_id": published.Integer().Must()},
 			Answers: or(200, published.Object(published.Fields{"paging": pagingValue, "results": published.List(chargebackValue).Must()})),

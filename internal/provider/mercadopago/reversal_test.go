@@ -99,6 +99,18 @@ func TestARefundInThePanelIsBooked(t *testing.T) {
 	}
 }
 
+// Its maker may have given a refund a name in the form of ours: the charge is named beside it, so that the core books it.
+func TestARefundOfThePanelWithANameLikeOurs(t *testing.T) {
+	a, f, _ := connect(t)
+	_, r, _ := waiting(t, a)
+	f.Move(r.Reference, providertest.Paid)
+	f.Charges[0].Refunds = append(f.Charges[0].Refunds, providertest.Refund{Reference: "pedido-17", Local: money.New(100_00, r.Local.Currency), Ending: providertest.Paid})
+	list := tell(t, a, f, r.Reference)
+	if n := list[len(list)-1]; len(list) != 2 || n.Refund != "pedido-17" || n.Reference != r.Reference || n.Outcome.Kind != pay.Approved {
+		t.Errorf("%+v", list)
+	}
+}
+
 // A mediation is over when the payment is approved again, or refunded: that is all that Mercado Pago
 // says.
 func TestAMediationEndsWithThePayment(t *testing.T) {

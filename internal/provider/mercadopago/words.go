@@ -94,23 +94,3 @@ var declines = provider.Declines{
 	"rejected_other_reason":                provider.Soft("", "processing_error", "the payment could not be made"),
 	"collector_unavailable":                provider.Soft("", "account_restricted", "the account cannot take payments"),
 }
-
-// documentType is a type of a shopper's document by its length, without separators.
-type documentType struct {
-	kind        string
-	least, most int
-	first       string // how it begins; "" for any
-}
-
-// documents are the types of each country, those that are tried first before the others (guide "document types", and the lengths of the
-// OpenAPI document's countries; both have a NIT of nine digits, or ten with its check digit). A cédula of Colombia has up to eight
-// digits or ten, of which the first is 1; a company's NIT begins with 8 or 9. A foreigner's cédula there has a citizen's length, and is
-// sent as one. Mexico has no types by the guide; by the OpenAPI document it has RFC and CURP: nothing is sent.
-var documents = map[string][]documentType{
-	"ARG": {{"DNI", 7, 8, ""}, {"CUIT", 11, 11, ""}},
-	"BRA": {{"CPF", 11, 11, ""}, {"CNPJ", 14, 14, ""}},
-	"CHL": {{"RUT", 8, 9, ""}},
-	"COL": {{"NIT", 9, 9, ""}, {"NIT", 10, 10, "89"}, {"CC", 6, 10, ""}},
-	"PER": {{"DNI", 8, 8, ""}, {"RUC", 11, 11, ""}, {"CE", 9, 12, ""}},
-	"URY": {{"CI", 7, 8, ""}, {"Otro", 12, 12, ""}},
-}

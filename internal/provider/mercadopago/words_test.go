@@ -169,7 +169,8 @@ func TestDocumentsHaveTheirCountrysTypes(t *testing.T) {
 		{"URY", "1.234.567-2", "CI", "12345672"}, {"URY", "211234567890", "Otro", "211234567890"},
 		{"MEX", "GODE561231GR8", "", ""}, {"BRA", "", "", ""}, {"BRA", "123", "", ""}, {"COL", "12345", "", ""},
 	} {
-		if kind, plain := document(c.country, c.number); kind != c.kind || plain != c.plain {
+		r := provider.Request{Country: c.country, Buyer: pay.Buyer{Document: c.number}}
+		if kind, plain := document(r); kind != c.kind || plain != c.plain {
 			t.Errorf("%s %s is %s %s", c.country, c.number, kind, plain)
 		}
 	}

@@ -54,6 +54,10 @@
 // documents, the methods by country. That expirationDate is in UTC
 // follows from the examples' answers.
 //
+// An order's description is the purchase's title, and its language, es, pt or en, that of the e-mails that PayU sends to the shopper (payments
+// API of each country and supported languages, 42c09c2; ActiveMerchant, ca45b1b, sends both, and dniType). No call has lines of a purchase, a number of the
+// shop's beside referenceCode, which is ours, or the shop's name.
+//
 // Not documented, and so not checked: the answer to a query by an unused reference (we read
 // SUCCESS without a payload as that; an ERROR proves nothing). The newer pages call the buyer's phone and document,
 // addresses, a birth date (Mexico) and a device session (SPEI) mandatory. Phone and document are sent if the shop
@@ -84,6 +88,8 @@ const (
 	patience = time.Hour        // PayU's limit: between queries of a cash payment
 	transfer = 10 * time.Minute // PayU's limit: between queries of others
 	largest  = 999_999_999_999  // minor units: "12, 2"
+
+	longestName = 150
 )
 
 // method is how PayU charges on a rail.
@@ -190,7 +196,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	switch {
 	case !c.Takes(r.Rail, r.Local):
 		return pay.Outcome{Kind: pay.Errored, Decline: "unsupported"}
-	case provider.Exact(r.Buyer.Name, 150) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
+	case provider.Words(r.Buyer.Name, longestName) == "", provider.Exact(r.Buyer.Email, 255) == "", provider.Exact(r.Buyer.IP, 39) == "":
 		return pay.Outcome{Kind: pay.Errored, Decline: "buyer_incomplete"}
 	}
 	done, err := c.charging.Lock(ctx, r.Reference)

@@ -304,7 +304,7 @@ func TestWhatCannotBeChargedIsNotSent(t *testing.T) {
 		"nobody's name":                func(r *provider.Request) { r.Buyer.Name = "" },
 		"no email":                     func(r *provider.Request) { r.Buyer.Email = "" },
 		"no address":                   func(r *provider.Request) { r.Buyer.IP = "" },
-		"a control character":          func(r *provider.Request) { r.Buyer.Name = "a\x00b" },
+		"a name of no letter":          func(r *provider.Request) { r.Buyer.Name = "\x00" },
 	} {
 		r := sample("cash.efecty.COL", 65_000_00)
 		change(&r)
@@ -468,8 +468,9 @@ func TestWhatWentBack(t *testing.T) {
 func TestADocumentIsSentWithItsType(t *testing.T) {
 	for _, c := range [][3]string{
 		{"cash.rapipago.ARG", "27332162", "DNI"}, {"cash.rapipago.ARG", "30712345671", "CUIT"}, {"cash.rapipago.ARG", "20123456786", ""},
-		{"cash.pagoefectivo.PER", "27662162", "DNI"}, {"cash.pagoefectivo.PER", "20123456789", "RUC"}, {"cash.pagoefectivo.PER", "001234567", ""},
-		{"spei.MEX", "GOMA800101AB1", "RFC"}, {"spei.MEX", "GOMA800101MDFRRN09", "CURP"}, {"cash.efecty.COL", "1020304050", ""}, {"cash.efecty.COL", "", ""},
+		{"cash.pagoefectivo.PER", "27662162", "DNI"}, {"cash.pagoefectivo.PER", "20123456789", "RUC"}, {"cash.pagoefectivo.PER", "001234567", "CE"},
+		{"spei.MEX", "GOMA800101AB1", "RFC"}, {"spei.MEX", "GOMA800101MDFRRN09", "CURP"}, {"cash.efecty.COL", "1020304050", "CC"},
+		{"cash.efecty.COL", "900.373.115-3", "NIT"}, {"cash.efecty.COL", "X1", ""}, {"cash.efecty.COL", "", ""},
 	} {
 		f := newFake(signer(t, "", ""))
 		r := sample(c[0], 650_00)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/provider"
@@ -50,7 +51,7 @@ type order struct {
 	ReferenceCode    string           `json:"referenceCode"`
 	Description      string           `json:"description"`
 	Language         string           `json:"language"`
-	NotifyURL        string           `json:"notifyUrl"`
+	NotifyURL        string           `json:"notifyUrl,omitempty"`
 	Signature        string           `json:"signature"`
 	AdditionalValues map[string]value `json:"additionalValues"`
 	Buyer            person           `json:"buyer"`
@@ -64,22 +65,10 @@ type person struct {
 	DNIType      string `json:"dniType,omitempty"`
 }
 
-// dniType is a document's type where its form tells, by PayU's list of document types; "" otherwise.
-func dniType(country, document string) string {
-	digits := func(count int) bool { return provider.Digits(document, count, count) }
-	switch {
-	case country == "AR" && (digits(7) || digits(8)), country == "PE" && digits(8):
-		return "DNI"
-	case country == "AR" && digits(11) && document[0] == '3': // a company's
-		return "CUIT"
-	case country == "PE" && digits(11):
-		return "RUC"
-	case country == "MX" && len(document) == 18:
-		return "CURP"
-	case country == "MX" && (len(document) == 12 || len(document) == 13):
-		return "RFC"
-	}
-	return ""
+// dniTypes are the types in PayU's list of document types (42c09c2) by country, where a document's form tells them. A person's CUIT in Argentina is also
+// the CUIL, so its number alone is sent.
+var dniTypes = map[string]string{
+	"AR CUIT": "CUIT", "AR DNI": "DNI", "CO CC": "CC", "CO NIT": "NIT", "MX CURP": "CURP", "MX RFC": "RFC", "PE CE": "CE", "PE DNI": "DNI", "PE RUC": "RUC",
 }
 
 type value struct {
@@ -90,14 +79,13 @@ type value struct {
 // order is the request for a charge: the amount in major units, as the signature has it.
 func (c *client) order(r provider.Request, m method) request {
 	amount := r.Local.Decimal()
-	shopper := person{
-		FullName: provider.Exact(r.Buyer.Name, 150), EmailAddress: provider.Exact(r.Buyer.Email, 255),
-		ContactPhone: provider.Exact(r.Buyer.Phone, 20), DNINumber: provider.Exact(r.Buyer.Document, 20),
+	shopper := person{FullName: provider.Words(r.Buyer.Name, longestName), EmailAddress: provider.Exact(r.Buyer.Email, 255), ContactPhone: r.Phone()}
+	if kind, number := provider.Document(r.Rail[len(r.Rail)-3:], r.Buyer.Document); utf8.RuneCountInString(number) <= 20 {
+		shopper.DNINumber, shopper.DNIType = number, dniTypes[m.country+" "+kind]
 	}
-	shopper.DNIType = dniType(m.country, shopper.DNINumber)
 	return request{Command: "SUBMIT_TRANSACTION", Transaction: &transaction{
 		Order: order{
-			AccountID: c.accounts[m.country], ReferenceCode: r.Reference, Description: "Order " + r.Reference, Language: "es",
+			AccountID: c.accounts[m.country], ReferenceCode: r.Reference, Description: r.Title(255), Language: r.Language(),
 			NotifyURL: c.account.NotificationURL, Buyer: shopper,
 			Signature: c.hash(strings.Join([]string{c.apiKey, c.merchantID, r.Reference, amount, string(m.currency)}, "~")),
 			AdditionalValues: map[string]value{

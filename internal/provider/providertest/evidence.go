@@ -2,7 +2,10 @@ package providertest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -97,4 +100,14 @@ func (u *Upstream) Evidence() map[string]string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return maps.Clone(u.evidence)
+}
+
+// EvidenceFile is a file of evidence; without content it cannot be read.
+func EvidenceFile(name, media string, content []byte) *provider.EvidenceFile {
+	return &provider.EvidenceFile{Name: name, Type: media, Size: int64(len(content)), SHA256: fmt.Sprintf("%x", sha256.Sum256(content)), Read: func(context.Context) ([]byte, error) {
+		if len(content) == 0 {
+			return nil, errors.New("the file cannot be read")
+		}
+		return content, nil
+	}}
 }

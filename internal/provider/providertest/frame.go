@@ -77,6 +77,15 @@ func (f *Frame[C]) MoveRefund(reference string, n int, e Ending) {
 	f.Must(reference).entry().Refunds[n].Ending = e
 }
 
+// Panel adds a refund that somebody makes in the provider's panel: it has no reference of ours. It returns its place.
+func (f *Frame[C]) Panel(reference string, local money.Amount) int {
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference).entry()
+	e.Refunds = append(e.Refunds, Refund{Local: local, Ending: Paid})
+	return len(e.Refunds) - 1
+}
+
 // Books implements Fake.
 func (f *Frame[C]) Books() []Entry {
 	f.Lock()

@@ -3,6 +3,7 @@ package providertest
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,11 +11,26 @@ import (
 	"github.com/cascadapay/cascada/internal/provider/providertest/record"
 )
 
+// IsNotifications reports whether a text is an address of ours for notifications.
+func IsNotifications(text any) bool {
+	address, _ := text.(string)
+	return strings.HasPrefix(address, "https://pay.cascada.test/") && strings.HasSuffix(address, "/notifications")
+}
+
 // Noon is the tests' time.
 var Noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// Page is our own page in the tests.
-const Page = "https://pay.cascada.test/pay/TXN-1"
+// Page is our own page in the tests; Pages is what all of them begin with.
+const (
+	Page  = Pages + "TXN-1"
+	Pages = "https://pay.cascada.test/pay/"
+)
+
+// IsPage reports whether a text is the address of one of our pages.
+func IsPage(text any) bool {
+	address, _ := text.(string)
+	return strings.HasPrefix(address, Pages)
+}
 
 // Notifications is where providers send their notifications.
 const Notifications = "https://pay.cascada.test/providers/acc/notifications"

@@ -102,6 +102,10 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("a notification before the answer", func(t *testing.T) { s.early(t, rail) })
 	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
 	t.Run("amounts", s.amounts)
+	t.Run("fields of the document", s.told)
+	t.Run("a shop that is renamed", s.asStored)
+	t.Run("odd texts", s.odd)
+	t.Run("nothing to tell", s.bare)
 	t.Run("every documented status", func(t *testing.T) { s.words(t, rail) })
 }
 

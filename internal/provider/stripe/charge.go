@@ -61,7 +61,7 @@ func lacks(r provider.Request) string {
 	switch {
 	case refusal(r.Local) != "":
 		return refusal(r.Local)
-	case r.Rail == "cash.oxxo.MEX" && !twoNames(r.Buyer.Name):
+	case r.Rail == "cash.oxxo.MEX" && !twoNames(provider.Words(r.Buyer.Name, 200)):
 		return "buyer_name_missing"
 	case (r.Rail == "cash.oxxo.MEX" || r.Rail == "spei.MEX") && email(r) == "": // of SPEI: without it nothing can be refunded
 		return "buyer_email_missing"
@@ -119,7 +119,7 @@ func (p *Provider) intentForm(r provider.Request, name string) url.Values {
 		"metadata[" + referenceKey + "]": {r.Reference},
 		"description":                    {r.Title(200)},
 	}
-	set(form, "payment_method_data[billing_details][name]", r.Buyer.Name)
+	set(form, "payment_method_data[billing_details][name]", provider.Words(r.Buyer.Name, 200))
 	set(form, "payment_method_data[billing_details][email]", r.Buyer.Email)
 	switch name {
 	case "pix":

@@ -2,8 +2,6 @@ package stripe
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
@@ -46,12 +44,6 @@ func (c customer) empty() bool {
 // email is a shopper's address, in one spelling: Stripe's filter knows capital letters.
 func email(r provider.Request) string { return strings.ToLower(strings.TrimSpace(r.Buyer.Email)) }
 
-// shopper is our name of a merchant's shopper.
-func shopper(r provider.Request) string {
-	sum := sha256.Sum256([]byte(r.Merchant + "\x00" + email(r)))
-	return hex.EncodeToString(sum[:16])
-}
-
 // spell is for how long a key is used after another one failed.
 const spell = 10 * time.Minute
 
@@ -66,7 +58,7 @@ const spell = 10 * time.Minute
 // 2026-11-28). So if a failure made no Customer, another key is used, which is a new one every ten minutes. At worst the first Customer
 // appears later, and the shopper has two. No money is lost: both balances are watched, and the oldest empty one is used from then on.
 func (p *Provider) customer(ctx context.Context, r provider.Request) (found string, o *pay.Outcome) {
-	name := shopper(r)
+	name := r.Shopper()
 	form := url.Values{
 		"email":                        {email(r)},
 		"metadata[" + shopperKey + "]": {name},
@@ -99,7 +91,7 @@ func (p *Provider) customer(ctx context.Context, r provider.Request) (found stri
 
 // madeFor lists a shopper's Customers, the oldest first.
 func (p *Provider) madeFor(ctx context.Context, r provider.Request) (ours []customer, f *failure) {
-	name := shopper(r)
+	name := r.Shopper()
 	query := url.Values{"email": {email(r)}, "expand[]": {"data.cash_balance"}}
 	f = walk(ctx, p, "/v1/customers", query, func(c customer) bool {
 		if c.reference() == name && id(c.ID) {

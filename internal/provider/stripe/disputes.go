@@ -15,15 +15,22 @@ import (
 
 // dispute is the part of a Dispute that we read.
 type dispute struct {
-	ID       string           `json:"id"`
-	Object   string           `json:"object"`
-	Status   string           `json:"status"`
-	Amount   int64            `json:"amount"`
-	Currency string           `json:"currency"`
-	Reason   string           `json:"reason"`
-	Intent   expanded[intent] `json:"payment_intent"`
+	ID       string            `json:"id"`
+	Object   string            `json:"object"`
+	Status   string            `json:"status"`
+	Amount   int64             `json:"amount"`
+	Currency string            `json:"currency"`
+	Reason   string            `json:"reason"`
+	Intent   expanded[intent]  `json:"payment_intent"`
+	Metadata map[string]string `json:"metadata"`
 	Evidence struct {
-		DueBy int64 `json:"due_by"`
+		DueBy     int64 `json:"due_by"`   // 0: the bank takes no answer
+		Late      bool  `json:"past_due"` // the last submission
+		Submitted int   `json:"submission_count"`
+		Enhanced  struct {
+			Visa       toll `json:"visa_compliance"`
+			Mastercard toll `json:"mastercard_compliance"`
+		} `json:"enhanced_eligibility"`
 	} `json:"evidence_details"`
 	Moved []struct {
 		Amount int64 `json:"amount"` // below zero: withdrawn

@@ -32,9 +32,11 @@ type fake struct {
 	returns   []object // refunds of cash balances
 
 	meanwhile func(path string) // what happens before a path is read
-	outage    int               // so many creations of a Customer fail
+	outage    int               // so many creations of a Customer, uploads or answers to a dispute fail
 	outages   map[string]bool   // by the key whose first answer was a failure, which Stripe repeats
-	half      bool              // a creation that fails makes the Customer
+	half      bool              // one that fails has done its work
+	files     []upload
+	barred    string // the status for a key that may not answer disputes
 }
 
 // charge is a PaymentIntent, with the Checkout Session that it is paid on.
@@ -44,6 +46,7 @@ type charge struct {
 	method  string
 	form    url.Values
 	dispute string // its status, if it is not that of the ending
+	answer  answer // to the dispute
 	moved   []object
 	created int64
 	funded  int64 // what it took of a cash balance
@@ -123,13 +126,16 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 	if r.Method == http.MethodGet {
 		return f.read(path, r.URL.Query())
 	}
+	if path == "files" && r.Method == http.MethodPost {
+		return f.takeFile(r, body)
+	}
 	form, err := url.ParseQuery(string(body))
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" || err != nil {
 		return invalid("parameter_unknown")
 	}
 	f.seen = append(f.seen, form)
-	if key := r.Header.Get("Idempotency-Key"); path == "customers" && (f.outage > 0 || f.outages[key]) {
-		return f.fails(key, form)
+	if key := r.Header.Get("Idempotency-Key"); (path == "customers" || strings.HasPrefix(path, "disputes/")) && (f.outage > 0 || f.outages[key]) {
+		return f.fails(key, path, form)
 	}
 	return f.Once(r.Header.Get("Idempotency-Key"), path+"?"+form.Encode(), func() (int, any) { return f.write(path, form) })
 }
@@ -151,6 +157,12 @@ func (f *fake) write(path string, form url.Values) (int, any) {
 		}
 		c.Ending = providertest.Canceled
 		return 200, c.session(form.Get("expand[]") == "payment_intent")
+	}
+	if of, ok := strings.CutPrefix(path, "disputes/"); ok {
+		if status, err := strconv.Atoi(f.barred); err == nil {
+			return fail(status, "invalid_request_error", "")
+		}
+		return f.answerDispute(of, form)
 	}
 	switch path {
 	case "customers":

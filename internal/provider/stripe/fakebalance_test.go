@@ -37,13 +37,13 @@ func (f *fake) addCustomer(form url.Values) *shopperBalance {
 	return s
 }
 
-// fails is the answer to a creation of a Customer that fails within Stripe. It is the key's answer for a day.
-func (f *fake) fails(key string, form url.Values) (int, any) {
+// fails is the answer to a call that fails within Stripe. It is the key's answer for a day.
+func (f *fake) fails(key, path string, form url.Values) (int, any) {
 	if !f.outages[key] {
 		f.outage--
 		f.outages[key] = true
 		if f.half {
-			f.addCustomer(form)
+			f.write(path, form)
 		}
 	}
 	return fail(500, "api_error", "")

@@ -77,10 +77,8 @@ func (f *fake) read(path string, query url.Values) (int, any) {
 		}
 		return f.list(list, query)
 	case kind == "disputes":
-		for _, c := range f.Charges {
-			if c.disputeID() == id && c.Ending == providertest.Disputed {
-				return 200, c.disputed(expand)
-			}
+		if c := f.disputedBy(id); c != nil {
+			return 200, c.disputed(expand)
 		}
 	case kind == "payment_intents":
 		if c := f.at(id); c != nil {
@@ -216,18 +214,16 @@ func (c *charge) session(expand bool) object {
 func (c *charge) disputed(expand bool) object {
 	d := object{
 		"id": c.disputeID(), "object": "dispute", "status": "needs_response", "reason": "product_not_received", "payment_intent": c.id(),
-		"evidence_details": object{
-			"due_by": providertest.Noon.Unix() + 7*24*3600, "has_evidence": false, "past_due": false, "submission_count": 0, "enhanced_eligibility": object{},
-		},
 		"metadata": object{}, "amount": c.Local.Minor, "livemode": false, "created": c.created, "charge": "ch_" + c.id(), "is_charge_refundable": false,
-		"evidence": object{}, "enhanced_eligibility_types": []string{},
-		"currency":               strings.ToLower(string(c.Local.Currency)),
-		"payment_method_details": object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network": "visa", "network_reason_code": "13.1"}},
-		"balance_transactions":   append([]object{}, c.moved...),
+		"enhanced_eligibility_types": []string{},
+		"currency":                   strings.ToLower(string(c.Local.Currency)),
+		"payment_method_details":     object{"type": "card", "card": object{"brand": "visa", "case_type": "chargeback", "network": "visa", "network_reason_code": "13.1"}},
+		"balance_transactions":       append([]object{}, c.moved...),
 	}
 	if c.dispute != "" {
 		d["status"] = c.dispute
 	}
+	c.answer.show(d)
 	if expand {
 		d["payment_intent"] = c.intent()
 	}

@@ -12,6 +12,7 @@ import (
 var documented = pub.Table{
 	Documents: []pub.Document{
 		{Name: "openapi/spec3.json of stripe/stripe-mock v0.203.0", Version: "2026-08-26.dahlia", Date: "2026-08-26"},
+		{Name: "docs.stripe.com: file upload; page limit of evidence", Version: "changelog of 2026-09-30", Date: "2026-11-28"},
 		{Name: "stripe-node 23.1.0, esm/resources", Version: "2026-10-28.endive", Date: "2026-10-29"},
 	},
 	Calls: []pub.Call{
@@ -33,6 +34,11 @@ var documented = pub.Table{
 		get("read a refund", "/v1/refunds/{refund}", refundObject),
 		list("list disputes", "/v1/disputes", disputeObject, "charge", pub.Fields{"created": period, "payment_intent": pub.String()}),
 		get("read a dispute", "/v1/disputes/{dispute}", disputeObject),
+		create("answer a dispute", "/v1/disputes/{dispute}", disputeUpdate, disputeObject),
+		{Name: "upload a file", Method: "POST", Path: "/v1/files", Header: once, Parts: true, Answers: answered(fileObject), Body: pub.Object(fields(pub.Fields{
+			"file":    pub.File("application/pdf", "image/jpeg", "image/png").Must(), // the types of this purpose
+			"purpose": pub.Enum("dispute_evidence").Must(), "expand": expand,
+		}, "file_link_data"))},
 	},
 	Notices: []pub.Notice{
 		happened("payment_intent", intentObject), happened("checkout.session", sessionObject), happened("refund", refundObject),
@@ -262,7 +268,7 @@ var (
 		"evidence": pub.Anything().Must(), "enhanced_eligibility_types": pub.List(pub.String()).Must(), "is_charge_refundable": pub.Boolean().Must(),
 		"evidence_details": pub.Object(fields(pub.Fields{
 			"due_by": pub.Integer().OrNull(), "has_evidence": pub.Boolean().Must(), "past_due": pub.Boolean().Must(), "submission_count": pub.Integer().Must(),
-			"enhanced_eligibility": pub.Anything().Must(),
+			"enhanced_eligibility": pub.Object(fields(pub.Fields{"visa_compliance": acknowledged, "mastercard_compliance": acknowledged}, "visa_compelling_evidence_3")).Must(),
 		}, "submission_method")).Must(),
 		"payment_method_details": pub.Object(fields(pub.Fields{
 			"type": pub.Enum("amazon_pay", "card", "klarna", "paypal").Must(),
@@ -272,4 +278,23 @@ var (
 			}),
 		}, "amazon_pay klarna paypal")),
 	}, "intended_submission_method network_reason_code"))
+	acknowledged = pub.Object(pub.Fields{"status": pub.Enum("fee_acknowledged", "requires_fee_acknowledgement").Must()})
+
+	statement     = pub.String().Len(0, 20_000)
+	disputeUpdate = fields(pub.Fields{
+		"submit": pub.Boolean(), "metadata": metadata, "expand": expand,
+		"evidence": pub.Object(fields(pub.Fields{
+			"access_activity_log": statement, "cancellation_policy_disclosure": statement, "cancellation_rebuttal": statement, "duplicate_charge_explanation": statement,
+			"product_description": statement, "refund_policy_disclosure": statement, "refund_refusal_explanation": statement, "uncategorized_text": statement,
+			"cancellation_policy": fileID, "customer_communication": fileID, "customer_signature": fileID, "duplicate_charge_documentation": fileID, "receipt": fileID,
+			"refund_policy": fileID, "service_documentation": fileID, "shipping_documentation": fileID, "uncategorized_file": fileID,
+		}, "billing_address customer_email_address customer_name customer_purchase_ip duplicate_charge_id enhanced_evidence service_date shipping_address "+
+			"shipping_carrier shipping_date shipping_tracking_number")),
+	}, "")
+	fileID     = pub.String().Match("file_[0-9A-Za-z]+")
+	fileObject = pub.Object(fields(pub.Fields{
+		"id": fileID.Must(), "object": pub.Enum("file").Must(), "created": pub.Integer().Must(), "expires_at": pub.Integer().OrNull(),
+		"filename": pub.String().OrNull(), "purpose": pub.Enum("dispute_evidence").Must(), "size": pub.Integer().Must(), "title": pub.String().OrNull(),
+		"type": pub.String().OrNull(), "url": pub.String().OrNull(),
+	}, "links"))
 )

@@ -74,6 +74,21 @@
 // which they are not is read again later); the codes with which Stripe refuses a refund that is too late or has no address; whether the
 // permission for Customers covers their cash balances.
 //
+// # Evidence
+//
+// Each file is uploaded, and then one call writes all into the dispute's fields and submits it, with our reference in the dispute's
+// metadata (docs.stripe.com/api/disputes/update and /files; the types of stripe-node 23.1.0). An answer is final: usually one
+// submission is taken. So the dispute is read before each try and after each refusal. Ours is submitted if the metadata have its reference, and
+// the dispute counts a submission or is under review. An inquiry (warning) and an appeal take evidence in the same way. A dispute of Klarna,
+// PayPal or Amazon Pay has the same object; no rail of ours has them. Stripe charges a fee for an answer
+// (support.stripe.com, dispute fees), except in Mexico and Japan; it is in no books of ours. A compliance dispute wants a
+// fee acknowledged, which we never do. A dispute that a merchant accepts is not closed at Stripe
+// (POST /v1/disputes/{id}/close cannot be undone): without an answer it is lost at its deadline (docs.stripe.com/disputes/responding).
+//
+// Unproved: whether the answer to a submission counts it already (if not, the next try sees it); with which error, besides that of
+// too many pages, Stripe refuses evidence: each invalid request is taken for a refusal once the dispute still waits; whether 5 MB are
+// counted in thousands.
+//
 // # The report
 //
 // cascada reconcile reads the itemized "Balance change from activity" of the Balance report
@@ -141,6 +156,8 @@ import (
 
 const (
 	base = "https://api.stripe.com"
+	// filesBase takes files.
+	filesBase = "https://files.stripe.com"
 	// version is the API version sent with every call, so that an account's default does not
 	// matter.
 	version = "2026-10-28.endive"
@@ -154,6 +171,8 @@ const (
 	shopperKey = "cascada_shopper"
 	// moneyKey holds, of a return of money in a cash balance, the id of that money.
 	moneyKey = "cascada_money"
+	// evidenceKey holds, of a dispute, our name of the evidence that was submitted.
+	evidenceKey = "cascada_evidence"
 )
 
 // Adapter is the adapter for accounts at Stripe that take payments.
@@ -163,7 +182,7 @@ func Adapter() provider.Adapter {
 		Report: report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
-				"that may write PaymentIntents, Checkout Sessions, Customers and Refunds and read Disputes. Enable each payment method that you use under Settings, Payment methods"},
+				"that may write PaymentIntents, Checkout Sessions, Customers, Refunds, Disputes and Files. Enable each payment method that you use under Settings, Payment methods"},
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
 				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*, and for SPEI customer_cash_balance_transaction.created and " +
 				"cash_balance.funds_available"},
@@ -181,6 +200,7 @@ func Adapter() provider.Adapter {
 type Provider struct {
 	provider.Account
 	base   string
+	files  string // where files go
 	key    string
 	secret []byte
 }
@@ -194,7 +214,7 @@ func open(a provider.Account) (provider.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{Account: a, base: a.Base(base, base), key: key, secret: []byte(secret)}
+	p := &Provider{Account: a, base: a.Base(base, base), files: a.Base(filesBase, filesBase), key: key, secret: []byte(secret)}
 	environment := "test_"
 	if a.Live {
 		environment = "live_"

@@ -16,6 +16,7 @@ import (
 // dispute is a dispute in an answer or an event. Of a MED, only type, status and number are
 // documented.
 type dispute struct {
+	ID         string      `json:"id"`         // under which it takes evidence
 	EndToEndID string      `json:"endToEndId"` // of the disputed transaction
 	Status     string      `json:"status"`
 	Type       string      `json:"type"`

@@ -5,9 +5,11 @@ import (
 	"crypto/sha1"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +32,7 @@ type fake struct {
 	hidden   bool             // no charge is found under its reference
 	crowd    int              // charges of others, one each 20 seconds around noon
 	lacks    string           // a scope that the AppID does not have
+	closed   bool             // no dispute takes evidence, whatever its status
 	customer *customerRequest // of the last charge
 	expires  int64            // of the last charge
 }
@@ -39,12 +42,17 @@ type fakeCharge struct {
 	gift    int64          // what Woovi took off the price
 	more    []int64        // what was paid again
 	dispute map[string]any // of its payment
+	proofs  []proof        // documents of its dispute, in the order in which they came
 }
+
+// proof is a document that the fake fetched from its link.
+type proof struct{ id, description, media, content string }
 
 // scopes that the AppID may lack.
 const (
 	listsTransactions = "TRANSACTION_GET_LIST"
 	readsDisputes     = "DISPUTE_GET"
+	answersDisputes   = "DISPUTE_POST"
 )
 
 func newFake() *fake {
@@ -108,6 +116,8 @@ func (f *fake) answer(r *http.Request, body []byte) (int, any) {
 		return f.transaction(parts[1])
 	case route == "GET dispute" && len(parts) == 2:
 		return f.disputed(parts[1])
+	case route == "POST dispute" && len(parts) == 3 && parts[2] == "evidence":
+		return f.prove(parts[1], body)
 	case parts[0] == "charge" && len(parts) >= 2 && (f.hidden || f.find(parts[1]) == nil):
 		return fail(http.StatusBadRequest, f.unknown)
 	case route == "GET charge" && len(parts) == 2:
@@ -224,6 +234,43 @@ func (f *fake) disputed(number string) (int, any) {
 		}
 	}
 	return fail(http.StatusBadRequest, noDispute)
+}
+
+// prove fetches each document from its link, as Woovi does while it answers.
+func (f *fake) prove(id string, body []byte) (int, any) {
+	if f.lacks == answersDisputes {
+		return scope(f.lacks)
+	}
+	var q struct {
+		Documents []document `json:"documents"`
+	}
+	at := slices.IndexFunc(f.Charges, func(c *fakeCharge) bool { return c.dispute != nil && c.dispute["id"] == id })
+	if at < 0 || !providertest.Strict(body, &q) {
+		return fail(http.StatusBadRequest, noDispute)
+	}
+	c := f.Charges[at]
+	if status, _ := c.dispute["status"].(string); rulingWords[status] != "" || f.closed {
+		return fail(http.StatusBadRequest, "You cannot send a evidence for a accepted dispute")
+	}
+	var got []proof
+	shown := []any{}
+	for i, d := range q.Documents {
+		reply, err := http.Get(d.URL)
+		if err != nil {
+			return fail(http.StatusBadRequest, "The document could not be downloaded")
+		}
+		content, err := io.ReadAll(reply.Body)
+		_ = reply.Body.Close()
+		if err != nil || reply.StatusCode != http.StatusOK {
+			return fail(http.StatusBadRequest, "The document could not be downloaded")
+		}
+		got = append(got, proof{d.CorrelationID, d.Description, reply.Header.Get("Content-Type"), string(content)})
+		shown = append(shown, map[string]any{
+			"url": fmt.Sprintf("https://files.woovi-sandbox.com/%s/%d", id, len(c.proofs)+i), "correlationID": d.CorrelationID, "description": d.Description, "createdAt": "2026-11-21T12:00:00.000Z",
+		})
+	}
+	c.proofs = append(c.proofs, got...) // no page says that the same id is the same document
+	return http.StatusOK, map[string]any{"documents": shown}
 }
 
 // opened is the dispute of a charge's payment.

@@ -192,3 +192,74 @@ func TestPaymentsInAFormThatIsNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// A refund of Woovi's panel has happened, its event says. Until the charge's list has it too, Woovi has to send the event again: nothing
+// else tells of it.
+func TestARefundOfThePanelWaitsForTheList(t *testing.T) {
+	ctx := context.Background()
+	paid := func() (*client, *fake, *providertest.Line) {
+		f := newFake()
+		c, line := providertest.OpenAccount[*client](t, Adapter(), credentials(), f)
+		c.Charge(ctx, sample())
+		f.Move(sample().Reference, providertest.Paid)
+		f.Give(f.Charges[0], "devolvido", money.New(1000, money.BRL))
+		return c, f, line
+	}
+	booked := func(name string, c *client, n provider.Notification, wants ...int64) {
+		t.Helper()
+		list, err := c.Notices(ctx, n)
+		if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Reversed || len(list[0].Outcome.Back.Refunds) != len(wants) {
+			t.Fatalf("%s: %+v %v", name, list, err)
+		}
+		for i, want := range wants {
+			if r := list[0].Outcome.Back.Refunds[i]; r.Kind != pay.Approved || r.Local.Minor != want {
+				t.Errorf("%s: %+v, want %d", name, r, want)
+			}
+		}
+	}
+	waits := func(name string, c *client, n provider.Notification) {
+		t.Helper()
+		if list, err := c.Notices(ctx, n); len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+			t.Errorf("%s: %+v %v, want ErrUnreachable", name, list, err)
+		}
+	}
+	c, f, _ := paid()
+	entry := &f.Charges[0].Entry
+	n := f.RefundNotification(sample().Reference, 0)
+	waits("in processing", c, n)
+	kept := entry.Refunds
+	entry.Refunds = nil
+	waits("not listed", c, n)
+	entry.Refunds = kept
+	entry.Refunds[0].Ending = providertest.Nonsense
+	waits("in a state that is not known", c, n)
+	entry.Refunds[0].Ending = providertest.Paid
+	booked("the first", c, n, 1000)
+	f.Give(f.Charges[0], "2c8a-painel", money.New(2000, money.BRL))
+	second := f.RefundNotification(sample().Reference, 1)
+	waits("the second", c, second)
+	entry.Refunds[1].Ending = providertest.Paid
+	booked("the second", c, second, 1000, 2000)
+
+	// Its maker chose a name in the form of ours.
+	c, f, _ = paid()
+	f.Charges[0].Entry.Refunds[0] = providertest.Refund{Reference: "pedido-17", Local: money.New(1000, money.BRL), Ending: providertest.Paid}
+	if list, err := c.Notices(ctx, f.RefundNotification(sample().Reference, 0)); err != nil || len(list) != 1 || list[0].Reference != sample().Reference || list[0].Refund != "pedido-17" {
+		t.Errorf("a name in the form of ours: %+v %v", list, err)
+	}
+
+	// The list answers once, and not again.
+	c, f, line := paid()
+	f.Charges[0].Entry.Refunds[0].Ending = providertest.Paid
+	asked := 0
+	line.Spare(func(r *http.Request) bool {
+		if r.URL.Path == "/api/v1/charge/"+sample().Reference+"/refund" {
+			asked++
+		}
+		return asked < 2
+	})
+	line.Fail(providertest.RateLimited)
+	if list, err := c.Notices(ctx, f.RefundNotification(sample().Reference, 0)); err == nil && (len(list) != 1 || list[0].Outcome.Kind != pay.Reversed) {
+		t.Errorf("the list answers once: %+v", list)
+	}
+}

@@ -129,7 +129,8 @@ func (c *client) charged(ctx context.Context, reference string, body []byte) ([]
 // givenBack reports the results of a charge's refunds. The event has a bank's number of one, and the
 // charge's reference or the bank's number of the payment. The charge's own list says which of our
 // refunds there are, and their states. It may have other numbers than the event (E… and D…), so all
-// that have ended are reported: what is known already changes nothing.
+// that have ended are reported: what is known already changes nothing. A refund that nobody asked us for is told of once, so until the
+// list has its end, Woovi has to send the event again.
 func (c *client) givenBack(ctx context.Context, refund, reference, paid string, body []byte) (list []pay.Notice, err error) {
 	if refund == "" || reference == "" && paid == "" { // Woovi's test of the address
 		return nil, nil
@@ -148,22 +149,27 @@ func (c *client) givenBack(ctx context.Context, refund, reference, paid string, 
 	}
 	theirs := 0
 	for _, r := range refunds {
+		o := c.refunded(r)
 		if _, _, ours := pay.ParseRefundReference(r.CorrelationID); !ours { // made in Woovi's panel
-			theirs++
+			if theirs++; o.Kind == pay.Awaiting || o.Kind == pay.Unknown { // the event may be about this one, and nothing else tells of it
+				return nil, fmt.Errorf("woovi: refund of the panel, whose end is not listed yet: %w", provider.ErrUnreachable)
+			}
 			continue
 		}
-		if o := c.refunded(r); o.Kind != pay.Awaiting {
+		if o.Kind != pay.Awaiting { // somebody else may have made one whose name has the form of ours: the charge is named too
 			list = append(list, pay.Notice{
-				ID: "refund:" + r.CorrelationID + ":" + string(o.Kind), Account: c.account.ID, Refund: r.CorrelationID, Outcome: o, Body: body,
+				ID: "refund:" + r.CorrelationID + ":" + string(o.Kind), Account: c.account.ID, Reference: reference, Refund: r.CorrelationID, Outcome: o, Body: body,
 			})
 		}
 	}
-	if theirs == 0 && len(list) > 0 {
+	switch {
+	case theirs == 0 && len(list) > 0:
 		return list, nil
+	case theirs == 0: // the event may be about one that is not listed yet
+		return nil, fmt.Errorf("woovi: refund of the notification, which is not listed: %w", provider.ErrUnreachable)
 	}
-	// One of the panel, or one that is not listed.
 	o, why := c.read(ctx, provider.Request{Reference: reference})
-	if o.Kind == pay.Unknown || why == odd {
+	if o.Kind == pay.Unknown || why == odd || o.Kind == pay.Approved && o.Back == nil { // the refunds could not be read again
 		return nil, fmt.Errorf("woovi: charge of the refund: %w", provider.ErrUnreachable)
 	}
 	return append(list, pay.Notice{

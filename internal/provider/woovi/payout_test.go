@@ -2,6 +2,7 @@ package woovi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/payout"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/payouttest"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -244,6 +246,23 @@ func TestAPartOfAPayoutComesBack(t *testing.T) {
 	list, err := p.Notices(ctx, f.Notify(r.Reference))
 	if err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutReturned || list[0].Outcome.Local != money.New(345, money.BRL) || !strings.Contains(list[0].Outcome.Message, "a part") {
 		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// A return that the account does not list yet is told again later, if the account has the payment that it returns.
+func TestAReturnThatIsNotListedYet(t *testing.T) {
+	ctx := context.Background()
+	p, f, _, r := paying(t, credentials())
+	p.Send(ctx, r)
+	f.Return(r.Reference, payouttest.AccountClosed)
+	n := f.Notify(r.Reference)
+	f.Must(r.Reference).Stage = payouttest.Done
+	if list, err := p.Notices(ctx, n); len(list) != 0 || !errors.Is(err, provider.ErrUnreachable) {
+		t.Errorf("not listed yet: %+v %v", list, err)
+	}
+	f.Must(r.Reference).Stage = payouttest.Returned
+	if list, err := p.Notices(ctx, n); err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.PayoutReturned {
+		t.Errorf("listed: %+v %v", list, err)
 	}
 }
 

@@ -109,7 +109,11 @@ func (p *payer) cameBack(ctx context.Context, m movement, body []byte) ([]pay.Pa
 	back, paid := m.Refund.number(), m.Original.number()
 	answer, failed := p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(back), nil)
 	if failed == nil && p.account.says(answer, noTransaction) {
-		return nil, nil // not ours
+		// It is not ours, unless the account has the payment that it returns: then it is not listed yet, and nothing else tells of it.
+		if answer, failed = p.account.call(ctx, http.MethodGet, "/api/v1/transaction/"+escape(paid), nil); failed == nil && p.account.says(answer, noTransaction) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("woovi: return that is not listed yet: %w", provider.ErrUnreachable)
 	}
 	var reply struct {
 		Transaction *movedBack `json:"transaction"`

@@ -62,9 +62,10 @@ var (
 	chargeInside = published.Object(with(chargeOf(chargeWords), fields{"customer": published.Either(person, str)}))
 )
 
-// chargeSent is ChargePayload, and CustomerPayload with one of its sets of required fields.
+// chargeSent is ChargePayload, and CustomerPayload with one of its sets of required fields. The lengths of the comment and of additional information are
+// those of the Banco Central's charges, which Woovi makes of them; the plugin has the comment's too.
 var chargeSent = published.Object(fields{
-	"correlationID": str.Len(1, 0).Must(), "value": centavos.Must(), "type": published.Enum("DYNAMIC", "OVERDUE", "BOLETO"), "comment": str, "expiresIn": num.In("seconds, 300 at least"),
+	"correlationID": str.Len(1, 0).Must(), "value": centavos.Must(), "type": published.Enum("DYNAMIC", "OVERDUE", "BOLETO"), "comment": str.Len(1, 140), "expiresIn": num.In("seconds, 300 at least"),
 	"expiresDate": at, "dueDate": at, "ensureSameTaxID": flag, "fixedLocation": flag, "paymentLinkID": str, "daysForDueDate": num, "daysAfterDueDate": num,
 	"customer":  published.Either(customerWith("taxID"), customerWith("email"), customerWith("phone")),
 	"interests": published.Object(fields{"value": num, "type": published.Enum("FIXED", "PERCENTAGE")}),
@@ -74,7 +75,7 @@ var chargeSent = published.Object(fields{
 			"VALUE_PER_BUSINESS_DAY_ADVANCE", "PERCENTAGE_PER_RUNNING_DAY_ADVANCE", "PERCENTAGE_PER_BUSINESS_DAY_ADVANCE"),
 		"discountFixedDate": published.List(published.Object(fields{"daysActive": published.Integer(), "value": num})).Len(1, 0), "value": num,
 	}),
-	"additionalInfo": pairs, "enableCashbackPercentage": flag, "enableCashbackExclusivePercentage": flag, "subaccount": str,
+	"additionalInfo": published.List(published.Object(fields{"key": str.Len(1, 50), "value": str.Len(1, 200)})), "enableCashbackPercentage": flag, "enableCashbackExclusivePercentage": flag, "subaccount": str,
 	"splits": published.List(published.Object(fields{
 		"value": centavos.Must(), "pixKey": str.Must(), "splitType": published.Enum("SPLIT_INTERNAL_TRANSFER", "SPLIT_SUB_ACCOUNT", "SPLIT_PARTNER"),
 	})),
@@ -163,7 +164,10 @@ var readTransaction = published.Call{
 
 // theirs is what Woovi publishes about charges.
 var theirs = published.Table{
-	Documents: documents, Refusal: refusal, Strange: []string{"SLEEPING"},
+	Documents: append([]published.Document{
+		{Name: "Open-Pix/woocommerce-openpix, includes/class-wc-openpix-pix.php", Version: "3c33890", Date: "2026-04-08"},
+	}, documents...),
+	Refusal: refusal, Strange: []string{"SLEEPING"},
 	Calls: []published.Call{
 		{
 			Name: "make a charge", Method: http.MethodPost, Path: "/api/v1/charge", Header: headers, Query: fields{"return_existing": flag}, Body: chargeSent,
@@ -195,6 +199,16 @@ var theirs = published.Table{
 				all[http.StatusInternalServerError] = sentenceOnly
 				return all
 			}(),
+		},
+		{
+			// The answer's createdAt: docs/disputa/how-add-new-evidence-in-evidence.md. Newer pages have fileId beside url (32da44b, 2026-08).
+			Name: "submit evidence", Method: http.MethodPost, Path: "/api/v1/dispute/{id}/evidence", Header: headers,
+			Body: published.Object(fields{"documents": published.List(published.Object(fields{
+				"url": str.Len(1, 0), "correlationID": str, "description": str,
+			}))}),
+			Answers: answers(published.Object(fields{"documents": published.List(published.Object(fields{
+				"url": str.Len(1, 0), "correlationID": str, "description": str, "createdAt": at,
+			}))})),
 		},
 	},
 	Notices: []published.Notice{

@@ -18,7 +18,23 @@ type chargeRequest struct {
 	Value         int64            `json:"value"` // centavos
 	Type          string           `json:"type"`
 	ExpiresIn     int64            `json:"expiresIn"` // seconds
+	Comment       string           `json:"comment"`
+	Info          []info           `json:"additionalInfo,omitempty"`
 	Customer      *customerRequest `json:"customer,omitempty"`
+}
+
+// info is what the shopper sees beside the comment.
+type info struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// moreInfo has the order's number.
+func moreInfo(r provider.Request) []info {
+	if order := provider.Words(r.OrderID, longestInfo); order != "" {
+		return []info{{"Pedido", order}}
+	}
+	return nil
 }
 
 // customerRequest names the shopper. Other people may pay too.
@@ -30,9 +46,14 @@ type customerRequest struct {
 }
 
 // customer is the shopper in Woovi's form: a name with something that tells namesakes
-// apart, or nil.
-func customer(b pay.Buyer) *customerRequest {
-	q := customerRequest{Name: provider.Exact(b.Name, 255), TaxID: digits(b.Document), Email: provider.Exact(b.Email, 255), Phone: digits(b.Phone)}
+// apart, or nil. A number that is no CPF or CNPJ, or has letters, is not sent.
+func customer(r provider.Request) *customerRequest {
+	q := customerRequest{
+		Name: provider.Words(r.Buyer.Name, 255), Email: provider.Exact(r.Buyer.Email, 255), Phone: strings.TrimPrefix(r.Phone(), "+"),
+	}
+	if kind, number := provider.Document("BRA", r.Buyer.Document); kind != "" && provider.Digits(number, 11, 14) {
+		q.TaxID = number
+	}
 	if q.Name == "" || q.TaxID == "" && q.Email == "" && q.Phone == "" {
 		return nil
 	}

@@ -29,6 +29,14 @@
 // documentation has numbers with E where the events have D, so a refund's event reports all refunds
 // of its charge that have ended.
 //
+// # What Woovi is told
+//
+// A charge's comment is in the payer's bank (infoPagador) and has the purchase's title, its additional information the order's number (woovi.json;
+// docs/charge/how-charge-additional-info.mdx, 2026-08-20; Woovi's plugin for WooCommerce, 3c33890, 2026-04-08, cuts a comment to 140 characters, as the
+// Banco Central does). The lengths of additional information, 50 and 200 characters, are the Banco Central's. Whether a taxID may be a CNPJ with letters
+// is in no page, so it is not sent; then the shopper is known by e-mail or telephone. No field has lines of a purchase, a language, the
+// shopper's address, or whether the shopper is a company.
+//
 // # Disputes
 //
 // A dispute is identified by the bank's number of its transaction, by which it is read (GET
@@ -37,6 +45,13 @@
 // CANCELED. Events and other examples also have OPENED and IN_REVIEW. A MED has no value, so it is of
 // all that is left. The account's own answer counts, and the event's if there is none: the AppID may
 // lack the scope. No page has a deadline for evidence.
+//
+// Evidence (POST /api/v1/dispute/:id/evidence; woovi.json, docs/disputa/how-add-new-evidence-in-evidence.md) goes to the
+// dispute's own id, which GET shows; a chargeback without one there is the operator's. Woovi takes links, and by that page it
+// fetches each file at once and stores a copy, whose address is in the answer under our correlationID. No page says what a repeated
+// correlationID does, which types a link may have (the upload's, PDF, PNG and JPEG, are sent), how long a description may be, and
+// nothing lists the documents of a dispute: so a repeated call may leave a document twice, which harms nothing; *unproved*. Since August 2026 files can be uploaded
+// too (docs/arquivos/upload-de-arquivo.md, 32da44b), on accounts with a feature of their own; links work on all.
 //
 // Checked in the repositories woovibr/woovi-developers (OpenAPI document
 // src/swaggers/woovi.json; docs/concepts, docs/refund, docs/webhook; the state diagrams in
@@ -122,6 +137,7 @@ const (
 
 	shortestLife = 5 * time.Minute // of a charge
 	longestNote  = 140             // letters of a comment
+	longestInfo  = 200             // letters of the value of additional information
 )
 
 // publishedKey is the key with which Woovi signs notifications, from its documentation. It
@@ -139,7 +155,7 @@ func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "woovi",
 		Fields: []provider.Field{
-			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST, TRANSACTION_GET, TRANSACTION_GET_LIST and DISPUTE_GET. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, TRANSACTION_RECEIVED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
+			{Name: "appId", Doc: "Panel: API/Plugins, an API application, AppID. It needs the scopes CHARGE_POST, CHARGE_GET, CHARGE_GET_LIST, CHARGE_DELETE, CHARGE_REFUND_POST, CHARGE_REFUND_GET_LIST, TRANSACTION_GET, TRANSACTION_GET_LIST, DISPUTE_GET and, for evidence, DISPUTE_POST. In the same place, webhooks for CHARGE_COMPLETED, CHARGE_EXPIRED, TRANSACTION_RECEIVED, PIX_TRANSACTION_REFUND_SENT_* and DISPUTE_* go to the account's notification URL"},
 			{Name: "webhookSecrets", Optional: true, Doc: "Panel: API/Plugins, the webhooks, HMAC Secret Key of each, separated by spaces. If set, a notification needs that signature too"},
 			{Name: "publicKey", Optional: true, Public: true, Doc: "GET /api/v1/webhook/public-keys: the keys that sign notifications (PEM, one after the other, or the Base64 of it). By default, the key from the documentation"},
 		},
@@ -227,7 +243,7 @@ func (c *client) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 	life := max(r.Expires.Sub(r.Now), shortestLife)
 	answer, failed := c.call(ctx, http.MethodPost, "/api/v1/charge?return_existing=true", chargeRequest{
 		CorrelationID: r.Reference, Value: r.Local.Minor, Type: "DYNAMIC",
-		ExpiresIn: int64(life / time.Second), Customer: customer(r.Buyer),
+		ExpiresIn: int64(life / time.Second), Customer: customer(r), Comment: r.Title(longestNote), Info: moreInfo(r),
 	})
 	if failed != nil {
 		return *failed

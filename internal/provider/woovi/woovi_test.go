@@ -161,8 +161,11 @@ func TestTheShopperIsNamedOnlyWhenThereIsEnough(t *testing.T) {
 		"nobody":        {pay.Buyer{}, nil},
 		"a name alone":  {pay.Buyer{Name: "Ana"}, nil},
 		"an email only": {pay.Buyer{Email: "a@example.com"}, nil},
+		"a company":     {pay.Buyer{Name: "Sul", Document: "11.222.333/0001-81"}, &customerRequest{Name: "Sul", TaxID: "11222333000181"}},
+		"letters":       {pay.Buyer{Name: "Sul", Document: "12.ABC.345/01DE-35", Email: "s@example.com"}, &customerRequest{Name: "Sul", Email: "s@example.com"}},
+		"no document":   {pay.Buyer{Name: "Ana", Document: "X-12345", Phone: "+55 (11) 98765-4321"}, &customerRequest{Name: "Ana", Phone: "5511987654321"}},
 	} {
-		got := customer(c.buyer)
+		got := customer(provider.Request{Buyer: c.buyer})
 		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}

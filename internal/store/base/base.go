@@ -22,9 +22,10 @@ type Base struct {
 	Log       *slog.Logger
 	Texts     engine.Texts
 	Personal  table.Personal
-	Clocked   atomic.Bool  // a test clock was moved
-	InCompany atomic.Bool  // several merchants are writing
-	RolledUp  atomic.Int64 // days before it are in the counters of all days
+	Clocked   atomic.Bool                 // a test clock was moved
+	Reclock   func(context.Context) error // renews the memory of test clocks; nil: nobody keeps one
+	InCompany atomic.Bool                 // several merchants are writing
+	RolledUp  atomic.Int64                // days before it are in the counters of all days
 }
 
 // PrepareAll checks every statement of the package against the database.

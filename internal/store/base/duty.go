@@ -66,13 +66,21 @@ const OnClock = `(NOT d.live AND d.merchant IN (SELECT id FROM clocks))`
 
 // Lease leases at most limit due rows, and as many that are due by a test clock. Nobody else gets them
 // before until, in the row's clock. A row that each cannot read is quarantined and does not block the
-// others.
+// others. Rows of a test clock are due by the clock in the database: the caller's memory of it is renewed before it works on
+// them, or they would not be due for it, and wait until the lease ends.
 func (b *Base) Lease(ctx context.Context, d Duty, now, until time.Time, limit int, each func(engine.Row) error) error {
 	args := []any{table.Micros(now), table.Micros(until), limit}
 	var bad unreadable
 	err := b.DB.Lease(ctx, b.Text(d.plain), args, bad.skipped(each))
 	if err == nil && b.Clocked.Load() {
-		err = b.DB.Lease(ctx, b.Text(d.clocked), args, bad.skipped(each))
+		due := false
+		err = b.DB.Lease(ctx, b.Text(d.clocked), args, bad.skipped(func(r engine.Row) error {
+			due = true
+			return each(r)
+		}))
+		if err == nil && due && b.Reclock != nil {
+			err = b.Reclock(ctx)
+		}
 	}
 	if len(bad) == 0 {
 		return err

@@ -116,7 +116,9 @@ var (
 	// Finds withdrawals whose account reported only its own reference.
 	selectWithdrawalAt = engine.Statement(`SELECT ` + WithdrawalsTable.List + ` FROM withdrawals WHERE provider = $1 AND provider_ref = $2 AND provider_ref <> '' ORDER BY id LIMIT 1`)
 	countWithdrawals   = engine.Statement(`SELECT count(*) FROM withdrawals WHERE ` + byWithdrawal)
-	countNameless      = engine.Statement(`SELECT count(*) FROM withdrawals WHERE provider = $1 AND status = 'processing' AND provider_ref = ''`)
+	// Our own reference, the id without its prefix, is no name of the account's.
+	countNameless = engine.Statement(`SELECT count(*) FROM withdrawals WHERE provider = $1 AND status = 'processing'
+		AND (provider_ref = '' OR provider_ref = substr(id, 5) OR provider_ref LIKE substr(id, 5) || '-%')`)
 )
 
 // Get reads a shop's withdrawal. ErrNotFound also for another shop's.

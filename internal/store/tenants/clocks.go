@@ -44,6 +44,10 @@ func (s Clocks) List(ctx context.Context) ([]tenant.Clock, error) {
 // Respect sets whether leases look at test clocks. They need not if none was moved.
 func (s Clocks) Respect(moved bool) { s.b.Clocked.Store(moved) }
 
+// Remembered sets what renews the memory of test clocks before rows that were leased by one are worked on. It is called once,
+// before the first lease.
+func (s Clocks) Remembered(renew func(context.Context) error) { s.b.Reclock = renew }
+
 // Clocks are test clocks.
 type Clocks struct{ b *base.Base }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"maps"
 	"math/big"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -166,6 +168,34 @@ func checkBody(v Value, form bool, body []byte, strict bool, words []string) []s
 		return []string{"the body is not JSON: " + err.Error()}
 	}
 	return v.check("body", got, strict, words)
+}
+
+// checkParts returns what a form in parts has that the document does not allow. A file counts as its media type.
+func (v Value) checkParts(media string, body []byte) []string {
+	_, how, err := mime.ParseMediaType(media)
+	if err != nil {
+		return nil // it is not such a form: its media type is reported
+	}
+	values := url.Values{}
+	for parts := multipart.NewReader(bytes.NewReader(body), how["boundary"]); ; {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return v.fields.checkForm("body", values, !v.open)
+		}
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(part)
+		}
+		switch {
+		case err != nil:
+			return []string{"the body is not a form in parts: " + err.Error()}
+		case part.FileName() != "" && len(text) == 0:
+			return []string{"the file " + part.FileName() + " is empty"}
+		case part.FileName() != "":
+			text = []byte(part.Header.Get("Content-Type"))
+		}
+		values.Add(part.FormName(), string(text))
+	}
 }
 
 // checkForm returns what a form or a query has that the document does not allow. The fields of an object in it are

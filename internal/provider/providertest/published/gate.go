@@ -115,12 +115,18 @@ func (c Call) check(r *http.Request, body []byte) []string {
 	wrong = append(wrong, c.Query.checkForm("query", r.URL.Query(), true)...)
 	if media := r.Header.Get("Content-Type"); !c.Body.zero() {
 		want := "application/json"
-		if c.Form {
+		switch {
+		case c.Form:
 			want = "application/x-www-form-urlencoded"
+		case c.Parts:
+			want = "multipart/form-data"
 		}
 		if !strings.HasPrefix(media, want) {
 			wrong = append(wrong, fmt.Sprintf("the content type is %q, want %s", media, want))
 		}
+	}
+	if c.Parts {
+		return append(wrong, c.Body.checkParts(r.Header.Get("Content-Type"), body)...)
 	}
 	return append(wrong, checkBody(c.Body, c.Form, body, true, nil)...)
 }

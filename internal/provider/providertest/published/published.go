@@ -43,6 +43,7 @@ type Call struct {
 	Header Fields // those of the provider's own; HTTP's are allowed
 	Query  Fields
 	Form   bool  // the body is a form, with fields as a[b][0]
+	Parts  bool  // the body is a form in parts (multipart/form-data), with files
 	Body   Value // zero: there is none
 	// Answers are the documented bodies by status; the zero Value is an empty one. A status without an entry is
 	// not documented.
@@ -107,6 +108,9 @@ func Anything() Value { return Value{kinds: []kind{any_}} }
 
 // Enum is one of some strings.
 func Enum(words ...string) Value { return Value{kinds: []kind{text}, enum: words} }
+
+// File is a file in a form of parts, of one of these media types.
+func File(types ...string) Value { return Enum(types...) }
 
 // Object is an object with these fields.
 func Object(fields Fields) Value { return Value{kinds: []kind{object}, fields: fields} }

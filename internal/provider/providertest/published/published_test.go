@@ -21,7 +21,7 @@ func (j *judge) Errorf(format string, args ...any) {
 	j.failures = append(j.failures, fmt.Sprintf(format, args...))
 }
 
-// shop is a provider that publishes three calls.
+// shop is a provider that publishes four calls.
 func shop() Table {
 	money := Object(Fields{"value": Integer().Must().In("minor units"), "currency": String().Len(3, 3).Must()})
 	order := Object(Fields{
@@ -43,6 +43,10 @@ func shop() Table {
 			{
 				Name: "pay", Method: http.MethodPost, Path: "/orders/{id}/pay", Form: true, Answers: map[int]Value{204: {}},
 				Body: Object(Fields{"amount": Integer().Must(), "types": List(Enum("card", "cash")), "options": Object(Fields{"card": Object(Fields{"day": Integer()})})}),
+			},
+			{
+				Name: "upload", Method: http.MethodPost, Path: "/files", Parts: true, Answers: map[int]Value{200: {}},
+				Body: Object(Fields{"purpose": Enum("proof").Must(), "files": List(File("image/png", "application/pdf")).Must()}),
 			},
 		},
 		Notices: []Notice{{Name: "order paid", Header: Fields{"X-Signature": String().Must()}, Body: Object(Fields{"type": Enum("paid").Must(), "order": order.Must()})}},
@@ -71,7 +75,10 @@ const good = `{"id":"o1","status":"open"}`
 
 // What the document does not allow is refused, and the failure says what it is.
 func TestRequestsThatNoDocumentAllowsAreRefused(t *testing.T) {
-	const media, form = "application/json", "application/x-www-form-urlencoded"
+	const media, form, parts = "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"
+	part := func(name, media, content string) string {
+		return "--b\r\nContent-Disposition: form-data; name=" + name + "\r\nContent-Type: " + media + "\r\n\r\n" + content + "\r\n"
+	}
 	amount := `"amount":{"value":100,"currency":"BRL"},"reference":"r1"`
 	for body, want := range map[string]string{
 		`{` + amount + `}`: "",
@@ -109,10 +116,21 @@ func TestRequestsThatNoDocumentAllowsAreRefused(t *testing.T) {
 		{http.MethodPost, "/orders/1/pay", form, "amount=1&options[cash][day]=3", "body.options has cash"},
 		{http.MethodPost, "/orders/1/pay", form, "amount=1&options[card]=3", "body.options.card is"},
 		{http.MethodPost, "/orders/1/pay", media, `{"amount":1}`, "the content type is"},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + part(`"files[]"; filename="a.png"`, "image/png", "x") + part(`"files[]"; filename="a.pdf"`, "application/pdf", "y") + "--b--", ""},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + "--b--", "body lacks files"},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + part(`"files[]"`, "", "image") + "--b--", `body.files[0] is "image"`},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + part(`"files[]"; filename="a.gif"`, "image/gif", "x") + "--b--", `body.files[0] is "image/gif"`},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + part(`"files[]"; filename="a.png"`, "image/png", "") + "--b--", "the file a.png is empty"},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof") + part(`"note"`, "", "x") + "--b--", "body has note"},
+		{http.MethodPost, "/files", parts, part(`"purpose"`, "", "proof"), "the body is not a form in parts"},
+		{http.MethodPost, "/files", form, "purpose=proof", "the content type is"},
 	} {
 		status, answer := 200, good
-		if strings.HasSuffix(c.path, "/pay") {
+		switch {
+		case strings.HasSuffix(c.path, "/pay"):
 			status, answer = 204, ""
+		case c.path == "/files":
+			answer = ""
 		}
 		failures, _, reached := send(c.method, c.path, c.media, c.body, status, answer)
 		if got := strings.Join(failures, ""); c.want == "" && (got != "" || !reached) || c.want != "" && (!strings.Contains(got, c.want) || reached) {
