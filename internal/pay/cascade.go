@@ -164,6 +164,10 @@ func (p Payment) resolve(o Outcome, c Cascade, now time.Time) (Payment, Change) 
 			p = p.wait(o, now)
 			break
 		}
+		if next, waits := p.refused(attempt.Order, o, c, now); waits {
+			p = next.wait(o, now)
+			break
+		}
 		next, more := c.next(p.Attempts)
 		if more && p.Status == Processing && (o.Kind != Declined || o.Soft) {
 			stop := c.Budget.Spent(p, now)
@@ -204,6 +208,19 @@ func (p Payment) CheckRetry() error {
 		return nil
 	}
 	return conflict
+}
+
+// refused is a payment whose card was refused on a page that ended with it. It waits for the shopper, who may try again at the next
+// account, for as long as the page would have. waits is false if no other account may take it.
+func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Payment, waits bool) {
+	if p.Status != Pending || !p.Way.Sync || o.Kind != Declined || o.Played || p.Page.Challenged || p.Overdue(now) {
+		return p, false
+	}
+	if len(p.Attempts[order-1].Tries) == 0 {
+		reason := decline.Of(o.Code, o.Decline)
+		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: "end", Reason: reason, Raw: o.Decline, Soft: o.Soft}}}, now)
+	}
+	return p, c.Stays(p, now) == ""
 }
 
 // Stays says why a shopper whose card was refused stays with the provider, "" if the next route takes the payment over.

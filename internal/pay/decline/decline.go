@@ -15,33 +15,35 @@ type Reason string
 
 // The reasons.
 const (
-	Declined           Reason = "declined" // no reason was given, or one that is not known
-	DoNotHonor         Reason = "do_not_honor"
-	CallIssuer         Reason = "call_issuer"
-	InsufficientFunds  Reason = "insufficient_funds"
-	LimitExceeded      Reason = "limit_exceeded"
-	TooManyTries       Reason = "too_many_tries"
-	ExpiredCard        Reason = "expired_card"
-	InvalidNumber      Reason = "invalid_number"
-	InvalidExpiry      Reason = "invalid_expiry"
-	InvalidCVC         Reason = "invalid_cvc"
-	InvalidPIN         Reason = "invalid_pin"
-	InvalidData        Reason = "invalid_data" // the holder's name, document or address
-	NotSupported       Reason = "card_not_supported"
-	NotPermitted       Reason = "not_permitted"
-	NoInstallments     Reason = "installments_not_supported"
-	Duplicate          Reason = "duplicate"
-	LostCard           Reason = "lost_card"
-	StolenCard         Reason = "stolen_card"
-	RestrictedCard     Reason = "restricted_card"
-	FraudSuspected     Reason = "fraud_suspected"
-	NotAuthenticated   Reason = "authentication_failed"
-	Canceled           Reason = "canceled_by_shopper"
-	Abandoned          Reason = "abandoned" // the shopper began, and did not finish
-	IssuerUnavailable  Reason = "issuer_unavailable"
-	ProcessingError    Reason = "processing_error"
-	BankDeclined       Reason = "bank_declined"
-	AccountUnavailable Reason = "account_unavailable" // the shopper's bank account or wallet is closed, blocked or not allowed to pay
+	Declined             Reason = "declined" // no reason was given, or one that is not known
+	DoNotHonor           Reason = "do_not_honor"
+	CallIssuer           Reason = "call_issuer"
+	InsufficientFunds    Reason = "insufficient_funds"
+	LimitExceeded        Reason = "limit_exceeded"
+	TooManyTries         Reason = "too_many_tries"
+	ExpiredCard          Reason = "expired_card"
+	InvalidNumber        Reason = "invalid_number"
+	InvalidExpiry        Reason = "invalid_expiry"
+	InvalidCVC           Reason = "invalid_cvc"
+	InvalidPIN           Reason = "invalid_pin"
+	InvalidData          Reason = "invalid_data" // the holder's name, document or address
+	NotSupported         Reason = "card_not_supported"
+	NotPermitted         Reason = "not_permitted"
+	NoInstallments       Reason = "installments_not_supported"
+	Duplicate            Reason = "duplicate"
+	LostCard             Reason = "lost_card"
+	StolenCard           Reason = "stolen_card"
+	RestrictedCard       Reason = "restricted_card"
+	InactiveCard         Reason = "inactive_card"
+	FraudSuspected       Reason = "fraud_suspected"
+	NotAuthenticated     Reason = "authentication_failed"
+	AuthenticationNeeded Reason = "authentication_required" // the issuer wanted 3-D Secure, and the provider did not offer it
+	Canceled             Reason = "canceled_by_shopper"
+	Abandoned            Reason = "abandoned" // the shopper began, and did not finish
+	IssuerUnavailable    Reason = "issuer_unavailable"
+	ProcessingError      Reason = "processing_error"
+	BankDeclined         Reason = "bank_declined"
+	AccountUnavailable   Reason = "account_unavailable" // the shopper's bank account or wallet is closed, blocked or not allowed to pay
 )
 
 // Outcome is how a try on a provider's page ended, for merchants (PAY-33).
@@ -70,33 +72,35 @@ type Meaning struct {
 
 // meanings is the vocabulary; TestReasons keeps it whole.
 var meanings = map[Reason]Meaning{
-	Declined:           {"", Refused, false, true, "the payment was declined"},
-	DoNotHonor:         {problem.CardDeclined, Refused, true, true, "the card's issuer declined the charge"},
-	CallIssuer:         {problem.CardDeclined, Refused, true, true, "the card's issuer wants the shopper to call"},
-	InsufficientFunds:  {problem.InsufficientFunds, Refused, false, true, "there are insufficient funds"},
-	LimitExceeded:      {problem.InsufficientFunds, Refused, false, true, "the card or the account has reached its limit"},
-	TooManyTries:       {problem.CardDeclined, Refused, false, true, "the card was tried too often"},
-	ExpiredCard:        {problem.ExpiredCard, Refused, false, true, "the card has expired"},
-	InvalidNumber:      {problem.CardDeclined, Refused, false, true, "the card's number is wrong"},
-	InvalidExpiry:      {problem.CardDeclined, Refused, false, true, "the card's expiry date is wrong"},
-	InvalidCVC:         {problem.CardDeclined, Refused, false, true, "the card's security code is wrong"},
-	InvalidPIN:         {problem.CardDeclined, Refused, false, true, "the PIN is wrong"},
-	InvalidData:        {problem.CardDeclined, Refused, false, true, "the shopper's data is wrong"},
-	NotSupported:       {problem.CardDeclined, Refused, true, true, "this card cannot be used here"},
-	NotPermitted:       {problem.CardDeclined, Refused, true, true, "the card may not be used for such a charge"},
-	NoInstallments:     {problem.CardDeclined, Refused, true, true, "the card does not take these instalments"},
-	Duplicate:          {problem.CardDeclined, Refused, false, false, "the same charge was made a moment ago"},
-	LostCard:           {problem.FraudBlocked, Blocked, false, true, "the card was reported lost"},
-	StolenCard:         {problem.FraudBlocked, Blocked, false, true, "the card was reported stolen"},
-	RestrictedCard:     {problem.FraudBlocked, Blocked, false, true, "the card is blocked"},
-	FraudSuspected:     {problem.FraudBlocked, Blocked, false, false, "the charge was blocked as a risk"},
-	NotAuthenticated:   {problem.ThreeDSFailed, Unproved, false, true, "the shopper did not pass the issuer's challenge"},
-	Canceled:           {"", Left, false, true, "the shopper canceled the payment"},
-	Abandoned:          {"", Left, false, true, "the shopper began to pay, and did not finish"},
-	IssuerUnavailable:  {problem.CardDeclined, Faulty, true, true, "the card's issuer or the shopper's bank does not answer now"},
-	ProcessingError:    {problem.CardDeclined, Faulty, true, true, "the payment could not be processed"},
-	BankDeclined:       {"", Refused, false, true, "the shopper's bank declined the payment"},
-	AccountUnavailable: {"", Refused, false, true, "the shopper's account cannot pay"},
+	Declined:             {"", Refused, false, true, "the payment was declined"},
+	DoNotHonor:           {problem.CardDeclined, Refused, true, true, "the card's issuer declined the charge"},
+	CallIssuer:           {problem.CardDeclined, Refused, true, true, "the card's issuer wants the shopper to call"},
+	InsufficientFunds:    {problem.InsufficientFunds, Refused, false, true, "there are insufficient funds"},
+	LimitExceeded:        {problem.InsufficientFunds, Refused, false, true, "the card or the account has reached its limit"},
+	TooManyTries:         {problem.CardDeclined, Refused, false, true, "the card was tried too often"},
+	ExpiredCard:          {problem.ExpiredCard, Refused, false, true, "the card has expired"},
+	InvalidNumber:        {problem.CardDeclined, Refused, false, true, "the card's number is wrong"},
+	InvalidExpiry:        {problem.CardDeclined, Refused, false, true, "the card's expiry date is wrong"},
+	InvalidCVC:           {problem.CardDeclined, Refused, false, true, "the card's security code is wrong"},
+	InvalidPIN:           {problem.CardDeclined, Refused, false, true, "the PIN is wrong"},
+	InvalidData:          {problem.CardDeclined, Refused, false, true, "the shopper's data is wrong"},
+	NotSupported:         {problem.CardDeclined, Refused, true, true, "this card cannot be used here"},
+	NotPermitted:         {problem.CardDeclined, Refused, false, true, "the card may not be used for such a charge"},
+	NoInstallments:       {problem.CardDeclined, Refused, true, true, "the card does not take these instalments"},
+	Duplicate:            {problem.CardDeclined, Refused, false, false, "the same charge was made a moment ago"},
+	LostCard:             {problem.FraudBlocked, Blocked, false, true, "the card was reported lost"},
+	StolenCard:           {problem.FraudBlocked, Blocked, false, true, "the card was reported stolen"},
+	RestrictedCard:       {problem.FraudBlocked, Blocked, false, true, "the card is blocked"},
+	InactiveCard:         {problem.CardDeclined, Refused, false, true, "the card is not active"},
+	AuthenticationNeeded: {problem.ThreeDSFailed, Unproved, true, true, "the issuer wants the shopper to be authenticated"},
+	FraudSuspected:       {problem.FraudBlocked, Blocked, false, false, "the charge was blocked as a risk"},
+	NotAuthenticated:     {problem.ThreeDSFailed, Unproved, false, true, "the shopper did not pass the issuer's challenge"},
+	Canceled:             {"", Left, false, true, "the shopper canceled the payment"},
+	Abandoned:            {"", Left, false, true, "the shopper began to pay, and did not finish"},
+	IssuerUnavailable:    {problem.CardDeclined, Faulty, true, true, "the card's issuer or the shopper's bank does not answer now"},
+	ProcessingError:      {problem.CardDeclined, Faulty, true, true, "the payment could not be processed"},
+	BankDeclined:         {"", Refused, false, true, "the shopper's bank declined the payment"},
+	AccountUnavailable:   {"", Refused, false, true, "the shopper's account cannot pay"},
 }
 
 // Meaning is what follows from the reason. One that is not in the vocabulary means the same as Declined.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
 // events says of each event that Adyen documents what it means for our books; nil: it moves no money of a charge. An event that is
@@ -58,8 +60,13 @@ func (p *Provider) authorised(i item, n *pay.Notice) bool {
 	switch i.Success {
 	case "true": // below
 	case "false":
-		n.Outcome = pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the shopper's bank declined the payment", ProviderRef: i.Ref}
-		return !card(i.Method)
+		reason := p.Reason(reasons, words(i.Reason))
+		if card(i.Method) { // the shopper may try again until the link ends
+			n.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{provider.Try(i.Ref, 0, reason, provider.Printable(i.Reason, 60))}}
+			return i.Ref != ""
+		}
+		n.Outcome = provider.Refusal(decline.BankDeclined, i.Ref)
+		return true
 	default:
 		n.Outcome = p.unclear(i)
 		return true

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -75,29 +75,57 @@ func (p *Provider) link(l paymentLink, r provider.Request) pay.Outcome {
 	return o
 }
 
-// refusal is a refusalReasonCode in our terms.
-func (p *Provider) refusal(code string) pay.Outcome {
-	o := pay.Outcome{Kind: pay.Declined, Decline: "refused_" + code, Message: "the payment was declined"}
-	switch code {
-	case "2", "3", "10", "23", "27": // refused, referral, not supported, not permitted, not generic
-		o.Code, o.Soft, o.Decline = problem.CardDeclined, true, "do_not_honor"
-	case "4", "9", "21", "": // acquirer's error, issuer unavailable, not submitted
-		o.Soft, o.Decline, o.Message = true, "issuer_unavailable", "the payment method does not answer now"
-	case "6":
-		o.Code, o.Decline, o.Message = problem.ExpiredCard, "expired_card", "the card has expired"
-	case "12", "28", "29":
-		o.Code, o.Decline, o.Message = problem.InsufficientFunds, "insufficient_funds", "there are insufficient funds"
-	case "5", "14", "20", "22", "25", "31":
-		o.Code, o.Decline, o.Message = problem.FraudBlocked, "fraud_suspected", "the charge was blocked as a risk"
-	case "11":
-		o.Code, o.Decline, o.Message = problem.ThreeDSFailed, "not_authenticated", "the shopper did not pass the issuer's challenge"
-	case "15", "16":
-		o.Decline, o.Message = "canceled", "the shopper canceled the payment"
-	case "7", "8", "17", "18", "24", "26", "32":
-		o.Code = problem.CardDeclined
-	default:
-		p.Strange("refused", code)
-		o.Code, o.Decline = problem.CardDeclined, "refused"
+// declines are by refusalReasonCode.
+var declines = func() provider.Declines {
+	table := provider.Declines{}
+	for reason, codes := range map[decline.Reason]string{
+		decline.DoNotHonor:        "2 3 23 27", // refused, referral, not permitted to the cardholder, not generic
+		decline.NotSupported:      "10",
+		decline.IssuerUnavailable: "4 9 21", // the acquirer's error, the issuer, not submitted
+		decline.ExpiredCard:       "6",
+		decline.InsufficientFunds: "12",
+		decline.LimitExceeded:     "28 29",
+		decline.RestrictedCard:    "5 25",
+		decline.FraudSuspected:    "14 20 22 31",
+		decline.NotAuthenticated:  "11",
+		decline.Canceled:          "15 16",
+		decline.InvalidNumber:     "8",
+		decline.InvalidPIN:        "17",
+		decline.TooManyTries:      "18",
+		decline.InvalidCVC:        "24",
+		decline.InvalidData:       "32", // the address
+		decline.NotPermitted:      "7 26",
+	} {
+		for _, code := range strings.Fields(codes) {
+			table[code] = reason
+		}
 	}
-	return o
+	table[""] = decline.IssuerUnavailable // no code: nothing was decided
+	return table
+}()
+
+// refusal is a refusalReasonCode in our terms.
+func (p *Provider) refusal(code string) pay.Outcome { return p.Declined(declines, code, "") }
+
+// reasons are by the reason of an AUTHORISATION that failed, in words: the refusal reasons of docs.adyen.com. How notifications spell
+// them is unproved, so case and signs do not count.
+var reasons = provider.Declines{
+	"refused": decline.DoNotHonor, "referral": decline.DoNotHonor, "transactionnotpermitted": decline.DoNotHonor, "declinednongeneric": decline.DoNotHonor,
+	"acquirererror": decline.IssuerUnavailable, "issuerunavailable": decline.IssuerUnavailable, "notsubmitted": decline.IssuerUnavailable,
+	"notsupported": decline.NotSupported, "expiredcard": decline.ExpiredCard, "notenoughbalance": decline.InsufficientFunds,
+	"withdrawalamountexceeded": decline.LimitExceeded, "withdrawalcountexceeded": decline.LimitExceeded, "blockedcard": decline.RestrictedCard,
+	"restrictedcard": decline.RestrictedCard, "acquirerfraud": decline.FraudSuspected, "fraud": decline.FraudSuspected, "fraudcancelled": decline.FraudSuspected,
+	"issuersuspectedfraud": decline.FraudSuspected, "3dnotauthenticated": decline.NotAuthenticated, "cancelled": decline.Canceled, "shoppercancelled": decline.Canceled,
+	"invalidcardnumber": decline.InvalidNumber, "invalidpin": decline.InvalidPIN, "pintriesexceeded": decline.TooManyTries, "cvcdeclined": decline.InvalidCVC,
+	"avsdeclined": decline.InvalidData, "invalidamount": decline.NotPermitted, "revocationofauth": decline.NotPermitted, "": decline.Declined,
+}
+
+// words is a reason without case and signs.
+func words(reason string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(reason))
 }

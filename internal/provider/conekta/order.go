@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -127,6 +127,26 @@ func (o order) moneys() (list []pay.Money, ok bool) {
 // outcome is the outcome of an order. rail and pageURL are the request's, and "" for an
 // event.
 func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
+	out := a.state(o, rail, pageURL)
+	out.Tries = a.tries(o)
+	return out
+}
+
+// tries are the charges of a page that were declined.
+func (a *account) tries(o order) (list []decline.Try) {
+	if o.Checkout == nil {
+		return nil
+	}
+	for _, c := range o.charges() {
+		if c.Status == "declined" && isID(string(c.ID)) {
+			list = append(list, provider.Try(string(c.ID), c.Created*1_000_000, a.Reason(declines, reason(c.Failure)), string(c.Failure)))
+		}
+	}
+	return list
+}
+
+// state is outcome without the tries.
+func (a *account) state(o order, rail, pageURL string) pay.Outcome {
 	out := pay.Outcome{ProviderRef: string(o.ID)}
 	switch {
 	case !isID(out.ProviderRef):
@@ -156,8 +176,7 @@ func (a *account) outcome(o order, rail, pageURL string) pay.Outcome {
 		}
 		return a.declined(o, out)
 	case "fraudulent":
-		out.Kind, out.Code, out.Decline = pay.Declined, problem.FraudBlocked, "fraud_suspected"
-		out.Message = "the charge was blocked for suspected fraud"
+		return provider.Refusal(decline.FraudSuspected, out.ProviderRef)
 	case "expired":
 		out.Kind, out.Decline = pay.Lapsed, "expired"
 	case "canceled", "voided":
@@ -208,25 +227,25 @@ func (a *account) awaiting(o order, out pay.Outcome, rail, pageURL string) pay.O
 
 // declines are by the last part of a charge's failure_code.
 var declines = provider.Declines{
-	"":                               provider.Hard("", "declined", "the payment was declined"), // the code may be null
-	"insufficient_funds":             provider.Hard(problem.InsufficientFunds, "insufficient_funds", "the card has insufficient funds"),
-	"expired_card":                   provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
-	"expired":                        provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
-	"suspected_fraud":                provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"suspicious_behaviour":           provider.Hard(problem.FraudBlocked, "fraud_suspected", "the charge was blocked for suspected fraud"),
-	"stolen_card":                    provider.Hard(problem.FraudBlocked, "stolen_card", "the card was reported stolen"),
-	"lost_card":                      provider.Hard(problem.FraudBlocked, "lost_card", "the card was reported lost"),
-	"blocked_payment_source":         provider.Hard(problem.FraudBlocked, "card_blocked", "the card is blocked"),
-	"invalid_card":                   provider.Hard(problem.CardDeclined, "incorrect_number", "the card's number is wrong"),
-	"invalid_card_security_code":     provider.Hard(problem.CardDeclined, "incorrect_cvc", "the card's security code is wrong"),
-	"card_not_supported":             provider.Hard(problem.CardDeclined, "card_not_supported", "the card cannot be used for this"),
-	"declined_by_3ds":                provider.Hard(problem.ThreeDSFailed, "three_ds_failed", "the shopper did not pass the issuer's challenge"),
-	"declined":                       provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"card_declined":                  provider.Soft(problem.CardDeclined, "do_not_honor", "the card's issuer declined the charge"),
-	"call_issuer":                    provider.Soft(problem.CardDeclined, "call_issuer", "the card's issuer wants a call first"),
-	"invalid_transaction":            provider.Soft(problem.CardDeclined, "invalid_transaction", "the card's issuer did not accept the charge"),
-	"processing_error":               provider.Soft(problem.CardDeclined, "processing_error", "the card could not be charged"),
-	"international_card_not_allowed": provider.Soft(problem.CardDeclined, "foreign_card", "foreign cards are not accepted"),
+	"":                               decline.Declined, // the code may be null
+	"insufficient_funds":             decline.InsufficientFunds,
+	"expired_card":                   decline.ExpiredCard,
+	"expired":                        decline.ExpiredCard,
+	"suspected_fraud":                decline.FraudSuspected,
+	"suspicious_behaviour":           decline.FraudSuspected,
+	"stolen_card":                    decline.StolenCard,
+	"lost_card":                      decline.LostCard,
+	"blocked_payment_source":         decline.RestrictedCard,
+	"invalid_card":                   decline.InvalidNumber,
+	"invalid_card_security_code":     decline.InvalidCVC,
+	"card_not_supported":             decline.NotSupported,
+	"declined_by_3ds":                decline.NotAuthenticated,
+	"declined":                       decline.DoNotHonor,
+	"card_declined":                  decline.DoNotHonor,
+	"call_issuer":                    decline.CallIssuer,
+	"invalid_transaction":            decline.ProcessingError,
+	"processing_error":               decline.ProcessingError,
+	"international_card_not_allowed": decline.NotSupported,
 }
 
 // declined uses the reason of the last try.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -45,7 +45,7 @@ func (a *account) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		return provider.Unknown("duplicate_payment")
 	}
 	if got.Status == "ERROR" && got.Code == "BP-DR-84" { // of this shopper and amount, some minutes ago
-		return provider.Hard(problem.CardDeclined, "duplicate", "the same payment was made a moment ago").Outcome("")
+		return provider.Refusal(decline.Duplicate, "")
 	}
 	if got.Status == "ERROR" {
 		return pay.Outcome{Kind: pay.Errored, Decline: strings.ToLower(provider.Exact(got.Code, 20))}
@@ -278,25 +278,25 @@ var sandboxReasons = map[string]string{
 // card payments, from the part of the documentation that could be read. A refusal is soft where EBANX says
 // that it may be tried again.
 var declines = provider.Declines{
-	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     provider.Hard(problem.CardDeclined, "too_many_attempts", "the shopper could not be identified"),
-	"BIN_MISMATCH":                      provider.Hard(problem.CardDeclined, "bin_mismatch", "the card does not belong to the account"),
-	"BROKEN_COMMUNICATION":              provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
-	"CANCELED_BY_PAYER":                 provider.Hard(problem.CardDeclined, "canceled_by_shopper", "the shopper canceled the payment"),
-	"CANNOT_TRANSACTION":                provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
-	"COMMUNICATION_MISMATCH":            provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
-	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": provider.Hard(problem.CardDeclined, "account_changed", "the shopper's account has changed"),
-	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "there are not enough funds"),
-	"Not accepted":                      provider.Soft(problem.CardDeclined, "do_not_honor", "the card's bank declined the payment"),
-	"Insufficient funds":                provider.Hard(problem.InsufficientFunds, "insufficient_funds", "there are not enough funds"),
-	"Incorrect customer data":           provider.Hard(problem.CardDeclined, "incorrect_data", "the shopper's data are not correct"),
-	"Expired card":                      provider.Hard(problem.ExpiredCard, "expired_card", "the card has expired"),
-	"Security code mismatch":            provider.Hard(problem.CardDeclined, "invalid_cvv", "the card's security code is not valid"),
-	"Invalid card or card type":         provider.Hard(problem.CardDeclined, "invalid_card", "the card is not valid"),
-	"Invalid card number":               provider.Hard(problem.CardDeclined, "invalid_number", "the card's number is not valid"),
-	"3-D Secure required":               provider.Soft(problem.CardDeclined, "three_ds_required", "the card's bank requires the shopper's authentication"),
-	"Timeout":                           provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
-	"No response from acquirer":         provider.Soft(problem.CardDeclined, "processor_unavailable", "the payment could not be processed"),
-	"Acquirer response error":           provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
-	"Broken communication":              provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
-	"Communication mismatch":            provider.Soft(problem.CardDeclined, "processor_error", "the payment could not be processed"),
+	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     decline.TooManyTries,
+	"BIN_MISMATCH":                      decline.InvalidData,
+	"BROKEN_COMMUNICATION":              decline.ProcessingError,
+	"CANCELED_BY_PAYER":                 decline.Canceled,
+	"CANNOT_TRANSACTION":                decline.ProcessingError,
+	"COMMUNICATION_MISMATCH":            decline.ProcessingError,
+	"CUSTOMER_NUMBER_OR_ACCOUNT_CHANGE": decline.AccountUnavailable,
+	"INSUFFICIENT_FUNDS_OR_DAILY_LIMIT": decline.InsufficientFunds,
+	"Not accepted":                      decline.DoNotHonor,
+	"Insufficient funds":                decline.InsufficientFunds,
+	"Incorrect customer data":           decline.InvalidData,
+	"Expired card":                      decline.ExpiredCard,
+	"Security code mismatch":            decline.InvalidCVC,
+	"Invalid card or card type":         decline.InvalidNumber,
+	"Invalid card number":               decline.InvalidNumber,
+	"3-D Secure required":               decline.AuthenticationNeeded,
+	"Timeout":                           decline.ProcessingError,
+	"No response from acquirer":         decline.ProcessingError,
+	"Acquirer response error":           decline.ProcessingError,
+	"Broken communication":              decline.ProcessingError,
+	"Communication mismatch":            decline.ProcessingError,
 }

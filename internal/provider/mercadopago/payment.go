@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -95,7 +96,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			o.Decline = "expired"
 		}
 		if p.StatusDetail == "by_payer" {
-			o.Kind, o.Decline, o.Message = pay.Declined, "canceled_by_shopper", "the shopper canceled the payment"
+			o = provider.Refusal(decline.Canceled, o.ProviderRef)
 		}
 	case p.Status == "rejected":
 		return a.Declined(declines, string(p.StatusDetail), o.ProviderRef)

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -79,6 +81,32 @@ func (a *account) byReference(ctx context.Context, r provider.Request, known ...
 		return *lost
 	}
 	list = merged(list, known)
+	o := a.ofPayments(ctx, r, list)
+	o.Tries = a.tries(list)
+	return o
+}
+
+// tries are the payments that were refused: a page may have several.
+func (a *account) tries(list []payment) (tries []decline.Try) {
+	for _, p := range list {
+		if p.Status == "rejected" && isID(string(p.ID)) {
+			tries = append(tries, provider.Try(string(p.ID), micros(p.DateCreated), a.Reason(declines, string(p.StatusDetail)), string(p.StatusDetail)))
+		}
+	}
+	return tries
+}
+
+// micros is a time in microseconds UTC; 0 if it cannot be read.
+func micros(date text) int64 {
+	at, err := time.Parse(time.RFC3339Nano, string(date))
+	if err != nil {
+		return 0
+	}
+	return at.UnixMicro()
+}
+
+// ofPayments is byReference for the payments of the reference.
+func (a *account) ofPayments(ctx context.Context, r provider.Request, list []payment) pay.Outcome {
 	came := sorted(list, r.Local)
 	if came.whole != nil {
 		return a.several(came, r.PageURL)

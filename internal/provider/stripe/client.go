@@ -30,6 +30,10 @@ type apiError struct {
 	Code    string `json:"code"`
 	Decline string `json:"decline_code"`
 	Advice  string `json:"advice_code"`
+	Charge  string `json:"charge"` // the try that failed; "" if the challenge failed
+	Method  struct {
+		ID string `json:"id"`
+	} `json:"payment_method"`
 }
 
 // get makes a query.

@@ -2,49 +2,78 @@ package stripe
 
 import (
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/provider"
 )
 
-// refusal is a failed attempt in our terms. Stripe's own message is not passed on: it may
-// name Stripe.
+// declines are by decline_code, or code if there is none.
+var declines = provider.Declines{
+	// Pix, transfers, vouchers.
+	"payment_intent_payment_attempt_failed": decline.BankDeclined, "payment_method_customer_decline": decline.BankDeclined, "payment_method_provider_decline": decline.BankDeclined,
+	"payment_method_provider_timeout": decline.IssuerUnavailable, "payment_method_not_available": decline.IssuerUnavailable,
+
+	"insufficient_funds": decline.InsufficientFunds, "card_velocity_exceeded": decline.LimitExceeded, "withdrawal_count_limit_exceeded": decline.LimitExceeded,
+	"expired_card": decline.ExpiredCard, "invalid_expiry_month": decline.InvalidExpiry, "invalid_expiry_year": decline.InvalidExpiry,
+	"fraudulent": decline.FraudSuspected, "merchant_blacklist": decline.FraudSuspected, "security_violation": decline.FraudSuspected,
+	"highest_risk_level": decline.FraudSuspected, "elevated_risk_level": decline.FraudSuspected, "rule": decline.FraudSuspected,
+	"lost_card": decline.LostCard, "stolen_card": decline.StolenCard, "pickup_card": decline.RestrictedCard, "restricted_card": decline.RestrictedCard,
+	"authentication_required": decline.NotAuthenticated, "authentication_failure": decline.NotAuthenticated,
+	"payment_intent_authentication_failure": decline.NotAuthenticated, "mobile_device_authentication_required": decline.NotAuthenticated,
+
+	"do_not_honor": decline.DoNotHonor, "generic_decline": decline.DoNotHonor, "card_declined": decline.DoNotHonor, "no_action_taken": decline.DoNotHonor,
+	"try_again_later": decline.DoNotHonor, "approve_with_id": decline.DoNotHonor, "reenter_transaction": decline.DoNotHonor,
+	"card_decline_rate_limit_exceeded": decline.DoNotHonor, "call_issuer": decline.CallIssuer, "issuer_not_available": decline.IssuerUnavailable, "processing_error": decline.ProcessingError,
+	"card_not_supported": decline.NotSupported, "currency_not_supported": decline.NotSupported, "not_permitted": decline.NotSupported,
+	"service_not_allowed": decline.NotSupported, "transaction_not_allowed": decline.NotSupported,
+
+	"incorrect_number": decline.InvalidNumber, "invalid_number": decline.InvalidNumber, "invalid_account": decline.InvalidNumber, "new_account_information_available": decline.InvalidNumber,
+	"incorrect_cvc": decline.InvalidCVC, "invalid_cvc": decline.InvalidCVC, "incorrect_zip": decline.InvalidData, "incorrect_address": decline.InvalidData,
+	"incorrect_pin": decline.InvalidPIN, "invalid_pin": decline.InvalidPIN, "offline_pin_required": decline.InvalidPIN, "online_or_offline_pin_required": decline.InvalidPIN,
+	"pin_try_exceeded": decline.TooManyTries, "invalid_amount": decline.NotPermitted, "duplicate_transaction": decline.Duplicate,
+	"stop_payment_order": decline.NotPermitted, "revocation_of_authorization": decline.NotPermitted, "revocation_of_all_authorizations": decline.NotPermitted,
+	"testmode_decline": decline.NotPermitted,
+}
+
+// refusal is a failed attempt in our terms. Stripe's own message is not passed on: it may name Stripe. Its advice comes from the
+// card's network, and says more than the code.
 func (p *Provider) refusal(e apiError) pay.Outcome {
-	reason := word(e.Decline)
-	if reason == "" {
-		reason = word(e.Code)
-	}
-	o := pay.Outcome{Kind: pay.Declined, Decline: reason}
+	reason := e.reason()
 	switch reason {
 	case "payment_intent_payment_attempt_expired", "expired_payment_method":
-		o.Kind, o.Decline = pay.Lapsed, ""
-	case "payment_intent_payment_attempt_failed", "payment_method_customer_decline", "payment_method_provider_decline":
-		o.Message = "the shopper's bank declined the payment" // Pix, transfers, vouchers
-	case "payment_method_provider_timeout", "payment_method_not_available":
-		o.Soft, o.Message = true, "the payment method does not answer now"
-	case "insufficient_funds", "card_velocity_exceeded", "withdrawal_count_limit_exceeded":
-		o.Code, o.Message = problem.InsufficientFunds, "the card has insufficient funds, or has reached its limit"
-	case "expired_card", "invalid_expiry_month", "invalid_expiry_year":
-		o.Code, o.Message = problem.ExpiredCard, "the card has expired"
-	case "fraudulent", "lost_card", "stolen_card", "pickup_card", "restricted_card", "merchant_blacklist", "security_violation",
-		"highest_risk_level", "elevated_risk_level", "rule":
-		o.Code, o.Message = problem.FraudBlocked, "the charge was blocked as a risk"
-	case "authentication_required", "authentication_failure", "payment_intent_authentication_failure", "mobile_device_authentication_required":
-		o.Code, o.Message = problem.ThreeDSFailed, "the shopper did not pass the issuer's challenge"
-	case "do_not_honor", "generic_decline", "card_declined", "no_action_taken", "call_issuer", "approve_with_id", "try_again_later",
-		"reenter_transaction", "issuer_not_available", "processing_error",
-		"card_not_supported", "currency_not_supported", "not_permitted", "service_not_allowed", "transaction_not_allowed",
-		"card_decline_rate_limit_exceeded":
-		o.Code, o.Soft, o.Message = problem.CardDeclined, true, "the card's issuer declined the charge"
-	case "incorrect_number", "invalid_number", "incorrect_cvc", "invalid_cvc", "incorrect_zip", "incorrect_address", "incorrect_pin",
-		"invalid_pin", "offline_pin_required", "online_or_offline_pin_required", "pin_try_exceeded", "invalid_account",
-		"new_account_information_available", "invalid_amount", "duplicate_transaction", "stop_payment_order",
-		"revocation_of_authorization", "revocation_of_all_authorizations", "testmode_decline":
-		o.Code, o.Message = problem.CardDeclined, "the card's issuer declined the charge"
-	default: // certainly declined; only the reason is unknown
-		p.Strange("declined", reason)
-		o.Code, o.Message, o.Soft = problem.CardDeclined, "the payment was declined", e.Advice == "try_again_later"
+		return pay.Outcome{Kind: pay.Lapsed}
 	}
-	if e.Advice == "do_not_try_again" {
+	o := p.Declined(declines, reason, "")
+	switch e.Advice {
+	case "do_not_try_again":
 		o.Soft = false
+	case "try_again_later":
+		o.Soft = o.Soft || declines[reason] == ""
 	}
 	return o
+}
+
+// reason is Stripe's word for a failure.
+func (e apiError) reason() string {
+	if reason := word(e.Decline); reason != "" {
+		return reason
+	}
+	return word(e.Code)
+}
+
+// tries is the failure of a PaymentIntent's last try on a hosted page. Each has an event of its own, so none is missed.
+func (p *Provider) tries(i intent) []decline.Try {
+	if i.Error == nil {
+		return nil
+	}
+	o := p.refusal(*i.Error)
+	if o.Kind != pay.Declined {
+		return nil
+	}
+	name := i.Error.Charge // none without a charge: the challenge failed
+	if name == "" {
+		name = i.Error.Method.ID
+	}
+	try := provider.Try(i.ID+"/"+name, 0, decline.Reason(o.Decline), i.Error.reason())
+	try.Soft = o.Soft
+	return []decline.Try{try}
 }

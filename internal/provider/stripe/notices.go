@@ -91,18 +91,22 @@ func (p *Provider) signed(n provider.Notification) error {
 	return nil
 }
 
-// intentNotice reports an intent. It ignores a failure on the hosted page: the shopper may
-// try again there until the session expires.
+// intentNotice reports an intent. A failure on the hosted page is a try: the shopper may try again there until the session expires.
 func (p *Provider) intentNotice(_ context.Context, e event, n pay.Notice) ([]pay.Notice, error) {
 	var i intent
 	if err := json.Unmarshal(e.Data.Object, &i); err != nil {
 		return nil, fmt.Errorf("read the payment of an event: %w", err)
 	}
 	hosted := i.Metadata[hostedKey] != ""
-	if n.Reference = i.reference(); n.Reference == "" || hosted && i.Status != "succeeded" {
+	if n.Reference = i.reference(); n.Reference == "" {
 		return nil, nil
 	}
 	n.Outcome = p.intent(i, provider.Request{})
+	if hosted && i.Status != "succeeded" {
+		if n.Outcome = (pay.Outcome{Kind: pay.Awaiting, Tries: p.tries(i)}); len(n.Outcome.Tries) == 0 {
+			return nil, nil
+		}
+	}
 	if hosted {
 		n.Outcome.ProviderRef = "" // we query by the session's id
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -100,7 +100,7 @@ func (p *Provider) intent(i intent, r provider.Request) pay.Outcome {
 	case "canceled":
 		o.Kind = pay.Lapsed
 		if i.Canceled == "fraudulent" {
-			o.Kind, o.Code, o.Decline, o.Message = pay.Declined, problem.FraudBlocked, "fraudulent", "the risk engine blocked the payment"
+			o = provider.Refusal(decline.FraudSuspected, i.ID)
 		}
 	default:
 		p.Strange("payment", i.Status)
@@ -134,10 +134,13 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 			return o
 		}
 		o.Kind = pay.Awaiting
+		if i != nil {
+			o.Tries = p.tries(*i)
+		}
 	case s.Status == "expired":
 		o.Kind = pay.Lapsed
-		if i != nil && i.Error != nil { // why the last card was declined
-			o.Decline = p.refusal(*i.Error).Decline
+		if i != nil {
+			o.Tries = p.tries(*i)
 		}
 	case s.Status == "complete" && i != nil:
 		o = p.intent(*i, r)
