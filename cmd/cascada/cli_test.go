@@ -300,7 +300,7 @@ func TestStoryFollowsTheKindOfID(t *testing.T) {
 			t.Errorf("the story contains a bank account or a person:\n%s", told)
 		}
 		refund := text(post(http.StatusOK, "/payments/"+payment+"/refund", `{"amount":5}`), "refundId")
-		if told := u.does(t, "story", refund); !strings.HasPrefix(told, refund+" is in the story of its payment, "+payment+"\n\n"+payment+" ") || !strings.Contains(told, "user_dispute "+refund) {
+		if told := u.does(t, "story", refund); !strings.HasPrefix(told, refund+" is in the story of its payment, "+payment+"\n\n"+payment+" ") || !strings.Contains(told, "refund by the merchant "+refund) {
 			t.Errorf("the story of a refund:\n%s", told)
 		}
 		_, balance := s.call("GET", "/me/balance", key, "", nil)

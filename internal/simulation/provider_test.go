@@ -321,7 +321,9 @@ func (u *upstream) taken(what news) {
 	case isCharge && made.status == "paid":
 		p, err := u.w.eye.Payments().Any(ctx, made.payment)
 		_, order, _ := pay.ParseReference(what.Ref)
-		stopped := what.Money == 0 && len(made.panel) > 0 && (made.whole() || len(p.Strays) > 0 || p.Attempts[order-1].Status == pay.Reversed)
+		// If its refund has failed since, the books still have it as gone: that news is yet to come.
+		attempt := p.Attempts[order-1]
+		stopped := what.Money == 0 && len(made.panel) > 0 && (made.whole() || len(p.Strays) > 0 || attempt.Status == pay.Reversed || slices.Contains(attempt.Gone, made.money(0)))
 		if err != nil || !keeps(p, order, made.money(what.Money)) && !stopped {
 			u.w.find(newsIsKept, made.payment, "%s is paid at %s, a node accepted the notification, and the payment is %s with %+v, %v", what.Ref, u.name, p.Status, p.Attempts, err)
 		}

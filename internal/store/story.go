@@ -222,7 +222,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	fact("unsure", moment(p.Times.Unsure))
 	for _, s := range p.Strays {
 		fact("came", strings.Join(slices.DeleteFunc([]string{
-			fmt.Sprintf("%s by attempt %d, as %s", s.Local, s.Order, words(string(s.Code))), theirs(s.MoneyRef), s.Claim, words(cmp.Or(string(s.End), "open")),
+			fmt.Sprintf("%s by attempt %d, as %s", s.Local, s.Order, words(string(s.Code))), theirMoney(s.MoneyRef), s.Claim, words(cmp.Or(string(s.End), "open")),
 		}, blank), ", "))
 	}
 	fact("tries again", p.Order.After)
@@ -230,10 +230,11 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	for _, a := range p.Attempts {
 		said := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, blank)
 		line := entry(a.Started, "%d at %s: %s, reference %s", a.Order, a.Provider, strings.Join(said, " "), p.Reference(a.Order))
-		for _, ref := range slices.Compact([]string{a.ProviderRef, a.MoneyRef}) {
-			if ref != "" {
-				line += ", " + theirs(ref)
-			}
+		if a.ProviderRef != "" {
+			line += ", theirs " + a.ProviderRef
+		}
+		if a.MoneyRef != a.ProviderRef && a.MoneyRef != "" {
+			line += ", " + theirMoney(a.MoneyRef)
 		}
 		if a.Ended != 0 {
 			line += ", ended " + moment(table.FromMicros(a.Ended))
@@ -347,12 +348,12 @@ func forWhom(c pay.Claim) string {
 // words are a code as people read it.
 func words(code string) string { return strings.ReplaceAll(code, "_", " ") }
 
-// theirs is the provider's id of something, if it is known.
-func theirs(ref string) string {
+// theirMoney is the provider's id of the money, if it is known.
+func theirMoney(ref string) string {
 	if ref == "" {
 		return ""
 	}
-	return "theirs " + ref
+	return "their money " + ref
 }
 
 func blank(text string) bool { return text == "" }

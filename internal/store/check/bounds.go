@@ -26,7 +26,7 @@ var dues = []waits{
 	{table: "wallets", days: 100, time: "updated_at", tenant: true},
 	{table: "verifications", days: 100, time: "updated_at", tenant: true},
 	{table: "settlements", of: "d.status = 'open'", days: 100, time: "updated_at", tenant: true},
-	{table: "reserves", days: 40, ends: "release_at", time: "updated_at", tenant: true},
+	{table: "reserves", days: 100, ends: "release_at", time: "updated_at", tenant: true},
 	{table: "sessions", days: 400, time: "updated_at", tenant: true},
 	{table: "mails", days: 40, time: "updated_at", tenant: true},
 	{table: "replays", of: "d.status = 'running'", days: 40, time: "updated_at", tenant: true},
