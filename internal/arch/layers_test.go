@@ -74,7 +74,7 @@ var layers = map[string]layer{
 	"internal/provider/payouttest":             {"money pay payout provider provider/providertest provider/providertest/published provider/providertest/record", "the suite sees an adapter as the core does"},
 	"internal/provider/payulatam":              {"money pay pay/... provider work", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/woovi":                  {"money pay pay/... payout provider work", "an adapter speaks to one provider and knows no other"},
-	"internal/provider/adyen":                  {"money pay pay/... provider reconcile", "an adapter speaks to one provider and knows no other"},
+	"internal/provider/adyen":                  {"money pay pay/... provider provider/paper reconcile", "an adapter speaks to one provider and knows no other"},
 	"internal/provider/stripe":                 {"money pay pay/... payout provider provider/paper reconcile", "an adapter speaks to one provider and knows no other"},
 	"internal/store/engine":                    {"pay/problem", "a database takes statements and rows, whatever they mean; problem says with which code an outage is told"},
 	"internal/store/table":                     {"money pay seal store/engine", "a row is columns and values, whatever noun it is of"},

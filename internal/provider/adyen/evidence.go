@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/evidence"
 	"github.com/cascadapay/cascada/internal/provider"
+	pdf "github.com/cascadapay/cascada/internal/provider/paper"
 )
 
 // largestOf are the file types that Adyen takes (it also takes TIFF, which no merchant can hand in), with the largest file of each: docs.adyen.com,
@@ -199,7 +200,6 @@ func (p *Provider) papersOf(ctx context.Context, r provider.EvidenceRequest) (li
 	}
 	words := paper{media: evidence.PDF}
 	var said strings.Builder
-	fmt.Fprintf(&said, "Answer to the dispute %s of the payment %s\n", r.ID, r.Charge.Reference)
 	tell := func(kind, text string) {
 		kind = pay.NamedKind(kind)
 		words.kinds = append(words.kinds, kind)
@@ -230,7 +230,11 @@ func (p *Provider) papersOf(ctx context.Context, r provider.EvidenceRequest) (li
 		}
 	}
 	if len(words.kinds) > 0 {
-		content := letter(said.String())
+		title := fmt.Sprintf("Answer to the dispute %s of the payment %s", r.ID, r.Charge.Reference)
+		content, err := pdf.Make([]pdf.Sheet{{Title: title, Text: said.String()}}, r.Charge.Created)
+		if err != nil {
+			return refused("too_large", err.Error())
+		}
 		if int64(len(content)) > largestOf[evidence.PDF] {
 			return refused("too_large", "the texts are too long: as a document they have more than 2 MB")
 		}

@@ -2,19 +2,18 @@ package paper
 
 import (
 	"bytes"
-	"compress/zlib"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
 	"io"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
+	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -31,30 +30,13 @@ func drawn(t *testing.T, w, h int, as func(io.Writer, image.Image) error) []byte
 	return out.Bytes()
 }
 
-var stream = regexp.MustCompile(`(?s)/FlateDecode[^>]*>>\nstream\n(.*?)\nendstream`)
-
-// shown is what a PDF writes.
-func shown(t *testing.T, pdf []byte) string {
-	t.Helper()
-	var all strings.Builder
-	for _, part := range stream.FindAllSubmatch(pdf, -1) {
-		r, err := zlib.NewReader(bytes.NewReader(part[1]))
-		if err != nil {
-			continue // a picture
-		}
-		text, _ := io.ReadAll(r)
-		all.Write(text)
-	}
-	return all.String()
-}
-
 // Texts are on pages, with every letter of Spanish and Portuguese, and no other character is lost silently.
 func TestTextsAreWritten(t *testing.T) {
 	pdf, err := Make([]Sheet{{Title: "Receipt", Text: "Ação número 7: € 5\r\nel niño. 😀"}, {Title: "Other", Text: strings.Repeat("line\n", 200)}}, noon)
 	if err != nil || !bytes.HasPrefix(pdf, []byte("%PDF-")) {
 		t.Fatal(err)
 	}
-	text := shown(t, pdf)
+	text := providertest.PDFText(pdf)
 	for _, want := range []string{"Receipt", "A\xe7\xe3o n\xfamero 7: \x80 5", "el ni\xf1o. [U+1F600]", "Other"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q", want)
