@@ -9,7 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -87,11 +87,11 @@ func TestMajorUnitsAreExact(t *testing.T) {
 func TestUnknownWordsAreReported(t *testing.T) {
 	var told []string
 	a := provider.Account{Unmapped: func(word string) { told = append(told, word) }}
-	table := provider.Declines{"51": provider.Hard(problem.InsufficientFunds, "insufficient_funds", "no"), "91": provider.Soft("", "down", "no")}
-	if o := a.Declined(table, "51", "theirs"); o.Kind != pay.Declined || o.Soft || o.Code != problem.InsufficientFunds || o.ProviderRef != "theirs" {
+	table := provider.Declines{"51": decline.InsufficientFunds, "91": decline.IssuerUnavailable}
+	if o := a.Declined(table, "51", "theirs"); o.Kind != pay.Declined || o.Soft || o.Code != "insufficient_funds" || o.ProviderRef != "theirs" {
 		t.Errorf("51: %+v", o)
 	}
-	if o := a.Declined(table, "91", ""); !o.Soft || o.Decline != "down" {
+	if o := a.Declined(table, "91", ""); !o.Soft || o.Decline != "issuer_unavailable" {
 		t.Errorf("91: %+v", o)
 	}
 	if o := a.Declined(table, "9\x00"+strings.Repeat("9", 100), ""); o.Kind != pay.Declined || o.Soft || o.Decline == "" || o.Message == "" {

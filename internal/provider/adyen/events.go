@@ -60,7 +60,7 @@ func (p *Provider) authorised(i item, n *pay.Notice) bool {
 	switch i.Success {
 	case "true": // below
 	case "false":
-		reason := p.Reason(reasons, words(i.Reason))
+		reason := p.Reason(inWords, words(i.Reason))
 		if card(i.Method) { // the shopper may try again until the link ends
 			n.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{provider.Try(i.Ref, 0, reason, provider.Printable(i.Reason, 60))}}
 			return i.Ref != ""

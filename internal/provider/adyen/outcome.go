@@ -107,9 +107,9 @@ var declines = func() provider.Declines {
 // refusal is a refusalReasonCode in our terms.
 func (p *Provider) refusal(code string) pay.Outcome { return p.Declined(declines, code, "") }
 
-// reasons are by the reason of an AUTHORISATION that failed, in words: the refusal reasons of docs.adyen.com. How notifications spell
+// inWords are by the reason of an AUTHORISATION that failed, in words: the refusal reasons of docs.adyen.com. How notifications spell
 // them is unproved, so case and signs do not count.
-var reasons = provider.Declines{
+var inWords = provider.Declines{
 	"refused": decline.DoNotHonor, "referral": decline.DoNotHonor, "transactionnotpermitted": decline.DoNotHonor, "declinednongeneric": decline.DoNotHonor,
 	"acquirererror": decline.IssuerUnavailable, "issuerunavailable": decline.IssuerUnavailable, "notsubmitted": decline.IssuerUnavailable,
 	"notsupported": decline.NotSupported, "expiredcard": decline.ExpiredCard, "notenoughbalance": decline.InsufficientFunds,

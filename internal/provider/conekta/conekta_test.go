@@ -413,7 +413,7 @@ func TestEachDeclineHasItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := a.declined(o, pay.Outcome{})
-		if got.Kind != pay.Declined || got.Code != d.Code || got.Soft != d.Soft || got.Decline == "" || got.Message == "" {
+		if m := d.Meaning(); got.Kind != pay.Declined || got.Code != m.Code || got.Soft != m.Elsewhere || got.Decline == "" || got.Message == "" {
 			t.Errorf("%s: %+v", word, got)
 		}
 	}

@@ -104,7 +104,7 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 		if strings.Contains(reason, " ") { // a card's reason
 			o = at("NOK", "", reason)
 		}
-		if o.Kind != pay.Declined || o.Code != d.Code || o.Soft != d.Soft || o.Decline == "" || o.Message == "" {
+		if m := d.Meaning(); o.Kind != pay.Declined || o.Code != m.Code || o.Soft != m.Elsewhere || o.Decline == "" || o.Message == "" {
 			t.Errorf("%s: %+v", reason, o)
 		}
 	}
@@ -113,15 +113,15 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 		"No response from acquirer", "Acquirer response error", "3-D Secure required",
 	}
 	for reason, d := range declines {
-		if d.Soft != slices.Contains(soft, reason) {
-			t.Errorf("%s is soft: %t", reason, d.Soft)
+		if d.Meaning().Elsewhere != slices.Contains(soft, reason) {
+			t.Errorf("%s is soft: %t", reason, d.Meaning().Elsewhere)
 		}
 	}
 	for reason, want := range map[string]string{
 		"insufficientFunds": "Insufficient funds", "invalidData": "Incorrect customer data", "cardExpired": "Expired card", "notApproved": "Not accepted",
 	} {
 		o := at("NOK", "", "Sandbox - Test credit card, transaction declined reason "+reason)
-		if d := declines[want]; o.Kind != pay.Declined || o.Code != d.Code || o.Decline != d.Reason || o.Soft != d.Soft {
+		if d := declines[want]; o.Kind != pay.Declined || o.Code != d.Meaning().Code || o.Decline != string(d) || o.Soft != d.Meaning().Elsewhere {
 			t.Errorf("the sandbox's %s: %+v, want as %s", reason, o, want)
 		}
 	}
