@@ -328,9 +328,8 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
-	v.Installments = v.planText(s.End.Plan)
+	v.Installments = v.installments(s, v.State)
 	if v.State == "waiting" || v.State == "refused" {
-		v.Installments = v.installmentsText(s.Offer, s.Price.Local)
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Page.Data.CLABE)
 		if !s.Times.Expires.IsZero() {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
 // Sale is a payment with all its claims, as our books have it now.
@@ -144,7 +143,7 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 
 func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
 	// With interest that the shopper bears, a report may have what the card was charged.
-	if p := sale.Payment; taker.Order == p.End.Captured && p.End.Plan.By == installment.Shopper && l.Amount == p.End.Plan.Total {
+	if p := sale.Payment; taker.Order == p.End.Captured && p.End.Plan.Interest() && l.Amount == p.End.Plan.Total {
 		l.Amount = p.Price.Local
 	}
 	_, again := m.seen[sale.Payment.Reference(taker.Order)]

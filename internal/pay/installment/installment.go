@@ -109,6 +109,9 @@ type Plan struct {
 // Known reports whether the shopper paid in installments, as far as is known.
 func (p Plan) Known() bool { return p.Count > 1 }
 
+// Interest reports whether the shopper bears interest.
+func (p Plan) Interest() bool { return p.By == Shopper }
+
 // String is the plan for people.
 func (p Plan) String() string {
 	text := fmt.Sprintf("%d installments", p.Count)
