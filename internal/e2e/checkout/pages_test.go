@@ -80,8 +80,9 @@ func ref(id string, order int) string { return fmt.Sprint(strings.TrimPrefix(id,
 // hears lets the service hear from the provider of an attempt what it is now.
 func (s *paged) hears(t *testing.T, id string, order int) {
 	t.Helper()
-	address, signature, body := s.lines[order-1].Tell(ref(id, order), fmt.Sprintf("acme-%d-hush", order))
-	harness.KnockAt(t, s.Instance, strings.TrimPrefix(address, s.URL), signature, body).Want(t, http.StatusOK)
+	account := fmt.Sprint("acme-", order)
+	_, signature, body := s.lines[order-1].Tell(ref(id, order), account+"-hush")
+	harness.KnockAt(t, s.Instance, "/api/v1/providers/"+account+"/notifications", signature, body).Want(t, http.StatusOK)
 }
 
 // refused makes a payment whose card is refused on the first page.
@@ -175,13 +176,17 @@ func TestPageThatIsNotEndedIsKept(t *testing.T) {
 		kept  bool // the provider says that its page is open
 		ended bool // it is not
 	}{
-		"it ends none":         {fault: deletes(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(http.StatusMethodNotAllowed) }), kept: true},
-		"it is busy":           {fault: harness.Refuses},
-		"a gateway answers":    {fault: harness.Gateway},
-		"the answer is lost":   {fault: deletes(harness.CutsAfter), ended: true},
-		"it refuses the call":  {fault: deletes(harness.Refuses)},
-		"it does not know it":  {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { http.Error(w, `{}`, http.StatusNotFound) }},
-		"it says another word": {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { _, _ = w.Write([]byte(`{"status":"ending"}`)) }},
+		"it ends none": {fault: deletes(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}), kept: true},
+		"it is busy":          {fault: harness.Refuses},
+		"a gateway answers":   {fault: harness.Gateway},
+		"the answer is lost":  {fault: deletes(harness.CutsAfter), ended: true},
+		"it refuses the call": {fault: deletes(harness.Refuses)},
+		"it does not know it": {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { http.Error(w, `{}`, http.StatusNotFound) }},
+		"it says another word": {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			_, _ = w.Write([]byte(`{"status":"ending"}`))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPaged(t, func(t *testing.T, s *paged) {
