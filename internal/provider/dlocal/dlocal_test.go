@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -90,24 +91,23 @@ func TestSignatureOfThePublishedRequest(t *testing.T) {
 }
 
 func TestEveryRejectionIsToldApart(t *testing.T) {
-	soft := []string{"300", "301", "316", "318", "320", "321"}
-	codes := map[string]problem.Code{
-		"302": problem.InsufficientFunds, "309": problem.ExpiredCard, "303": problem.FraudBlocked, "304": problem.FraudBlocked,
-		"313": problem.FraudBlocked, "317": problem.FraudBlocked,
-	}
-	a := connect(t, newFake())
-	for code := range declines {
+	soft := []string{"300", "301", "306", "316", "318", "320", "321"} // another provider may see it otherwise
+	codes := map[string]problem.Code{"302": problem.InsufficientFunds, "309": problem.ExpiredCard, "313": problem.FraudBlocked, "315": problem.CardDeclined, "320": problem.ThreeDSFailed}
+	a, documented := connect(t, newFake()), 0
+	for code, reason := range declines {
 		o := a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: provider.Text(code)})
-		want := codes[code]
-		if want == "" {
-			want = problem.CardDeclined
+		if o.Kind != pay.Declined || !reason.Known() || o.Decline != string(reason) || o.Soft != slices.Contains(soft, code) || codes[code] != "" && o.Code != codes[code] {
+			t.Errorf("%s: %+v, want %s, soft %t", code, o, reason, slices.Contains(soft, code))
 		}
-		if o.Kind != pay.Declined || o.Code != want || o.Soft != slices.Contains(soft, code) || o.Decline == "" || o.Message == "" {
-			t.Errorf("%s: %+v, want %s, soft %t", code, o, want, slices.Contains(soft, code))
+		if want := []decline.Try{{ID: "D-4-1", Reason: reason, Raw: code, Soft: o.Soft}}; !slices.Equal(o.Tries, want) {
+			t.Errorf("%s: the tries are %+v, want %+v", code, o.Tries, want)
+		}
+		if len(code) == 3 && code[0] == '3' {
+			documented++
 		}
 	}
-	if len(declines) != 27 {
-		t.Errorf("%d rejections are known, and 27 are documented", len(declines))
+	if documented != 27 {
+		t.Errorf("%d rejections are known, and 27 are documented", documented)
 	}
 }
 
@@ -128,9 +128,10 @@ func TestAnUnknownRejectionIsHardAndCounted(t *testing.T) {
 	if o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: 399"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}
-	for _, code := range []provider.Text{"", "100"} { // no reason
+	for code, counted := range map[provider.Text]int{"100": 1, "": 2} { // no reason; a missing code is not documented
+		told = told[:1]
 		o = a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: code})
-		if o.Kind != pay.Declined || o.Decline != "rejected" || len(told) != 1 {
+		if o.Kind != pay.Declined || o.Soft || o.Decline != "declined" || len(told) != counted {
 			t.Errorf("%q: %+v, told of %v", code, o, told)
 		}
 	}
@@ -144,8 +145,8 @@ func TestRefusalsOfACharge(t *testing.T) {
 		code   problem.Code
 	}{
 		{400, `{"code":5001,"message":"Missing parameter. payer.document"}`, pay.Errored, ""},
-		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.FraudBlocked},
-		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
+		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.CardDeclined},
+		{400, `{"code":5006}`, pay.Declined, problem.InsufficientFunds},
 		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5000,"message":"Invalid request."}`, pay.Errored, ""},
 		{400, `{"code":5000,"message":"Signature not match"}`, pay.Unavailable, ""},

@@ -26,15 +26,16 @@ const (
 // once.
 type fake struct {
 	providertest.Frame[*charge]
-	serial  int64
-	minutes int                       // of the clock of payments
-	bare    bool                      // refunds do not return metadata
-	stale   bool                      // searches find nothing yet
-	fails   int                       // the cause of the error that every post is answered with
-	barred  bool                      // the token may not search for chargebacks, nor read claims
-	cases   map[string]any            // what chargebacks have of it in place of the usual
-	decided map[string]map[string]any // and what one has, by its id
-	papers  papers                    // the documents of chargebacks
+	serial   int64
+	minutes  int                       // of the clock of payments
+	bare     bool                      // refunds do not return metadata
+	stale    bool                      // searches find no payments yet
+	unlisted bool                      // searches find no preferences yet
+	fails    int                       // the cause of the error that every post is answered with
+	barred   bool                      // the token may not search for chargebacks, nor read claims
+	cases    map[string]any            // what chargebacks have of it in place of the usual
+	decided  map[string]map[string]any // and what one has, by its id
+	papers   papers                    // the documents of chargebacks
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -387,7 +388,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 func (f *fake) pages(q url.Values) (int, any) {
 	var some []any // null if there is none
 	for _, c := range f.Charges {
-		if c.page == nil || c.Reference != q.Get("external_reference") {
+		if c.page == nil || c.Reference != q.Get("external_reference") || f.unlisted {
 			continue
 		}
 		titles := []any{}

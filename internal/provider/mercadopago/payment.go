@@ -95,7 +95,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 		if p.StatusDetail == "expired" {
 			o.Decline = "expired"
 		}
-		if p.StatusDetail == "by_payer" {
+		if p.StatusDetail == byPayer {
 			o = provider.Refusal(decline.Canceled, o.ProviderRef)
 		}
 	case p.Status == "rejected":

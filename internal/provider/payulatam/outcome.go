@@ -119,8 +119,8 @@ func (c *client) awaiting(r provider.Request, extra map[string]json.RawMessage) 
 	return o
 }
 
-// declines are the meanings of PayU's response codes. The soft ones concern the way to the
-// bank, or a bank that gives no reason.
+// declines are the meanings of PayU's response codes (response codes and variables, 42c09c2: those for transactions, and those that the
+// confirmation and the response page add; read on 2026-11-28).
 var declines = provider.Declines{
 	"ANTIFRAUD_REJECTED":                       decline.FraudSuspected,
 	"BANK_FRAUD_REJECTED":                      decline.FraudSuspected,
@@ -140,8 +140,8 @@ var declines = provider.Declines{
 	"INVALID_BANK_ACCOUNT":                            decline.AccountUnavailable,
 	"INVALID_BANK":                                    decline.AccountUnavailable,
 	"BANK_ACCOUNT_ACTIVATION_ERROR":                   decline.AccountUnavailable,
-	"PAYMENT_NETWORK_REJECTED":                        decline.DoNotHonor,
-	"ENTITY_DECLINED":                                 decline.DoNotHonor,
+	"PAYMENT_NETWORK_REJECTED":                        decline.ProcessingError, // the voucher was not made; no bank of the shopper's decided
+	"ENTITY_DECLINED":                                 decline.ProcessingError, // "because of an error"
 	"CONTACT_THE_ENTITY":                              decline.CallIssuer,
 	"REPEAT_TRANSACTION":                              decline.ProcessingError,
 	"BANK_UNREACHABLE":                                decline.IssuerUnavailable,

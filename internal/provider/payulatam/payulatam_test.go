@@ -215,7 +215,8 @@ func TestDeclinesAreToldApart(t *testing.T) {
 	}{
 		"ANTIFRAUD_REJECTED": {false, problem.FraudBlocked}, "BANK_FRAUD_REJECTED": {false, problem.FraudBlocked},
 		"INSUFFICIENT_FUNDS": {false, problem.InsufficientFunds}, "EXPIRED_CARD": {false, problem.ExpiredCard},
-		"ENTITY_DECLINED": {true, ""}, "BANK_UNREACHABLE": {true, ""}, "PAYMENT_NETWORK_NO_RESPONSE": {true, ""}, "WHO_KNOWS": {false, ""},
+		"ENTITY_DECLINED": {true, problem.CardDeclined}, "BANK_UNREACHABLE": {true, problem.CardDeclined}, "PAYMENT_NETWORK_NO_RESPONSE": {true, problem.CardDeclined},
+		"WHO_KNOWS": {false, ""},
 	} {
 		o := c.account.Declined(declines, code, "")
 		if o.Kind != pay.Declined || o.Soft != want.soft || o.Code != want.code || o.Decline == "" || o.Message == "" {
