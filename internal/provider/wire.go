@@ -159,7 +159,7 @@ func Ended(o pay.Outcome) pay.Outcome {
 	case pay.Approved, pay.Reversed, pay.Lapsed:
 		return o
 	case pay.Declined, pay.Missing:
-		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef}
+		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef, Tries: o.Tries}
 	case pay.Awaiting:
 		o.Decline = "not_canceled"
 	}

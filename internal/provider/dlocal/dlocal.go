@@ -66,6 +66,12 @@
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
 //
+// A page has one try: its address works once "by default" (docs: Checkout redirect), and after it the payment is PAID or REJECTED
+// (there, and Yuno, dLocal Checkout Redirect; both read on 2026-11-28). So a rejection ends the page, and proves that it takes no
+// money any more; a page on which nobody was refused cannot be ended if it is for a card. What an account with another setting
+// says after a rejection is *unproved*: money that comes then is late money. A rejection has no time of its own. The service
+// that retries a rejected payment (docs: Payment retries) is another call, which we do not make.
+//
 // # What dLocal is told
 //
 // The payer object (reference, updated 2026-03-03) has lengths, and asks for a document as its country has it (country reference,

@@ -64,6 +64,16 @@
 // A notification has no time, so it cannot be too old. A replay by somebody else only
 // causes another query.
 //
+// # Tries on EBANX's page
+//
+// A payment shows its last try alone, as transaction_status, without an id or a time (the zone of status_date is in no page). A
+// refusal ends the payment as CA in what ActiveMerchant recorded of /ws/direct; whether the page lets the shopper go on is
+// *unproved*. If it does, the payment is still OP or PE, and the refusal is a try.
+//
+// A page can be ended: /ws/cancel takes payments that are OP or PE, and makes them CA, which ends them (docs.ebanx.com, cancel
+// a payment; developers.ebanx.com, reference of cancel; read on 2026-11-28). Any other answer proves nothing. What becomes of a card that is
+// being charged at that moment is *unproved*: money that comes then is late money.
+//
 // # What moves money without us
 //
 // A notification names payments, which are then queried. All that it reports, and what becomes of it:

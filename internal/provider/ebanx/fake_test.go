@@ -45,6 +45,8 @@ type charged struct {
 	hash, code string
 	page       bool
 
+	refused string // the description of the page's last refusal
+
 	kind        string // person_type
 	responsible map[string]any
 }
@@ -106,6 +108,9 @@ func (c *charged) object() map[string]any {
 		m["spei_url"] = "https://sandbox.ebanx.com/print/spei/execute?hash=" + c.hash
 	case "oxxo":
 		m["oxxo_barcode"], m["oxxo_url"] = "51000000000020022017052601362015", "https://sandbox.ebanx.com/print/oxxo/?hash="+c.hash
+	}
+	if c.refused != "" {
+		m["transaction_status"] = map[string]any{"acquirer": "EBANX", "code": "NOK", "description": c.refused}
 	}
 	if c.Ending == providertest.Declined {
 		m["transaction_status"] = map[string]any{

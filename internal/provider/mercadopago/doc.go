@@ -51,7 +51,15 @@
 //
 // A shopper whose card is refused on a preference's page may try another one there. So the
 // charge stays open until it is paid or the preference expires, and only then is it
-// declined, with the last reason.
+// declined, with the last reason. Each refused payment is a try, told by its notification, by a query and
+// with the money of a later one; one that the shopper canceled is a try too.
+//
+// To end a page, its preference is made to expire, and then each payment that may still be paid is
+// canceled. The end of a preference is the last moment to pay on it (guide "term of preference", the
+// same in each country, read on 2026-11-28); a payment that was begun is not affected
+// (sdk-dotnet#74). If a payment was made on a page that no search finds, nothing is proved. A payment that is
+// just being made, and that no search shows yet, is late money if it is approved: whether Mercado Pago
+// then still approves it is *unproved*.
 //
 // A page may also be paid with two cards (guide "payments with two cards"): two payments, each
 // of a part of the price. Its merchant order is paid once the approved payments come to the
