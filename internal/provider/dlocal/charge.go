@@ -247,7 +247,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, r.PageURL, p.ID
+		o.Kind, o.Local, o.FormURL, o.MoneyRef, o.Installments = pay.Approved, local, r.PageURL, p.ID, p.plan()
 		if p.Refunds != nil {
 			o = reversed(o, *p.Refunds)
 		}

@@ -72,6 +72,13 @@
 // says after a rejection is *unproved*: money that comes then is late money. A rejection has no time of its own. The service
 // that retries a rejected payment (docs: Payment retries) is another call, which we do not make.
 //
+// # Instalments
+//
+// None are offered. A plan is made for the card's first digits and goes with the card in a DIRECT payment (docs: Installments; reference: the
+// installment object; Yuno, dLocal Cards: who bears the interest is the account's setting; read on 2026-11-28), and we never see a
+// card. No page that could be read has a field for dLocal's own page; whether an account's page offers some by itself is
+// *unproved*. If a payment says how many the shopper chose (the card object, 5a60efb), that is told.
+//
 // # What dLocal is told
 //
 // The payer object (reference, updated 2026-03-03) has lengths, and asks for a document as its country has it (country reference,

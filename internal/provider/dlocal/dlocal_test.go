@@ -12,6 +12,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -108,6 +109,20 @@ func TestEveryRejectionIsToldApart(t *testing.T) {
 	}
 	if documented != 27 {
 		t.Errorf("%d rejections are known, and 27 are documented", documented)
+	}
+}
+
+func TestInstallmentsAreReportedAndNotOffered(t *testing.T) {
+	a := connect(t, newFake())
+	for count, want := range map[provider.Text]int{"": 0, "1": 0, "3": 3, "-3": 0, "99": 0, "x": 0} {
+		p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PAID", Amount: "100", Currency: "BRL"}
+		p.Card.Installments = count
+		if o := a.outcome(request(), p); o.Installments != (installment.Plan{Count: want}) || o.Local != money.New(100_00, money.BRL) {
+			t.Errorf("%q: %+v", count, o)
+		}
+	}
+	if offer := provider.Installments(a, "card.BRA", request().Local, installment.Terms{Max: 12}); offer.Max() != 0 {
+		t.Errorf("it offers %+v", offer)
 	}
 }
 

@@ -3,6 +3,7 @@ package ebanx
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -112,6 +113,9 @@ func (a *account) page(r provider.Request, m method) url.Values {
 	if m.company(r) {
 		form.Set("person_type", "business")
 	}
+	if most := a.Installments(r.Rail, r.Local, r.Installments).Max(); most > 1 {
+		form.Set("instalments", fmt.Sprintf("1-%d", most))
+	}
 	return form
 }
 
@@ -203,7 +207,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, r.PageURL, p.Hash
+		o.Kind, o.Local, o.FormURL, o.MoneyRef, o.Installments = pay.Approved, local, r.PageURL, p.Hash, p.plan(local)
 		o = p.reversed(o)
 	case "OP", "PE":
 		o.Kind = pay.Awaiting
@@ -237,7 +241,7 @@ func (p payment) refusal() (reason string, refused bool) {
 	if reason = p.Transaction.Reason; reason == "" {
 		reason = p.Transaction.Text
 	}
-	if p.Transaction.Code != "NOK" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
+	if p.Transaction.Code != "NOK" && p.Transaction.Code != "RETRY" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
 		return "", false
 	}
 	word, ours := strings.CutPrefix(reason, sandboxRefusal)

@@ -166,6 +166,9 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 			t.Errorf("%+v, want an expired payment", o)
 		}
 	}
+	if o := at("RETRY", "", "Timeout"); o.Kind != pay.Declined || !o.Soft { // "something went wrong with the process" (the OpenAPI document)
+		t.Errorf("RETRY: %+v", o)
+	}
 	if o = at("NOK", "MOON_PHASE", ""); o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: MOON_PHASE"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}

@@ -46,6 +46,8 @@ type charged struct {
 	page       bool
 
 	refused string // the description of the page's last refusal
+	most    string // instalments that the page offers, as it was asked for them
+	count   int    // of instalments
 
 	kind        string // person_type
 	responsible map[string]any
@@ -93,7 +95,7 @@ func (c *charged) object() map[string]any {
 	m := map[string]any{
 		"hash": c.hash, "pin": "484657684", "merchant_payment_code": c.Reference, "order_number": nil, "status": status, "status_date": nil,
 		"open_date": "2026-11-21 12:00:00", "amount_br": "1362.01", "amount_iof": "0.00", "amount_ext": whole + "." + (cents + "00")[:2],
-		"currency_ext": paid.Currency, "currency_rate": "1.0000", "instalments": "1", "payment_type_code": c.code,
+		"currency_ext": paid.Currency, "currency_rate": "1.0000", "instalments": fmt.Sprint(max(1, c.count)), "payment_type_code": c.code,
 		"pre_approved": false, "capture_available": nil,
 	}
 	if len(c.Refunds) > 0 {
@@ -231,7 +233,10 @@ func (f *fake) create(m map[string]any, amountField string, page bool) map[strin
 	}
 	c := &charged{hash: fmt.Sprintf("%048x", len(f.Charges)+1), code: text("payment_type_code"), page: page}
 	c.Reference, c.Local = text("merchant_payment_code"), local
-	c.kind, c.responsible = text("person_type"), responsible
+	c.kind, c.responsible, c.most = text("person_type"), responsible, text("instalments")
+	if c.most != "" && (!page || !strings.HasPrefix(c.most, "1-")) {
+		return refusal("BP-DR-34", "Invalid value for instalments: "+c.most+" (range)")
+	}
 	f.Enter(c)
 	answer := map[string]any{"payment": c.object(), "status": "SUCCESS"}
 	if page {

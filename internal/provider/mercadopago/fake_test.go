@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -59,6 +60,9 @@ type paid struct {
 	version        int
 	made, approved string // when
 	backs          []int  // its refunds, by their place among the charge's
+
+	count int          // of instalments
+	total money.Amount // with interest
 }
 
 func newFake() *fake {
@@ -232,6 +236,9 @@ func (f *fake) show(p *paid) map[string]any {
 	if p.approved != "" {
 		out["date_approved"] = p.approved
 	}
+	if p.count > 1 {
+		out["installments"] = p.count
+	}
 	if p.of.page != nil {
 		out["order"] = map[string]any{"type": "mercadopago", "id": "3754501423"}
 	}
@@ -249,7 +256,20 @@ func (f *fake) show(p *paid) map[string]any {
 			"external_resource_url": ticket, "payment_method_reference_id": "1234567890", "barcode": map[string]any{"content": "3335008800000000"},
 		}
 	}
+	if p.count > 1 {
+		details := out["transaction_details"].(map[string]any)
+		details["installment_amount"], details["total_paid_amount"] = json.Number(installment.Each(p.total, p.count).Decimal()), json.Number(p.total.Decimal())
+	}
 	return out
+}
+
+// in pays in instalments; the page has to allow as many.
+func (p *paid) in(count int, total money.Amount) *paid {
+	if most, _ := p.of.page["payment_methods"].(map[string]any)["installments"].(json.Number).Int64(); int64(count) > most {
+		panic("the page does not offer these instalments")
+	}
+	p.count, p.total = count, total
+	return p.set("approved", "accredited")
 }
 
 func (f *fake) find(id string) *paid {

@@ -98,6 +98,9 @@ func railOf(key string) (rail, bool) {
 	return rails[i], true
 }
 
+// cards reports whether the page is one for cards.
+func (r rail) cards() bool { return strings.HasPrefix(r.key, "card.") }
+
 // hosted reports whether the shopper pays on a preference's page.
 func (r rail) hosted() bool { return r.method == "" }
 
