@@ -263,15 +263,6 @@ func (f *fake) show(p *paid) map[string]any {
 	return out
 }
 
-// in pays in instalments; the page has to allow as many.
-func (p *paid) in(count int, total money.Amount) *paid {
-	if most, _ := p.of.page["payment_methods"].(map[string]any)["installments"].(json.Number).Int64(); int64(count) > most {
-		panic("the page does not offer these instalments")
-	}
-	p.count, p.total = count, total
-	return p.set("approved", "accredited")
-}
-
 func (f *fake) find(id string) *paid {
 	for _, c := range f.Charges {
 		for _, p := range c.payments {

@@ -11,6 +11,15 @@ import (
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
+// in pays in instalments; the page has to allow as many.
+func (p *paid) in(count int, total money.Amount) *paid {
+	if most, _ := p.of.page["payment_methods"].(map[string]any)["installments"].(json.Number).Int64(); int64(count) > most {
+		panic("the page does not offer these instalments")
+	}
+	p.count, p.total = count, total
+	return p.set("approved", "accredited")
+}
+
 // A page has the most instalments that the terms allow: one without terms.
 func TestAPageOffersWhatTheTermsAllow(t *testing.T) {
 	brl := func(reais int64) money.Amount { return money.New(reais*100, money.BRL) }
