@@ -248,6 +248,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "dlocal",
+		Declines: []provider.Codes{{Field: "status_code, or code of a refused call", Table: declines,
+			Source: "docs.dlocal.com, payment status codes (2026-09-17) and payments HTTP errors"}},
 		Fields: []provider.Field{
 			{Name: "login", Doc: "Merchant Dashboard, Settings, Integration: X-Login", Public: true},
 			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},

@@ -55,6 +55,11 @@ func TestAdapter(t *testing.T) {
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: charges, Uncancelable: uncancelable, OnPage: page, Settles: settles,
+		Page: &providertest.CardPage{
+			Codes: [2]string{"302", "301"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Once:    "docs, Checkout redirect: the address can be used once; Yuno: the payment is then PAID or REJECTED",
+			Untimed: "reference, the payment object: created_date and approved_date", Unended: "reference, Cancel a cash payment: of cash and transfers, not of cards",
+		},
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
 			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},

@@ -67,11 +67,12 @@
 // # Tries on EBANX's page
 //
 // A payment shows its last try alone, as transaction_status, without an id or a time (the zone of status_date is in no page). A
-// refusal ends the payment as CA in what ActiveMerchant recorded of /ws/direct; whether the page lets the shopper go on is
-// *unproved*. If it does, the payment is still OP or PE, and the refusal is a try.
+// refusal ends the payment as CA: a payment goes from OP to PE or CA, and from PE to CO or CA (OpenAPI document, 40f35de, query), and
+// ActiveMerchant recorded CA after a refusal by /ws/direct. That the page does not let the shopper go on is *unproved*: a payment that
+// is still open after a refusal stays open, and the refusal is a try.
 //
 // A page can be ended: /ws/cancel takes payments that are OP or PE, and makes them CA, which ends them (docs.ebanx.com, cancel
-// a payment; developers.ebanx.com, reference of cancel; read on 2026-11-28). Any other answer proves nothing. What becomes of a card that is
+// a payment, read on 2026-11-28; OpenAPI document). Any other answer proves nothing. What becomes of a card that is
 // being charged at that moment is *unproved*: money that comes then is late money.
 //
 // # Instalments
@@ -215,6 +216,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "ebanx",
+		Declines: []provider.Codes{{Field: "transaction_status: description_code, or description of a card", Table: declines,
+			Source: "docs.ebanx.com, APM and card response codes, as far as the copies go, read on 2026-11-28"}},
 		Fields: []provider.Field{
 			{Name: "integrationKey", Doc: "EBANX Dashboard, Account Settings, Integrations: the integration key of the environment"},
 			{Name: "certificate", Doc: "docs.ebanx.com, Payment Notification: the public certificate that verifies notifications, as PEM", Public: true},

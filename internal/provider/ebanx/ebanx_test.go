@@ -39,6 +39,11 @@ func TestAdapter(t *testing.T) {
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: charges, OnPage: page, RefundsLater: true, Settles: settles,
+		Page: &providertest.CardPage{
+			Codes: [2]string{"Insufficient funds", "Not accepted"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Once:    "OpenAPI document: OP changes to CA or PE, and PE to CA or CO; ActiveMerchant recorded CA after a refusal",
+			Untimed: "OpenAPI document, query: status_date has no zone",
+		},
 		Looks: func(r *http.Request) bool { return r.URL.Path == "/ws/query" },
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":               {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
@@ -91,7 +96,7 @@ func TestRepliesOfTheSDKsTests(t *testing.T) {
 	}
 }
 
-// Whether EBANX's page goes on after a refusal is not documented. If it does, the payment is open, and the refusal is a try.
+// EBANX's documents have no payment that is open after a refusal. If its page goes on nevertheless, the refusal is a try.
 func TestARefusalOnAnOpenPageIsATry(t *testing.T) {
 	f := newFake()
 	a := connect(t, f)

@@ -75,6 +75,21 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification("operation=payment_status_change&notification_type=" + kind + "&hash_codes=" + c.hash)
 }
 
+// Try implements providertest.CardFake. A refusal ends the payment.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if !c.page || c.Ending != providertest.Open {
+		return n, false
+	}
+	c.Ending, c.refused = providertest.Paid, code
+	if code != "" {
+		c.Ending = providertest.Declined
+	}
+	return notification("operation=payment_status_change&notification_type=update&hash_codes=" + c.hash), true
+}
+
 // notification signs a body.
 func notification(body string) provider.Notification {
 	return providertest.Notify("application/x-www-form-urlencoded", []byte(body), "X-SignatureType", "rsa,sha1",
@@ -111,10 +126,10 @@ func (c *charged) object() map[string]any {
 	case "oxxo":
 		m["oxxo_barcode"], m["oxxo_url"] = "51000000000020022017052601362015", "https://sandbox.ebanx.com/print/oxxo/?hash="+c.hash
 	}
-	if c.refused != "" {
+	switch {
+	case c.refused != "":
 		m["transaction_status"] = map[string]any{"acquirer": "EBANX", "code": "NOK", "description": c.refused}
-	}
-	if c.Ending == providertest.Declined {
+	case c.Ending == providertest.Declined:
 		m["transaction_status"] = map[string]any{
 			"acquirer": "EBANX", "code": "NOK", "description": "Insufficient funds or limit restrictions in the user's account",
 			"description_code": "INSUFFICIENT_FUNDS_OR_DAILY_LIMIT",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -39,12 +40,15 @@ func hosted() map[string]string {
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Adapter:      Adapter(),
-		Credentials:  credentials(),
-		New:          func(*testing.T) providertest.Fake { return newFake() },
-		Charges:      samples(),
-		Hosted:       hosted(),
-		Quiet:        hosted(),
+		Adapter:     Adapter(),
+		Credentials: credentials(),
+		New:         func(*testing.T) providertest.Fake { return newFake() },
+		Charges:     samples(),
+		Hosted:      hosted(),
+		Quiet:       hosted(),
+		Page: &providertest.CardPage{
+			Codes: [2]string{"cc_rejected_insufficient_amount", "cc_rejected_other_reason"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+		},
 		BodyUnsigned: "Webhooks, validate notification origin: the template has data.id, x-request-id and ts alone",
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},

@@ -2,6 +2,7 @@ package mercadopago
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -9,8 +10,27 @@ import (
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
+
+// Try implements providertest.CardFake. Each card that is tried on a page is a payment of its own.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	until, err := time.Parse(time.RFC3339, fmt.Sprint(c.page["expiration_date_to"]))
+	paid := slices.ContainsFunc(c.payments, func(p *paid) bool { return p.status == "approved" })
+	if err != nil || paid || !until.After(providertest.Noon) {
+		return n, false
+	}
+	p := f.try(c, "visa")
+	if p.set("approved", "accredited"); code != "" {
+		p.set("rejected", code)
+	}
+	f.serial++
+	return notification("payment", p.ref(), f.serial, providertest.Noon.UnixMilli()), true
+}
 
 func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	a, f, _ := connect(t)

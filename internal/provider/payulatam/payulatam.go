@@ -124,6 +124,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "payulatam",
+		Declines: []provider.Codes{{Field: "responseCode, response_message_pol", Table: declines,
+			Source: "PayU, response codes and variables (42c09c2), read on 2026-11-28"}},
 		Fields: []provider.Field{
 			{Name: "apiLogin", Doc: "PayU Module: Settings, Technical configuration, API Login"},
 			{Name: "apiKey", Doc: "PayU Module: Settings, Technical configuration, API Key"},
