@@ -123,6 +123,11 @@ func TestTriesAreKept(t *testing.T) {
 	if v := say("4", late); v != Ignored {
 		t.Errorf("the same again is %s", v)
 	}
+	unclear := Notice{ID: "5", Account: "one", Reference: p.Reference(1), Unread: true, Outcome: Outcome{Kind: Unknown, Tries: refusedAt(decline.LostCard).Tries}}
+	unclear.Outcome.Tries[0].ID = "ch_9"
+	if next, change := p.Confirm(unclear, routes, "CLM-1", noon.Add(time.Hour)); change.Notices[0].Verdict != Mismatched || len(next.Attempts[0].Tries) != 4 {
+		t.Errorf("a try in a notification that was not understood: %s, %s", change.Notices[0].Verdict, next)
+	}
 	var robot Outcome
 	for i := range 50 {
 		robot.Tries = append(robot.Tries, decline.Try{ID: fmt.Sprint("r", i), At: noon.Add(time.Duration(i) * time.Second).UnixMicro(), Reason: decline.FraudSuspected})
