@@ -270,7 +270,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 			target = p.along(r, "/sandbox/bank/"+id)
 		}
 		http.Redirect(w, r, target, http.StatusSeeOther)
-	case err == nil || conflicts(err) || paused(err):
+	case err == nil || conflicts(err):
 		p.see(w, r, "/pay/"+id)
 	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
 		p.see(w, r, "/pay/"+id, "note", noteNotEnded)
@@ -304,8 +304,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		Rail:  s.Rail.Method,
 		Plain: s.Price.Local.Decimal(), Data: s.Page.Data, Sandbox: !s.Live,
 	}
-	v.Method = v.called(s.Rail)
-	v.Amount = v.money(s.Price.Local)
+	v.Method, v.Amount, v.Installments = v.called(s.Rail), v.money(s.Price.Local), v.installments(s, v.State)
 	if v.Watched = mayChange(s); v.Watched {
 		v.Refresh = refreshEvery
 	}
@@ -328,7 +327,6 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
-	v.Installments = v.installments(s, v.State)
 	if v.State == "waiting" || v.State == "refused" {
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Page.Data.CLABE)

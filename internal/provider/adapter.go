@@ -22,6 +22,8 @@ type Adapter struct {
 	Name   string  // "stripe": in the CLI, the database and the docs
 	Fields []Field // the credentials of an account
 	Rails  []string
+	// Declines are the provider's codes of refusals, for those who read what it says.
+	Declines []Codes
 	// Report is the format of the provider's settlement report; zero if the provider does not
 	// document it.
 	Report reconcile.Format
