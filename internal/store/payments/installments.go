@@ -1,7 +1,6 @@
 package payments
 
 import (
-	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
@@ -27,32 +26,25 @@ func (d *termsDoc) terms() installment.Terms {
 	return installment.Terms{Max: d.Max, InterestFree: d.Free, Min: d.Min.amount()}
 }
 
-// planDoc is the installments that a shopper chose. The amounts are minor units of the payment's currency; 0: not known.
+// planDoc is the installments that a shopper chose.
 type planDoc struct {
 	Count int               `json:"count"`
-	Each  int64             `json:"each,omitempty"`
-	Total int64             `json:"total,omitempty"`
+	Each  *amountDoc        `json:"each,omitempty"`
+	Total *amountDoc        `json:"total,omitempty"`
 	By    installment.Payer `json:"by,omitempty"`
 }
 
 // planDocOf returns nil for a payment at once.
 func planDocOf(p installment.Plan) *planDoc {
-	if !p.Known() {
+	if p == (installment.Plan{}) {
 		return nil
 	}
-	return &planDoc{p.Count, p.Each.Minor, p.Total.Minor, p.By}
+	return &planDoc{p.Count, amountDocOf(p.Each), amountDocOf(p.Total), p.By}
 }
 
-func (d *planDoc) plan(c money.Currency) installment.Plan {
+func (d *planDoc) plan() installment.Plan {
 	if d == nil {
 		return installment.Plan{}
 	}
-	p := installment.Plan{Count: d.Count, By: d.By}
-	if d.Each > 0 {
-		p.Each = money.New(d.Each, c)
-	}
-	if d.Total > 0 {
-		p.Total = money.New(d.Total, c)
-	}
-	return p
+	return installment.Plan{Count: d.Count, Each: d.Each.amount(), Total: d.Total.amount(), By: d.By}
 }

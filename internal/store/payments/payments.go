@@ -171,7 +171,7 @@ func (d *paymentDoc) Into(_ *table.Fields, p *pay.Payment) error {
 	p.Price.Source, p.Price.At = d.RateFrom, table.FromMicros(d.RateAt)
 	p.Strays, p.Order.After, p.Times.Erased = straysOf(d.Strays), d.After, table.FromMicros(d.Erased)
 	p.Price.Asked, p.Order.Purchase, p.Times.CancelAsked = d.Asked.amount(), d.Purchase.purchase(), table.FromMicros(d.Cancel)
-	p.Terms.Installments, p.End.Plan = d.May.terms(), d.Plan.plan(p.Price.Local.Currency)
+	p.Terms.Installments, p.End.Plan = d.May.terms(), d.Plan.plan()
 	p.Times.Expires, p.Times.Completed, p.Times.Failed = table.FromMicros(d.Expires), table.FromMicros(d.Completed), table.FromMicros(d.Failed)
 	p.Times.Expired, p.Times.Refunded, p.Times.Chargeback = table.FromMicros(d.Expired), table.FromMicros(d.RefundedAt), table.FromMicros(d.Chargeback)
 	return nil
