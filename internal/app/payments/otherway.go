@@ -90,7 +90,7 @@ func (ss *Sessions) callOff(ctx context.Context, p pay.Payment, cause view.Cause
 
 // TryAgain moves a payment whose card was refused on a provider's page to the next provider, and returns it with that provider's page. The
 // first provider is asked to end its page before, and has to prove that it can take no money any more. If the operator's rules leave the
-// payment with its provider, it stays as it is: the shopper may try another card on the same page. A payment that was paid or
+// payment with its provider, or that one cannot end its page or prove it, it stays as it is: the shopper may try another card there. A payment that was paid or
 // ended meanwhile is returned as it is.
 //
 // Errors: transaction_not_found; conflict_state as pay.Payment.CheckRetry; service_unavailable with the reason pay.NotEnded if it is
@@ -113,7 +113,13 @@ func (ss *Sessions) TryAgain(ctx context.Context, id string, cause view.Cause) (
 	}
 	ctx = context.WithoutCancel(ctx) // the shopper may close the page: what begins must end
 	attempt, _ := p.Attempts.Current()
+	if ss.cascade.Doubts(p, attempt) != "" {
+		return p, nil
+	}
 	said := ss.cascade.EndCharge(ctx, p, attempt)
+	if said.Kind == pay.Awaiting { // the page is open, and stays so
+		return p, nil
+	}
 	routes, mine := pay.Cascade{}, false
 	err = base.Again(func() error {
 		mine = false

@@ -230,7 +230,8 @@ func (s Suite) endedAfterRefusal(t *testing.T, rail string) (ended, proof string
 		t.Errorf("the end again: %s after %s", again.Kind, o.Kind)
 	}
 	_, open := b.Fake.(CardFake).Try(r.Reference, "")
-	proved := o.Kind == pay.Lapsed || o.Kind == pay.Declined
+	d, doubted := b.Provider.(provider.Doubted)
+	proved := (o.Kind == pay.Lapsed || o.Kind == pay.Declined) && !(doubted && d.Doubts(rail) != "")
 	switch {
 	case proved && open:
 		t.Errorf("the page has ended (%s), and takes a card", o.Kind)

@@ -51,6 +51,7 @@ type charge struct {
 	created int64
 	funded  int64    // what it took of a cash balance
 	tries   []string // the codes of the cards that were refused on its page
+	going   string   // the intent's status while a payment on the page is under way
 }
 
 type object = map[string]any

@@ -165,6 +165,9 @@ func (c *charge) intent() object {
 	default:
 		i["status"] = "quantum"
 	}
+	if c.going != "" {
+		i["status"], i["cancellation_reason"] = c.going, nil
+	}
 	return i
 }
 
@@ -198,14 +201,14 @@ func (c *charge) session(expand bool) object {
 	switch c.Ending {
 	case providertest.Open:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
-		if len(c.tries) == 0 {
+		if len(c.tries) == 0 && c.going == "" {
 			return s
 		}
 	case providertest.Declined:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
 	case providertest.Expired, providertest.Canceled:
 		s["status"] = "expired"
-		if len(c.tries) == 0 {
+		if len(c.tries) == 0 && c.going == "" {
 			return s
 		}
 	case providertest.Nonsense:

@@ -7,13 +7,21 @@
 //   - Cards and boletos: a Checkout Session in payment mode. We see no card, and a
 //     boleto needs a street address, which we do not have. Stripe's page collects
 //     both, and runs the issuer's challenges. A shopper whose card is declined may
-//     try another one there until the session expires, so a decline is not
-//     reported before that.
+//     try another one there until the session expires, so a decline is a try: each
+//     has an event, payment_intent.payment_failed, and the intent has the last one.
 //
 // The Dashboard's settings decide which payment methods an intent or a session has, and
 // allowed_payment_method_types narrows them to one. Stripe refuses payment_method_types,
 // which needed no setting, since endive (changelog, 2026-09-30). A method that is not
 // enabled is refused, and nobody is charged.
+//
+// # The end of a page
+//
+// The intent of a session cannot be canceled (docs.stripe.com/api/payment_intents/cancel). The session is expired instead: after that "a
+// customer can't complete" it (docs.stripe.com/api/checkout/sessions/expire), and a pending purchase is canceled
+// (docs.stripe.com/payments/checkout/managing-limited-inventory; both read on 2026-11-28). An expired session without an intent, or with one that is
+// canceled or waits for a payment method, proves that no money comes: a charge that was refused is over. A payment that is under way then, in an
+// issuer's challenge, is waited for, until an hour after the shopper's time. *Unproved*: which status the intent of an expired session gets.
 //
 // # Bank transfers
 //
@@ -179,7 +187,7 @@ const (
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name:     "stripe",
-		Declines: []provider.Codes{{Field: "last_payment_error.decline_code, or code without one", Source: "docs.stripe.com/declines/codes and docs.stripe.com/error-codes", Table: declines}},
+		Declines: []provider.Codes{{Field: "last_payment_error.decline_code, or code without one", Source: "docs.stripe.com/declines/codes and docs.stripe.com/error-codes, read on 2026-11-28", Table: declines}},
 		Report:   report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
