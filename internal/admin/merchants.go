@@ -31,7 +31,7 @@ type TermsBody struct {
 	Tier       tenant.Tier       `json:"tier,omitempty" enum:"starter,standard,premium,trusted" doc:"It decides the fees, the reserve, the delay and the request limits"`
 	RefundFees tenant.RefundFees `json:"refundFees,omitempty" enum:"kept,returned" doc:"For payments that are made from now on"`
 
-	Installments *[]string `json:"installments,omitempty" nullable:"true" maxItems:"50" example:"[\"card.MEX:12/6@MXN:3000\"]" doc:"What shoppers may be offered from now on, in place of all earlier terms, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM. card.* is all rails of a network, * all rails. An empty list grants none; null changes nothing"`
+	Installments *[]string `json:"installments,omitempty" maxItems:"50" example:"[\"card.MEX:12/6@MXN:3000\"]" doc:"What shoppers may be offered from now on, in place of all earlier terms, each RAIL:MAX/INTERESTFREE and, for payments from an amount on, @CURRENCY:FROM. card.* is all rails of a network, * all rails. An empty list grants none"`
 }
 
 type pauseIn struct {

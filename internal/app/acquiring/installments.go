@@ -2,6 +2,7 @@ package acquiring
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -27,13 +28,24 @@ func (ps *Providers) offers(accounts []string, rail acquirer.Rail, local money.A
 // Installments are the terms of an order that is paid over the method of a quote: what is asked within what the merchant is granted,
 // with what the providers that would serve it offer then. Terms without an offer are zero: the shopper pays at once.
 func (ms *Methods) Installments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, installment.Offer) {
-	t := asked.Terms(granted.For(q.Rail.Key, q.Local, scope.Live, asked.Wants()), q.Local)
+	t := asked.Terms(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants()), q.Local)
 	within, _ := q.serving.Taking(q.Rail, q.Local)
 	offer := ms.offers(ms.served(scope, within, len(q.serving) == 0), q.Rail, q.Local, t)
 	if offer.Max() == 0 {
 		return installment.Terms{}, offer
 	}
 	return t, offer
+}
+
+// testRail reports whether a rail is one of the sandbox, which works in every country.
+func testRail(r acquirer.Rail) bool { return !strings.Contains(r.Key, ".") }
+
+// termsKey is the key by which a merchant's terms name a rail: that of the country for a rail of the sandbox.
+func termsKey(r acquirer.Rail, country string) string {
+	if testRail(r) {
+		return r.Method + "." + country
+	}
+	return r.Key
 }
 
 // served are the ids of accounts, or those of the stand-ins where the sandbox has no account.
@@ -51,7 +63,7 @@ func (ms *Methods) served(scope tenant.Scope, accounts acquirer.Accounts, none b
 //
 // Errors: invalid_request for more than the merchant is granted, and if the request asks for installments that no provider offers.
 func (ms *Methods) AskedInstallments(scope tenant.Scope, granted installment.Grants, asked installment.Asked, q Quote) (installment.Terms, error) {
-	if err := asked.Check(granted.For(q.Rail.Key, q.Local, scope.Live, asked.Wants())); err != nil {
+	if err := asked.Check(granted.For(termsKey(q.Rail, q.Country), q.Local, scope.Live, asked.Wants())); err != nil {
 		return installment.Terms{}, err
 	}
 	t, _ := ms.Installments(scope, granted, asked, q)
@@ -64,8 +76,20 @@ func (ms *Methods) AskedInstallments(scope tenant.Scope, granted installment.Gra
 // Offered is what shoppers may choose over a rail of the catalog, whatever they pay: within the merchant's terms, at the accounts
 // that serve the rail. In the sandbox a merchant without terms sees what a request may ask for.
 func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail acquirer.Rail) installment.Offer {
-	serving := ms.Serving(scope, rail)
-	return ms.offers(ms.served(scope, serving, len(serving) == 0), rail, money.Amount{}, granted.For(rail.Key, money.Amount{}, scope.Live, true))
+	serving, t := ms.Serving(scope, rail), granted.For(rail.Key, money.Amount{}, scope.Live, true)
+	if testRail(rail) {
+		t = granted.Widest(rail.Method)
+	}
+	return ms.offers(ms.served(scope, serving, len(serving) == 0), rail, money.Amount{}, t)
+}
+
+// InstallmentsOf is what the shopper of an open payment may choose where it is paid now.
+func (ps *Providers) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
+	attempt, ok := p.Attempts.Current()
+	if !ok || !p.Status.Open() {
+		return installment.Offer{}
+	}
+	return ps.offers([]string{attempt.Provider}, rail, p.Price.Local, p.Terms.Installments)
 }
 
 // inInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says

@@ -147,6 +147,19 @@ func (gs Grants) For(rail string, local money.Amount, live, asked bool) Terms {
 	return Terms{}
 }
 
+// Widest is what is granted at most over the rails of a network: for a rail of the sandbox, which works in every country.
+func (gs Grants) Widest(network string) (widest Terms) {
+	if gs == "" {
+		return sandboxGrant
+	}
+	for _, g := range gs.List() {
+		if of, _, _ := strings.Cut(g.Rail, "."); of == network || g.Rail == "*" {
+			widest.Max, widest.InterestFree = max(widest.Max, g.Max), max(widest.InterestFree, g.InterestFree)
+		}
+	}
+	return widest
+}
+
 // Asked is what a request says about installments. The zero value leaves it to the merchant's terms.
 type Asked struct {
 	Max          int    `json:"max,omitempty"`          // 0: as granted; 1: the shopper pays at once

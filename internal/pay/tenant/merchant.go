@@ -29,10 +29,10 @@ type Merchant struct {
 	RefundFees RefundFees // for payments from now on
 	// Installments are what its shoppers may be offered, for payments from now on (PAY-43).
 	Installments installment.Grants
-	Strict     bool       // its sandbox refuses what production refuses
-	Paused     string     // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
-	PausedAt   time.Time  // zero if it is not paused
-	CreatedAt  time.Time
+	Strict       bool      // its sandbox refuses what production refuses
+	Paused       string    // why it begins nothing new in production, for its team (SVC-17); "": it is not paused
+	PausedAt     time.Time // zero if it is not paused
+	CreatedAt    time.Time
 }
 
 // Grant changes what the merchant's shoppers may be offered in installments, for payments from now on.
