@@ -30,6 +30,7 @@ var layers = map[string]layer{
 	"internal/pay/acquirer":                    {"money pay/problem pay/tenant", "accounts and rails are chosen from; they do not know the payment"},
 	"internal/pay/email":                       {"money pay/people pay/tenant", "an e-mail has its content and its tries, whatever caused it"},
 	"internal/pay/exchange":                    {"money pay/acquirer pay/problem", "a rate is accepted or held, whatever is converted with it"},
+	"internal/pay/installment":                 {"money", "how a shopper pays in installments is the same whoever offers them"},
 	"internal/pay/comparison":                  {"money", "a comparison is kept with what it found, whatever was compared"},
 	"internal/pay/hook":                        {"pay/problem pay/tenant", "an event's way to an endpoint is the same whatever it tells of"},
 	"internal/pay":                             {"money ledger pay/...", "the core decides with values alone, so that every rule is tested as a table"},

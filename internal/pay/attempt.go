@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -54,6 +55,9 @@ type Outcome struct {
 	Also        []Money       // of Approved, Reversed and Lapsed: other money that was paid for the same charge
 	Tries       []decline.Try // on the provider's page, which did not pay: all that the provider reports, or some
 	CheckAt     time.Time     // when to query again, if the provider says so; else zero
+	// Installments is how the shopper paid, of Approved; zero: at once, or not known. If the shopper bears the interest, the card
+	// is charged more than Local: Local stays what the provider books for us, which is the payment's amount (PAY-43).
+	Installments installment.Plan
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
 	// is sent too. The payment stays completed after a played dispute.

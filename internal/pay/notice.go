@@ -124,8 +124,10 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		next, change = next.also(p, change, order, n.Outcome, now)
 		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
 			if tried, news := p.tried(order, n.Outcome, now); news {
-				next, verdict = tried.written(p, now), Applied
-				change.Payments = []Payment{next}
+				next = tried.written(p, now)
+				if change.Payments = []Payment{next}; !n.Unread { // what was not understood is still the operator's
+					verdict = Applied
+				}
 			}
 		}
 	}

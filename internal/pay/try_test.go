@@ -123,6 +123,11 @@ func TestTriesAreKept(t *testing.T) {
 	if v := say("4", late); v != Ignored {
 		t.Errorf("the same again is %s", v)
 	}
+	unclear := Notice{ID: "5", Account: "one", Reference: p.Reference(1), Unread: true, Outcome: Outcome{Kind: Unknown, Tries: refusedAt(decline.LostCard).Tries}}
+	unclear.Outcome.Tries[0].ID = "ch_9"
+	if next, change := p.Confirm(unclear, routes, "CLM-1", noon.Add(time.Hour)); change.Notices[0].Verdict != Mismatched || len(next.Attempts[0].Tries) != 4 {
+		t.Errorf("a try in a notification that was not understood: %s, %s", change.Notices[0].Verdict, next)
+	}
 	var robot Outcome
 	for i := range 50 {
 		robot.Tries = append(robot.Tries, decline.Try{ID: fmt.Sprint("r", i), At: noon.Add(time.Duration(i) * time.Second).UnixMicro(), Reason: decline.FraudSuspected})
@@ -181,5 +186,22 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 	untried, _ = untried.Resolve(refusedAt(), routes, noon)
 	if _, _, err := untried.Retry(Outcome{Kind: Lapsed}, routes, at); err == nil {
 		t.Error("a page that nobody used is tried again")
+	}
+}
+
+// The shopper's time begins again with the next page. What is not known of it is queried with pauses, however late it is.
+func TestRetryHasATimeOfItsOwn(t *testing.T) {
+	p := sent(t, cardRail(), 2550)
+	p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon)
+	at := noon.Add(29 * time.Minute)
+	p, _, err := p.Retry(Outcome{Kind: Lapsed}, routes, at)
+	if err != nil || p.Times.Expires != at.Add(30*time.Minute) {
+		t.Fatalf("%v: until %s, it is %s", err, p.Times.Expires, p)
+	}
+	for range 100 {
+		at = p.Work.DueAt
+		if p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, at); !p.Work.DueAt.After(at) {
+			t.Fatalf("after %s the payment is due at once, again and again: %s", at.Sub(noon), p)
+		}
 	}
 }
