@@ -279,6 +279,7 @@ func (p Payment) Retry(o Outcome, c Cascade, now time.Time) (Payment, Change, er
 	p = p.move(Retry, now).try(next, now)
 	p.Attempts[len(p.Attempts)-1].Again = true
 	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
+	p.Times.Expires = now.Add(p.Way.Window) // the shopper's time begins again
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }
@@ -411,7 +412,7 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	if p.Work.Answered == "" && p.Status == Pending {
 		p.Work.DueAt = now.Add(callLease) // the create call continues, unless its node dies
 	}
-	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.Work.DueAt) {
+	if expires := p.Times.Expires; p.Status == Pending && !expires.IsZero() && expires.Before(p.Work.DueAt) {
 		p.Work.DueAt = expires
 	}
 	return p

@@ -188,3 +188,20 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 		t.Error("a page that nobody used is tried again")
 	}
 }
+
+// The shopper's time begins again with the next page. What is not known of it is queried with pauses, however late it is.
+func TestRetryHasATimeOfItsOwn(t *testing.T) {
+	p := sent(t, cardRail(), 2550)
+	p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon)
+	at := noon.Add(29 * time.Minute)
+	p, _, err := p.Retry(Outcome{Kind: Lapsed}, routes, at)
+	if err != nil || p.Times.Expires != at.Add(30*time.Minute) {
+		t.Fatalf("%v: until %s, it is %s", err, p.Times.Expires, p)
+	}
+	for range 100 {
+		at = p.Work.DueAt
+		if p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, at); !p.Work.DueAt.After(at) {
+			t.Fatalf("after %s the payment is due at once, again and again: %s", at.Sub(noon), p)
+		}
+	}
+}
