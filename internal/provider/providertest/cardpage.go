@@ -65,7 +65,9 @@ func (s Suite) page(t *testing.T) {
 	}
 	row := map[string]string{}
 	if in := cmp.Or(s.Page.Installments, rail); slices.Contains(s.Adapter.Rails, in) { // else this run is of other rails
-		t.Run("in installments", func(t *testing.T) { row["instalments offered"], row["capped"], row["reported"] = s.inInstallments(t, in) })
+		t.Run("in installments", func(t *testing.T) {
+			row["instalments offered"], row["capped"], row["reported"] = s.inInstallments(t, in)
+		})
 	}
 	t.Run("refused", func(t *testing.T) { row["a refusal is told by"] = s.refusedOnPage(t, rail) })
 	t.Run("and paid", func(t *testing.T) { row["the page after it"] = s.paidAfterRefusal(t, rail) })
