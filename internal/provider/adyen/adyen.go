@@ -91,6 +91,14 @@
 //
 // Boletos (a link may offer them), SPEI and PSE are left out.
 //
+// # Instalments
+//
+// installmentOptions of a link has, for cards, the numbers that the shopper may choose (CheckoutService-v72, PaymentLinkRequest and InstallmentOption;
+// the same in adyen-node-api-library 3b84a18), and an AUTHORISATION has the chosen one as installments.value (Webhooks-v1). Credit cards of Brazil,
+// Mexico and Japan have them (docs.adyen.com, credit card installments, read on 2026-11-28). *Unproved*: the numbers of that page's table, which could not be
+// read: 2 to 12 and 3, 6, 9 and 12 are those of EBANX and PPRO in these countries; that 1 among the numbers is paying at once, as in adyen-web; and
+// that the shopper pays no interest, as with the plan regular, which is the default. Then the amount stays the payment's.
+//
 // # The end of a page
 //
 // PATCH /paymentLinks/{linkId} sets a link to expired: "Shoppers can no longer use the link to make payments" (CheckoutService-v72,

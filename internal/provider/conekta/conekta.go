@@ -74,6 +74,13 @@
 // canceled order is over in our books. That its page takes no card any more is *unproved* (POST /orders/{id}/cancel has no word about it;
 // PUT /checkouts/{id}/cancel is of payment links). So a shopper whose card was refused stays on the page.
 //
+// # Instalments
+//
+// A checkout has monthly_installments_enabled and the numbers of months as monthly_installments_options, and a charge has the chosen number as
+// monthly_installments (checkout_request.yml, charge_order_response.yml; ct-woocommerce-plugin 036a399; conekta_prestashop d74abc9, with 3, 6, 9, 12 and 18
+// months). They are meses sin intereses: the shopper pays the amount, and the merchant a higher price (company_current.yml). *Unproved*: the least amount. 100
+// pesos a month are those of EBANX and Stripe in Mexico.
+//
 // # Notifications
 //
 // DIGEST is the base64 of an RSA signature (PKCS #1 v1.5, SHA-256) of the body, with a key

@@ -70,7 +70,7 @@ func (p *Provider) loaded(ctx context.Context, s session, r provider.Request) pa
 }
 
 func (p *Provider) loadSession(ctx context.Context, id string) (s session, f *failure) {
-	f = p.get(ctx, "/v1/checkout/sessions/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent"}}, &s)
+	f = p.get(ctx, "/v1/checkout/sessions/"+url.PathEscape(id), url.Values{"expand[]": {"payment_intent.latest_charge"}}, &s) // and the intent
 	return s, f
 }
 

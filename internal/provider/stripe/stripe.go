@@ -15,6 +15,15 @@
 // which needed no setting, since endive (changelog, 2026-09-30). A method that is not
 // enabled is refused, and nobody is charged.
 //
+// # Instalments
+//
+// payment_method_options[card][installments][enabled] of a session lets a card of Mexico pay in months without interest: 3, 6, 9, 12, 18 or 24, of at least
+// 300 to 2,400 pesos. The merchant pays a fee for them. Which ones, and from which amounts, is set in the Dashboard, and not by a session
+// (docs.stripe.com/payments/mx-installments, and accept-a-payment there; read on 2026-11-28; Checkout/Sessions and Charges of stripe-node 6639421, 2026-08-19).
+// So the credential installments says what the Dashboard allows, and a merchant's terms must allow as much. What the shopper chose is in the charge
+// (payment_method_details.card.installments.plan.count), which the intent's event does not have: the session's event has it read. *Unproved*: whether
+// a Dashboard with lower amounts shows more.
+//
 // # The end of a page
 //
 // The intent of a session cannot be canceled (docs.stripe.com/api/payment_intents/cancel). The session is expired instead: after that "a
@@ -157,6 +166,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/provider"
@@ -195,6 +206,8 @@ func Adapter() provider.Adapter {
 			{Name: "webhookSecret", Doc: "Dashboard, Developers, Webhooks: the endpoint's signing secret (whsec_…). The endpoint wants the events " +
 				"payment_intent.*, checkout.session.*, refund.* and charge.dispute.*, and for SPEI customer_cash_balance_transaction.created and " +
 				"cash_balance.funds_available"},
+			{Name: "installments", Optional: true, Public: true, Doc: "Dashboard, Settings, Payment methods, Cards, Installments (Mexico): the most months that you enabled; 24 if you leave it out. " +
+				"A merchant's terms must allow as many: the page cannot be told fewer"},
 		},
 		Rails: []string{
 			"pix.BRA", "boleto.BRA", "cash.oxxo.MEX", "spei.MEX",
@@ -208,10 +221,11 @@ func Adapter() provider.Adapter {
 // Provider is an account at Stripe.
 type Provider struct {
 	provider.Account
-	base   string
-	files  string // where files go
-	key    string
-	secret []byte
+	base    string
+	files   string // where files go
+	key     string
+	secret  []byte
+	longest int // the most installments that the Dashboard allows
 }
 
 func open(a provider.Account) (provider.Provider, error) {
@@ -224,6 +238,11 @@ func open(a provider.Account) (provider.Provider, error) {
 		return nil, err
 	}
 	p := &Provider{Account: a, base: a.Base(base, base), files: a.Base(filesBase, filesBase), key: key, secret: []byte(secret)}
+	if p.longest = plans[len(plans)-1]; a.Credentials["installments"] != "" {
+		if p.longest, err = strconv.Atoi(a.Credentials["installments"]); err != nil || !slices.Contains(plans, p.longest) {
+			return nil, &provider.FieldError{Field: "installments", Reason: "it has to be 3, 6, 9, 12, 18 or 24"}
+		}
+	}
 	environment := "test_"
 	if a.Live {
 		environment = "live_"

@@ -66,6 +66,7 @@ func suite(f func() *fake) providertest.Suite {
 	}
 	s.Page = &providertest.CardPage{
 		Codes: [2]string{"insufficient_funds", "do_not_honor"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+		Installments: "card.MEX", Installed: money.New(2_400_00, money.MXN),
 	}
 	for rail := range s.Charges {
 		if _, hosted := method(rail); hosted {
