@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
@@ -18,6 +19,7 @@ type bankView struct {
 	paymentView
 	Actions []sandbox.BankAction
 	Reasons []decline.Reason // for which a card's page can refuse the card
+	Plans   []plan           // installments that the shopper may choose
 	PayURL  string
 }
 
@@ -39,6 +41,9 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		if v.Reasons = sandbox.Refusals(shown.Payment); len(v.Reasons) > 0 {
 			v.Actions = slices.DeleteFunc(v.Actions, func(a sandbox.BankAction) bool { return a == sandbox.BankDecline })
 		}
+		for _, of := range sandbox.Plans(shown.Payment) {
+			v.Plans = append(v.Plans, plan{of.Count, v.planText(of)})
+		}
 	}
 	p.render(w, http.StatusOK, "bank", v)
 	return nil
@@ -52,9 +57,18 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.Sandbox.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
+	if _, err := p.app.Sandbox.AtBank(r.Context(), id, chosenAction(r.PostForm), cause); err != nil && !conflicts(err) {
 		return err
 	}
 	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster
 	return nil
+}
+
+// chosenAction is what the shopper chose at the simulated bank: to pay, and in how many installments.
+func chosenAction(form url.Values) sandbox.BankAction {
+	action := sandbox.BankAction(form.Get("action"))
+	if count := form.Get("installments"); action == sandbox.BankPay && count != "" {
+		action += sandbox.BankAction(":" + count)
+	}
+	return action
 }

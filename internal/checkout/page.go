@@ -169,42 +169,43 @@ func (v view) T(key string, pairs ...string) string {
 // paymentView is the page of a payment.
 type paymentView struct {
 	view
-	ID        string
-	Status    pay.Status
-	State     string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
-	Watched   bool   // the page loads again when the status changes
-	Came      string // the received money that differs from the request, "" if there is none
-	Heading   string // what the shopper has to do, or the status of the payment
-	Kind      string // of a waiting payment: pix, spei, boleto, voucher, redirect
-	Note      string // the result of what the shopper has just done, or ""
-	Refunded  string // the refunded part of a payment, if it is not all
-	Order     string
-	Method    string // its usual name
-	Rail      string // its kind, such as card or wallet
-	Amount    string // in the shopper's currency
-	Plain     string // Amount as a bank's app accepts it
-	USD       string // "" if the shopper pays in USD
-	Rate      string // one US dollar in the shopper's currency
-	PaidAt    template.HTML
-	Network   string // who accepts a voucher
-	Places    string // how many places it has, "" if we do not know
-	Deadline  template.HTML
-	Left      int64 // seconds to the deadline
-	Data      pay.PaymentData
-	CLABE     string // in groups of digits
-	FormURL   string // of a redirect
-	Outside   bool   // FormURL is a page of another company
-	RetryURL  string // of a refused card: the same or the next page for cards
-	ChangeURL string // calls the payment off to choose another method; "" if that is not possible
-	Sandbox   bool
-	BankURL   string
-	Back      string // the shop's address, with the result of the payment
-	BackHost  string
-	Earlier   string // address of the paid payment of the same order, or ""
-	AgainURL  string // where the shopper chooses again, "" if that is at the shop
-	Declined  string // why, in the shopper's language
-	LiveURL   string
-	StateURL  string // what a page without a stream polls
+	ID           string
+	Status       pay.Status
+	State        string // waiting, processing, paid, refunded, part_refunded, disputed, failed, expired, refused (a card, on a page that waits), reversed, changed, canceled, and those of strayStates
+	Watched      bool   // the page loads again when the status changes
+	Came         string // the received money that differs from the request, "" if there is none
+	Heading      string // what the shopper has to do, or the status of the payment
+	Kind         string // of a waiting payment: pix, spei, boleto, voucher, redirect
+	Note         string // the result of what the shopper has just done, or ""
+	Refunded     string // the refunded part of a payment, if it is not all
+	Order        string
+	Method       string // its usual name
+	Rail         string // its kind, such as card or wallet
+	Amount       string // in the shopper's currency
+	Plain        string // Amount as a bank's app accepts it
+	USD          string // "" if the shopper pays in USD
+	Rate         string // one US dollar in the shopper's currency
+	Installments string // that the shopper may choose, or chose; "" for none
+	PaidAt       template.HTML
+	Network      string // who accepts a voucher
+	Places       string // how many places it has, "" if we do not know
+	Deadline     template.HTML
+	Left         int64 // seconds to the deadline
+	Data         pay.PaymentData
+	CLABE        string // in groups of digits
+	FormURL      string // of a redirect
+	Outside      bool   // FormURL is a page of another company
+	RetryURL     string // of a refused card: the same or the next page for cards
+	ChangeURL    string // calls the payment off to choose another method; "" if that is not possible
+	Sandbox      bool
+	BankURL      string
+	Back         string // the shop's address, with the result of the payment
+	BackHost     string
+	Earlier      string // address of the paid payment of the same order, or ""
+	AgainURL     string // where the shopper chooses again, "" if that is at the shop
+	Declined     string // why, in the shopper's language
+	LiveURL      string
+	StateURL     string // what a page without a stream polls
 }
 
 // form redirects the shopper to where the payment is made (CHK-13). A payment that no
@@ -327,7 +328,9 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
+	v.Installments = v.planText(s.End.Plan)
 	if v.State == "waiting" || v.State == "refused" {
+		v.Installments = v.installmentsText(s.Offer, s.Price.Local)
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Page.Data.CLABE)
 		if !s.Times.Expires.IsZero() {
