@@ -93,7 +93,9 @@ func (u *upstream) shows(made *charge, r provider.Request) {
 		u.w.turns.turn("the page " + made.ref + " ends")
 		if made.status == "open" {
 			made.status = "canceled"
-			u.tell(made.ref, made.ref+"/ended")
+			if !u.silent {
+				u.send(news{ID: made.ref + "/ended", Ref: made.ref, Try: true})
+			}
 		}
 	})
 }
@@ -123,7 +125,10 @@ func (u *upstream) enters(made *charge, of card) (paid, open bool) {
 	if u.pager.final {
 		made.status = "refused"
 	}
-	if u.tell(made.ref, id); made.status == "open" && u.lies(made) {
+	if !u.silent {
+		u.send(news{ID: id, Ref: made.ref, Try: true})
+	}
+	if made.status == "open" && u.lies(made) {
 		u.send(news{ID: made.ref + "/lie", Ref: made.ref, Lie: true})
 	}
 	return false, made.status == "open"

@@ -281,6 +281,7 @@ type news struct {
 	Dispute  string // for a dispute: its id, and its state then
 	Instance int
 	Status   string
+	Try      bool // it is about a page that was not paid then
 	Lie      bool // it says that an open page has ended
 }
 
@@ -331,7 +332,7 @@ func (u *upstream) taken(what news) {
 	made, isCharge := u.charges[what.Ref]
 	given, isRefund := u.refunds[what.Ref]
 	switch {
-	case u.w.eye == nil, what.Dispute != "": // the world is being prepared
+	case u.w.eye == nil, what.Dispute != "", what.Lie, what.Try: // the world is being prepared, or it says nothing of money
 	case u.name == tried: // the payment may be gone
 	case isCharge && made.status == "paid":
 		p, err := u.w.eye.Payments().Any(ctx, made.payment)
