@@ -218,7 +218,7 @@ func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Paym
 	}
 	if len(p.Attempts[order-1].Tries) == 0 {
 		reason := decline.Of(o.Code, o.Decline)
-		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: "end", Reason: reason, Raw: o.Decline, Soft: o.Soft}}}, now)
+		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}}, now)
 	}
 	return p, c.Stays(p, now) == ""
 }
@@ -377,13 +377,7 @@ func (p Payment) reason(o Outcome) Failure {
 	case exhausted:
 		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
-	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
-	switch {
-	case f.Code == "" && p.Way.Sync:
-		f.Code = string(problem.CardDeclined)
-	case f.Code == "":
-		f.Code = "declined"
-	}
+	f := Failure{Code: p.failedAs(o.Code, decline.Reason(o.Decline)), Decline: o.Decline, Message: o.Message}
 	if p.Page.Challenged {
 		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}

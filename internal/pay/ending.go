@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -79,17 +80,22 @@ func (p Payment) unpaid() Failure {
 
 // Refused is the failure of a payment whose last try was t.
 func (p Payment) Refused(t decline.Try) Failure {
-	m, card := t.Reason.Meaning(), p.Way.Sync
-	f := Failure{Code: string(m.Code), Decline: string(t.Reason), Message: m.Message}
+	m := t.Reason.Meaning()
+	return Failure{Code: p.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
+}
+
+// failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
+// abandoned.
+func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
 	switch {
-	case m.Code == "" && m.Outcome == decline.Left && card:
-		f.Code = failedAbandoned
-	case m.Code == "" && card:
-		f.Code = string(problem.CardDeclined)
-	case m.Code == "", !card && m.Code == problem.CardDeclined:
-		f.Code = "declined"
+	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
+		return failedAbandoned
+	case p.Way.Sync:
+		return string(cmp.Or(code, problem.CardDeclined))
+	case code == problem.CardDeclined:
+		return "declined"
 	}
-	return f
+	return cmp.Or(string(code), "declined")
 }
 
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.
