@@ -8,6 +8,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
 // Sale is a payment with all its claims, as our books have it now.
@@ -142,6 +143,10 @@ func (m *Matcher) of(l Line, sale *Sale, taker pay.Attempt) {
 }
 
 func (m *Matcher) charge(l Line, sale *Sale, taker pay.Attempt) {
+	// With interest that the shopper bears, a report may have what the card was charged.
+	if p := sale.Payment; taker.Order == p.End.Captured && p.End.Plan.By == installment.Shopper && l.Amount == p.End.Plan.Total {
+		l.Amount = p.Price.Local
+	}
 	_, again := m.seen[sale.Payment.Reference(taker.Order)]
 	if _, stray := m.stray(l, sale.Payment, taker, again); stray || !m.part(l, sale, taker) {
 		m.whole(l, sale, taker)
