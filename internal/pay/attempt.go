@@ -216,7 +216,7 @@ func (p Payment) tried(order int, o Outcome, now time.Time) (_ Payment, news boo
 }
 
 // Tries are the shopper's tries that did not pay, oldest first. An attempt that a provider refused without a page, or without
-// naming a try, was one (PAY-42).
+// naming a try, was one (PAY-38).
 func (as Attempts) Tries() (list []decline.Try) {
 	for _, a := range as {
 		list = append(list, a.Tries...)
