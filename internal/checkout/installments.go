@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cascadapay/cascada/internal/app/payments"
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/installment"
 )
@@ -25,6 +26,14 @@ func (v view) installmentsText(o installment.Offer, local money.Amount) string {
 		said = append(said, v.T("installments_interest", "count", strconv.Itoa(n)))
 	}
 	return strings.Join(said, " ")
+}
+
+// installments says in how many installments a payment may be paid, or was.
+func (v view) installments(s payments.Shown, state string) string {
+	if state == "waiting" || state == "refused" {
+		return v.installmentsText(s.Offer, s.Price.Local)
+	}
+	return v.planText(s.End.Plan)
 }
 
 // planText says how a shopper pays, or paid; "" if at once.

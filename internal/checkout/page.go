@@ -304,8 +304,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 		Rail:  s.Rail.Method,
 		Plain: s.Price.Local.Decimal(), Data: s.Page.Data, Sandbox: !s.Live,
 	}
-	v.Method = v.called(s.Rail)
-	v.Amount = v.money(s.Price.Local)
+	v.Method, v.Amount, v.Installments = v.called(s.Rail), v.money(s.Price.Local), v.installments(s, v.State)
 	if v.Watched = mayChange(s); v.Watched {
 		v.Refresh = refreshEvery
 	}
@@ -328,9 +327,7 @@ func (p *Pages) paymentView(r *http.Request, s payments.Shown) paymentView {
 	if s.Simulated {
 		v.BankURL = p.along(r, "/sandbox/bank/"+s.ID)
 	}
-	v.Installments = v.planText(s.End.Plan)
 	if v.State == "waiting" || v.State == "refused" {
-		v.Installments = v.installmentsText(s.Offer, s.Price.Local)
 		v.Kind = kindOf(s.Payment)
 		v.CLABE = grouped(s.Page.Data.CLABE)
 		if !s.Times.Expires.IsZero() {

@@ -84,12 +84,12 @@ func (ms *Methods) Offered(scope tenant.Scope, granted installment.Grants, rail 
 }
 
 // InstallmentsOf is what the shopper of an open payment may choose where it is paid now.
-func (ps *Providers) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
+func (ms *Methods) InstallmentsOf(p pay.Payment, rail acquirer.Rail) installment.Offer {
 	attempt, ok := p.Attempts.Current()
 	if !ok || !p.Status.Open() {
 		return installment.Offer{}
 	}
-	return ps.offers([]string{attempt.Provider}, rail, p.Price.Local, p.Terms.Installments)
+	return ms.offers([]string{attempt.Provider}, rail, p.Price.Local, p.Terms.Installments)
 }
 
 // inInstallments selects the accounts at which the shopper of a payment can pay in its installments; all if none can. passed says

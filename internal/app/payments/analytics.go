@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func (an *Analytics) AddUp(ctx context.Context) (int, error) {
 
 // Groups lists the dimensions by which a merchant can group payments.
 func Groups() []analytics.Dimension {
-	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries}
+	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries, analytics.ByInstallments}
 }
 
 // Analysis is how payments ended in a span of days, and in the span of the same length before it. Days
@@ -212,6 +213,8 @@ func (p parts) list(by analytics.Dimension) (list []Part) {
 		order = func(x, y Part) int {
 			return slices.Index(analytics.Bands(), x.Name) - slices.Index(analytics.Bands(), y.Name)
 		}
+	case analytics.ByInstallments:
+		order = func(x, y Part) int { return cmp.Or(len(x.Name)-len(y.Name), strings.Compare(x.Name, y.Name)) }
 	case analytics.ByHour, analytics.ByTries:
 		order = func(x, y Part) int { return strings.Compare(x.Name, y.Name) }
 	}

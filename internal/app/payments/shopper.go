@@ -55,7 +55,7 @@ func (ss *Sessions) Shown(ctx context.Context, id string) (Shown, error) {
 		return Shown{}, err
 	}
 	shown := Shown{Payment: p, Shop: shop, Rail: ss.catalog.ByID[p.Way.RailID], Now: ss.TimeOf(p.Scope), Simulated: ss.providers.StoodIn(p), Closed: merchant.MayBegin(p.Live) != nil}
-	shown.Offer = ss.providers.InstallmentsOf(p, shown.Rail)
+	shown.Offer = ss.methods.InstallmentsOf(p, shown.Rail)
 	if earlier, held, err := ss.holder(ctx, p.Order.After); err != nil {
 		return Shown{}, err
 	} else if held {

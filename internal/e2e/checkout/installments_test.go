@@ -102,7 +102,7 @@ func TestOperatorGrantsInstallments(t *testing.T) {
 }
 
 // A shopper reads how many installments, how much each and the total before choosing, chooses at the bank, and reads it again
-// (CHK-33).
+// (CHK-26).
 func TestShopperChoosesInstallments(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, dsn string) {

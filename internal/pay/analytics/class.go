@@ -25,6 +25,7 @@ type Class struct {
 	Wait    string // the WaitClass of a paid voucher or transfer; "" on a rail that answers at once
 	Answer  string // why it was not paid: the issuer's reason, or an error code of the API
 	Tries   []Try
+	Count   int // of installments of a paid card: 1 is at once; 0 of everything else
 }
 
 // Try is an attempt at a provider account.
@@ -77,14 +78,20 @@ func (c Class) AppendText(b []byte) []byte {
 		b = append(append(b, ':'), word(t.Account)...)
 		between = ','
 	}
+	if c.Count > 0 {
+		if len(c.Tries) == 0 {
+			b = append(b, " "+nothing...)
+		}
+		b = strconv.AppendInt(append(b, ' '), int64(c.Count), 10)
+	}
 	return b
 }
 
 // ParseClass reads what AppendText wrote.
 func ParseClass(text string) (c Class, err error) {
 	words := strings.Split(text, " ")
-	if len(words) < 11 || len(words) > 12 {
-		return c, fmt.Errorf("analytics: %q has %d words, want 11 or 12", text, len(words))
+	if len(words) < 11 || len(words) > 13 {
+		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 13", text, len(words))
 	}
 	var outcome, step string
 	for i, into := range []*string{0: &outcome, 3: &c.Shop, 4: &step, 5: &c.Method, 6: &c.Country, 7: &c.Rail, 8: &c.Band, 9: &c.Wait, 10: &c.Answer} {
@@ -99,7 +106,12 @@ func ParseClass(text string) (c Class, err error) {
 	if c.Hour, err = strconv.ParseInt(words[2], 10, 64); err != nil {
 		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
-	if len(words) == 11 {
+	if len(words) == 13 {
+		if c.Count, err = strconv.Atoi(words[12]); err != nil {
+			return c, fmt.Errorf("analytics: %q: %w", text, err)
+		}
+	}
+	if len(words) == 11 || words[11] == nothing {
 		return c, nil
 	}
 	for try := range strings.SplitSeq(words[11], ",") {

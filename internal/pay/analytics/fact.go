@@ -53,6 +53,9 @@ func OfPayment(p *pay.Payment) (f Fact, ends bool) {
 	}
 	if f.Outcome == Paid {
 		f.Fees = p.Terms.Fees.Total()
+		if p.Way.Sync {
+			f.Count = max(1, p.End.Plan.Count)
+		}
 		if !p.Way.Sync {
 			f.Wait = waitClass(p.Times.Completed.Sub(p.Times.Created))
 		}

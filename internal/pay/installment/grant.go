@@ -34,21 +34,20 @@ func (g Grant) String() string {
 //
 // Errors: invalid_request.
 func ParseGrant(text string) (Grant, error) {
-	bad := func(why string) (Grant, error) {
-		return Grant{}, problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf("%q is no term of installments: %s; write RAIL:MAX/INTERESTFREE, such as card.MEX:12/6 or card.MEX:12/6@MXN:3000", text, why))
-	}
+	bad := problem.Field(problem.InvalidRequest, "installments", fmt.Sprintf(
+		"%q is no term of installments: write RAIL:MAX/INTERESTFREE, such as card.MEX:12/6, with MAX from 2 to %d and INTERESTFREE from 0 to MAX; for payments from an amount on, card.MEX:12/6@MXN:3000", text, Most))
 	head, from, bounded := strings.Cut(strings.TrimSpace(text), "@")
 	rail, counts, named := strings.Cut(head, ":")
 	most, free, both := strings.Cut(counts, "/")
 	if !named || !both || !railPattern(rail) {
-		return bad("it does not name a rail and two numbers")
+		return Grant{}, bad
 	}
 	g := Grant{Rail: rail}
 	var err, other error
 	g.Max, err = strconv.Atoi(most)
 	g.InterestFree, other = strconv.Atoi(free)
 	if err != nil || other != nil || g.Max < 2 || g.Max > Most || g.InterestFree < 0 || g.InterestFree > g.Max {
-		return bad(fmt.Sprintf("MAX is 2 to %d, and INTERESTFREE at most MAX", Most))
+		return Grant{}, bad
 	}
 	if !bounded {
 		return g, nil
@@ -56,10 +55,10 @@ func ParseGrant(text string) (Grant, error) {
 	name, least, _ := strings.Cut(from, ":")
 	currency, err := money.ParseCurrency(name)
 	if err != nil {
-		return bad("the amount's currency is not known")
+		return Grant{}, bad
 	}
 	if g.From, err = money.Parse(least, currency); err != nil || !g.From.IsPositive() {
-		return bad("the amount is not above 0")
+		return Grant{}, bad
 	}
 	return g, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/email"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/people"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/store/base"
@@ -94,6 +95,15 @@ type receiptDoc struct {
 	Back        int64           `json:"back,omitempty"`
 	PaidAt      int64           `json:"paidAt"`
 	Test        bool            `json:"test,omitempty"`
+	// Of installments; amounts in minor units of Currency.
+	Count int               `json:"count,omitempty"`
+	Each  int64             `json:"each,omitempty"`
+	Total int64             `json:"total,omitempty"`
+	By    installment.Payer `json:"by,omitempty"`
+}
+
+func (r receiptDoc) plan() installment.Plan {
+	return installment.Plan{Count: r.Count, Each: money.New(r.Each, r.Currency), Total: money.New(r.Total, r.Currency), By: r.By}.For(money.New(r.Paid, r.Currency))
 }
 
 type linkDoc struct {
@@ -121,7 +131,8 @@ func writeMail(p table.Personal, m *email.Message) string {
 		d.Link = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if r := m.Receipt; r != (email.Receipt{}) {
-		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test})
+		text := table.Encode(receiptDoc{r.To, r.Language, r.Shop, r.Payment, r.Order, r.Description, r.Paid.Currency, r.Paid.Minor, r.Back.Minor, table.Micros(r.PaidAt), r.Test,
+			r.Plan.Count, r.Plan.Each.Minor, r.Plan.Total.Minor, r.Plan.By})
 		d.Receipt = p.Encrypt(table.MailLink.About(m.ID), []byte(text))
 	}
 	if a := m.Alert; a != (email.Alert{}) {
@@ -180,7 +191,7 @@ func readReceipt(p table.Personal, encrypted string, m *email.Message) error {
 	}
 	m.Receipt = email.Receipt{
 		To: r.To, Language: r.Language, Shop: r.Shop, Payment: r.Payment, Order: r.Order, Description: r.Description,
-		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test,
+		Paid: money.New(r.Paid, r.Currency), Back: money.New(r.Back, r.Currency), PaidAt: table.FromMicros(r.PaidAt), Test: r.Test, Plan: r.plan(),
 	}
 	return nil
 }
