@@ -56,8 +56,8 @@
 //
 // To end a page, its preference is made to expire, and then each payment that may still be paid is
 // canceled. The end of a preference is the last moment to pay on it (guide "term of preference", the
-// same in each country, read on 2026-11-28); a payment that was begun is not affected
-// (sdk-dotnet#74). If a payment was made on a page that no search finds, nothing is proved. A payment that is
+// same in each country, read on 2026-11-28; sdk-java ff614c1, PreferenceRequest: no longer usable); a payment that
+// was begun is not affected (sdk-dotnet#74). If a payment was made on a page that no search finds, nothing is proved. A payment that is
 // just being made, and that no search shows yet, is late money if it is approved: whether Mercado Pago
 // then still approves it is *unproved*.
 //
