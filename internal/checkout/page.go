@@ -245,7 +245,7 @@ func (p *Pages) payment(w http.ResponseWriter, r *http.Request) error {
 		if may {
 			v.ChangeURL = p.along(r, "/pay/"+shown.ID+"/change")
 		}
-		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded {
+		if note := r.URL.Query().Get("note"); note == noteTaken && may || note == noteNotEnded || note == notePageOpen {
 			v.Note = v.T("note_" + note)
 		}
 	}
@@ -273,7 +273,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 	case err == nil || conflicts(err):
 		p.see(w, r, "/pay/"+id)
 	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
-		p.see(w, r, "/pay/"+id, "note", noteNotEnded)
+		p.see(w, r, "/pay/"+id, "note", notePageOpen)
 	default:
 		return err
 	}

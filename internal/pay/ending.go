@@ -103,7 +103,9 @@ func (p Payment) Expire(o Outcome, now time.Time) (Payment, Change) {
 	p.Times.Unsure = p.unsure(o, now)
 	attempt, _ := p.Attempts.Current()
 	if o.Kind != Unknown {
-		p, _ = p.tried(attempt.Order, o, now)
+		if p, _ = p.tried(attempt.Order, o, now); o.Kind == Lapsed { // the provider has ended it, too
+			p.Attempts = p.noted(attempt.Order, o, now)
+		}
 		p = p.lapse(o, now).answer()
 		return p.finish(from, now)
 	}

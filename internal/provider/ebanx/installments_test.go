@@ -94,7 +94,7 @@ func TestInstallmentsAreReported(t *testing.T) {
 	}
 	for _, count := range []provider.Text{"", "1", "0", "-2", "99", "three"} {
 		if plan := (payment{Count: count}).plan(money.New(1, money.BRL)); plan != (installment.Plan{}) {
-			t.Errorf("%q instalments: %+v", count, plan)
+			t.Errorf("%q installments: %+v", count, plan)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (f *fake) In(reference string, count int) (n provider.Notification, offered
 	return notification("payment", p.ref(), f.serial, providertest.Noon.UnixMilli()), true
 }
 
-// A page has the most instalments that the terms allow: one without terms.
+// A page has the most installments that the terms allow: one without terms.
 func TestAPageOffersWhatTheTermsAllow(t *testing.T) {
 	brl := func(reais int64) money.Amount { return money.New(reais*100, money.BRL) }
 	for name, c := range map[string]struct {
@@ -77,7 +77,7 @@ func TestInstallmentsAreReported(t *testing.T) {
 	}
 	for _, count := range []text{"", "1", "0", "-3", "99", "many"} {
 		if plan := (payment{Count: count, CurrencyID: "BRL"}).plan(); plan != (installment.Plan{}) {
-			t.Errorf("%q instalments: %+v", count, plan)
+			t.Errorf("%q installments: %+v", count, plan)
 		}
 	}
 }
