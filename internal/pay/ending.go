@@ -1,7 +1,6 @@
 package pay
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,20 +81,6 @@ func (p Payment) unpaid() Failure {
 func (p Payment) Refused(t decline.Try) Failure {
 	m := t.Reason.Meaning()
 	return Failure{Code: p.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
-}
-
-// failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
-// abandoned.
-func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
-	switch {
-	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
-		return failedAbandoned
-	case p.Way.Sync:
-		return string(cmp.Or(code, problem.CardDeclined))
-	case code == problem.CardDeclined:
-		return "declined"
-	}
-	return cmp.Or(string(code), "declined")
 }
 
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.
