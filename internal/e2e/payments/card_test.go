@@ -96,7 +96,7 @@ func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
 		}
 		abandoned := challenged()
 		s.Clock.Advance(31 * time.Minute)
-		s.Sweep(t, "the payment with the abandoned challenge is expired", func() bool { return o.Status(t, abandoned) == "expired" })
+		s.Sweep(t, "the payment with the abandoned challenge has ended", func() bool { return o.Status(t, abandoned) == "failed" })
 	})
 }
 
