@@ -18,7 +18,9 @@ type bankView struct {
 	paymentView
 	Actions []sandbox.BankAction
 	Reasons []decline.Reason // for which a card's page can refuse the card
-	PayURL  string
+	// Challenge: the shopper pressed Pay, and the issuer wants 3-D Secure.
+	Challenge bool
+	PayURL    string
 }
 
 // bank shows the simulated bank of a sandbox payment. Payments at a real provider have
@@ -39,6 +41,9 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		if v.Reasons = sandbox.Refusals(shown.Payment); len(v.Reasons) > 0 {
 			v.Actions = slices.DeleteFunc(v.Actions, func(a sandbox.BankAction) bool { return a == sandbox.BankDecline })
 		}
+		if v.Challenge = r.FormValue("challenge") != "" && sandbox.Challenges(shown.Payment); v.Challenge {
+			v.Actions, v.Reasons = []sandbox.BankAction{sandbox.BankConfirm}, []decline.Reason{decline.NotAuthenticated}
+		}
 	}
 	p.render(w, http.StatusOK, "bank", v)
 	return nil
@@ -52,8 +57,14 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.Sandbox.AtBank(r.Context(), id, sandbox.BankAction(r.PostForm.Get("action")), cause); err != nil && !conflicts(err) {
+	action := sandbox.BankAction(r.PostForm.Get("action"))
+	paid, err := p.app.Sandbox.AtBank(r.Context(), id, action, cause)
+	if err != nil && !conflicts(err) {
 		return err
+	}
+	if err == nil && action == sandbox.BankPay && sandbox.Challenges(paid) {
+		p.see(w, r, "/sandbox/bank/"+id, "challenge", "yes")
+		return nil
 	}
 	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster
 	return nil

@@ -245,6 +245,59 @@ func (a Attempt) Reason() string {
 	return a.Decline + ", the provider says " + a.Raw
 }
 
+// refusal is the newest try that was refused: one that the shopper gave up is none.
+func (a Attempt) refusal() (decline.Try, bool) {
+	tries := Attempts{a}.Tries()
+	for _, t := range slices.Backward(tries) {
+		if t.Reason.Meaning().Outcome != decline.Left {
+			return t, true
+		}
+	}
+	return decline.Try{}, false
+}
+
+// Refusal is the newest try that was refused; false if nobody was refused, also if the shopper gave up.
+func (as Attempts) Refusal() (decline.Try, bool) {
+	for _, a := range slices.Backward(as) {
+		if t, ok := a.refusal(); ok {
+			return t, true
+		}
+	}
+	return decline.Try{}, false
+}
+
+// Ends reports whether the value of a payment ends it, once it is written.
+func Ends(p *Payment) bool { return !p.Status.Open() && (p.Stored == "" || p.Stored.Open()) }
+
+// Fate is how an attempt ended, as numbers about it count it.
+type Fate string
+
+// The fates. Only paid and refused say how well an account does with shoppers.
+const (
+	FatePaid    Fate = "paid"
+	FateRefused Fate = "refused" // by an issuer, a risk engine or a bank
+	FateUntried Fate = "untried" // it was opened, a page or a voucher, and nobody tried, or gave up
+	FateUnmade  Fate = "unmade"  // it was never opened, or that is not known
+	FateOpen    Fate = "open"    // not known yet
+)
+
+// FateOf is how the attempt of a payment with this order ended.
+func FateOf(p *Payment, order int) Fate {
+	a := p.Attempts[order-1]
+	_, refused := a.refusal()
+	switch {
+	case !p.Times.Completed.IsZero() && p.captured() == order:
+		return FatePaid
+	case p.Status.Open() && order == len(p.Attempts):
+		return FateOpen
+	case refused:
+		return FateRefused
+	case a.Status == Awaiting, a.Status == Lapsed, a.Status == Declined, a.Said == Awaiting:
+		return FateUntried
+	}
+	return FateUnmade
+}
+
 // Trace returns the attempts as the merchant may see them (ERR-18).
 func (as Attempts) Trace() []problem.AttemptTrace {
 	traces := make([]problem.AttemptTrace, 0, len(as))

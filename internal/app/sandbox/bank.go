@@ -19,6 +19,7 @@ type BankAction string
 // The actions.
 const (
 	BankPay      BankAction = "pay"
+	BankConfirm  BankAction = "confirm" // passes the challenge of a card, and pays
 	BankDecline  BankAction = "decline"
 	BankTimeout  BankAction = "timeout"      // the shopper lets the window end
 	BankLate     BankAction = "late"         // pays after the window has ended
@@ -40,8 +41,14 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
+	if first := firstAnswer(p); action == BankPay && first != "" {
+		if first == sandbox.Challenge { // the page asks for it: Challenges
+			return p, nil
+		}
+		return sb.refuseCard(ctx, p, first, cause)
+	}
 	plays := map[BankAction]Action{
-		BankPay: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
+		BankPay: Paid, BankConfirm: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
 	if action == BankMismatch {
 		if err := Paid.allows(p); err != nil {
@@ -67,6 +74,18 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 
 // onPage reports whether a payment waits on a card's page, where a refusal is a try, and the shopper may try again.
 func onPage(p pay.Payment) bool { return p.Way.Sync && p.Script.Strict && !p.Page.Challenged }
+
+// firstAnswer is what a card's page answers to the first try, by the payment's amount (SBX-17); "" if it pays. A later try is another
+// card, which pays.
+func firstAnswer(p pay.Payment) decline.Reason {
+	if !onPage(p) || len(p.Attempts.Tries()) > 0 {
+		return ""
+	}
+	return sandbox.OnPage(p.Price.Amount)
+}
+
+// Challenges reports whether a card's page asks the shopper to pass 3-D Secure before it pays.
+func Challenges(p pay.Payment) bool { return firstAnswer(p) == sandbox.Challenge }
 
 // Refusals are the reasons for which the page of a card can refuse it.
 func Refusals(p pay.Payment) []decline.Reason {

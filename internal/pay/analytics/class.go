@@ -22,15 +22,23 @@ type Class struct {
 	Country string // ISO 3166 alpha-3
 	Rail    string
 	Band    string // of its amount, see Bands
-	Wait    string // the WaitClass of a paid voucher or transfer; "" on a rail that answers at once
+	Wait    string // the WaitClass of a paid voucher, transfer or page; "" if it was approved at once
 	Answer  string // why it was not paid: the issuer's reason, or an error code of the API
 	Tries   []Try
+	// Refusals are the shopper's tries that did not pay, also of a payment that was paid in the end.
+	Refusals []Refusal
 }
 
 // Try is an attempt at a provider account.
 type Try struct {
 	Account string
 	Outcome Outcome
+}
+
+// Refusal is a shopper's try at a provider account that did not pay.
+type Refusal struct {
+	Account string
+	Reason  string // a decline.Reason
 }
 
 func classAt(scope tenant.Scope, created time.Time) Class {
@@ -77,14 +85,23 @@ func (c Class) AppendText(b []byte) []byte {
 		b = append(append(b, ':'), word(t.Account)...)
 		between = ','
 	}
+	between = ' '
+	if len(c.Tries) == 0 && len(c.Refusals) > 0 { // nobody is refused without an attempt
+		return b
+	}
+	for _, r := range c.Refusals {
+		b = append(append(b, between), word(r.Reason)...)
+		b = append(append(b, ':'), word(r.Account)...)
+		between = ','
+	}
 	return b
 }
 
 // ParseClass reads what AppendText wrote.
 func ParseClass(text string) (c Class, err error) {
 	words := strings.Split(text, " ")
-	if len(words) < 11 || len(words) > 12 {
-		return c, fmt.Errorf("analytics: %q has %d words, want 11 or 12", text, len(words))
+	if len(words) < 11 || len(words) > 13 {
+		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 13", text, len(words))
 	}
 	var outcome, step string
 	for i, into := range []*string{0: &outcome, 3: &c.Shop, 4: &step, 5: &c.Method, 6: &c.Country, 7: &c.Rail, 8: &c.Band, 9: &c.Wait, 10: &c.Answer} {
@@ -99,16 +116,31 @@ func ParseClass(text string) (c Class, err error) {
 	if c.Hour, err = strconv.ParseInt(words[2], 10, 64); err != nil {
 		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
-	if len(words) == 11 {
-		return c, nil
+	err = pairs(words[11:], 0, func(outcome, account string) { c.Tries = append(c.Tries, Try{account, Outcome(outcome)}) })
+	if err == nil {
+		err = pairs(words[11:], 1, func(reason, account string) { c.Refusals = append(c.Refusals, Refusal{account, reason}) })
 	}
-	for try := range strings.SplitSeq(words[11], ",") {
-		outcome, account, _ := strings.Cut(try, ":")
-		t := Try{Outcome: Outcome(outcome)}
-		if t.Account, err = value(account); err != nil {
-			return c, fmt.Errorf("analytics: %q: %w", text, err)
-		}
-		c.Tries = append(c.Tries, t)
+	if err != nil {
+		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
 	return c, nil
+}
+
+// pairs reads the pairs of the n-th word: a comma between two pairs, a colon in each.
+func pairs(words []string, n int, each func(first, second string)) error {
+	if n >= len(words) || words[n] == "" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(words[n], ",") {
+		first, second, _ := strings.Cut(pair, ":")
+		first, err := value(first)
+		if err != nil {
+			return err
+		}
+		if second, err = value(second); err != nil {
+			return err
+		}
+		each(first, second)
+	}
+	return nil
 }
