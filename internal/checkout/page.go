@@ -269,7 +269,7 @@ func (p *Pages) retry(w http.ResponseWriter, r *http.Request) error {
 			target = p.along(r, "/sandbox/bank/"+id)
 		}
 		http.Redirect(w, r, target, http.StatusSeeOther)
-	case err == nil || conflicts(err) || paused(err):
+	case err == nil || conflicts(err):
 		p.see(w, r, "/pay/"+id)
 	case errors.As(err, &refused) && refused.Details.Reason == pay.NotEnded:
 		p.see(w, r, "/pay/"+id, "note", noteNotEnded)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
 
@@ -42,7 +43,8 @@ type Outcome struct {
 	Kind        OutcomeKind
 	Soft        bool         // of Declined: another provider may approve
 	Code        problem.Code // of Declined: card_declined, insufficient_funds, …; of Awaiting: three_ds_required or ""
-	Decline     string       // the issuer's reason, e.g. do_not_honor
+	Decline     string       // of Declined: the reason, e.g. do_not_honor (pay/decline); else why there is no clear answer
+	Raw         string       // of Declined: the provider's own code, for the operator
 	Message     string       // for people; never the provider's own name
 	ProviderRef string       // the provider's id of what we query and refund by: an order, a page, a payment
 	MoneyRef    string       // of Approved and Reversed: the provider's id of the money itself, which never changes; "" if it has none
@@ -53,6 +55,9 @@ type Outcome struct {
 	Also        []Money       // of Approved, Reversed and Lapsed: other money that was paid for the same charge
 	Tries       []decline.Try // on the provider's page, which did not pay: all that the provider reports, or some
 	CheckAt     time.Time     // when to query again, if the provider says so; else zero
+	// Installments is how the shopper paid, of Approved; zero: at once, or not known. If the shopper bears the interest, the card
+	// is charged more than Local: Local stays what the provider books for us, which is the payment's amount (PAY-43).
+	Installments installment.Plan
 	// Played: the sandbox produced this outcome because the merchant asked for it (SBX-5). If
 	// Awaiting, the create call also plays the end before it replies. If Approved, payment.captured
 	// is sent too. The payment stays completed after a played dispute.
@@ -77,6 +82,7 @@ type Attempt struct {
 	Status      OutcomeKind  `json:"status"`
 	Code        problem.Code `json:"code,omitempty"`
 	Decline     string       `json:"decline,omitempty"`
+	Raw         string       `json:"raw,omitempty"` // the provider's own code of a refusal, for the operator
 	Soft        bool         `json:"soft,omitempty"`
 	ProviderRef string       `json:"providerRef,omitempty"`
 	MoneyRef    string       `json:"moneyRef,omitempty"` // the provider's id of the money that it took
@@ -177,7 +183,7 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	if a.Ended > 0 && a.Said == "" {
 		a.Said, a.SaidAt = a.Status, a.Ended
 	}
-	a.Status, a.Code, a.Decline, a.Soft = o.Kind, o.Code, o.Decline, o.Soft
+	a.Status, a.Code, a.Decline, a.Raw, a.Soft = o.Kind, o.Code, o.Decline, o.Raw, o.Soft
 	a.Ended, a.Tries = now.UnixMicro(), a.Tries.With(o.Tries, now)
 	if o.ProviderRef != "" {
 		a.ProviderRef = o.ProviderRef
@@ -194,6 +200,9 @@ func (p Payment) noted(order int, o Outcome, now time.Time) []Attempt {
 	return attempts
 }
 
+// LastTry is the id of the refusal that ended a page, if its provider does not name the try.
+const LastTry = "end"
+
 // tried returns the payment with the tries that an outcome of an attempt reports, and nothing else of it.
 func (p Payment) tried(order int, o Outcome, now time.Time) (_ Payment, news bool) {
 	known := p.Attempts[order-1].Tries
@@ -207,12 +216,12 @@ func (p Payment) tried(order int, o Outcome, now time.Time) (_ Payment, news boo
 }
 
 // Tries are the shopper's tries that did not pay, oldest first. An attempt that a provider refused without a page, or without
-// naming a try, was one (PAY-42).
+// naming a try, was one (PAY-38).
 func (as Attempts) Tries() (list []decline.Try) {
 	for _, a := range as {
 		list = append(list, a.Tries...)
 		if a.Status == Declined && len(a.Tries) == 0 {
-			list = append(list, decline.Try{At: a.Ended, Reason: decline.Of(a.Code, a.Decline), Soft: a.Soft})
+			list = append(list, decline.Try{At: a.Ended, Reason: decline.Of(a.Code, a.Decline), Raw: a.Raw, Soft: a.Soft})
 		}
 	}
 	return list
@@ -249,36 +258,12 @@ func (as Attempts) Refusal() (decline.Try, bool) {
 	return decline.Try{}, false
 }
 
-// Ends reports whether the value of a payment ends it, once it is written.
-func Ends(p *Payment) bool { return !p.Status.Open() && (p.Stored == "" || p.Stored.Open()) }
-
-// Fate is how an attempt ended, as numbers about it count it.
-type Fate string
-
-// The fates. Only paid and refused say how well an account does with shoppers.
-const (
-	FatePaid    Fate = "paid"
-	FateRefused Fate = "refused" // by an issuer, a risk engine or a bank
-	FateUntried Fate = "untried" // it was opened, a page or a voucher, and nobody tried, or gave up
-	FateUnmade  Fate = "unmade"  // it was never opened, or that is not known
-	FateOpen    Fate = "open"    // not known yet
-)
-
-// FateOf is how the attempt of a payment with this order ended.
-func FateOf(p *Payment, order int) Fate {
-	a := p.Attempts[order-1]
-	_, refused := a.refusal()
-	switch {
-	case !p.Times.Completed.IsZero() && p.captured() == order:
-		return FatePaid
-	case p.Status.Open() && order == len(p.Attempts):
-		return FateOpen
-	case refused:
-		return FateRefused
-	case a.Status == Awaiting, a.Status == Lapsed, a.Status == Declined, a.Said == Awaiting:
-		return FateUntried
+// Reason says for the operator why the attempt has its status, with the provider's own code of a refusal; "" if there is no reason.
+func (a Attempt) Reason() string {
+	if a.Raw == "" || a.Raw == a.Decline {
+		return a.Decline
 	}
-	return FateUnmade
+	return a.Decline + ", the provider says " + a.Raw
 }
 
 // Trace returns the attempts as the merchant may see them (ERR-18).

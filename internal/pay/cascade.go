@@ -218,7 +218,7 @@ func (p Payment) refused(order int, o Outcome, c Cascade, now time.Time) (_ Paym
 	}
 	if len(p.Attempts[order-1].Tries) == 0 {
 		reason := decline.Of(o.Code, o.Decline)
-		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: "end", Reason: reason, Raw: o.Decline, Soft: o.Soft}}}, now)
+		p, _ = p.tried(order, Outcome{Tries: []decline.Try{{ID: LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}}, now)
 	}
 	return p, c.Stays(p, now) == ""
 }
@@ -279,6 +279,7 @@ func (p Payment) Retry(o Outcome, c Cascade, now time.Time) (Payment, Change, er
 	p = p.move(Retry, now).try(next, now)
 	p.Attempts[len(p.Attempts)-1].Again = true
 	p.Page.FormURL, p.Page.Data, p.Page.Challenged = "", PaymentData{}, false
+	p.Times.Expires = now.Add(p.Way.Window) // the shopper's time begins again
 	p = p.written(from, now)
 	return p, Change{Payments: []Payment{p}}, nil
 }
@@ -376,13 +377,7 @@ func (p Payment) reason(o Outcome) Failure {
 	case exhausted:
 		return Failure{Code: string(problem.CascadeExhausted), Message: "no provider could take the payment"}
 	}
-	f := Failure{Code: string(o.Code), Decline: o.Decline, Message: o.Message}
-	switch {
-	case f.Code == "" && p.Way.Sync:
-		f.Code = string(problem.CardDeclined)
-	case f.Code == "":
-		f.Code = "declined"
-	}
+	f := Failure{Code: p.failedAs(o.Code, decline.Reason(o.Decline)), Decline: o.Decline, Message: o.Message}
 	if p.Page.Challenged {
 		f.Code, f.Message = string(problem.ThreeDSFailed), "the shopper did not pass the issuer's challenge"
 	}
@@ -417,7 +412,7 @@ func (p Payment) wait(o Outcome, now time.Time) Payment {
 	if p.Work.Answered == "" && p.Status == Pending {
 		p.Work.DueAt = now.Add(callLease) // the create call continues, unless its node dies
 	}
-	if expires := p.Times.Expires; !expires.IsZero() && expires.Before(p.Work.DueAt) {
+	if expires := p.Times.Expires; p.Status == Pending && !expires.IsZero() && expires.Before(p.Work.DueAt) {
 		p.Work.DueAt = expires
 	}
 	return p

@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -79,17 +80,22 @@ func (p Payment) unpaid() Failure {
 
 // Refused is the failure of a payment whose last try was t.
 func (p Payment) Refused(t decline.Try) Failure {
-	m, card := t.Reason.Meaning(), p.Way.Sync
-	f := Failure{Code: string(m.Code), Decline: string(t.Reason), Message: m.Message}
+	m := t.Reason.Meaning()
+	return Failure{Code: p.failedAs(m.Code, t.Reason), Decline: string(t.Reason), Message: m.Message}
+}
+
+// failedAs is the failure code of a refusal with a code of the API, "" if its reason has none. Only a card is declined as one, or
+// abandoned.
+func (p Payment) failedAs(code problem.Code, reason decline.Reason) string {
 	switch {
-	case m.Code == "" && m.Outcome == decline.Left && card:
-		f.Code = failedAbandoned
-	case m.Code == "" && card:
-		f.Code = string(problem.CardDeclined)
-	case m.Code == "", !card && m.Code == problem.CardDeclined:
-		f.Code = "declined"
+	case p.Way.Sync && reason.Meaning().Outcome == decline.Left:
+		return failedAbandoned
+	case p.Way.Sync:
+		return string(cmp.Or(code, problem.CardDeclined))
+	case code == problem.CardDeclined:
+		return "declined"
 	}
-	return f
+	return cmp.Or(string(code), "declined")
 }
 
 // reversed is the failure of a payment whose money the provider gave back before we knew of it.
@@ -438,12 +444,6 @@ const failedCanceled = "canceled"
 // Canceled reports whether the payment ended because its shop canceled it or its shopper called it
 // off: see WayChanged.
 func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
-
-// GaveUp reports whether the payment ended because nobody wanted to pay it any more: it was canceled, its page was abandoned, or its
-// shopper canceled it there.
-func (e PaymentEnd) GaveUp() bool {
-	return e.Canceled() || e.Failure != nil && (e.Failure.Code == failedAbandoned || decline.Reason(e.Failure.Decline).Meaning().Outcome == decline.Left)
-}
 
 // Reversed reports whether the payment failed because the provider gave all of it back before it was
 // completed: the shopper was charged, and has the money.

@@ -124,8 +124,10 @@ func (p Payment) Confirm(n Notice, c Cascade, claimID string, now time.Time) (Pa
 		next, change = next.also(p, change, order, n.Outcome, now)
 		if len(change.Payments) == 0 { // tries are facts, also of a charge that is over
 			if tried, news := p.tried(order, n.Outcome, now); news {
-				next, verdict = tried.written(p, now), Applied
-				change.Payments = []Payment{next}
+				next = tried.written(p, now)
+				if change.Payments = []Payment{next}; !n.Unread { // what was not understood is still the operator's
+					verdict = Applied
+				}
 			}
 		}
 	}
@@ -307,7 +309,8 @@ func storableText(text string, most int) string {
 // Storable returns an answer as it can be stored. unread: an id was left out.
 func (o Outcome) Storable() (_ Outcome, unread bool) {
 	o.ProviderRef, o.MoneyRef = storableID(o.ProviderRef, &unread), storableID(o.MoneyRef, &unread)
-	o.Decline, o.Message, o.FormURL = storableText(o.Decline, longestCode), storableText(o.Message, longestText), plain(o.FormURL)
+	o.Decline, o.Raw = storableText(o.Decline, longestCode), storableText(o.Raw, longestCode)
+	o.Message, o.FormURL = storableText(o.Message, longestText), plain(o.FormURL)
 	d := o.Data
 	o.Data = PaymentData{QRCode: plain(d.QRCode), CLABE: plain(d.CLABE), Bank: plain(d.Bank), Beneficiary: plain(d.Beneficiary), Reference: plain(d.Reference), Barcode: plain(d.Barcode)}
 	o.Tries = storableTries(o.Tries, &unread)

@@ -284,7 +284,7 @@ func (p Payment) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d %s %s (%s) %s", p.ID, p.Version, p.Status, p.Price.Amount, p.Price.Local, p.Way.RailID)
 	for _, a := range p.Attempts {
-		fmt.Fprintf(&b, "\n  attempt %d at %s: %s %s %s", a.Order, a.Provider, a.Status, a.Code, a.Decline)
+		fmt.Fprintf(&b, "\n  attempt %d at %s: %s %s %s", a.Order, a.Provider, a.Status, a.Code, a.Reason())
 	}
 	if p.End.Failure != nil {
 		fmt.Fprintf(&b, "\n  failed: %s %s", p.End.Failure.Code, p.End.Failure.Message)

@@ -3,10 +3,12 @@ package pay
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/ledger"
+	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 )
@@ -67,6 +69,34 @@ func TestLastTryIsWhyAPaymentFailed(t *testing.T) {
 	}
 }
 
+// A provider's direct refusal is kept with the provider's own code, which the operator sees and the merchant does not; a card is
+// declined as one whether or not its reason has a code of the API, and another method never is (PAY-38).
+func TestARefusalKeepsTheProvidersCode(t *testing.T) {
+	for reason, code := range map[decline.Reason][2]string{ // of a card, of Pix
+		decline.Declined: {"card_declined", "declined"}, decline.BankDeclined: {"card_declined", "declined"}, decline.DoNotHonor: {"card_declined", "declined"},
+		decline.InsufficientFunds: {"insufficient_funds", "insufficient_funds"}, decline.Canceled: {"abandoned", "declined"},
+	} {
+		for i, rail := range []acquirer.Rail{cardRail(), pixRail()} {
+			m := reason.Meaning()
+			o := Outcome{Kind: Declined, Code: m.Code, Decline: string(reason), Message: m.Message, Raw: "their_05"}
+			p, _ := sent(t, rail, 2550).Resolve(o, Cascade{}, noon)
+			if f := p.End.Failure; p.Status != Failed || f.Code != code[i] || f.Decline != string(reason) {
+				t.Errorf("%s: %+v, want %s", reason, f, code[i])
+			}
+			if try := p.Attempts.Tries(); len(try) != 1 || try[0].Raw != "their_05" || p.Attempts[0].Reason() != string(reason)+", the provider says their_05" {
+				t.Errorf("%s: %+v", reason, p.Attempts)
+			}
+			if told := p.Attempts.Trace(); told[0].ReasonCode != string(reason) {
+				t.Errorf("%s: the merchant sees %+v", reason, told)
+			}
+		}
+	}
+	long, _ := Outcome{Kind: Declined, Raw: strings.Repeat("\x00ñ", 200)}.Storable()
+	if len(long.Raw) > 100 || strings.ContainsRune(long.Raw, 0) {
+		t.Errorf("a code that cannot be stored: %q", long.Raw)
+	}
+}
+
 // A try is a fact: it is kept once, also when it is reported after the end, and a robot's are not all kept.
 func TestTriesAreKept(t *testing.T) {
 	p := sent(t, cardRail(), 2550)
@@ -92,6 +122,11 @@ func TestTriesAreKept(t *testing.T) {
 	}
 	if v := say("4", late); v != Ignored {
 		t.Errorf("the same again is %s", v)
+	}
+	unclear := Notice{ID: "5", Account: "one", Reference: p.Reference(1), Unread: true, Outcome: Outcome{Kind: Unknown, Tries: refusedAt(decline.LostCard).Tries}}
+	unclear.Outcome.Tries[0].ID = "ch_9"
+	if next, change := p.Confirm(unclear, routes, "CLM-1", noon.Add(time.Hour)); change.Notices[0].Verdict != Mismatched || len(next.Attempts[0].Tries) != 4 {
+		t.Errorf("a try in a notification that was not understood: %s, %s", change.Notices[0].Verdict, next)
 	}
 	var robot Outcome
 	for i := range 50 {
@@ -151,5 +186,22 @@ func TestRetryAtTheNextProvider(t *testing.T) {
 	untried, _ = untried.Resolve(refusedAt(), routes, noon)
 	if _, _, err := untried.Retry(Outcome{Kind: Lapsed}, routes, at); err == nil {
 		t.Error("a page that nobody used is tried again")
+	}
+}
+
+// The shopper's time begins again with the next page. What is not known of it is queried with pauses, however late it is.
+func TestRetryHasATimeOfItsOwn(t *testing.T) {
+	p := sent(t, cardRail(), 2550)
+	p, _ = p.Resolve(refusedAt(decline.DoNotHonor), routes, noon)
+	at := noon.Add(29 * time.Minute)
+	p, _, err := p.Retry(Outcome{Kind: Lapsed}, routes, at)
+	if err != nil || p.Times.Expires != at.Add(30*time.Minute) {
+		t.Fatalf("%v: until %s, it is %s", err, p.Times.Expires, p)
+	}
+	for range 100 {
+		at = p.Work.DueAt
+		if p, _ = p.Resolve(Outcome{Kind: Unknown}, routes, at); !p.Work.DueAt.After(at) {
+			t.Fatalf("after %s the payment is due at once, again and again: %s", at.Sub(noon), p)
+		}
 	}
 }

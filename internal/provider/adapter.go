@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/payout"
 	"github.com/cascadapay/cascada/internal/reconcile"
 )
@@ -21,6 +22,8 @@ type Adapter struct {
 	Name   string  // "stripe": in the CLI, the database and the docs
 	Fields []Field // the credentials of an account
 	Rails  []string
+	// Declines are the provider's codes of refusals, for those who read what it says.
+	Declines []Codes
 	// Report is the format of the provider's settlement report; zero if the provider does not
 	// document it.
 	Report reconcile.Format
@@ -153,6 +156,28 @@ type Taker interface {
 func Takes(p Provider, rail string, local money.Amount) bool {
 	t, ruled := p.(Taker)
 	return !ruled || t.Takes(rail, local)
+}
+
+// Installer is a provider at which shoppers may pay by card in installments. An adapter without it charges all at once.
+//
+// The outcome says what the shopper chose (pay.Outcome.Installments). What the card is charged with interest is its Total, never
+// pay.Outcome.Local: that is what the provider books for us, and another amount than the payment's would not complete the payment.
+type Installer interface {
+	// Installments reports which numbers of installments a shopper can choose over a rail if Charge gets the terms. They are
+	// no more than the terms allow: a provider that cannot be kept to them offers none under them. A zero amount asks for the
+	// offer for any amount, in the rail's own currency. If the offer is empty, Charge ignores the terms: the shopper pays at once.
+	//
+	// installment.Offer.Under narrows what a provider can do to the terms.
+	Installments(rail string, local money.Amount, t installment.Terms) installment.Offer
+}
+
+// Installments reports what a provider offers under terms: nothing if it is no Installer, or if the terms allow none.
+func Installments(p Provider, rail string, local money.Amount, t installment.Terms) installment.Offer {
+	i, able := p.(Installer)
+	if !able || !t.Offered() {
+		return installment.Offer{}
+	}
+	return i.Installments(rail, local, t)
 }
 
 // Refunder is a provider that does not refund the payments of every rail: vouchers, mostly.

@@ -8,6 +8,13 @@ import (
 // Declines maps a provider's codes to reasons.
 type Declines map[string]decline.Reason
 
+// Codes are a provider's codes of refusals in our words. docs/DECLINES.md shows them.
+type Codes struct {
+	Field  string // where the provider says the code: "last_payment_error.decline_code"
+	Source string // where the provider lists the codes, and of which date
+	Table  Declines
+}
+
 // Refusal is a refusal as the outcome of a charge; ref is the provider's reference.
 func Refusal(reason decline.Reason, ref string) pay.Outcome {
 	m := reason.Meaning()
@@ -25,12 +32,14 @@ func (a Account) Reason(table Declines, word string) decline.Reason {
 	return reason
 }
 
-// Declined is the refusal for a provider's code.
+// Declined is the refusal for a provider's code. The merchant sees the reason, the operator the code too.
 func (a Account) Declined(table Declines, word, ref string) pay.Outcome {
-	return Refusal(a.Reason(table, word), ref)
+	o := Refusal(a.Reason(table, word), ref)
+	o.Raw = Printable(word, 64)
+	return o
 }
 
 // Try is a try on the provider's page, by the provider's id of it. raw is its code, of which the reason is made.
 func Try(id string, at int64, reason decline.Reason, raw string) decline.Try {
-	return decline.Try{ID: id, At: at, Reason: reason, Raw: raw, Soft: reason.Meaning().Elsewhere}
+	return decline.Try{ID: id, At: at, Reason: reason, Raw: Printable(raw, 64), Soft: reason.Meaning().Elsewhere}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 )
 
 // ErrUnsigned means that a notification did not come from the provider: its signature is
@@ -46,6 +47,8 @@ type Request struct {
 	Expires     time.Time    // until when the shopper may pay
 	Now         time.Time    // by the merchant's clock
 	Script      pay.Script   // sandbox only
+	// Installments are what the shopper may choose, of Charge: at most what Installer said for the amount. Zero: pays at once.
+	Installments installment.Terms
 }
 
 // RefundRequest is one refund, to make or to query.

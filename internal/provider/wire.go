@@ -16,6 +16,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
 // maxReply is the most bytes that are read of a provider's answer.
@@ -153,17 +154,22 @@ func Broken() *pay.Outcome {
 }
 
 // Ended turns the state of a charge into the result of a cancel: a charge that can no
-// longer be paid has lapsed.
+// longer be paid has lapsed. Tries on its page are facts, whatever became of it; a refusal that ended the page is one.
 func Ended(o pay.Outcome) pay.Outcome {
 	switch o.Kind {
 	case pay.Approved, pay.Reversed, pay.Lapsed:
 		return o
-	case pay.Declined, pay.Missing:
-		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef}
+	case pay.Declined:
+		if reason := decline.Reason(o.Decline); len(o.Tries) == 0 && reason.Known() {
+			o.Tries = []decline.Try{{ID: pay.LastTry, Reason: reason, Raw: o.Raw, Soft: o.Soft}}
+		}
+		fallthrough
+	case pay.Missing:
+		return pay.Outcome{Kind: pay.Lapsed, Decline: o.Decline, ProviderRef: o.ProviderRef, Tries: o.Tries}
 	case pay.Awaiting:
 		o.Decline = "not_canceled"
 	}
-	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef}
+	return pay.Outcome{Kind: pay.Unknown, Decline: o.Decline, ProviderRef: o.ProviderRef, Tries: o.Tries}
 }
 
 // Kept is the result of a cancel that the provider refused for good, or has no call for. It

@@ -53,7 +53,7 @@ func (w *world) see(change *pay.Change) {
 			if u == nil || u.charges[ref] == nil || u.charges[ref].lied {
 				continue
 			}
-			if status := u.charges[ref].status; status == "open" || status == "paid" || p.End.Failure == nil || p.End.Failure.Code != "abandoned" {
+			if status := u.charges[ref].status; status == "open" || status == "paid" || p.End.Failure == nil || p.End.Failure.Code != "not_charged" {
 				w.find(chargedOnce, p.ID, "%s counts as missing, and %s has it", ref, u.name)
 			}
 		}

@@ -228,7 +228,7 @@ func tellPayment(b *strings.Builder, p pay.Payment) {
 	fact("tries again", p.Order.After)
 	var attempts []string
 	for _, a := range p.Attempts {
-		said := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Decline}, blank)
+		said := slices.DeleteFunc([]string{string(a.Status), string(a.Code), a.Reason()}, blank)
 		line := entry(a.Started, "%d at %s: %s, reference %s", a.Order, a.Provider, strings.Join(said, " "), p.Reference(a.Order))
 		if a.ProviderRef != "" {
 			line += ", theirs " + a.ProviderRef

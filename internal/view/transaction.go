@@ -121,7 +121,7 @@ type Failure struct {
 	Message     string  `json:"message"`
 }
 
-// Try is a try of the shopper that did not pay, as the issuer or the provider reported it (PAY-42).
+// Try is a try of the shopper that did not pay, as the issuer or the provider reported it (PAY-38).
 type Try struct {
 	At          Time            `json:"at"`
 	Outcome     decline.Outcome `json:"outcome" enum:"declined,blocked,authentication_failed,abandoned,error" doc:"blocked: for suspected fraud; authentication_failed: 3-D Secure; abandoned: the shopper began and left; error: the issuer or the provider did not work"`

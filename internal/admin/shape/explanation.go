@@ -26,7 +26,8 @@ type Attempt struct {
 	Order      int             `json:"order" doc:"From 1"`
 	Account    string          `json:"account" example:"stripe-mx"`
 	Outcome    pay.OutcomeKind `json:"outcome" enum:"sending,approved,pending,declined,unavailable,error,unknown,missing,expired,reversed" doc:"The latest known outcome"`
-	Reason     string          `json:"reason,omitempty" doc:"The provider's or the issuer's word"`
+	Reason     string          `json:"reason,omitempty" doc:"Of a refusal, one of the vocabulary of declines"`
+	Raw        string          `json:"providerCode,omitempty" doc:"The provider's own code of a refusal"`
 	Why        string          `json:"why,omitempty" doc:"Why it went there"`
 	Passed     []string        `json:"passedOver,omitempty" doc:"Accounts that were left out, each with the reason"`
 	Stop       string          `json:"stop,omitempty" doc:"Why no other account was tried after it, though there was one"`
@@ -78,7 +79,7 @@ func NewExplanation(e acquiring.Explanation) Explanation {
 
 func newAttempt(a pay.Attempt) Attempt {
 	told := Attempt{
-		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Why: a.Why, Passed: a.Passed, Stop: a.Stop,
+		Order: a.Order, Account: a.Provider, Outcome: a.Status, Reason: cmp.Or(a.Decline, string(a.Code)), Raw: a.Raw, Why: a.Why, Passed: a.Passed, Stop: a.Stop,
 		StartedAt: view.Time{Time: time.UnixMicro(a.Started)}, Said: a.Said, Again: a.Again,
 	}
 	for _, t := range a.Tries {

@@ -161,11 +161,17 @@ func (c *Cascade) charge(ctx context.Context, p pay.Payment, attempt pay.Attempt
 
 // Request is the request to a provider for an attempt.
 func (c *Cascade) Request(p pay.Payment, attempt pay.Attempt) provider.Request {
+	begun := p.Times.Created
+	for _, a := range p.Attempts[:attempt.Order] {
+		if a.Again { // the shopper's time began again
+			begun = time.UnixMicro(a.Started).UTC()
+		}
+	}
 	return provider.Request{
 		Reference: p.Reference(attempt.Order), ProviderRef: attempt.ProviderRef, MoneyRef: attempt.MoneyRef, Amount: p.Price.Amount, Local: p.Price.Local,
 		Rail: c.catalog.ByID[p.Way.RailID].Key, RailID: p.Way.RailID, Method: p.Way.Method, Country: p.Way.Country, Sync: p.Way.Sync, Merchant: p.Merchant, Buyer: p.Order.Buyer,
 		OrderID: p.Order.ID, Purchase: p.Order.Purchase, Lang: p.Page.Lang, ReturnURL: p.Page.ReturnURL,
-		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: p.Times.Created.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
+		PageURL: view.PageURL(c.CheckoutURL, p.ID), Created: p.Times.Created, Sent: time.UnixMicro(attempt.Started), Expires: begun.Add(p.Way.Window), Now: c.TimeOf(p.Scope), Script: p.Script,
 	}
 }
 

@@ -80,7 +80,7 @@ func TestEventsKeepNoPersonalField(t *testing.T) {
 			"attention.claimId country currency disputes.*.claimId disputes.*.outcome failure.code failure.declineCode failure.message id merchantOrderId paymentData.bankName paymentData.barcode " +
 				"paymentData.barcodeImageUrl paymentData.beneficiary paymentData.clabe paymentData.qrCode paymentData.qrCodeImageUrl paymentData.reference " +
 				"paymentData.type paymentData.voucherUrl paymentFormUrl paymentMethod paymentMethodId refund.refundId refund.transactionId " +
-				"settlement.delay settlement.status settlement.type"},
+				"settlement.delay settlement.status settlement.type tries.*.code tries.*.declineCode"},
 		{&view.Claim{}, "evidence.*.file.name evidence.*.kind evidence.*.text reason timeline.*.note",
 			"evidence.*.file.contentType evidence.*.file.sha256 evidence.*.id id merchantOrderId networkReasonCode origin outcome previousClaimId timeline.*.actor " +
 				"transaction.country transaction.currency transaction.id transaction.merchantOrderId transaction.paymentMethodId transactionId"},

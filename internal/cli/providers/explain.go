@@ -74,7 +74,7 @@ func (c *Explain) Run(ctx context.Context, log *slog.Logger, adapters cli.Regist
 // outcome writes for people how an attempt ended.
 func outcome(a pay.Attempt) string {
 	text := string(a.Status)
-	if reason := cmp.Or(a.Decline, string(a.Code)); reason != "" {
+	if reason := cmp.Or(a.Reason(), string(a.Code)); reason != "" {
 		text += " (" + reason + ")"
 	}
 	return text

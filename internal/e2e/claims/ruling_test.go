@@ -106,8 +106,8 @@ func TestOperatorIsRefusedWhereTheProviderKnowsBetter(t *testing.T) {
 			t.Errorf("the operator and the provider say paid, but the payment is %s with the error %v", p.Status, err)
 		}
 		p, _, err := d.Rule(d.IDs[1], pay.WordNotCharged, true)
-		if err != nil || p.Status != pay.Failed || p.End.Failure.Code != "abandoned" {
-			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as abandoned", p.Status, p.End.Failure, err)
+		if err != nil || p.Status != pay.Failed || p.End.Failure.Code != "not_charged" {
+			t.Fatalf("by force the payment is %s %+v with the error %v, want failed as not_charged", p.Status, p.End.Failure, err)
 		}
 		if e := harness.AuditEntry(t, d.Live, audit.PaymentRuled, d.IDs[1]); e.Details["force"] != "true" || e.Details["provider"] != "approved" {
 			t.Errorf("the entry of the operator's word is %+v", e)

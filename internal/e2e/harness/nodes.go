@@ -240,3 +240,6 @@ func (p *Till) Charge(ctx context.Context, r provider.Request) pay.Outcome { ret
 
 // Query answers with OnQuery.
 func (p *Till) Query(ctx context.Context, r provider.Request) pay.Outcome { return p.OnQuery(ctx, r) }
+
+// Cancel ends nothing, and answers with OnQuery.
+func (p *Till) Cancel(ctx context.Context, r provider.Request) pay.Outcome { return p.OnQuery(ctx, r) }

@@ -96,7 +96,10 @@ func TestChallengeIsShownAndEndsThePayment(t *testing.T) {
 		}
 		abandoned := challenged()
 		s.Clock.Advance(31 * time.Minute)
-		s.Sweep(t, "the payment with the abandoned challenge has ended", func() bool { return o.Status(t, abandoned) == "failed" })
+		s.Sweep(t, "the abandoned challenge has ended", func() bool { return o.Status(t, abandoned) == "failed" })
+		if code := o.Get(t, "/payments/"+abandoned).Text(t, "failure.code"); code != "abandoned" {
+			t.Errorf("the abandoned challenge failed with %s, want abandoned", code)
+		}
 	})
 }
 

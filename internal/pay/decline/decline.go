@@ -46,7 +46,7 @@ const (
 	AccountUnavailable   Reason = "account_unavailable" // the shopper's bank account or wallet is closed, blocked or not allowed to pay
 )
 
-// Outcome is how a try on a provider's page ended, for merchants (PAY-33).
+// Outcome is how a try on a provider's page ended, for merchants (PAY-38).
 type Outcome string
 
 // The outcomes.

@@ -121,7 +121,11 @@ const (
 // Adapter is the adapter for Adyen.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
-		Name:   "adyen",
+		Name: "adyen",
+		Declines: []provider.Codes{
+			{Field: "refusalReasonCode", Source: "docs.adyen.com, refusal reasons", Table: declines},
+			{Field: "reason of AUTHORISATION, without case and signs", Source: "docs.adyen.com, refusal reasons", Table: inWords},
+		},
 		Report: report(),
 		Fields: []provider.Field{
 			{Name: "apiKey", Doc: "Customer Area, Developers, API credentials: the API key of a web service user with the roles Checkout and API dispute management"},

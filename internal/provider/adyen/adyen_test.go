@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -46,6 +47,10 @@ func suite() providertest.Suite {
 		Blind:        "Checkout API v72: no call finds a payment by reference, or tells how it stands",
 		KeyAlone:     "Checkout API v72: no call lists the refunds of a payment",
 		RefundsLater: true,
+		Page: &providertest.CardPage{
+			Codes: [2]string{"Not enough balance", "Refused"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Unasked: "CheckoutService-v72, PaymentLinkResponse: it has no payment",
+		},
 		Unrefundable: map[string]string{"cash.oxxo.MEX": "docs.adyen.com, OXXO: no refunds; the matrix of hyperswitch's connector agrees"},
 		Without: map[providertest.Ending]string{
 			providertest.Expired:  "a link that expires is told of by no event; codes and vouchers are tested here",
@@ -307,11 +312,11 @@ func TestRefundBeforeThePaymentIsReported(t *testing.T) {
 func TestRefusalsByCode(t *testing.T) {
 	for code, want := range map[string]pay.Outcome{
 		"12": {Code: problem.InsufficientFunds}, "6": {Code: problem.ExpiredCard}, "20": {Code: problem.FraudBlocked}, "31": {Code: problem.FraudBlocked},
-		"2": {Code: problem.CardDeclined, Soft: true}, "9": {Soft: true}, "11": {Code: problem.ThreeDSFailed}, "24": {Code: problem.CardDeclined}, "999": {Code: problem.CardDeclined},
+		"2": {Code: problem.CardDeclined, Soft: true}, "9": {Code: problem.CardDeclined, Soft: true}, "11": {Code: problem.ThreeDSFailed}, "24": {Code: problem.CardDeclined}, "999": {},
 	} {
 		b := connect(t)
 		o := b.refusal(code)
-		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || o.Decline == "" || o.Message == "" || (code == "999") != (len(b.line.Unmapped()) > 0) {
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Soft != want.Soft || !decline.Reason(o.Decline).Known() || o.Raw != code || o.Message == "" || (code == "999") != (len(b.line.Unmapped()) > 0) {
 			t.Errorf("%s: %+v, want %+v; told of %v", code, o, want, b.line.Unmapped())
 		}
 	}

@@ -62,7 +62,7 @@ func (p *Provider) authorised(i item, n *pay.Notice) bool {
 	case "false":
 		reason := p.Reason(inWords, words(i.Reason))
 		if card(i.Method) { // the shopper may try again until the link ends
-			n.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{provider.Try(i.Ref, 0, reason, provider.Printable(i.Reason, 60))}}
+			n.Outcome = pay.Outcome{Kind: pay.Awaiting, Tries: []decline.Try{provider.Try(i.Ref, i.at(), reason, i.Reason)}}
 			return i.Ref != ""
 		}
 		n.Outcome = provider.Refusal(decline.BankDeclined, i.Ref)

@@ -36,6 +36,7 @@ type charge struct {
 	providertest.Entry
 	number int
 	method string // "" for a link
+	tries  int    // the cards that were refused on it
 }
 
 func newFake() *fake { return &fake{} }
@@ -72,6 +73,28 @@ func (f *fake) Notification(reference string) provider.Notification {
 		i["additionalData"] = object{"chargebackReasonCode": "13.1", "defensePeriodEndsAt": "2026-12-09T12:00:00+01:00", "disputeStatus": "Undefended"}
 	}
 	return notification(i)
+}
+
+// Try implements providertest.CardFake. Each try on a link is a payment of its own, and the link stays active until one is paid.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if c.method != "" || c.Ending != providertest.Open {
+		return n, false
+	}
+	i := object{
+		"eventCode": "AUTHORISATION", "success": "false", "merchantReference": c.Reference, "amount": wire(c.Local), "paymentMethod": "visa", "reason": code,
+		"additionalData": object{"merchantOrderReference": c.Reference, "paymentLinkId": c.link()},
+	}
+	if code == "" {
+		c.Ending = providertest.Paid
+		i["success"], i["pspReference"] = "true", c.psp()
+		return notification(i), true
+	}
+	c.tries++
+	i["pspReference"] = fmt.Sprintf("T%d%s", c.tries, c.psp())
+	return notification(i), true
 }
 
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {

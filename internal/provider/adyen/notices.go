@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
@@ -64,6 +65,15 @@ func (i item) local() (money.Amount, bool) {
 		return money.Amount{}, false
 	}
 	return amount{value, i.Amount.Currency}.local()
+}
+
+// at is when it happened, in microseconds of Unix; 0 if that cannot be read.
+func (i item) at() int64 {
+	at, err := time.Parse(time.RFC3339, i.Date)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMicro()
 }
 
 // payment is Adyen's reference of the payment that a modification or a dispute is about, or "".

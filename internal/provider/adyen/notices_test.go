@@ -137,15 +137,14 @@ func (b *bench) tell(t *testing.T, i object) pay.Notice {
 	return list[0]
 }
 
-// Unpaid codes and vouchers are reported; a declined card on a link is not,
-// because the shopper can try again.
+// Unpaid codes and vouchers are reported. A declined card on a link is a try: the shopper can try again.
 func TestEventsOfACharge(t *testing.T) {
 	for _, c := range []struct {
 		event, success, method string
 		want                   pay.OutcomeKind // "": no notice
 	}{
 		{"AUTHORISATION", "true", "visa", pay.Approved},
-		{"AUTHORISATION", "false", "visa", ""},
+		{"AUTHORISATION", "false", "visa", pay.Awaiting},
 		{"AUTHORISATION", "false", "pix", pay.Declined},
 		{"OFFER_CLOSED", "true", "oxxo", pay.Lapsed},
 		{"OFFER_CLOSED", "true", "pix", pay.Lapsed},

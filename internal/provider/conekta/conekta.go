@@ -140,7 +140,8 @@ const (
 // Adapter is the adapter for Conekta.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
-		Name: "conekta",
+		Name:     "conekta",
+		Declines: []provider.Codes{{Field: "the last part of failure_code", Source: "conekta/openapi and public integrations", Table: declines}},
 		Fields: []provider.Field{
 			{Name: apiKey, Doc: "Panel › Desarrolladores › API Keys › private key (key_…)"},
 			{Name: webhookKey, Public: true, Doc: "public_key of the answer to POST /webhook_keys, in PEM; subscribe the events of orders, charge.reversed, cash_refund.* and charge.chargeback.*"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -54,9 +55,13 @@ func TestAdapter(t *testing.T) {
 		Charges:     charges(),
 		Hosted:      map[string]string{card: "order checkout: HostedPayment redirects to checkout.url"},
 		Looks:       looks,
-		Settles:     settles,
-		Nameless:    "order_refunds_request: amount, expires_at, reason",
-		Untold:      "order.refunded and order.partially_refunded show refunds without a name of ours",
+		Page: &providertest.CardPage{
+			Codes: [2]string{"conekta.errors.processing.bank.insufficient_funds", "conekta.errors.processing.bank.declined"},
+			Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+		},
+		Settles:  settles,
+		Nameless: "order_refunds_request: amount, expires_at, reason",
+		Untold:   "order.refunded and order.partially_refunded show refunds without a name of ours",
 		// The example of a refund is "pending".
 		RefundsLater: true,
 		Amounts: map[string][]money.Amount{
@@ -181,7 +186,7 @@ func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
 	if o := a.Query(ctx, r); o.Kind != pay.Awaiting || o.FormURL != opened.FormURL {
 		t.Errorf("one card was declined: %+v", o)
 	}
-	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
+	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 1 || list[0].Outcome.Kind != pay.Awaiting || len(list[0].Outcome.Tries) != 1 {
 		t.Errorf("one card was declined: %+v, %v", list, err)
 	}
 	now = r.Expires

@@ -288,11 +288,11 @@ func (f *fake) try(e *entry, status, failure string) {
 	e.charges = append(e.charges, c)
 }
 
-// set changes the status of an order and its last charge.
+// set changes the status of an order and its last charge, unless that was declined: it is over.
 func (e *entry) set(order, charge string) {
 	e.status = order
 	e.updated++
-	if len(e.charges) > 0 {
+	if n := len(e.charges); n > 0 && e.charges[n-1]["status"] != "declined" {
 		e.charges[len(e.charges)-1]["status"] = charge
 	}
 }
@@ -455,6 +455,25 @@ func (f *fake) contest(reference, stage, status string) provider.Notification {
 	e.updated++
 	f.serial++
 	return event(fmt.Sprint(f.serial), "charge.chargeback."+stage, chargebackOf(c, status))
+}
+
+// Try implements providertest.CardFake. Each card that is tried on a checkout is a charge of its order.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	e := f.Must(reference)
+	if !e.hosted || e.Ending != providertest.Open || e.status == "canceled" {
+		return n, false
+	}
+	f.try(e, "pending_payment", code)
+	e.charges[len(e.charges)-1]["created_at"] = f.now.Unix() + int64(len(e.charges))
+	state := "declined"
+	if code == "" {
+		state, e.Ending = "paid", providertest.Paid
+	}
+	e.set(state, state)
+	f.serial++
+	return event(fmt.Sprint(f.serial), "order."+state, e.json()), true
 }
 
 func (f *fake) Notification(reference string) provider.Notification {

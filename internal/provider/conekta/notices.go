@@ -103,10 +103,11 @@ func (a *account) Notices(ctx context.Context, n provider.Notification) ([]pay.N
 		paid.ID, paid.Outcome = "reversed/"+paid.ID, o.reversal(paid.Outcome, string(e.Data.Object.ID))
 	}
 	paid.ID += "/" + provider.Digest(paid.Outcome)
-	// If nothing has changed, the data to pay with is not a notice's. A dispute makes the core query
+	// If nothing has changed and no card was tried, the data to pay with is not a notice's. A dispute makes the core query
 	// a payment that it does not know.
 	simply := len(list) > 0 && paid.Outcome.Kind == pay.Approved && len(paid.Outcome.Also) == 0
-	if paid.Outcome.Kind != pay.Awaiting && !simply {
+	waits := paid.Outcome.Kind == pay.Awaiting && len(paid.Outcome.Tries) == 0
+	if !waits && !simply {
 		list = append([]pay.Notice{paid}, list...)
 	}
 	for i := range list {

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 )
@@ -125,14 +127,9 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 	if reply.Status != http.StatusBadRequest { // whatever its code
 		return provider.Refused(reply.Status)
 	}
-	declined := func(code problem.Code, reason, message string) pay.Outcome {
-		return pay.Outcome{Kind: pay.Declined, Code: code, Decline: reason, Message: message}
-	}
-	switch reply.code() {
-	case 5005:
-		return declined(problem.FraudBlocked, "document_irregular", "the tax office does not accept the shopper's document")
-	case 5006:
-		return declined(problem.FraudBlocked, "shopper_limit", "the shopper has reached a limit")
+	switch code := reply.code(); code {
+	case 5005, 5006, 5014:
+		return a.Declined(declines, strconv.Itoa(code), "")
 	case 5009:
 		// Ours, from a call whose answer was lost.
 		if o := a.Query(ctx, r); o.Kind != pay.Missing {
@@ -143,8 +140,6 @@ func (a *account) refused(ctx context.Context, r provider.Request, reply reply) 
 		return provider.Unknown("timeout_or_method")
 	case 5021: // of the acquirer
 		return provider.Unknown("acquirer_error")
-	case 5014:
-		return declined(problem.FraudBlocked, "shopper_blocked", "the payment was refused as a risk")
 	}
 	return provider.Refused(reply.Status)
 }
@@ -252,7 +247,7 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, r.PageURL, p.ID
+		o.Kind, o.Local, o.FormURL, o.MoneyRef, o.Installments = pay.Approved, local, r.PageURL, p.ID, p.plan()
 		if p.Refunds != nil {
 			o = reversed(o, *p.Refunds)
 		}
@@ -263,11 +258,10 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		}
 		o.FormURL, o.Data = form(r, p)
 	case "REJECTED":
-		reason := string(p.Code)
-		if !strings.HasPrefix(reason, "3") { // all that tell why begin so
-			reason = "300"
-		}
-		return a.Declined(declines, reason, p.ID)
+		code := string(p.Code)
+		o = a.Declined(declines, code, p.ID)
+		o.Tries = []decline.Try{provider.Try(p.ID, 0, decline.Reason(o.Decline), code)} // it ends the page, so there is one
+		return o
 	case "CANCELLED", "EXPIRED":
 		o.Kind = pay.Lapsed
 	default:

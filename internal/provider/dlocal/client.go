@@ -9,11 +9,13 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -129,7 +131,19 @@ type payment struct {
 		Reference   string `json:"reference"`
 		Redirect    string `json:"redirect_url"`
 	} `json:"bank_transfer"`
+	Card struct {
+		Installments provider.Text `json:"installments"`
+	} `json:"card"`
 	Refunds *[]refund `json:"refunds"`
+}
+
+// plan is how the shopper paid, if dLocal says so.
+func (p payment) plan() installment.Plan {
+	count, err := strconv.Atoi(string(p.Card.Installments))
+	if err != nil || count < 2 || count > installment.Most {
+		return installment.Plan{}
+	}
+	return installment.Plan{Count: count}
 }
 
 // sendable reports whether dLocal accepts an amount's decimals. By its country pages

@@ -66,6 +66,19 @@
 //
 // There is no field for the end of the shopper's time: we cancel unpaid payments ourselves.
 //
+// A page has one try: its address works once "by default" (docs: Checkout redirect), and after it the payment is PAID or REJECTED
+// (there, and Yuno, dLocal Checkout Redirect; both read on 2026-11-28). So a rejection ends the page, and proves that it takes no
+// money any more; a page on which nobody was refused cannot be ended if it is for a card. What an account with another setting
+// says after a rejection is *unproved*: money that comes then is late money. A rejection has no time of its own. The service
+// that retries a rejected payment (docs: Payment retries) is another call, which we do not make.
+//
+// # Instalments
+//
+// None are offered. A plan is made for the card's first digits and goes with the card in a DIRECT payment (docs: Installments; reference: the
+// installment object; Yuno, dLocal Cards: who bears the interest is the account's setting; read on 2026-11-28), and we never see a
+// card. No page that could be read has a field for dLocal's own page; whether an account's page offers some by itself is
+// *unproved*. If a payment says how many the shopper chose (the card object, 5a60efb), that is told.
+//
 // # What dLocal is told
 //
 // The payer object (reference, updated 2026-03-03) has lengths, and asks for a document as its country has it (country reference,
@@ -235,6 +248,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "dlocal",
+		Declines: []provider.Codes{{Field: "status_code, or code of a refused call", Table: declines,
+			Source: "docs.dlocal.com, payment status codes (2026-09-17) and payments HTTP errors"}},
 		Fields: []provider.Field{
 			{Name: "login", Doc: "Merchant Dashboard, Settings, Integration: X-Login", Public: true},
 			{Name: "transKey", Doc: "Merchant Dashboard, Settings, Integration: X-Trans-Key"},

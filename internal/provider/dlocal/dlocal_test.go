@@ -11,6 +11,8 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
@@ -53,6 +55,11 @@ func TestAdapter(t *testing.T) {
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: charges, Uncancelable: uncancelable, OnPage: page, Settles: settles,
+		Page: &providertest.CardPage{
+			Codes: [2]string{"302", "301"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Once:    "docs, Checkout redirect: the address can be used once; Yuno: the payment is then PAID or REJECTED",
+			Untimed: "reference, the payment object: created_date and approved_date", Unended: "reference, Cancel a cash payment: of cash and transfers, not of cards",
+		},
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":              {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
 			"cash.servipag.CHL":    {money.New(1, money.CLP), money.New(999_999_999, money.CLP)},
@@ -90,24 +97,37 @@ func TestSignatureOfThePublishedRequest(t *testing.T) {
 }
 
 func TestEveryRejectionIsToldApart(t *testing.T) {
-	soft := []string{"300", "301", "316", "318", "320", "321"}
-	codes := map[string]problem.Code{
-		"302": problem.InsufficientFunds, "309": problem.ExpiredCard, "303": problem.FraudBlocked, "304": problem.FraudBlocked,
-		"313": problem.FraudBlocked, "317": problem.FraudBlocked,
-	}
-	a := connect(t, newFake())
-	for code := range declines {
+	soft := []string{"300", "301", "306", "316", "318", "320", "321"} // another provider may see it otherwise
+	codes := map[string]problem.Code{"302": problem.InsufficientFunds, "309": problem.ExpiredCard, "313": problem.FraudBlocked, "315": problem.CardDeclined, "320": problem.ThreeDSFailed}
+	a, documented := connect(t, newFake()), 0
+	for code, reason := range declines {
 		o := a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: provider.Text(code)})
-		want := codes[code]
-		if want == "" {
-			want = problem.CardDeclined
+		if o.Kind != pay.Declined || !reason.Known() || o.Decline != string(reason) || o.Soft != slices.Contains(soft, code) || codes[code] != "" && o.Code != codes[code] {
+			t.Errorf("%s: %+v, want %s, soft %t", code, o, reason, slices.Contains(soft, code))
 		}
-		if o.Kind != pay.Declined || o.Code != want || o.Soft != slices.Contains(soft, code) || o.Decline == "" || o.Message == "" {
-			t.Errorf("%s: %+v, want %s, soft %t", code, o, want, slices.Contains(soft, code))
+		if want := []decline.Try{{ID: "D-4-1", Reason: reason, Raw: code, Soft: o.Soft}}; !slices.Equal(o.Tries, want) {
+			t.Errorf("%s: the tries are %+v, want %+v", code, o.Tries, want)
+		}
+		if len(code) == 3 && code[0] == '3' {
+			documented++
 		}
 	}
-	if len(declines) != 27 {
-		t.Errorf("%d rejections are known, and 27 are documented", len(declines))
+	if documented != 27 {
+		t.Errorf("%d rejections are known, and 27 are documented", documented)
+	}
+}
+
+func TestInstallmentsAreReportedAndNotOffered(t *testing.T) {
+	a := connect(t, newFake())
+	for count, want := range map[provider.Text]int{"": 0, "1": 0, "3": 3, "-3": 0, "99": 0, "x": 0} {
+		p := payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "PAID", Amount: "100", Currency: "BRL"}
+		p.Card.Installments = count
+		if o := a.outcome(request(), p); o.Installments != (installment.Plan{Count: want}) || o.Local != money.New(100_00, money.BRL) {
+			t.Errorf("%q: %+v", count, o)
+		}
+	}
+	if offer := provider.Installments(a, "card.BRA", request().Local, installment.Terms{Max: 12}); offer.Max() != 0 {
+		t.Errorf("it offers %+v", offer)
 	}
 }
 
@@ -128,9 +148,10 @@ func TestAnUnknownRejectionIsHardAndCounted(t *testing.T) {
 	if o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: 399"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}
-	for _, code := range []provider.Text{"", "100"} { // no reason
+	for code, counted := range map[provider.Text]int{"100": 1, "": 2} { // no reason; a missing code is not documented
+		told = told[:1]
 		o = a.outcome(request(), payment{ID: "D-4-1", OrderID: "01M7Z-1", Status: "REJECTED", Code: code})
-		if o.Kind != pay.Declined || o.Decline != "rejected" || len(told) != 1 {
+		if o.Kind != pay.Declined || o.Soft || o.Decline != "declined" || len(told) != counted {
 			t.Errorf("%q: %+v, told of %v", code, o, told)
 		}
 	}
@@ -144,8 +165,8 @@ func TestRefusalsOfACharge(t *testing.T) {
 		code   problem.Code
 	}{
 		{400, `{"code":5001,"message":"Missing parameter. payer.document"}`, pay.Errored, ""},
-		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.FraudBlocked},
-		{400, `{"code":5006}`, pay.Declined, problem.FraudBlocked},
+		{400, `{"code":5005,"message":"User unauthorized due to cadastral situation"}`, pay.Declined, problem.CardDeclined},
+		{400, `{"code":5006}`, pay.Declined, problem.InsufficientFunds},
 		{400, `{"code":5014}`, pay.Declined, problem.FraudBlocked},
 		{400, `{"code":5000,"message":"Invalid request."}`, pay.Errored, ""},
 		{400, `{"code":5000,"message":"Signature not match"}`, pay.Unavailable, ""},

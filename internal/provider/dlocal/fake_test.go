@@ -35,6 +35,8 @@ type charged struct {
 	providertest.Entry
 	id  string
 	ask map[string]any
+
+	refused string // the code with which a card was refused on the page
 }
 
 func newFake() *fake { return &fake{} }
@@ -63,6 +65,21 @@ func (f *fake) Notification(reference string) provider.Notification {
 		told = c.chargeback()
 	}
 	return notification(told, now())
+}
+
+// Try implements providertest.CardFake. The address of a page works once.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if c.Ending != providertest.Open {
+		return n, false
+	}
+	c.Ending, c.refused = providertest.Paid, code
+	if code != "" {
+		c.Ending = providertest.Declined
+	}
+	return notification(c.object(), now()), true
 }
 
 func (c *charged) chargeback() map[string]any {
@@ -105,6 +122,9 @@ func (c *charged) object() map[string]any {
 		providertest.Canceled:      {"CANCELLED", "400", "The payment was cancelled."},
 		providertest.Nonsense:      {"TELEPORTED", "900", "?"},
 	}[c.Ending]
+	if c.refused != "" {
+		word[1] = c.refused
+	}
 	m := map[string]any{
 		"id": c.id, "amount": json.Number(paid.Decimal()), "currency": paid.Currency, "country": c.ask["country"],
 		"payment_method_id": c.ask["payment_method_id"], "payment_method_flow": c.ask["payment_method_flow"],

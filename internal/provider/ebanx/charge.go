@@ -3,6 +3,7 @@ package ebanx
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -112,6 +113,9 @@ func (a *account) page(r provider.Request, m method) url.Values {
 	if m.company(r) {
 		form.Set("person_type", "business")
 	}
+	if most := a.Installments(r.Rail, r.Local, r.Installments).Max(); most > 1 {
+		form.Set("instalments", fmt.Sprintf("1-%d", most))
+	}
 	return form
 }
 
@@ -203,11 +207,14 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 		if !ok {
 			return provider.Unknown("broken_answer")
 		}
-		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, r.PageURL, p.Hash
+		o.Kind, o.Local, o.FormURL, o.MoneyRef, o.Installments = pay.Approved, local, r.PageURL, p.Hash, p.plan(local)
 		o = p.reversed(o)
 	case "OP", "PE":
 		o.Kind = pay.Awaiting
 		o.FormURL, o.Data = form(r, p)
+		if reason, refused := p.refusal(); refused { // by its page, which is still open
+			o.Tries = p.tries(a.Reason(declines, reason), reason)
+		}
 	case "CA":
 		return a.canceled(o, p)
 	default:
@@ -219,21 +226,37 @@ func (a *account) outcome(r provider.Request, p payment) pay.Outcome {
 
 // canceled tells a refusal from an expired payment: both are CA.
 func (a *account) canceled(o pay.Outcome, p payment) pay.Outcome {
-	reason := p.Transaction.Reason
-	if reason == "" {
-		reason = p.Transaction.Text
-	}
-	if p.Transaction.Code != "NOK" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
+	reason, refused := p.refusal()
+	if !refused {
 		o.Kind = pay.Lapsed
 		return o
 	}
-	if word, ours := strings.CutPrefix(reason, sandboxRefusal); ours {
-		reason = sandboxReasons[word]
-		if reason == "" {
-			reason = word
-		}
+	o = a.Declined(declines, reason, o.ProviderRef)
+	o.Tries = p.tries(decline.Reason(o.Decline), reason)
+	return o
+}
+
+// refusal is why the last try to pay was refused; false if there was none, or none was refused.
+func (p payment) refusal() (reason string, refused bool) {
+	if reason = p.Transaction.Reason; reason == "" {
+		reason = p.Transaction.Text
 	}
-	return a.Declined(declines, reason, o.ProviderRef)
+	if p.Transaction.Code != "NOK" && p.Transaction.Code != "RETRY" || reason == "CANCELED_BY_MERCHANT" || reason == sandboxVoid {
+		return "", false
+	}
+	word, ours := strings.CutPrefix(reason, sandboxRefusal)
+	if !ours {
+		return reason, true
+	}
+	if known := sandboxReasons[word]; known != "" {
+		return known, true
+	}
+	return word, true
+}
+
+// tries is the payment's last try. EBANX has no id of it, and shows no other: the same refusal again counts once.
+func (p payment) tries(reason decline.Reason, raw string) []decline.Try {
+	return []decline.Try{provider.Try(p.Hash+"/"+string(reason), 0, reason, raw)} // the zone of status_date is not documented
 }
 
 var clabe = regexp.MustCompile(`^[0-9]{18}$`)
@@ -274,9 +297,10 @@ var sandboxReasons = map[string]string{
 	"insufficientFunds": "Insufficient funds", "invalidData": "Incorrect customer data", "cardExpired": "Expired card", "notApproved": "Not accepted",
 }
 
-// declines are by the response code of payments without a card, and by the description of
-// card payments, from the part of the documentation that could be read. A refusal is soft where EBANX says
-// that it may be tried again.
+// declines are by the response code of payments without a card (docs.ebanx.com, APM response codes), and by the description of card
+// payments (there, card response codes; the older guide of developers.ebanxpagamentos.com explains the same list; both read on 2026-11-28).
+// The copies end before the last seven words of cards, which are hard and counted until one is seen: a transaction that was
+// executed already, a failed void, a wrong date, an inactive card, a card that was reported, an error of the acquirer, and fraud.
 var declines = provider.Declines{
 	"ATTEMPTS_EXCEEDED_MPIN_OR_OTP":     decline.TooManyTries,
 	"BIN_MISMATCH":                      decline.InvalidData,

@@ -23,12 +23,13 @@ type answer struct {
 }
 
 type payment struct {
-	Hash      string      `json:"hash"`
-	Reference string      `json:"merchant_payment_code"`
-	Status    string      `json:"status"`
-	Amount    json.Number `json:"amount_ext"` // the requested amount, without tax
-	Currency  string      `json:"currency_ext"`
-	Redirect  string      `json:"redirect_url"`
+	Hash      string        `json:"hash"`
+	Reference string        `json:"merchant_payment_code"`
+	Status    string        `json:"status"`
+	Amount    json.Number   `json:"amount_ext"` // the requested amount, without tax
+	Currency  string        `json:"currency_ext"`
+	Redirect  string        `json:"redirect_url"`
+	Count     provider.Text `json:"instalments"`
 	Pix       struct {
 		Code string `json:"qr_code_value"`
 	} `json:"pix"`

@@ -64,6 +64,28 @@
 // A notification has no time, so it cannot be too old. A replay by somebody else only
 // causes another query.
 //
+// # Tries on EBANX's page
+//
+// A payment shows its last try alone, as transaction_status, without an id or a time (the zone of status_date is in no page). A
+// refusal ends the payment as CA: a payment goes from OP to PE or CA, and from PE to CO or CA (OpenAPI document, 40f35de, query), and
+// ActiveMerchant recorded CA after a refusal by /ws/direct. That the page does not let the shopper go on is *unproved*: a payment that
+// is still open after a refusal stays open, and the refusal is a try.
+//
+// A page can be ended: /ws/cancel takes payments that are OP or PE, and makes them CA, which ends them (docs.ebanx.com, cancel
+// a payment, read on 2026-11-28; OpenAPI document). Any other answer proves nothing. What becomes of a card that is
+// being charged at that moment is *unproved*: money that comes then is late money.
+//
+// # Instalments
+//
+// The page lets the shopper choose among instalments from 1 to a number ("X-Y": EBANX's OpenAPI document of its reference, 40f35de, ws/request;
+// the SDK, RequestAdapter, f2f0cd8); without the field it is 1 (the same document, query). The numbers by country are from both:
+// to 12 in Brazil, to 6 with Elo and American Express; 3, 6, 9 and 12 in Mexico; to 36 in Colombia. So are the least amounts of one: 5
+// BRL, 100 MXN (the SDK alone). Where EBANX sets the interest, in Brazil and Mexico, the amount that is sent has it "already
+// applied", and elsewhere the issuer adds its own (docs.ebanx.com, installments, read on 2026-11-28). We send the
+// payment's amount: so shoppers in Brazil and Mexico pay no interest, and no number is offered there that the terms do not make
+// free of it. That the page adds nothing of its own under some contract is *unproved*; another amount would be held for the
+// operator. The account needs instalments enabled. An answer has the count, not the parts.
+//
 // # What moves money without us
 //
 // A notification names payments, which are then queried. All that it reports, and what becomes of it:
@@ -194,6 +216,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "ebanx",
+		Declines: []provider.Codes{{Field: "transaction_status: description_code, or description of a card", Table: declines,
+			Source: "docs.ebanx.com, APM and card response codes, as far as the copies go, read on 2026-11-28"}},
 		Fields: []provider.Field{
 			{Name: "integrationKey", Doc: "EBANX Dashboard, Account Settings, Integrations: the integration key of the environment"},
 			{Name: "certificate", Doc: "docs.ebanx.com, Payment Notification: the public certificate that verifies notifications, as PEM", Public: true},

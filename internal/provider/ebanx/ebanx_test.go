@@ -11,6 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -38,6 +39,11 @@ func TestAdapter(t *testing.T) {
 		Adapter: Adapter(), Credentials: credentials,
 		New:     func(*testing.T) providertest.Fake { return newFake() },
 		Charges: charges, OnPage: page, RefundsLater: true, Settles: settles,
+		Page: &providertest.CardPage{
+			Codes: [2]string{"Insufficient funds", "Not accepted"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+			Once:    "OpenAPI document: OP changes to CA or PE, and PE to CA or CO; ActiveMerchant recorded CA after a refusal",
+			Untimed: "OpenAPI document, query: status_date has no zone",
+		},
 		Looks: func(r *http.Request) bool { return r.URL.Path == "/ws/query" },
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":               {money.New(1, money.BRL), money.New(10, money.BRL), money.New(99_999_999_99, money.BRL)},
@@ -90,6 +96,35 @@ func TestRepliesOfTheSDKsTests(t *testing.T) {
 	}
 }
 
+// EBANX's documents have no payment that is open after a refusal. If its page goes on nevertheless, the refusal is a try.
+func TestARefusalOnAnOpenPageIsATry(t *testing.T) {
+	f := newFake()
+	a := connect(t, f)
+	charges, _ := samples()
+	r := providertest.Under(charges["card.BRA"], "card.BRA", "01M7Z-1")
+	r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
+	if list, err := a.Notices(context.Background(), f.Notification(r.Reference)); err != nil || len(list) != 0 {
+		t.Errorf("nothing has happened: %+v, %v", list, err)
+	}
+	ids := map[string]bool{}
+	for description, want := range map[string]decline.Reason{"Not accepted": decline.DoNotHonor, "Insufficient funds": decline.InsufficientFunds} {
+		f.find(r.Reference, "").refused = description
+		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
+		if err != nil || len(list) != 1 || ids[list[0].ID] {
+			t.Fatalf("%+v, %v, after %v", list, err, ids)
+		}
+		ids[list[0].ID] = true
+		for what, o := range map[string]pay.Outcome{"query": a.Query(context.Background(), r), "notification": list[0].Outcome} {
+			if o.Kind != pay.Awaiting || len(o.Tries) != 1 || o.Tries[0].Reason != want || o.Tries[0].Raw != description {
+				t.Errorf("by %s: %+v", what, o)
+			}
+		}
+	}
+	if o := a.Cancel(context.Background(), r); o.Kind != pay.Lapsed {
+		t.Errorf("the page is ended: %+v", o)
+	}
+}
+
 func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 	a := connect(t, newFake())
 	var told []string
@@ -125,14 +160,21 @@ func TestCanceledIsARefusalOrTheEndOfTime(t *testing.T) {
 			t.Errorf("the sandbox's %s: %+v, want as %s", reason, o, want)
 		}
 	}
+	o := at("NOK", "", "Not accepted")
+	if want := []decline.Try{{ID: "1/do_not_honor", Reason: decline.DoNotHonor, Raw: "Not accepted", Soft: true}}; !slices.Equal(o.Tries, want) {
+		t.Errorf("the tries are %+v, want %+v", o.Tries, want)
+	}
 	for _, o := range []pay.Outcome{
 		at("", "", ""), at("OK", "ACCEPTED", ""), at("NOK", "CANCELED_BY_MERCHANT", ""), at("NOK", "", "Sandbox - Test credit card, transaction cancelled"),
 	} {
-		if o.Kind != pay.Lapsed {
+		if o.Kind != pay.Lapsed || len(o.Tries) != 0 {
 			t.Errorf("%+v, want an expired payment", o)
 		}
 	}
-	if o := at("NOK", "MOON_PHASE", ""); o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: MOON_PHASE"}) {
+	if o := at("RETRY", "", "Timeout"); o.Kind != pay.Declined || !o.Soft { // "something went wrong with the process" (the OpenAPI document)
+		t.Errorf("RETRY: %+v", o)
+	}
+	if o = at("NOK", "MOON_PHASE", ""); o.Kind != pay.Declined || o.Soft || !slices.Equal(told, []string{"declined: MOON_PHASE"}) {
 		t.Errorf("%+v, told of %v", o, told)
 	}
 }

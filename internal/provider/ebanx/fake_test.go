@@ -45,6 +45,10 @@ type charged struct {
 	hash, code string
 	page       bool
 
+	refused string // the description of the page's last refusal
+	most    string // instalments that the page offers, as it was asked for them
+	count   int    // of instalments
+
 	kind        string // person_type
 	responsible map[string]any
 }
@@ -71,6 +75,21 @@ func (f *fake) Notification(reference string) provider.Notification {
 	return notification("operation=payment_status_change&notification_type=" + kind + "&hash_codes=" + c.hash)
 }
 
+// Try implements providertest.CardFake. A refusal ends the payment.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if !c.page || c.Ending != providertest.Open {
+		return n, false
+	}
+	c.Ending, c.refused = providertest.Paid, code
+	if code != "" {
+		c.Ending = providertest.Declined
+	}
+	return notification("operation=payment_status_change&notification_type=update&hash_codes=" + c.hash), true
+}
+
 // notification signs a body.
 func notification(body string) provider.Notification {
 	return providertest.Notify("application/x-www-form-urlencoded", []byte(body), "X-SignatureType", "rsa,sha1",
@@ -91,7 +110,7 @@ func (c *charged) object() map[string]any {
 	m := map[string]any{
 		"hash": c.hash, "pin": "484657684", "merchant_payment_code": c.Reference, "order_number": nil, "status": status, "status_date": nil,
 		"open_date": "2026-11-21 12:00:00", "amount_br": "1362.01", "amount_iof": "0.00", "amount_ext": whole + "." + (cents + "00")[:2],
-		"currency_ext": paid.Currency, "currency_rate": "1.0000", "instalments": "1", "payment_type_code": c.code,
+		"currency_ext": paid.Currency, "currency_rate": "1.0000", "instalments": fmt.Sprint(max(1, c.count)), "payment_type_code": c.code,
 		"pre_approved": false, "capture_available": nil,
 	}
 	if len(c.Refunds) > 0 {
@@ -107,7 +126,10 @@ func (c *charged) object() map[string]any {
 	case "oxxo":
 		m["oxxo_barcode"], m["oxxo_url"] = "51000000000020022017052601362015", "https://sandbox.ebanx.com/print/oxxo/?hash="+c.hash
 	}
-	if c.Ending == providertest.Declined {
+	switch {
+	case c.refused != "":
+		m["transaction_status"] = map[string]any{"acquirer": "EBANX", "code": "NOK", "description": c.refused}
+	case c.Ending == providertest.Declined:
 		m["transaction_status"] = map[string]any{
 			"acquirer": "EBANX", "code": "NOK", "description": "Insufficient funds or limit restrictions in the user's account",
 			"description_code": "INSUFFICIENT_FUNDS_OR_DAILY_LIMIT",
@@ -226,7 +248,10 @@ func (f *fake) create(m map[string]any, amountField string, page bool) map[strin
 	}
 	c := &charged{hash: fmt.Sprintf("%048x", len(f.Charges)+1), code: text("payment_type_code"), page: page}
 	c.Reference, c.Local = text("merchant_payment_code"), local
-	c.kind, c.responsible = text("person_type"), responsible
+	c.kind, c.responsible, c.most = text("person_type"), responsible, text("instalments")
+	if c.most != "" && (!page || !strings.HasPrefix(c.most, "1-")) {
+		return refusal("BP-DR-34", "Invalid value for instalments: "+c.most+" (range)")
+	}
 	f.Enter(c)
 	answer := map[string]any{"payment": c.object(), "status": "SUCCESS"}
 	if page {

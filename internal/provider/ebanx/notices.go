@@ -115,8 +115,11 @@ func (a *account) learn(ctx context.Context, kind, hash string) ([]pay.Notice, e
 		notice.Outcome = pay.Outcome{MoneyRef: hash, Message: "the disputed money came back"}
 	case "update":
 		notice.Outcome = a.outcome(provider.Request{Reference: p.Reference}, p)
-		if notice.Outcome.Kind == pay.Awaiting {
+		if notice.Outcome.Kind == pay.Awaiting && len(notice.Outcome.Tries) == 0 {
 			return nil, nil
+		}
+		for _, one := range notice.Outcome.Tries {
+			notice.ID += ":" + string(one.Reason)
 		}
 		notice.Unread = notice.Outcome.Kind == pay.Unknown
 	default:

@@ -29,7 +29,7 @@ var (
 			"document": published.String().OrNull(), "email": published.String(), "name": published.String(), "birth_date": published.String().OrNull(),
 		}),
 		"transaction_status": published.Object(published.Fields{
-			"acquirer": published.String(), "code": published.Enum("OK", "NOK").Must(), "description": published.String(),
+			"acquirer": published.String(), "code": published.Enum("OK", "NOK", "RETRY").Must(), "description": published.String(),
 			"description_code": published.String(), "authcode": published.String(),
 		}),
 		"refunds":  published.List(documentedRefund),
@@ -82,6 +82,7 @@ var documented = published.Table{
 		{Name: "ebanx/benjamin, adapters and recordings in tests", Version: "f2f0cd8", Date: "2025-07-17"},
 		{Name: "developers.ebanx.com, create a payment: Chile, Peru", Version: "ws", Date: "2026-11-28"},
 		{Name: "developers.ebanx.com, references: direct, request, query, cancel and refund operations", Version: "ws", Date: "2026-11-28"},
+		{Name: "EBANX-api-reference, EBANX's OpenAPI document: request, query, cards by country", Version: "40f35de", Date: "2020-04-09"},
 		{Name: "documentation.ixopay.com, TokenEx, EBANX: the lengths of the direct operation's fields", Version: "ws", Date: "2026-06-15"},
 		{Name: "docs.ebanx.com: retrieve, cancel and refund a payment, payment notifications, Pix, SPEI", Version: "ws", Date: "2026-11-28"},
 	},
@@ -109,7 +110,7 @@ var documented = published.Table{
 			Body: published.Object(and(and(documentedKey, documentedShopper), published.Fields{
 				"amount": published.Number().Must().In("major units"), "manual_review": published.Boolean(), "bypass_boleto_screen": published.Boolean(),
 				"sub_acc_name": published.String(), "sub_acc_image_url": published.String(), "metadata": published.Object(nil).Open(),
-				"items": published.Object(nil).Open(),
+				"items": published.Object(nil).Open(), "instalments": published.String().Len(1, 5).Match(`\d{1,2}(-\d{1,2})?`),
 			})),
 		},
 		{

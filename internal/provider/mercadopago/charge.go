@@ -54,6 +54,7 @@ type methods struct {
 	ExcludedTypes   []named `json:"excluded_payment_types,omitempty"`
 	ExcludedMethods []named `json:"excluded_payment_methods,omitempty"`
 	Default         string  `json:"default_payment_method_id,omitempty"`
+	Installments    int     `json:"installments,omitempty"` // the most
 }
 
 type backURLs struct {
@@ -253,6 +254,9 @@ func (a *account) page(r provider.Request, way rail, until time.Time) preference
 		BackURLs: backURLs{r.PageURL, r.PageURL, r.PageURL}, AutoReturn: "approved",
 		Expires: true, ExpirationDateTo: until.UTC().Format(stamp),
 		PaymentMethods: methods{Default: way.page.first},
+	}
+	if way.cards() {
+		q.PaymentMethods.Installments = max(1, a.Installments(r.Rail, r.Local, r.Installments).Max())
 	}
 	for _, id := range way.page.without {
 		q.PaymentMethods.ExcludedTypes = append(q.PaymentMethods.ExcludedTypes, named{id})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
+	"github.com/cascadapay/cascada/internal/pay/installment"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -26,15 +27,16 @@ const (
 // once.
 type fake struct {
 	providertest.Frame[*charge]
-	serial  int64
-	minutes int                       // of the clock of payments
-	bare    bool                      // refunds do not return metadata
-	stale   bool                      // searches find nothing yet
-	fails   int                       // the cause of the error that every post is answered with
-	barred  bool                      // the token may not search for chargebacks, nor read claims
-	cases   map[string]any            // what chargebacks have of it in place of the usual
-	decided map[string]map[string]any // and what one has, by its id
-	papers  papers                    // the documents of chargebacks
+	serial   int64
+	minutes  int                       // of the clock of payments
+	bare     bool                      // refunds do not return metadata
+	stale    bool                      // searches find no payments yet
+	unlisted bool                      // searches find no preferences yet
+	fails    int                       // the cause of the error that every post is answered with
+	barred   bool                      // the token may not search for chargebacks, nor read claims
+	cases    map[string]any            // what chargebacks have of it in place of the usual
+	decided  map[string]map[string]any // and what one has, by its id
+	papers   papers                    // the documents of chargebacks
 }
 
 // charge is a payment, or a preference with the payments made on it.
@@ -58,6 +60,9 @@ type paid struct {
 	version        int
 	made, approved string // when
 	backs          []int  // its refunds, by their place among the charge's
+
+	count int          // of instalments
+	total money.Amount // with interest
 }
 
 func newFake() *fake {
@@ -231,6 +236,9 @@ func (f *fake) show(p *paid) map[string]any {
 	if p.approved != "" {
 		out["date_approved"] = p.approved
 	}
+	if p.count > 1 {
+		out["installments"] = p.count
+	}
 	if p.of.page != nil {
 		out["order"] = map[string]any{"type": "mercadopago", "id": "3754501423"}
 	}
@@ -247,6 +255,10 @@ func (f *fake) show(p *paid) map[string]any {
 		out["transaction_details"] = map[string]any{
 			"external_resource_url": ticket, "payment_method_reference_id": "1234567890", "barcode": map[string]any{"content": "3335008800000000"},
 		}
+	}
+	if p.count > 1 {
+		details := out["transaction_details"].(map[string]any)
+		details["installment_amount"], details["total_paid_amount"] = json.Number(installment.Each(p.total, p.count).Decimal()), json.Number(p.total.Decimal())
 	}
 	return out
 }
@@ -387,7 +399,7 @@ func (f *fake) preference(r *http.Request, path []string, body map[string]any) (
 func (f *fake) pages(q url.Values) (int, any) {
 	var some []any // null if there is none
 	for _, c := range f.Charges {
-		if c.page == nil || c.Reference != q.Get("external_reference") {
+		if c.page == nil || c.Reference != q.Get("external_reference") || f.unlisted {
 			continue
 		}
 		titles := []any{}

@@ -55,12 +55,20 @@ type charged struct {
 	// part is less than the price, and the first money that came. More may follow on the same page while it is open: then they are
 	// one money.
 	part funds
+	rest []payment // those that were not paid
 }
 
 // sorted finds the moneys of a charge among its payments, by the time of their approval. So a payment that comes later changes
 // nothing of what is known, apart from completing a part. Without a price each payment is a money of its own.
 func sorted(list []payment, price money.Amount) (c charged) {
-	paid := slices.DeleteFunc(slices.Clone(list), func(p payment) bool { return !p.paid() })
+	var paid []payment
+	for _, p := range list {
+		if p.paid() {
+			paid = append(paid, p)
+			continue
+		}
+		c.rest = append(c.rest, p)
+	}
 	slices.SortStableFunc(paid, func(a, b payment) int {
 		return cmp.Or(a.at().Compare(b.at()), cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
 	})

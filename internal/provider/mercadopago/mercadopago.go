@@ -26,7 +26,9 @@ func Adapter() provider.Adapter {
 		keys = append(keys, r.key)
 	}
 	return provider.Adapter{
-		Name:   "mercadopago",
+		Name: "mercadopago",
+		Declines: []provider.Codes{{Field: "status_detail", Table: declines,
+			Source: "mercadopago.com/developers, payment creation results and reasons for rejection; mercadopago/openapi (f224df3); all read on 2026-11-28"}},
 		Report: report(),
 		Fields: []provider.Field{
 			{Name: accessToken, Doc: "Your integrations › application › credentials › Access Token (APP_USR-… or TEST-…)"},
@@ -97,6 +99,9 @@ func railOf(key string) (rail, bool) {
 	}
 	return rails[i], true
 }
+
+// cards reports whether the page is one for cards.
+func (r rail) cards() bool { return strings.HasPrefix(r.key, "card.") }
 
 // hosted reports whether the shopper pays on a preference's page.
 func (r rail) hosted() bool { return r.method == "" }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -40,12 +40,15 @@ func hosted() map[string]string {
 
 func TestAdapter(t *testing.T) {
 	providertest.Suite{
-		Adapter:      Adapter(),
-		Credentials:  credentials(),
-		New:          func(*testing.T) providertest.Fake { return newFake() },
-		Charges:      samples(),
-		Hosted:       hosted(),
-		Quiet:        hosted(),
+		Adapter:     Adapter(),
+		Credentials: credentials(),
+		New:         func(*testing.T) providertest.Fake { return newFake() },
+		Charges:     samples(),
+		Hosted:      hosted(),
+		Quiet:       hosted(),
+		Page: &providertest.CardPage{
+			Codes: [2]string{"cc_rejected_insufficient_amount", "cc_rejected_other_reason"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
+		},
 		BodyUnsigned: "Webhooks, validate notification origin: the template has data.id, x-request-id and ts alone",
 		Amounts: map[string][]money.Amount{
 			"pix.BRA":         {money.New(1, money.BRL), money.New(10, money.BRL), money.New(500_000_00, money.BRL), money.New(math.MaxInt64-1, money.BRL)},
@@ -163,33 +166,6 @@ func TestPaymentsMadeElsewhereAreNotOurs(t *testing.T) {
 	}
 }
 
-func TestAPageIsOpenUntilItIsPaidOrOver(t *testing.T) {
-	a, f, _ := connect(t)
-	ctx := context.Background()
-	r := request("card.BRA")
-	o := a.Charge(ctx, r)
-	c := f.Charges[0]
-	f.try(c, "visa").set("rejected", "cc_rejected_other_reason")
-	if got := a.Query(ctx, r); got.Kind != pay.Awaiting || got.ProviderRef != o.ProviderRef || got.FormURL != o.FormURL {
-		t.Errorf("one try was refused: %+v", got)
-	}
-	if list, err := a.Notices(ctx, f.Notification(r.Reference)); err != nil || len(list) != 0 {
-		t.Errorf("one try was refused: %+v, %v", list, err)
-	}
-	first := f.try(c, "master")
-	first.set("approved", "accredited")
-	f.try(c, "visa").set("rejected", "cc_rejected_other_reason")
-	if got := a.Query(ctx, r); got.Kind != pay.Approved || got.Local != r.Local || got.ProviderRef == o.ProviderRef {
-		t.Errorf("the second try was paid: %+v", got)
-	}
-	if got := a.Cancel(ctx, r); got.Kind != pay.Approved {
-		t.Errorf("a cancel after the payment: %+v", got)
-	}
-	if n := len(f.Books()); n != 1 {
-		t.Errorf("there are %d pages", n)
-	}
-}
-
 // LATE-9: the shopper pays the same page twice. Each payment is a money of its own, in notifications and in a query.
 func TestBothPaymentsOfOnePageAreReported(t *testing.T) {
 	a, f, _ := connect(t)
@@ -211,30 +187,6 @@ func TestBothPaymentsOfOnePageAreReported(t *testing.T) {
 	}
 	if at := o.Also[0].ProviderRef; at != moneys[1] {
 		t.Errorf("its refund goes to %s", at)
-	}
-}
-
-func TestAPageThatIsOverIsDeclinedWithTheLastReason(t *testing.T) {
-	for ending, want := range map[providertest.Ending]pay.Outcome{
-		providertest.Declined:     {Kind: pay.Declined, Code: problem.InsufficientFunds, Decline: "insufficient_funds"},
-		providertest.SoftDeclined: {Kind: pay.Declined, Code: problem.CardDeclined, Decline: "do_not_honor", Soft: true},
-		providertest.Expired:      {Kind: pay.Lapsed, Decline: "expired"},
-	} {
-		a, f, _ := connect(t)
-		r := request("card.ARG")
-		r.ProviderRef = a.Charge(context.Background(), r).ProviderRef
-		f.Move(r.Reference, ending)
-		o := a.Query(context.Background(), r)
-		if o.Kind != want.Kind || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft {
-			t.Errorf("%s: %+v, want %+v", ending, o, want)
-		}
-		if ending == providertest.Expired {
-			continue
-		}
-		list, err := a.Notices(context.Background(), f.Notification(r.Reference))
-		if err != nil || len(list) != 1 || list[0].Outcome.Decline != want.Decline {
-			t.Errorf("%s: %+v, %v", ending, list, err)
-		}
 	}
 }
 

@@ -142,6 +142,7 @@ func (a *account) paymentNotice(ctx context.Context, id string, body []byte) ([]
 		n.Outcome.Kind = pay.Awaiting
 	default:
 		n.Outcome = a.paidOutcome(f, "")
+		n.Outcome.Tries = a.tries(came.rest)
 		n.ID += "/" + provider.Digest(n.Outcome) // the state of a refund may change while the payment's stays
 	}
 	return told(n, a.refundNotices(f, body)), nil
@@ -163,9 +164,9 @@ func (a *account) claimNotice(ctx context.Context, id string, body []byte) ([]pa
 	return a.paymentNotice(ctx, string(claim.ResourceID), body)
 }
 
-// told is a notice with others, unless nothing has changed: the data to pay with is not a notice's.
+// told is a notice with others, unless it tells nothing: the data to pay with is not a notice's.
 func told(n pay.Notice, others []pay.Notice) []pay.Notice {
-	if n.Outcome.Kind == pay.Awaiting {
+	if n.Outcome.Kind == pay.Awaiting && len(n.Outcome.Tries) == 0 {
 		return others
 	}
 	return append([]pay.Notice{n}, others...)

@@ -123,12 +123,12 @@ func (a *account) wholePreference(ctx context.Context, id text) (preference, *pa
 	return p.preference, nil
 }
 
-// close makes the preferences of a charge expire. nil if they have expired or never existed.
+// close makes the preferences of a charge expire. nil if they have expired, Missing if none is found.
 func (a *account) close(ctx context.Context, r provider.Request, way rail) *pay.Outcome {
 	list, lost := a.pages(ctx, r)
 	switch {
 	case lost != nil && lost.Kind == pay.Missing:
-		return nil
+		return lost
 	case lost != nil:
 		return &pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline}
 	}

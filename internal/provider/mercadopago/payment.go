@@ -17,6 +17,7 @@ type payment struct {
 	StatusDetail      text        `json:"status_detail"`
 	CurrencyID        text        `json:"currency_id"`
 	TransactionAmount json.Number `json:"transaction_amount"`
+	Count             text        `json:"installments"`
 	DateCreated       text        `json:"date_created"`
 	DateApproved      text        `json:"date_approved"`
 	DateLastUpdated   text        `json:"date_last_updated"`
@@ -26,6 +27,8 @@ type payment struct {
 		} `json:"transaction_data"`
 	} `json:"point_of_interaction"`
 	Details struct {
+		Each        text `json:"installment_amount"`
+		Paid        text `json:"total_paid_amount"`
 		ResourceURL text `json:"external_resource_url"`
 		Reference   text `json:"payment_method_reference_id"`
 		Line        text `json:"digitable_line"`
@@ -84,7 +87,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 			o.Kind, o.Decline = pay.Unknown, "amount_not_readable"
 			return o
 		}
-		o.Kind, o.Local, o.FormURL, o.MoneyRef = pay.Approved, local, pageURL, o.ProviderRef
+		o.Kind, o.Local, o.FormURL, o.MoneyRef, o.Installments = pay.Approved, local, pageURL, o.ProviderRef, p.plan()
 		o = funds{p}.reversed(o)
 	case p.Status == "pending" || p.Status == "in_process" || p.Status == "authorized":
 		o.Kind = pay.Awaiting
@@ -95,7 +98,7 @@ func (a *account) outcome(p payment, pageURL string) pay.Outcome {
 		if p.StatusDetail == "expired" {
 			o.Decline = "expired"
 		}
-		if p.StatusDetail == "by_payer" {
+		if p.StatusDetail == byPayer {
 			o = provider.Refusal(decline.Canceled, o.ProviderRef)
 		}
 	case p.Status == "rejected":

@@ -34,7 +34,9 @@ func (a *account) Query(ctx context.Context, r provider.Request) pay.Outcome {
 	case way.hosted():
 		return asked(a.byReference(ctx, r, p))
 	}
-	return usable(a.outcome(p, r.PageURL))
+	o := usable(a.outcome(p, r.PageURL))
+	o.Tries = a.tries([]payment{p})
+	return o
 }
 
 // payment reads one payment. The outcome is Missing if there is none.
@@ -52,6 +54,9 @@ func (a *account) payment(ctx context.Context, id string) (payment, *pay.Outcome
 	}
 	return p, lost
 }
+
+// noPage is the reason of an outcome if a payment was made on a page, and no search finds the page.
+const noPage = "page_not_found"
 
 // asked is the outcome of a query. A refused query proves nothing.
 func asked(o pay.Outcome) pay.Outcome {
@@ -86,15 +91,23 @@ func (a *account) byReference(ctx context.Context, r provider.Request, known ...
 	return o
 }
 
-// tries are the payments that were refused: a page may have several.
+// tries are the payments that were refused, or that the shopper gave up: a page may have several.
 func (a *account) tries(list []payment) (tries []decline.Try) {
 	for _, p := range list {
-		if p.Status == "rejected" && isID(string(p.ID)) {
-			tries = append(tries, provider.Try(string(p.ID), micros(p.DateCreated), a.Reason(declines, string(p.StatusDetail)), string(p.StatusDetail)))
+		detail := string(p.StatusDetail)
+		switch {
+		case !isID(string(p.ID)):
+		case p.Status == "rejected":
+			tries = append(tries, provider.Try(string(p.ID), micros(p.DateCreated), a.Reason(declines, detail), detail))
+		case p.Status == "cancelled" && detail == byPayer:
+			tries = append(tries, provider.Try(string(p.ID), micros(p.DateCreated), decline.Canceled, detail))
 		}
 	}
 	return tries
 }
+
+// byPayer is the detail of a payment that the shopper canceled.
+const byPayer = "by_payer"
 
 // micros is a time in microseconds UTC; 0 if it cannot be read.
 func micros(date text) int64 {
@@ -131,6 +144,8 @@ func (a *account) ofPayments(ctx context.Context, r provider.Request, list []pay
 		return pay.Outcome{Kind: pay.Missing}
 	case len(came.all()) > 0:
 		return a.several(came, r.PageURL)
+	case none && last.onPage(): // so there is a page, and it may be open
+		return pay.Outcome{Kind: pay.Unknown, Decline: noPage}
 	case none:
 		return a.outcome(last, r.PageURL)
 	case open:
@@ -218,8 +233,10 @@ func (a *account) payments(ctx context.Context, reference string) ([]payment, *p
 func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 	way, _ := railOf(r.Rail)
 	unclear := func(lost *pay.Outcome) pay.Outcome { return pay.Outcome{Kind: pay.Unknown, Decline: lost.Decline} }
+	none := false
 	if way.hosted() {
-		if o := a.close(ctx, r, way); o != nil {
+		o := a.close(ctx, r, way)
+		if none = o != nil && o.Kind == pay.Missing; o != nil && !none {
 			return *o
 		}
 	}
@@ -236,6 +253,9 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 			list = merged(list, []payment{p})
 		}
 	}
+	if none && slices.ContainsFunc(list, payment.onPage) {
+		return pay.Outcome{Kind: pay.Unknown, Decline: noPage}
+	}
 	came := sorted(list, r.Local)
 	for i, p := range list {
 		if came.whole != nil || p.paid() || p.dead() {
@@ -248,13 +268,13 @@ func (a *account) Cancel(ctx context.Context, r provider.Request) pay.Outcome {
 		list[i] = ended
 	}
 	came = sorted(list, r.Local)
-	if came.apart(); len(came.all()) > 0 {
-		return a.several(came, r.PageURL)
-	}
 	o := pay.Outcome{Kind: pay.Lapsed, Decline: "canceled"}
-	if len(list) > 0 {
+	if came.apart(); len(came.all()) > 0 {
+		o = a.several(came, r.PageURL)
+	} else if len(list) > 0 {
 		o.ProviderRef = string(list[0].ID)
 	}
+	o.Tries = a.tries(list)
 	return o
 }
 

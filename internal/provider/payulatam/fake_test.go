@@ -91,10 +91,13 @@ func (o *fakeOrder) extra() map[string]any {
 	}
 }
 
+// transaction is the id of the one transaction that charges.
+func (o *fakeOrder) transaction() string { return fmt.Sprintf("c7b15feb-e8e6-4330-a04b-%012d", o.id) }
+
 func (o *fakeOrder) response() map[string]any {
 	state, code, _ := o.state()
 	return map[string]any{
-		"orderId": o.id, "transactionId": fmt.Sprintf("c7b15feb-e8e6-4330-a04b-%012d", o.id), "state": state, "responseCode": code,
+		"orderId": o.id, "transactionId": o.transaction(), "state": state, "responseCode": code,
 		"pendingReason": nil, "errorCode": nil, "operationDate": 1624463917065, "extraParameters": o.extra(),
 	}
 }
@@ -203,7 +206,7 @@ func (f *fake) tells(o *fakeOrder) provider.Notification {
 	shown, _, _ := strings.Cut(local.String(), " ") // with two decimals
 	return confirmation(f.hash, url.Values{
 		"merchant_id": {testMerchant}, "reference_sale": {o.Reference}, "value": {shown}, "currency": {v.Currency}, "state_pol": {pol},
-		"response_message_pol": {message}, "reference_pol": {fmt.Sprint(o.id)}, "transaction_id": {"f5e668f1-7ecc-4b83-a4d1-0aaa68260862"},
+		"response_message_pol": {message}, "reference_pol": {fmt.Sprint(o.id)}, "transaction_id": {o.transaction()},
 		"test": {"0"}, "email_buyer": {"buyer_test@test.com"}, "attempts": {"1"}, "description": {"Order " + o.Reference},
 	})
 }

@@ -92,7 +92,9 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 		}
 		o.Kind, o.Local = pay.Approved, local
 	case "6", "104":
-		o = c.account.Declined(declines, form.Get("response_message_pol"), o.ProviderRef)
+		code := form.Get("response_message_pol")
+		o = c.account.Declined(declines, code, o.ProviderRef)
+		o.Tries = try(form.Get("transaction_id"), 0, o, code) // the zone of its date is not documented
 	case "5":
 		o.Kind = pay.Lapsed
 	case "7", "10", "12", "14", "15", "18": // still open; PayU says it does not send these
@@ -104,6 +106,10 @@ func (c *client) Notices(ctx context.Context, n provider.Notification) ([]pay.No
 		ID: strings.Join([]string{reference, state, value, currency}, ":"), Account: c.account.ID, Reference: reference, Outcome: o, Body: n.Body,
 	}
 	switch o.Kind {
+	case pay.Declined: // an order may have several transactions that are refused
+		if len(o.Tries) > 0 {
+			told.ID += ":" + o.Tries[0].ID
+		}
 	case pay.Approved:
 		if err := c.lookUp(ctx, &told); err != nil {
 			return nil, err

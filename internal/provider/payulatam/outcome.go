@@ -2,6 +2,7 @@ package payulatam
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/cascadapay/cascada/internal/money"
@@ -11,11 +12,12 @@ import (
 )
 
 // standing is the state of a charge that has orders. There can be several (see the
-// package's comment); a paid one decides, else one that can still be paid.
+// package's comment); a paid one decides, else one that can still be paid. Its tries are those of all.
 func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
-	best := provider.Unknown("broken_answer")
+	best, tries := provider.Unknown("broken_answer"), []decline.Try(nil)
 	for i, order := range orders {
 		o := c.orderStanding(r, order)
+		tries = append(tries, o.Tries...)
 		if o.Kind == pay.Approved && best.Kind == pay.Approved {
 			best.Also = append(best.Also, pay.Money{Ref: o.MoneyRef, ProviderRef: o.ProviderRef, Local: o.Local})
 		}
@@ -23,6 +25,7 @@ func (c *client) standing(r provider.Request, orders []found) pay.Outcome {
 			best = o
 		}
 	}
+	best.Tries = tries
 	return best
 }
 
@@ -32,6 +35,7 @@ var rank = map[pay.OutcomeKind]int{pay.Approved: 5, pay.Reversed: 4, pay.Unknown
 // orderStanding is the state of one order: of the transaction that charges, less what went back.
 func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
 	best, seen := provider.Unknown("broken_answer"), false // an order without a transaction
+	var tries []decline.Try
 	whole, back := order.Status == "CHARGEBACK", []pay.ProviderRefund(nil)
 	for _, t := range order.Transactions {
 		local, readable := provider.Major(t.Values["TX_VALUE"].Value.String(), t.Values["TX_VALUE"].Currency)
@@ -51,7 +55,9 @@ func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
 		if len(t.Response.Extra) > 0 {
 			extra = t.Response.Extra
 		}
+		t.Response.TransactionID = t.ID
 		o := c.outcome(r, t.Response, extra)
+		tries = append(tries, o.Tries...)
 		o.ProviderRef = order.ID.String()
 		if o.Kind == pay.Approved {
 			if !readable {
@@ -63,6 +69,7 @@ func (c *client) orderStanding(r provider.Request, order found) pay.Outcome {
 			best, seen = o, true
 		}
 	}
+	best.Tries = tries
 	return provider.Reversed(best, back, money.Amount{}, whole)
 }
 
@@ -93,12 +100,31 @@ func (c *client) outcome(r provider.Request, t response, extra map[string]json.R
 		if reason == "" || strings.HasPrefix(reason, "PENDING_") { // it tells no reason
 			reason = t.State
 		}
-		return c.account.Declined(declines, reason, "")
+		o := c.account.Declined(declines, reason, "")
+		o.Tries = try(t.TransactionID, t.at(), o, reason)
+		return o
 	case "EXPIRED":
 		return pay.Outcome{Kind: pay.Lapsed}
 	}
 	c.account.Strange("state", t.State)
 	return provider.Unknown("unknown_status")
+}
+
+// try is a refused transaction, by PayU's id of it.
+func try(id string, at int64, o pay.Outcome, code string) []decline.Try {
+	if id = provider.Exact(id, 64); id == "" {
+		return nil
+	}
+	return []decline.Try{provider.Try(id, at, decline.Reason(o.Decline), code)}
+}
+
+// at is when PayU processed the transaction, in microseconds; 0 if it does not say so.
+func (t response) at() int64 {
+	ms, err := strconv.ParseInt(string(t.OperationDate), 10, 64)
+	if err != nil || ms < 0 || ms > 1<<50 {
+		return 0
+	}
+	return ms * 1000
 }
 
 // awaiting is what the shopper pays with: a CLABE on our page, or PayU's page with the
@@ -119,8 +145,8 @@ func (c *client) awaiting(r provider.Request, extra map[string]json.RawMessage) 
 	return o
 }
 
-// declines are the meanings of PayU's response codes. The soft ones concern the way to the
-// bank, or a bank that gives no reason.
+// declines are the meanings of PayU's response codes (response codes and variables, 42c09c2: those for transactions, and those that the
+// confirmation and the response page add; read on 2026-11-28).
 var declines = provider.Declines{
 	"ANTIFRAUD_REJECTED":                       decline.FraudSuspected,
 	"BANK_FRAUD_REJECTED":                      decline.FraudSuspected,
@@ -140,8 +166,8 @@ var declines = provider.Declines{
 	"INVALID_BANK_ACCOUNT":                            decline.AccountUnavailable,
 	"INVALID_BANK":                                    decline.AccountUnavailable,
 	"BANK_ACCOUNT_ACTIVATION_ERROR":                   decline.AccountUnavailable,
-	"PAYMENT_NETWORK_REJECTED":                        decline.DoNotHonor,
-	"ENTITY_DECLINED":                                 decline.DoNotHonor,
+	"PAYMENT_NETWORK_REJECTED":                        decline.ProcessingError, // the voucher was not made; no bank of the shopper's decided
+	"ENTITY_DECLINED":                                 decline.ProcessingError, // "because of an error"
 	"CONTACT_THE_ENTITY":                              decline.CallIssuer,
 	"REPEAT_TRANSACTION":                              decline.ProcessingError,
 	"BANK_UNREACHABLE":                                decline.IssuerUnavailable,

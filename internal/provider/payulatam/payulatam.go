@@ -42,6 +42,10 @@
 //
 // There is no call for a dispute, so none can be queried.
 //
+// A refused transaction is a try, by its id, which the answer, the report and the confirmation have. On PayU's own page an order may have
+// several, each with a confirmation (confirmation page, 42c09c2); orders that are made by call have one. There is no call that ends an
+// order: what can still be paid ends with its expirationDate.
+//
 // Signatures: the order's is MD5 in each example of the payments API, in PayU's SDK for PHP (4.5.8) and in ActiveMerchant
 // (ca45b1b). The payment form, and the page that checks a confirmation's, have SHA-1 and SHA-256 too (42c09c2), the newer
 // page also HMAC-SHA256 with a secret key. So MD5 is the default for orders, and see signatures for confirmations.
@@ -120,6 +124,8 @@ var methods = map[string]method{
 func Adapter() provider.Adapter {
 	return provider.Adapter{
 		Name: "payulatam",
+		Declines: []provider.Codes{{Field: "responseCode, response_message_pol", Table: declines,
+			Source: "PayU, response codes and variables (42c09c2), read on 2026-11-28"}},
 		Fields: []provider.Field{
 			{Name: "apiLogin", Doc: "PayU Module: Settings, Technical configuration, API Login"},
 			{Name: "apiKey", Doc: "PayU Module: Settings, Technical configuration, API Key"},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -202,33 +201,6 @@ func TestATestsConfirmationDoesNotPayAtALiveAccount(t *testing.T) {
 	}))
 	if err == nil || len(list) != 0 {
 		t.Errorf("%+v %v, want an error", list, err)
-	}
-}
-
-func TestDeclinesAreToldApart(t *testing.T) {
-	c := connected(t, http.NotFoundHandler(), credentials())
-	var unmapped int
-	c.account.Unmapped = func(string) { unmapped++ }
-	for code, want := range map[string]struct {
-		soft bool
-		code problem.Code
-	}{
-		"ANTIFRAUD_REJECTED": {false, problem.FraudBlocked}, "BANK_FRAUD_REJECTED": {false, problem.FraudBlocked},
-		"INSUFFICIENT_FUNDS": {false, problem.InsufficientFunds}, "EXPIRED_CARD": {false, problem.ExpiredCard},
-		"ENTITY_DECLINED": {true, ""}, "BANK_UNREACHABLE": {true, ""}, "PAYMENT_NETWORK_NO_RESPONSE": {true, ""}, "WHO_KNOWS": {false, ""},
-	} {
-		o := c.account.Declined(declines, code, "")
-		if o.Kind != pay.Declined || o.Soft != want.soft || o.Code != want.code || o.Decline == "" || o.Message == "" {
-			t.Errorf("%s: %+v, want soft %t and code %q", code, o, want.soft, want.code)
-		}
-	}
-	if unmapped != 1 {
-		t.Errorf("%d codes were reported, want the unknown one", unmapped)
-	}
-	for code, d := range declines {
-		if !d.Known() {
-			t.Errorf("%s: %q is not in the vocabulary", code, d)
-		}
 	}
 }
 

@@ -128,10 +128,12 @@ type submitReply struct {
 }
 
 type response struct {
-	OrderID      json.Number                `json:"orderId"`
-	State        string                     `json:"state"`
-	ResponseCode string                     `json:"responseCode"`
-	Extra        map[string]json.RawMessage `json:"extraParameters"`
+	OrderID       json.Number                `json:"orderId"`
+	TransactionID string                     `json:"transactionId"`
+	State         string                     `json:"state"`
+	ResponseCode  string                     `json:"responseCode"`
+	OperationDate provider.Text              `json:"operationDate"` // milliseconds UTC
+	Extra         map[string]json.RawMessage `json:"extraParameters"`
 }
 
 // found is an order in the answer to a query.

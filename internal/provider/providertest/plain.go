@@ -17,9 +17,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 )
 
@@ -58,6 +60,10 @@ type plainCharge struct {
 	Charge          string `json:"charge,omitempty"`  // of a refund: what it gives back
 	Dispute         string `json:"dispute,omitempty"` // of a notification of a dispute: its id
 	refund          bool
+
+	Until string        `json:"until,omitempty"` // when a card's page ends
+	Page  string        `json:"page,omitempty"`
+	Tries []decline.Try `json:"tries,omitempty"`
 }
 
 // call returns the answer, or the outcome if there was none.
@@ -92,15 +98,15 @@ func (p plain) outcome(reply provider.Reply, none *pay.Outcome) pay.Outcome {
 func (p plain) status(c plainCharge) pay.Outcome {
 	switch c.Status {
 	case "open":
-		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "up-" + c.Reference, Data: pay.PaymentData{Reference: c.Reference}}
+		return pay.Outcome{Kind: pay.Awaiting, ProviderRef: "up-" + c.Reference, Data: pay.PaymentData{Reference: c.Reference}, FormURL: c.Page, Tries: c.Tries}
 	case "paid":
 		local, err := money.Parse(c.Amount, money.Currency(c.Currency))
 		if err != nil {
 			return pay.Outcome{Kind: pay.Unknown, Decline: "broken_answer"}
 		}
-		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, MoneyRef: "up-" + c.Reference, Local: local}
+		return pay.Outcome{Kind: pay.Approved, ProviderRef: "up-" + c.Reference, MoneyRef: "up-" + c.Reference, Local: local, Tries: c.Tries}
 	case "canceled":
-		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "up-" + c.Reference}
+		return pay.Outcome{Kind: pay.Lapsed, ProviderRef: "up-" + c.Reference, Tries: c.Tries}
 	case "declined":
 		return pay.Outcome{Kind: pay.Declined, Decline: "refused", Message: "the charge was refused"}
 	case "soft":
@@ -111,9 +117,11 @@ func (p plain) status(c plainCharge) pay.Outcome {
 }
 
 func (p plain) Charge(ctx context.Context, r provider.Request) pay.Outcome {
-	return p.outcome(p.call(ctx, http.MethodPost, "/charges", plainCharge{
-		Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency), NotificationURL: p.NotificationURL,
-	}))
+	c := plainCharge{Reference: r.Reference, Amount: r.Local.Decimal(), Currency: string(r.Local.Currency), NotificationURL: p.NotificationURL}
+	if r.Sync {
+		c.Until = r.Expires.UTC().Format(time.RFC3339)
+	}
+	return p.outcome(p.call(ctx, http.MethodPost, "/charges", c))
 }
 
 func (p plain) Query(ctx context.Context, r provider.Request) pay.Outcome {
@@ -159,7 +167,11 @@ func (p plain) Notices(_ context.Context, n provider.Notification) ([]pay.Notice
 	if c.Status == "disputed" {
 		return []pay.Notice{{ID: c.Dispute, Account: p.ID, Reference: c.Reference, Dispute: true, DisputeID: c.Dispute, Body: n.Body}}, nil
 	}
-	return []pay.Notice{{ID: c.Reference + "/" + c.Status, Account: p.ID, Reference: c.Reference, Outcome: p.status(c), Body: n.Body}}, nil
+	id := c.Reference + "/" + c.Status
+	if n := len(c.Tries); n > 0 {
+		id += fmt.Sprint("/", n)
+	}
+	return []pay.Notice{{ID: id, Account: p.ID, Reference: c.Reference, Outcome: p.status(c), Body: n.Body}}, nil
 }
 
 // Check implements provider.Checker.
@@ -338,6 +350,9 @@ func (u *Upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c = before
 		} else {
 			c.Status = u.next
+			if c.Until != "" && c.Status == "open" {
+				c.Page = u.URL + "/pages/" + c.Reference
+			}
 			if c.refund = r.URL.Path == "/refunds"; c.refund {
 				c.Status = "paid"
 			}

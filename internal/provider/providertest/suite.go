@@ -75,6 +75,8 @@ type Suite struct {
 	// OnPage are the card rails on which the card is entered on the provider's page: no ending
 	// is known when the call returns, and the first one is the last.
 	OnPage map[string]string
+	// Page is what the provider documents of its page for cards; nil if no rail is for cards.
+	Page *CardPage
 }
 
 // Run plays the suite.
@@ -101,6 +103,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("forged notifications", func(t *testing.T) { s.forged(t, rail) })
 	t.Run("a notification before the answer", func(t *testing.T) { s.early(t, rail) })
 	t.Run("many at once", func(t *testing.T) { s.parallel(t, rail) })
+	t.Run("a try on a page", s.page)
 	t.Run("amounts", s.amounts)
 	t.Run("fields of the document", s.told)
 	t.Run("a shop that is renamed", s.asStored)

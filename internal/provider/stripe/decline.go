@@ -60,20 +60,21 @@ func (e apiError) reason() string {
 	return word(e.Code)
 }
 
-// tries is the failure of a PaymentIntent's last try on a hosted page. Each has an event of its own, so none is missed.
-func (p *Provider) tries(i intent) []decline.Try {
+// tries is the failure of a PaymentIntent's last try on a hosted page. Each has an event of its own, so none is missed. at is when,
+// in seconds of Unix, if an event says so; an intent does not.
+func (p *Provider) tries(i intent, at int64) []decline.Try {
 	if i.Error == nil {
 		return nil
 	}
 	o := p.refusal(*i.Error)
-	if o.Kind != pay.Declined {
-		return nil
-	}
 	name := i.Error.Charge // none without a charge: the challenge failed
 	if name == "" {
 		name = i.Error.Method.ID
 	}
-	try := provider.Try(i.ID+"/"+name, 0, decline.Reason(o.Decline), i.Error.reason())
+	if o.Kind != pay.Declined || name == "" { // without a name it cannot be told apart
+		return nil
+	}
+	try := provider.Try(i.ID+"/"+name, max(at, 0)*1_000_000, decline.Reason(o.Decline), i.Error.reason())
 	try.Soft = o.Soft
 	return []decline.Try{try}
 }

@@ -49,7 +49,8 @@ type charge struct {
 	answer  answer // to the dispute
 	moved   []object
 	created int64
-	funded  int64 // what it took of a cash balance
+	funded  int64    // what it took of a cash balance
+	tries   []string // the codes of the cards that were refused on its page
 }
 
 type object = map[string]any
@@ -79,6 +80,22 @@ func (f *fake) Notification(reference string) provider.Notification {
 		kind = "payment_intent.canceled"
 	}
 	return notification(fmt.Sprintf("evt_%d_%s", c.number, c.Ending), kind, of)
+}
+
+// Try implements providertest.CardFake. A session stays open after a refusal, and its intent has the last one alone.
+func (f *fake) Try(reference, code string) (n provider.Notification, open bool) {
+	f.Lock()
+	defer f.Unlock()
+	c := f.Must(reference)
+	if !c.hosted() || c.Ending != providertest.Open {
+		return n, false
+	}
+	if code == "" {
+		c.Ending = providertest.Paid
+		return notification(fmt.Sprintf("evt_%d_paid", c.number), "payment_intent.succeeded", c.intent()), true
+	}
+	c.tries = append(c.tries, code)
+	return notification(fmt.Sprintf("evt_%d_try_%d", c.number, len(c.tries)), "payment_intent.payment_failed", c.intent()), true
 }
 
 func (f *fake) RefundNotification(reference string, n int) provider.Notification {

@@ -139,6 +139,12 @@ func (c *charge) intent() object {
 	failed := func(code string) {
 		i["last_payment_error"] = object{"type": "invalid_request_error", "code": code, "message": "Stripe says why."}
 	}
+	if n := len(c.tries); n > 0 {
+		i["last_payment_error"] = object{
+			"type": "card_error", "code": "card_declined", "decline_code": c.tries[n-1], "message": "Stripe says why.", "charge": fmt.Sprintf("ch_%d_%d", c.number, n),
+			"payment_method": object{"id": fmt.Sprintf("pm_%d_%d", c.number, n), "object": "payment_method", "type": "card"},
+		}
+	}
 	switch c.Ending {
 	case providertest.Open:
 		if !c.hosted() {
@@ -192,12 +198,16 @@ func (c *charge) session(expand bool) object {
 	switch c.Ending {
 	case providertest.Open:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
-		return s
+		if len(c.tries) == 0 {
+			return s
+		}
 	case providertest.Declined:
 		s["status"], s["url"] = "open", "https://checkout.stripe.test/c/pay/"+c.sessionID()+"#fid"
 	case providertest.Expired, providertest.Canceled:
 		s["status"] = "expired"
-		return s
+		if len(c.tries) == 0 {
+			return s
+		}
 	case providertest.Nonsense:
 		s["status"] = "quantum"
 		return s

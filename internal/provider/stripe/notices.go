@@ -30,10 +30,11 @@ const (
 
 // event is the part of a notification that we read.
 type event struct {
-	ID     string `json:"id"`
-	Object string `json:"object"`
-	Type   string `json:"type"`
-	Data   struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Type    string `json:"type"`
+	Created int64  `json:"created"`
+	Data    struct {
 		Object json.RawMessage `json:"object"`
 	} `json:"data"`
 }
@@ -103,7 +104,7 @@ func (p *Provider) intentNotice(_ context.Context, e event, n pay.Notice) ([]pay
 	}
 	n.Outcome = p.intent(i, provider.Request{})
 	if hosted && i.Status != "succeeded" {
-		if n.Outcome = (pay.Outcome{Kind: pay.Awaiting, Tries: p.tries(i)}); len(n.Outcome.Tries) == 0 {
+		if n.Outcome = (pay.Outcome{Kind: pay.Awaiting, Tries: p.tries(i, e.Created)}); len(n.Outcome.Tries) == 0 {
 			return nil, nil
 		}
 	}
@@ -175,10 +176,10 @@ func (p *Provider) sessionNotice(ctx context.Context, e event, n pay.Notice) ([]
 	return told(n)
 }
 
-// told is the notice of a charge that ended. It skips a charge that still waits; a query
-// finds the data to pay with.
+// told is the notice of a charge that ended, or of a try on its page. It skips a charge that still waits, of which there is no
+// other news; a query finds the data to pay with.
 func told(n pay.Notice) ([]pay.Notice, error) {
-	if n.Outcome.Kind == pay.Awaiting {
+	if n.Outcome.Kind == pay.Awaiting && len(n.Outcome.Tries) == 0 {
 		return nil, nil
 	}
 	return []pay.Notice{n}, nil

@@ -204,25 +204,26 @@ func TestEventsHaveAMeaning(t *testing.T) {
 	}
 }
 
+// The merchant sees our reason and its code, the operator Stripe's code too. The network's advice says more than the code.
 func TestDeclinesByReason(t *testing.T) {
 	for e, want := range map[apiError]pay.Outcome{
-		{Code: "card_declined", Decline: "insufficient_funds"}:                       {Code: problem.InsufficientFunds, Decline: "insufficient_funds"},
-		{Code: "card_declined", Decline: "stolen_card"}:                              {Code: problem.FraudBlocked, Decline: "stolen_card"},
-		{Code: "card_declined", Decline: "fraudulent"}:                               {Code: problem.FraudBlocked, Decline: "fraudulent"},
-		{Code: "expired_card"}:                                                       {Code: problem.ExpiredCard, Decline: "expired_card"},
-		{Code: "incorrect_cvc"}:                                                      {Code: problem.CardDeclined, Decline: "incorrect_cvc"},
-		{Code: "card_declined", Decline: "do_not_honor"}:                             {Code: problem.CardDeclined, Decline: "do_not_honor", Soft: true},
-		{Code: "card_declined", Decline: "issuer_not_available"}:                     {Code: problem.CardDeclined, Decline: "issuer_not_available", Soft: true},
-		{Code: "processing_error"}:                                                   {Code: problem.CardDeclined, Decline: "processing_error", Soft: true},
-		{Code: "card_declined", Decline: "do_not_honor", Advice: "do_not_try_again"}: {Code: problem.CardDeclined, Decline: "do_not_honor"},
-		{Code: "payment_intent_authentication_failure"}:                              {Code: problem.ThreeDSFailed, Decline: "payment_intent_authentication_failure"},
-		{Code: "card_declined", Decline: "moon_phase"}:                               {Code: problem.CardDeclined, Decline: "moon_phase"},
-		{Code: "card_declined", Decline: "moon_phase", Advice: "try_again_later"}:    {Code: problem.CardDeclined, Decline: "moon_phase", Soft: true},
-		{Code: "<script>"}:                                                           {Code: problem.CardDeclined},
+		{Code: "card_declined", Decline: "insufficient_funds"}:                       {Code: problem.InsufficientFunds, Decline: "insufficient_funds", Raw: "insufficient_funds"},
+		{Code: "card_declined", Decline: "stolen_card"}:                              {Code: problem.FraudBlocked, Decline: "stolen_card", Raw: "stolen_card"},
+		{Code: "card_declined", Decline: "fraudulent"}:                               {Code: problem.FraudBlocked, Decline: "fraud_suspected", Raw: "fraudulent"},
+		{Code: "expired_card"}:                                                       {Code: problem.ExpiredCard, Decline: "expired_card", Raw: "expired_card"},
+		{Code: "incorrect_cvc"}:                                                      {Code: problem.CardDeclined, Decline: "invalid_cvc", Raw: "incorrect_cvc"},
+		{Code: "card_declined", Decline: "do_not_honor"}:                             {Code: problem.CardDeclined, Decline: "do_not_honor", Raw: "do_not_honor", Soft: true},
+		{Code: "card_declined", Decline: "issuer_not_available"}:                     {Code: problem.CardDeclined, Decline: "issuer_unavailable", Raw: "issuer_not_available", Soft: true},
+		{Code: "processing_error"}:                                                   {Code: problem.CardDeclined, Decline: "processing_error", Raw: "processing_error", Soft: true},
+		{Code: "card_declined", Decline: "do_not_honor", Advice: "do_not_try_again"}: {Code: problem.CardDeclined, Decline: "do_not_honor", Raw: "do_not_honor"},
+		{Code: "payment_intent_authentication_failure"}:                              {Code: problem.ThreeDSFailed, Decline: "authentication_failed", Raw: "payment_intent_authentication_failure"},
+		{Code: "card_declined", Decline: "moon_phase"}:                               {Decline: "declined", Raw: "moon_phase"},
+		{Code: "card_declined", Decline: "moon_phase", Advice: "try_again_later"}:    {Decline: "declined", Raw: "moon_phase", Soft: true},
+		{Code: "<script>"}:                                                           {Decline: "declined"},
 	} {
 		b := connect(t)
 		o := b.refusal(e)
-		if o.Kind != pay.Declined || o.Code != want.Code || o.Decline != want.Decline || o.Soft != want.Soft || o.Message == "" || strings.Contains(strings.ToLower(o.Message), "stripe") {
+		if o.Kind != pay.Declined || o.Code != want.Code || o.Decline != want.Decline || o.Raw != want.Raw || o.Soft != want.Soft || o.Message == "" || strings.Contains(strings.ToLower(o.Message), "stripe") {
 			t.Errorf("%+v: %+v, want %+v", e, o, want)
 		}
 		if known := e.Decline != "moon_phase" && e.Code != "<script>"; known == (len(b.line.Unmapped()) > 0) {

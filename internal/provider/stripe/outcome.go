@@ -135,12 +135,12 @@ func (p *Provider) session(s session, r provider.Request) pay.Outcome {
 		}
 		o.Kind = pay.Awaiting
 		if i != nil {
-			o.Tries = p.tries(*i)
+			o.Tries = p.tries(*i, 0)
 		}
 	case s.Status == "expired":
 		o.Kind = pay.Lapsed
 		if i != nil {
-			o.Tries = p.tries(*i)
+			o.Tries = p.tries(*i, 0)
 		}
 	case s.Status == "complete" && i != nil:
 		o = p.intent(*i, r)

@@ -178,8 +178,9 @@ const (
 // Adapter is the adapter for accounts at Stripe that take payments.
 func Adapter() provider.Adapter {
 	return provider.Adapter{
-		Name:   "stripe",
-		Report: report(),
+		Name:     "stripe",
+		Declines: []provider.Codes{{Field: "last_payment_error.decline_code, or code without one", Source: "docs.stripe.com/declines/codes and docs.stripe.com/error-codes", Table: declines}},
+		Report:   report(),
 		Fields: []provider.Field{
 			{Name: "secretKey", Doc: "Dashboard, Developers, API keys: a secret key (sk_…), or a restricted one (rk_…) " +
 				"that may write PaymentIntents, Checkout Sessions, Customers, Refunds, Disputes and Files. Enable each payment method that you use under Settings, Payment methods"},

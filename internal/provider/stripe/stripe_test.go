@@ -10,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
 )
@@ -62,6 +63,9 @@ func suite(f func() *fake) providertest.Suite {
 		Unrefundable: map[string]string{
 			"boleto.BRA": "docs.stripe.com/payments/boleto: Refunds / Partial refunds: No / No", "cash.oxxo.MEX": "docs.stripe.com/payments/oxxo: No / No",
 		},
+	}
+	s.Page = &providertest.CardPage{
+		Codes: [2]string{"insufficient_funds", "do_not_honor"}, Means: [2]decline.Reason{decline.InsufficientFunds, decline.DoNotHonor},
 	}
 	for rail := range s.Charges {
 		if _, hosted := method(rail); hosted {
