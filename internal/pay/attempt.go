@@ -237,14 +237,6 @@ func (as Attempts) lastTry() (decline.Try, bool) {
 	return decline.Try{}, false
 }
 
-// Reason says for the operator why the attempt has its status, with the provider's own code of a refusal; "" if there is no reason.
-func (a Attempt) Reason() string {
-	if a.Raw == "" || a.Raw == a.Decline {
-		return a.Decline
-	}
-	return a.Decline + ", the provider says " + a.Raw
-}
-
 // refusal is the newest try that was refused: one that the shopper gave up is none.
 func (a Attempt) refusal() (decline.Try, bool) {
 	tries := Attempts{a}.Tries()
@@ -266,36 +258,12 @@ func (as Attempts) Refusal() (decline.Try, bool) {
 	return decline.Try{}, false
 }
 
-// Ends reports whether the value of a payment ends it, once it is written.
-func Ends(p *Payment) bool { return !p.Status.Open() && (p.Stored == "" || p.Stored.Open()) }
-
-// Fate is how an attempt ended, as numbers about it count it.
-type Fate string
-
-// The fates. Only paid and refused say how well an account does with shoppers.
-const (
-	FatePaid    Fate = "paid"
-	FateRefused Fate = "refused" // by an issuer, a risk engine or a bank
-	FateUntried Fate = "untried" // it was opened, a page or a voucher, and nobody tried, or gave up
-	FateUnmade  Fate = "unmade"  // it was never opened, or that is not known
-	FateOpen    Fate = "open"    // not known yet
-)
-
-// FateOf is how the attempt of a payment with this order ended.
-func FateOf(p *Payment, order int) Fate {
-	a := p.Attempts[order-1]
-	_, refused := a.refusal()
-	switch {
-	case !p.Times.Completed.IsZero() && p.captured() == order:
-		return FatePaid
-	case p.Status.Open() && order == len(p.Attempts):
-		return FateOpen
-	case refused:
-		return FateRefused
-	case a.Status == Awaiting, a.Status == Lapsed, a.Status == Declined, a.Said == Awaiting:
-		return FateUntried
+// Reason says for the operator why the attempt has its status, with the provider's own code of a refusal; "" if there is no reason.
+func (a Attempt) Reason() string {
+	if a.Raw == "" || a.Raw == a.Decline {
+		return a.Decline
 	}
-	return FateUnmade
+	return a.Decline + ", the provider says " + a.Raw
 }
 
 // Trace returns the attempts as the merchant may see them (ERR-18).

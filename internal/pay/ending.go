@@ -447,12 +447,6 @@ const failedCanceled = "canceled"
 // off: see WayChanged.
 func (e PaymentEnd) Canceled() bool { return e.Failure != nil && e.Failure.Code == failedCanceled }
 
-// GaveUp reports whether the payment ended because nobody wanted to pay it any more: it was canceled, its page was abandoned, or its
-// shopper canceled it there.
-func (e PaymentEnd) GaveUp() bool {
-	return e.Canceled() || e.Failure != nil && (e.Failure.Code == failedAbandoned || decline.Reason(e.Failure.Decline).Meaning().Outcome == decline.Left)
-}
-
 // Reversed reports whether the payment failed because the provider gave all of it back before it was
 // completed: the shopper was charged, and has the money.
 func (e PaymentEnd) Reversed() bool { return e.Failure != nil && e.Failure.Code == failedReversed }

@@ -125,11 +125,11 @@ func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 		}
 		left := o.Create(t, harness.Card, "Sandbox-Strict: true")
 		s.Clock.Advance(31 * time.Minute)
-		s.Sweep(t, "the page that nobody used has ended", func() bool { return o.Status(t, left) == "failed" })
-		endpoint.IsTold(t, left, "payment.pending 0, payment.failed 1")
+		s.Sweep(t, "the page has ended", func() bool { return o.Status(t, left) == "failed" })
 		if code := o.Get(t, "/payments/"+left).Text(t, "failure.code"); code != "abandoned" {
 			t.Errorf("the payment whose page nobody used failed with %s, want abandoned", code)
 		}
+		endpoint.IsTold(t, left, "payment.pending 0, payment.failed 1")
 		if got := o.Status(t, o.Create(t, harness.Card)); got != "completed" {
 			t.Errorf("a card payment in a lenient sandbox is %s, want completed", got)
 		}
