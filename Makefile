@@ -29,7 +29,7 @@ LONELY := ./internal/simulation ./internal/arch
 PAGE_ROOMS := checkout|console|dashboard|docs
 PAGES = $$($(GO) list ./internal/e2e/... | grep -E '/e2e/($(PAGE_ROOMS))$$')
 ROOMS = $$($(GO) list ./internal/e2e/... | grep -vE '/e2e/($(PAGE_ROOMS))$$')
-AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce
+AT_ONCE := TestCheckoutSelectIsSingleWinner|TestSessionRepeatShowsTheSameToken|TestEveryPageAsksWhoMay|TestLockHoldsForGuessesThatWait|TestSlowAnswersHoldNobodyElseUp|TestFilesLeaveRoomForOthers|TestWatchingPagesEndAtShutdown|TestClicksAtTheSameTimeDoOnce|TestTwoClicksAtOnceAreOneRetry|TestFirstPagesMoneyMeetsTheRetry
 # Packages whose sources start no goroutine, server or client, and open no database: the detector finds nothing in
 # their tests, whether they have locks or not.
 ALONE_WORDS := (^|[{;])\s*go |\.Go\(|AfterFunc|t\.Parallel|RunParallel|synctest|httptest\.New(TLS|Unstarted)?Server|http\.(Client|Get|Post|Serve|Listen|Default|Transport|Server)|\.Serve\(|net\.(Listen|Dial)|internal/(dbtest|store|app|daemon|e2e|provider/providertest)["/]

@@ -29,23 +29,31 @@ import (
 //	go test ./cmd/cascada -run TestDrillProviders/stripe -v
 func TestDrillProviders(t *testing.T) {
 	t.Parallel()
-	fakes := sync.OnceValues(func() (string, error) {
-		folder := filepath.Join(built, "fakes")
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return "", err
-		}
-		return folder, build("test", "-c", "-o", folder+"/", "../../internal/provider/...")
-	})
 	for _, name := range []string{"adyen", "conekta", "dlocal", "ebanx", "mercadopago", "payulatam", "stripe", "woovi"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder, err := fakes()
-			if err != nil {
-				t.Fatal(err)
-			}
-			drillProvider(t, filepath.Join(folder, name+".test"), name)
+			drillProvider(t, fakeOf(t, name), name)
 		})
 	}
+}
+
+// fakes builds the adapters' test programs, and returns their folder.
+var fakes = sync.OnceValues(func() (string, error) {
+	folder := filepath.Join(built, "fakes")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	return folder, build("test", "-c", "-o", folder+"/", "../../internal/provider/...")
+})
+
+// fakeOf is the program that plays a provider.
+func fakeOf(t *testing.T, name string) string {
+	t.Helper()
+	folder, err := fakes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, name+".test")
 }
 
 // atProvider is an operator, a shop, and what a fake lets them see.

@@ -2,7 +2,6 @@ package checkout
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/cascadapay/cascada/internal/app/sandbox"
@@ -20,7 +19,10 @@ type bankView struct {
 	Actions []sandbox.BankAction
 	Reasons []decline.Reason // for which a card's page can refuse the card
 	Plans   []plan           // installments that the shopper may choose
-	PayURL  string
+	// Challenge: the shopper pressed Pay, and the issuer wants 3-D Secure. Count is the number of installments that was chosen, "" for none.
+	Challenge bool
+	Count     string
+	PayURL    string
 }
 
 // bank shows the simulated bank of a sandbox payment. Payments at a real provider have
@@ -44,6 +46,10 @@ func (p *Pages) bank(w http.ResponseWriter, r *http.Request) error {
 		for _, of := range sandbox.Plans(shown.Payment) {
 			v.Plans = append(v.Plans, plan{of.Count, v.planText(of)})
 		}
+		if v.Challenge = r.FormValue("challenge") != "" && sandbox.Challenges(shown.Payment); v.Challenge {
+			v.Actions, v.Reasons, v.Plans = []sandbox.BankAction{sandbox.BankConfirm}, []decline.Reason{decline.NotAuthenticated}, nil
+			v.Count = r.FormValue("installments")
+		}
 	}
 	p.render(w, http.StatusOK, "bank", v)
 	return nil
@@ -57,18 +63,15 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := r.PathValue("id")
 	cause := views.Cause{RequestID: web.RequestID(r.Context())}
-	if _, err := p.app.Sandbox.AtBank(r.Context(), id, chosenAction(r.PostForm), cause); err != nil && !conflicts(err) {
+	action, count := sandbox.BankAction(r.PostForm.Get("action")), r.PostForm.Get("installments")
+	paid, err := p.app.Sandbox.AtBank(r.Context(), id, action, count, cause)
+	if err != nil && !conflicts(err) {
 		return err
+	}
+	if err == nil && action == sandbox.BankPay && sandbox.Challenges(paid) {
+		p.see(w, r, "/sandbox/bank/"+id, "challenge", "yes", "installments", count)
+		return nil
 	}
 	p.see(w, r, "/pay/"+id) // the payment's page shows its status, even if another request was faster
 	return nil
-}
-
-// chosenAction is what the shopper chose at the simulated bank: to pay, and in how many installments.
-func chosenAction(form url.Values) sandbox.BankAction {
-	action := sandbox.BankAction(form.Get("action"))
-	if count := form.Get("installments"); action == sandbox.BankPay && count != "" {
-		action += sandbox.BankAction(":" + count)
-	}
-	return action
 }

@@ -252,6 +252,27 @@ func (as Attempts) lastTry() (decline.Try, bool) {
 	return decline.Try{}, false
 }
 
+// refusal is the newest try that was refused: one that the shopper gave up is none.
+func (a Attempt) refusal() (decline.Try, bool) {
+	tries := Attempts{a}.Tries()
+	for _, t := range slices.Backward(tries) {
+		if t.Reason.Meaning().Outcome != decline.Left {
+			return t, true
+		}
+	}
+	return decline.Try{}, false
+}
+
+// Refusal is the newest try that was refused; false if nobody was refused, also if the shopper gave up.
+func (as Attempts) Refusal() (decline.Try, bool) {
+	for _, a := range slices.Backward(as) {
+		if t, ok := a.refusal(); ok {
+			return t, true
+		}
+	}
+	return decline.Try{}, false
+}
+
 // Reason says for the operator why the attempt has its status, with the provider's own code of a refusal; "" if there is no reason.
 func (a Attempt) Reason() string {
 	if a.Raw == "" || a.Raw == a.Decline {

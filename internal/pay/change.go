@@ -16,6 +16,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/pay/audit"
 	"github.com/cascadapay/cascada/internal/pay/comparison"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/email"
 	"github.com/cascadapay/cascada/internal/pay/exchange"
 	"github.com/cascadapay/cascada/internal/pay/hook"
@@ -150,4 +151,42 @@ func (c Claim) event(t hook.EventType, p Payment, now time.Time) (Claim, Event) 
 		ID: hook.EventID(strings.TrimPrefix(c.ID, ClaimPrefix), c.Sequence), Type: t, Scope: c.Scope,
 		Object: c.ID, Sequence: c.Sequence, At: now, Payment: p, Claim: &snapshot,
 	}
+}
+
+// Ends reports whether the value of a payment ends it, once it is written.
+func Ends(p *Payment) bool { return !p.Status.Open() && (p.Stored == "" || p.Stored.Open()) }
+
+// Fate is how an attempt ended, as numbers about it count it.
+type Fate string
+
+// The fates. Only paid and refused say how well an account does with shoppers.
+const (
+	FatePaid    Fate = "paid"
+	FateRefused Fate = "refused" // by an issuer, a risk engine or a bank
+	FateUntried Fate = "untried" // it was opened, a page or a voucher, and nobody tried, or gave up
+	FateUnmade  Fate = "unmade"  // it was never opened, or that is not known
+	FateOpen    Fate = "open"    // not known yet
+)
+
+// FateOf is how the attempt of a payment with this order ended.
+func FateOf(p *Payment, order int) Fate {
+	a := p.Attempts[order-1]
+	_, refused := a.refusal()
+	switch {
+	case !p.Times.Completed.IsZero() && p.captured() == order:
+		return FatePaid
+	case p.Status.Open() && order == len(p.Attempts):
+		return FateOpen
+	case refused:
+		return FateRefused
+	case a.Status == Awaiting, a.Status == Lapsed, a.Status == Declined, a.Said == Awaiting:
+		return FateUntried
+	}
+	return FateUnmade
+}
+
+// GaveUp reports whether the payment ended because nobody wanted to pay it any more: it was canceled, its page was abandoned, or its
+// shopper canceled it there.
+func (e PaymentEnd) GaveUp() bool {
+	return e.Canceled() || e.Failure != nil && (e.Failure.Code == failedAbandoned || decline.Reason(e.Failure.Decline).Meaning().Outcome == decline.Left)
 }

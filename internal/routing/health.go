@@ -35,20 +35,55 @@ func (h *Health) Began(account, rail string, now time.Time) {
 	h.circuits[s] = h.circuits[s].Begin(now)
 }
 
+// Call is what a charge's call said.
+type Call struct {
+	Account, Rail, Band string
+	Page                bool // the shopper pays on a page of the provider's, if one was opened: the call does not decide
+	Said                pay.OutcomeKind
+	Took                time.Duration
+}
+
 // Ended records the outcome of a charge's call, and reports whether payments now pass the account
 // over (open), and whether that has changed (turned). A refused request is the merchant's mistake
 // or ours: it says nothing about the account, unless it took long.
-func (h *Health) Ended(account, rail, band string, said pay.OutcomeKind, took time.Duration, now time.Time) (open, turned bool) {
-	s := seat{account, rail}
-	if said == pay.Errored && took < Slow {
-		h.circuits[s] = h.circuits[s].Pass(now.Add(-took), now)
+//
+// The circuit is about answering. The score is about shoppers, so a page that was opened says nothing yet: Finished does.
+func (h *Health) Ended(c Call, now time.Time) (open, turned bool) {
+	s := seat{c.Account, c.Rail}
+	if c.Said == pay.Errored && c.Took < Slow {
+		h.circuits[s] = h.circuits[s].Pass(now.Add(-c.Took), now)
 		return false, false
 	}
-	h.circuits[s], turned = h.circuits[s].End(Answers(said) && took < Slow, now)
-	of := kind{s, band}
-	h.scores[of] = h.scores[of].End(Good(said), now)
+	h.circuits[s], turned = h.circuits[s].End(Answers(c.Said) && c.Took < Slow, now)
+	of := kind{s, c.Band}
+	if c.Said == pay.Awaiting {
+		h.scores[of] = h.scores[of].Opened(now)
+	}
+	if c.Said != pay.Awaiting || !c.Page {
+		h.scores[of] = h.scores[of].End(accepted(c.Said), now)
+	}
 	_, open = h.circuits[s].Open(now)
 	return open, turned
+}
+
+// Finished records what the end of a payment tells about accounts and their calls could not. A card's page was a success if its
+// shopper paid, and none if the shopper was refused; if nobody tried, that says nothing about the account. A voucher or a transfer
+// was accepted by its call, and that nobody paid it says nothing; but if a bank refuses its shopper later, it was not accepted.
+//
+// Each node records the ends that it wrote, whichever node opened the page, and before a restart too.
+func (h *Health) Finished(p pay.Payment, rail string, now time.Time) {
+	band := Band(p.Price.Amount)
+	for _, a := range p.Attempts {
+		of := kind{seat{a.Provider, rail}, band}
+		said, at, called := a.Called()
+		switch fate := pay.FateOf(&p, a.Order); {
+		case fate != pay.FatePaid && fate != pay.FateRefused, called && said != pay.Awaiting:
+		case p.Way.Sync:
+			h.scores[of] = h.scores[of].End(fate == pay.FatePaid, now)
+		case fate == pay.FateRefused && called:
+			h.scores[of] = h.scores[of].Refuse(at, now)
+		}
+	}
 }
 
 // Answers reports whether a provider works: a decline counts as working.
@@ -60,9 +95,8 @@ func Answers(said pay.OutcomeKind) bool {
 	return false
 }
 
-// Good reports whether a provider accepted a payment. Whether the shopper then pays a
-// voucher does not count.
-func Good(said pay.OutcomeKind) bool {
+// accepted reports whether a call says that the provider accepted the payment.
+func accepted(said pay.OutcomeKind) bool {
 	return said == pay.Approved || said == pay.Reversed || said == pay.Awaiting
 }
 

@@ -26,7 +26,7 @@ type Order string
 const (
 	Priority    Order = "priority"     // the operator's, then cost
 	LeastCost   Order = "least_cost"   // the account's price for this amount
-	SuccessRate Order = "success_rate" // how many payments of this kind succeeded
+	SuccessRate Order = "success_rate" // how many payments of this kind succeeded (Score)
 	Listed      Order = "listed"       // as the rule of the rail lists them
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 )
 
 var (
@@ -162,7 +163,7 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 	h, now := NewHealth(), noon
 	end := func(said pay.OutcomeKind, took time.Duration) (open, turned bool) {
 		h.Began("bank", "pix.BRA", now)
-		return h.Ended("bank", "pix.BRA", "small", said, took, now.Add(took))
+		return h.Ended(Call{Account: "bank", Rail: "pix.BRA", Band: "small", Said: said, Took: took}, now.Add(took))
 	}
 	for range 100 {
 		if open, turned := end(pay.Errored, time.Second); open || turned {
@@ -198,10 +199,12 @@ func TestRefusedRequestsCountForNothing(t *testing.T) {
 func TestRefusedRequestFromBeforeIsNoTrial(t *testing.T) {
 	h, now := NewHealth(), noon
 	const rail = "pix.BRA"
-	late := func() { h.Ended("bank", rail, "small", pay.Errored, 9*time.Second, now) }
+	late := func() {
+		h.Ended(Call{Account: "bank", Rail: rail, Band: "small", Said: pay.Errored, Took: 9 * time.Second}, now)
+	}
 	fail := func() {
 		h.Began("bank", rail, now)
-		h.Ended("bank", rail, "small", pay.Unavailable, 0, now)
+		h.Ended(Call{Account: "bank", Rail: rail, Band: "small", Said: pay.Unavailable, Took: 0}, now)
 	}
 	for range inARow {
 		fail()
@@ -215,7 +218,7 @@ func TestRefusedRequestFromBeforeIsNoTrial(t *testing.T) {
 	if late(); h.Open(now) != 1 {
 		t.Error("a request from before ended the trial of another one")
 	}
-	h.Ended("bank", rail, "small", pay.Unavailable, time.Second, now)
+	h.Ended(Call{Account: "bank", Rail: rail, Band: "small", Said: pay.Unavailable, Took: time.Second}, now)
 	if late(); h.Open(now) != 1 {
 		t.Error("a request from before ended the rest after a trial that failed")
 	}
@@ -285,6 +288,59 @@ func TestOpenCircuitIsPassedOverUnlessAllAre(t *testing.T) {
 	}
 	if routes, passed := Decide(Rules{}.For(pix.Key), nil, "TXN-1", pix, ten, noon); len(routes)+len(passed) != 0 {
 		t.Errorf("routes of nobody: %v %v", routes, passed)
+	}
+}
+
+// shopped is a payment that an account's call said something of, as its end is told: what its attempt became, and the tries on its page.
+func shopped(sync bool, status pay.Status, became pay.OutcomeKind, tries ...decline.Reason) pay.Payment {
+	a := pay.Attempt{Order: 1, Provider: "bank", Status: became, Said: pay.Awaiting, Started: noon.UnixMicro(), SaidAt: noon.UnixMicro() + 1, Ended: noon.UnixMicro() + 2}
+	p := pay.Payment{Status: status, Way: pay.Way{Sync: sync}, Price: pay.Price{Amount: ten, Local: ten}}
+	for i, r := range tries {
+		a.Tries = append(a.Tries, decline.Try{ID: fmt.Sprint(i), Reason: r})
+	}
+	if p.Attempts = (pay.Attempts{a}); status == pay.Completed {
+		p.End.Captured, p.Times.Completed = 1, noon
+	}
+	return p
+}
+
+// A page that was opened is no success: the score of cards is what their shoppers paid and were refused. A voucher that nobody paid
+// says nothing, and neither does a page on which nobody tried. What people read is not smoothed.
+func TestScoreIsOfShoppersWhoPaid(t *testing.T) {
+	score := func(sync bool, ends ...pay.Payment) (Score, string) {
+		h := NewHealth()
+		for _, p := range ends {
+			h.Ended(Call{Account: "bank", Rail: "card.BRA", Band: Band(ten), Page: sync, Said: pay.Awaiting}, noon)
+			h.Finished(p, "card.BRA", noon)
+		}
+		s := h.Candidate(acquirer.Account{ID: "bank"}, "card.BRA", Band(ten)).Score
+		return s, fmt.Sprintf("%v of %v, %v opened; %s", s.Succeeded(), s.Payments(), s.Pages(), s)
+	}
+	refused := shopped(true, pay.Failed, pay.Lapsed, decline.InsufficientFunds)
+	for name, c := range map[string]struct {
+		sync bool
+		ends []pay.Payment
+		want string
+	}{
+		"a page that waits":                      {true, []pay.Payment{shopped(true, pay.Pending, pay.Awaiting, decline.DoNotHonor)}, "0 of 0, 1 opened; 0 of 0"},
+		"a page that was paid":                   {true, []pay.Payment{shopped(true, pay.Completed, pay.Approved)}, "1 of 1, 1 opened; 1 of about 1"},
+		"a page that was paid at the second try": {true, []pay.Payment{shopped(true, pay.Completed, pay.Approved, decline.InvalidCVC)}, "1 of 1, 1 opened; 1 of about 1"},
+		"three of which none was paid":           {true, []pay.Payment{refused, refused, refused}, "0 of 3, 3 opened; 0 of about 3"},
+		"a page that nobody used":                {true, []pay.Payment{shopped(true, pay.Failed, pay.Awaiting)}, "0 of 0, 1 opened; 0 of 0"},
+		"a challenge that the shopper left":      {true, []pay.Payment{shopped(true, pay.Failed, pay.Lapsed, decline.Abandoned)}, "0 of 0, 1 opened; 0 of 0"},
+		"a page that ended with the refusal":     {true, []pay.Payment{shopped(true, pay.Failed, pay.Declined)}, "0 of 1, 1 opened; 0 of about 1"},
+		"a voucher that was paid":                {false, []pay.Payment{shopped(false, pay.Completed, pay.Approved)}, "1 of 1, 1 opened; 1 of about 1"},
+		"a voucher that nobody paid":             {false, []pay.Payment{shopped(false, pay.Expired, pay.Lapsed)}, "1 of 1, 1 opened; 1 of about 1"},
+		"a transfer that the bank refused":       {false, []pay.Payment{shopped(false, pay.Failed, pay.Declined)}, "0 of 1, 1 opened; 0 of about 1"},
+	} {
+		if _, got := score(c.sync, c.ends...); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	h := NewHealth() // another node opened the page, or this one did before it restarted
+	h.Finished(refused, "card.BRA", noon)
+	if s := h.Candidate(acquirer.Account{ID: "bank"}, "card.BRA", Band(ten)).Score; s.Payments() != 1 || s.Succeeded() != 0 {
+		t.Errorf("an end whose page this node did not open: %s", s)
 	}
 }
 

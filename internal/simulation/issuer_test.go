@@ -179,7 +179,9 @@ func (w *world) checkDisputes(all *books, u *upstream, p pay.Payment, c *charge)
 		for _, claim := range last {
 			ends = append(ends, string(claim.Status))
 		}
+		given := slices.ContainsFunc(p.Strays, func(s pay.Stray) bool { return s.Order == order && s.End == pay.GivenBack })
 		switch want := map[string]string{"won": "rejected", "lost": "approved"}[d.status]; {
+		case len(last) == 0 && given && mismatched(all, p.ID): // late money that was given back by hand: the operator has to deal with it
 		case len(last) != 1 || ends[0] != want:
 			w.find(disputesAgree, p.ID, "dispute %s was %s by instance %d, and its claims are %s", d.id, d.status, d.instance, strings.Join(ends, " and "))
 		case u.issuer.tells && last[0].Local != d.amount:

@@ -34,7 +34,7 @@ func totals(t *testing.T, s *store.Store, shop string) map[string]analytics.Tota
 	all := map[string]analytics.Total{}
 	for _, d := range []analytics.Dimension{
 		analytics.ByAll, analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer,
-		analytics.ByTries, analytics.ByWait, analytics.ByAccount, analytics.ByStep,
+		analytics.ByTries, analytics.ByWait, analytics.ByAccount, analytics.ByRoute, analytics.ByRefusal, analytics.ByAccountRefusal, analytics.ByStep,
 	} {
 		for day := range 14 {
 			from := noon.Truncate(24*time.Hour).AddDate(0, 0, day)

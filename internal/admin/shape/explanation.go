@@ -67,7 +67,7 @@ func NewExplanation(e acquiring.Explanation) Explanation {
 		if e.Watched {
 			circuit := newCircuit(v.Circuit, e.At)
 			verdict.Circuit = &circuit
-			if v.Score.Payments() > 0 {
+			if v.Score.Known() {
 				score := newScore(e.Band, v.Score)
 				verdict.Score = &score
 			}
@@ -115,13 +115,20 @@ func newCircuit(c routing.Circuit, now time.Time) Circuit {
 
 // Score is how many payments of a size succeeded.
 type Score struct {
-	Band     string  `json:"band" example:"10-50 USD"`
-	Rate     float64 `json:"successRate" minimum:"0" maximum:"1" doc:"Accounts are ordered by it; an untried account has one half"`
-	Payments float64 `json:"payments" doc:"About how many payments the rate is based on; a payment a day older than the last one counts half"`
+	Band      string   `json:"band" example:"10-50 USD"`
+	Opened    float64  `json:"opened" doc:"About how many pages and vouchers were opened"`
+	Payments  float64  `json:"payments" doc:"About how many payments were decided: a card's page once its shopper paid or was refused, a voucher or a transfer once the account accepted or refused it. One a day older than the last one counts half"`
+	Succeeded float64  `json:"succeeded" doc:"How many of them succeeded"`
+	Rate      *float64 `json:"successRate,omitempty" minimum:"0" maximum:"1" doc:"The share that succeeded; absent if none was decided. Accounts are ordered by it, pulled towards one half while there are few"`
 }
 
 func newScore(band string, s routing.Score) Score {
-	return Score{band, rounded(s.Rate(), 3), rounded(s.Payments(), 1)}
+	told := Score{Band: band, Opened: rounded(s.Pages(), 1), Payments: rounded(s.Payments(), 1), Succeeded: rounded(s.Succeeded(), 1)}
+	if s.Payments() > 0 {
+		rate := rounded(s.Succeeded()/s.Payments(), 3)
+		told.Rate = &rate
+	}
+	return told
 }
 
 // Health is the health of the accounts, as one node sees it.

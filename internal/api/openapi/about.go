@@ -101,11 +101,14 @@ var abouts = map[string]about{
 	"GET /payment-methods": {
 		text: "Every method in one reply. Offer those whose `routable` is true: each can be charged with `POST /payments` and the same " +
 			"`paymentMethodId`. Read the ids from here; they are never reused. In production `totalAvailable` counts, without the filters, the " +
-			"methods that a provider could be connected for; others are not listed.",
+			"methods that a provider could be connected for; others are not listed. The sandbox has the test methods (`sbx_…`), and those that an account " +
+			"at a provider's own test environment takes.",
 	},
 	"POST /payments": {
-		text: "Takes a payment through the cascade of providers. A card is approved or declined at once; other methods start as `pending` and " +
-			"the shopper pays at `paymentFormUrl` (or at `checkoutUrl` with `hostedCheckout`). Rely on webhooks for what happens then.\n\n" +
+		text: "Takes a payment through the cascade of providers. The payment starts as `pending`: redirect the shopper to " +
+			"`paymentFormUrl` (or to `checkoutUrl` with `hostedCheckout`), and rely on webhooks for what happens then. Cards too: in production the shopper " +
+			"enters the card on a page, passes 3-D Secure there, and may be refused and try again until the page ends (`tries`). A card is approved or declined " +
+			"at once only in a sandbox that is not strict. Build for the page: send `Sandbox-Strict: true`, or set the sandbox to strict.\n\n" +
 			"`amount` is in `currency`, USD by default, and is converted at the stored rate: the payment's `amount` is its worth in USD. " +
 			"A shopper who pays in that currency pays exactly that amount.\n\n" +
 			"`paymentData` is empty unless the request has `\"expand\":[\"paymentData\"]`: then it holds what the shopper needs to pay, as in a GET. " +
@@ -272,7 +275,8 @@ var abouts = map[string]about{
 	},
 	"GET /sandbox/settings": {text: "The settings of the merchant's sandbox.", codes: []problem.Code{problem.ProductionKeyRefused}, anyShop: true},
 	"PATCH /sandbox/settings": {
-		text: "A strict sandbox refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
+		text: "A strict sandbox works as production does: a card goes through a page, with redirect, 3-D Secure, refusals, abandonment and webhooks, and " +
+			"the test amounts decide what the page answers to the first try. It refuses what production refuses: a country where the method is not available, a document whose check digits are wrong, " +
 			"an irregular e-mail address or phone, a webhook's URL that is not https or not public. A card's payment starts as `pending` with a `paymentFormUrl`, as most do in production. " +
 			"The header `Sandbox-Strict` (`true` or `false`) overrides this for one request.",
 		codes: []problem.Code{problem.ProductionKeyRefused}, body: body(`{"strict":true}`), anyShop: true,

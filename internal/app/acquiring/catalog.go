@@ -89,15 +89,17 @@ type ListedRail struct {
 
 // RailList lists the rails that a shop sees, within the limits of its provider accounts. total is
 // their number without the filter. A rail that no adapter serves is hidden in production, unless an account
-// serves it: nobody could open an account for it.
+// serves it: nobody could open an account for it. The sandbox has its test methods, and the rails that an account at a provider's
+// own test environment serves (CAT-10).
 func (ms *Methods) RailList(scope tenant.Scope, f MethodFilter) (list []ListedRail, total int) {
-	rails := ms.catalog.sandbox
-	if scope.Live {
-		rails = ms.catalog.live
+	rails := ms.catalog.live
+	if !scope.Live {
+		rails = slices.Concat(ms.catalog.sandbox, rails)
 	}
-	for _, r := range rails {
+	for i, r := range rails {
 		serving := ms.Serving(scope, r)
-		if scope.Live && !ms.catalog.adapted[r.Key] && len(serving) == 0 {
+		own := scope.Live && ms.catalog.adapted[r.Key] || !scope.Live && i < len(ms.catalog.sandbox)
+		if !own && len(serving) == 0 {
 			continue
 		}
 		total++

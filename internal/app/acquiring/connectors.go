@@ -57,7 +57,9 @@ type Providers struct {
 
 // NewProviders returns a Providers that has read no account yet.
 func NewProviders(b *base.Base, c ProvidersConfig, catalog *Catalog) *Providers {
-	return &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: work.NewLatch()}
+	ps := &Providers{Base: b, ProvidersConfig: c, catalog: catalog, health: newHealth(), tally: newTally(), renewing: work.NewLatch()}
+	b.Ended = ps.ended
+	return ps
 }
 
 // Accounts adds, changes and removes the operator's provider accounts.

@@ -50,6 +50,8 @@ type Base struct {
 	Tenants       *Cache[Tenancy]
 	Sandboxes     *Sandboxes
 	RecoveryState atomic.Pointer[pay.Recovery] // of a database that was restored; not nil once it was read
+	// Ended is told each payment whose end this node wrote. It is set before the first commit; nil: nobody is told.
+	Ended func(pay.Payment)
 }
 
 // New returns a Base without a database.

@@ -42,10 +42,16 @@ func (b *Base) Commit(ctx context.Context, change pay.Change, cause view.Cause) 
 		change.Events[i].Payload = payload
 	}
 	err := b.Store.Commit(ctx, change)
-	if err == nil {
-		b.flagNotices(ctx, change)
+	if err != nil {
+		return err
 	}
-	return err
+	b.flagNotices(ctx, change)
+	for i := range change.Payments {
+		if b.Ended != nil && pay.Ends(&change.Payments[i]) {
+			b.Ended(change.Payments[i])
+		}
+	}
+	return nil
 }
 
 // Decisions is how often a use case decides again if the rows that it read have changed.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cascadapay/cascada/internal/app/base"
-	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/problem"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
@@ -28,7 +27,12 @@ func (an *Analytics) AddUp(ctx context.Context) (int, error) {
 
 // Groups lists the dimensions by which a merchant can group payments.
 func Groups() []analytics.Dimension {
-	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByTries, analytics.ByInstallments}
+	return []analytics.Dimension{analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer, analytics.ByRefusal, analytics.ByTries, analytics.ByInstallments}
+}
+
+// OperatorGroups lists those by which an operator can group them too: a merchant never learns which provider took a payment.
+func OperatorGroups() []analytics.Dimension {
+	return []analytics.Dimension{analytics.ByAccount, analytics.ByRoute, analytics.ByAccountRefusal}
 }
 
 // Analysis is how payments ended in a span of days, and in the span of the same length before it. Days
@@ -224,20 +228,21 @@ func (p parts) list(by analytics.Dimension) (list []Part) {
 
 // Outcomes counts payments by how they ended.
 type Outcomes struct {
-	Paid     int64 // also if the money went back later
-	Declined int64 // also if the shop canceled it
-	Expired  int64
-	Open     int64
-	Volume   int64 // of those paid, in USD cents
-	Fees     int64 // of those paid, in USD cents
-	Missed   int64 // of those that ended and were not paid, in USD cents
+	Paid      int64 // also if the money went back later
+	Declined  int64 // refused, or no provider could take it
+	Abandoned int64 // a page was opened and nobody tried, or it was canceled before anybody tried
+	Expired   int64
+	Open      int64
+	Volume    int64 // of those paid, in USD cents
+	Fees      int64 // of those paid, in USD cents
+	Missed    int64 // of those that ended and were not paid, in USD cents
 }
 
-// Decided is how many payments a provider or an issuer has decided: nobody tried to pay those that expired.
+// Decided is how many payments a provider or an issuer has decided: nobody tried to pay those that expired or were abandoned.
 func (o Outcomes) Decided() int64 { return o.Paid + o.Declined }
 
 // All is the number of payments.
-func (o Outcomes) All() int64 { return o.Paid + o.Declined + o.Expired + o.Open }
+func (o Outcomes) All() int64 { return o.Paid + o.Declined + o.Abandoned + o.Expired + o.Open }
 
 // Average is the mean amount of a paid payment, in USD cents; 0 if there is none.
 func (o Outcomes) Average() int64 {
@@ -250,7 +255,7 @@ func (o Outcomes) Average() int64 {
 // Plus adds outcomes.
 func (o Outcomes) Plus(p Outcomes) Outcomes {
 	return Outcomes{
-		Paid: o.Paid + p.Paid, Declined: o.Declined + p.Declined, Expired: o.Expired + p.Expired, Open: o.Open + p.Open,
+		Paid: o.Paid + p.Paid, Declined: o.Declined + p.Declined, Abandoned: o.Abandoned + p.Abandoned, Expired: o.Expired + p.Expired, Open: o.Open + p.Open,
 		Volume: o.Volume + p.Volume, Fees: o.Fees + p.Fees, Missed: o.Missed + p.Missed,
 	}
 }
@@ -262,22 +267,9 @@ func (o *Outcomes) count(of analytics.Outcome, t analytics.Total) {
 		o.Paid, o.Volume, o.Fees = o.Paid+t.N, o.Volume+t.Amount, o.Fees+t.Fees
 	case analytics.Declined:
 		o.Declined, o.Missed = o.Declined+t.N, o.Missed+t.Amount
+	case analytics.Abandoned:
+		o.Abandoned, o.Missed = o.Abandoned+t.N, o.Missed+t.Amount
 	case analytics.Expired:
 		o.Expired, o.Missed = o.Expired+t.N, o.Missed+t.Amount
 	}
-}
-
-// counting adds payments with a status.
-func (o Outcomes) counting(s pay.Status, n int64) Outcomes {
-	switch s {
-	case pay.Completed, pay.Refunded, pay.Chargeback:
-		o.Paid += n
-	case pay.Failed:
-		o.Declined += n
-	case pay.Expired:
-		o.Expired += n
-	case pay.Pending, pay.Processing:
-		o.Open += n
-	}
-	return o
 }

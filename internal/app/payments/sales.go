@@ -6,7 +6,6 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
-	"github.com/cascadapay/cascada/internal/pay/analytics"
 	"github.com/cascadapay/cascada/internal/pay/lists"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
@@ -16,8 +15,8 @@ const LongWait = 10 * time.Minute
 
 // Sales is how a shop sells now. Days are UTC, and a payment belongs to the day on which it was created.
 type Sales struct {
-	Today, Week Outcomes     // Week is today and the six days before
-	Volume      money.Amount // of the payments of today that were paid, until some seconds ago
+	Today, Week Outcomes     // Week is today and the six days before; of those that ended, until some seconds ago
+	Volume      money.Amount // of the payments of today that were paid
 	Open        int64
 	Waiting     int64 // of Open: no provider has answered for LongWait
 	All         int64 // payments of all days
@@ -27,26 +26,29 @@ type Sales struct {
 func (in *Payments) Sales(ctx context.Context, scope tenant.Scope) (s Sales, err error) {
 	now := in.TimeOf(scope).UTC()
 	day := now.Truncate(24 * time.Hour)
-	days, err := in.Store.Payments().Days(ctx, scope, day.AddDate(0, 0, -6), day.AddDate(0, 0, 1))
+	first := day.AddDate(0, 0, -6)
+	days, err := in.Store.Payments().Days(ctx, scope, first, day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
 	for _, c := range days {
-		s.Week = s.Week.counting(c.Status, c.N)
-		if c.Day.Equal(day) {
-			s.Today = s.Today.counting(c.Status, c.N)
+		if !c.Status.Open() {
+			continue
+		}
+		if s.Week.Open += c.N; c.Day.Equal(day) {
+			s.Today.Open += c.N
 		}
 	}
-	totals, err := in.Store.Rollups().Days(ctx, scope.Shop, scope.Live, day, day.AddDate(0, 0, 1))
+	totals, err := in.Store.Rollups().Days(ctx, scope.Shop, scope.Live, first, day.AddDate(0, 0, 1))
 	if err != nil {
 		return s, err
 	}
-	s.Volume = money.New(0, money.USD)
 	for _, t := range totals {
-		if t.Outcome == analytics.Paid {
-			s.Volume.Minor += t.Amount
+		if s.Week.count(t.Outcome, t.Total); t.Day.Equal(day) {
+			s.Today.count(t.Outcome, t.Total)
 		}
 	}
+	s.Volume = money.New(s.Today.Volume, money.USD)
 	for _, part := range []struct {
 		into *int64
 		of   lists.PaymentFilter

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -266,11 +267,12 @@ func (ss *Sessions) session(ctx context.Context, token string) (s pay.Session, e
 
 // SessionMethods lists the methods that a session's customer may choose: the routable rails of its
 // country, or of all. In the sandbox every method works in every country, so a country without test
-// methods offers all of them.
+// methods offers all of them; a rail of a provider's own test environment works in its country alone.
 func (ss *Sessions) SessionMethods(s pay.Session) []acquirer.Rail {
 	list, _ := ss.methods.RailList(s.Scope, acquiring.MethodFilter{Country: s.Country})
 	if len(list) == 0 && !s.Live && !s.Strict {
 		list, _ = ss.methods.RailList(s.Scope, acquiring.MethodFilter{})
+		list = slices.DeleteFunc(list, func(r acquiring.ListedRail) bool { return len(ss.methods.Serving(s.Scope, r.Rail)) > 0 })
 	}
 	rails := make([]acquirer.Rail, 0, len(list))
 	for _, r := range list {

@@ -21,6 +21,7 @@ type BankAction string
 // The actions.
 const (
 	BankPay      BankAction = "pay"
+	BankConfirm  BankAction = "confirm" // passes the challenge of a card, and pays
 	BankDecline  BankAction = "decline"
 	BankTimeout  BankAction = "timeout"      // the shopper lets the window end
 	BankLate     BankAction = "late"         // pays after the window has ended
@@ -51,14 +52,14 @@ func (sb *Sandbox) payIn(ctx context.Context, p pay.Payment, count string, cause
 			return next, err
 		}
 	}
-	return p, problem.Field(problem.InvalidRequest, "action", "there is no such action")
+	return p, problem.Field(problem.InvalidRequest, "installments", "this number of installments is not offered")
 }
 
-// AtBank simulates the end of a sandbox payment. BankPay with a colon and a number pays in so many installments.
+// AtBank simulates the end of a sandbox payment. count is the number of installments in which BankPay and BankConfirm pay, "" for none.
 //
 // Errors: transaction_not_found (also for a payment of a real provider, which has no simulated
 // bank), invalid_request, conflict_state if the payment is not open any more.
-func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cause view.Cause) (pay.Payment, error) {
+func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, count string, cause view.Cause) (pay.Payment, error) {
 	p, err := sb.cascade.AnyPayment(ctx, id)
 	if err != nil {
 		return p, err
@@ -69,8 +70,14 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 	if !sb.providers.StoodIn(p) {
 		return p, problem.New(problem.TransactionNotFound, "this payment has no simulated bank")
 	}
+	if first := firstAnswer(p); action == BankPay && first != "" {
+		if first == sandbox.Challenge { // the page asks for it: Challenges
+			return p, nil
+		}
+		return sb.refuseCard(ctx, p, first, cause)
+	}
 	plays := map[BankAction]Action{
-		BankPay: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
+		BankPay: Paid, BankConfirm: Paid, BankDecline: Failed, BankTimeout: Expired, BankLate: Expired,
 	}
 	if action == BankMismatch {
 		if err := Paid.allows(p); err != nil {
@@ -80,7 +87,7 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 		next, _, err := sb.Tell(ctx, p, sandbox.Notification{Status: "paid", Amount: less.Decimal(), Currency: string(less.Currency)}, nil, cause)
 		return next, err
 	}
-	if count, ok := strings.CutPrefix(string(action), string(BankPay)+":"); ok {
+	if count != "" && plays[action] == Paid {
 		return sb.payIn(ctx, p, count, cause)
 	}
 	if reason, ok := strings.CutPrefix(string(action), string(BankDecline)+":"); ok || action == BankDecline && onPage(p) {
@@ -99,6 +106,18 @@ func (sb *Sandbox) AtBank(ctx context.Context, id string, action BankAction, cau
 
 // onPage reports whether a payment waits on a card's page, where a refusal is a try, and the shopper may try again.
 func onPage(p pay.Payment) bool { return p.Way.Sync && p.Script.Strict && !p.Page.Challenged }
+
+// firstAnswer is what a card's page answers to the first try, by the payment's amount (SBX-17); "" if it pays. A later try is another
+// card, which pays.
+func firstAnswer(p pay.Payment) decline.Reason {
+	if !onPage(p) || len(p.Attempts.Tries()) > 0 {
+		return ""
+	}
+	return sandbox.OnPage(p.Price.Amount)
+}
+
+// Challenges reports whether a card's page asks the shopper to pass 3-D Secure before it pays.
+func Challenges(p pay.Payment) bool { return firstAnswer(p) == sandbox.Challenge }
 
 // Refusals are the reasons for which the page of a card can refuse it.
 func Refusals(p pay.Payment) []decline.Reason {

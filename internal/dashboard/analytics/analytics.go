@@ -112,7 +112,7 @@ func (v view) Counts() bool {
 
 // Meanings are the numbers that the page explains: keys of texts.
 func (view) Meanings() []string {
-	return []string{"volume", "payments", "approval", "declined", "expired", "open", "average", "cost", "saved", "before"}
+	return []string{"volume", "payments", "approval", "declined", "abandoned", "expired", "open", "average", "cost", "saved", "before"}
 }
 
 // Path is the page's, below the shop's or the console's.
@@ -121,14 +121,33 @@ func (view) Path() string { return "analytics" }
 // named is a value of a dimension.
 type named struct{ By, Name string }
 
+// Account and Rest are the halves of a value of an account with something more.
+func (n named) Account() string { account, _, _ := strings.Cut(n.Name, "/"); return account }
+
+// Rest: see Account. A reason is named like any other.
+func (n named) Rest() named { _, rest, _ := strings.Cut(n.Name, "/"); return named{"answer", rest} }
+
 // Words is a code that nobody has translated, in words.
 func (n named) Words() string { return strings.ReplaceAll(n.Name, "_", " ") }
 
 // Named is a value of the view's dimension.
 func (v view) Named(p payments.Part) named { return named{string(v.By), p.Name} }
 
-// Lost is how many payments were not paid.
-func (v view) Lost() int64 { return v.Analysis.Now.Declined + v.Analysis.Now.Expired }
+// Reasons reports whether the parts are reasons, and Attempts whether they count attempts and not payments.
+func (v view) Reasons() bool {
+	return v.By == totals.ByAnswer || v.By == totals.ByRefusal || v.By == totals.ByAccountRefusal
+}
+
+// Attempts: see Reasons.
+func (v view) Attempts() bool { return v.By == totals.ByAccount || v.By == totals.ByRoute }
+
+// Lost is how many of the parts there are, of reasons.
+func (v view) Lost() (n int64) {
+	for _, p := range v.Parts {
+		n += p.Now.All()
+	}
+	return n
+}
 
 // USD is an amount of US dollars.
 func (view) USD(cents int64) money.Amount { return money.New(cents, money.USD) }
@@ -138,7 +157,7 @@ func (a *analytics) read(r *http.Request, v *frame.Visit) (view, error) {
 	q := r.URL.Query()
 	out := view{By: totals.Dimension(q.Get("by")), Groups: payments.Groups(), All: v.Shop.ID == "", Live: q.Get("environment") != "sandbox"}
 	if v.User.Operator && v.Role == "" {
-		out.Groups = append(out.Groups, totals.ByAccount)
+		out.Groups = append(out.Groups, payments.OperatorGroups()...)
 	}
 	if !slices.Contains(out.Groups, out.By) {
 		out.By = totals.ByMethod

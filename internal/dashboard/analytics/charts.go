@@ -44,6 +44,7 @@ func (a *analytics) charts(v *frame.Visit, out *view) {
 	out.Ended = frame.Chart{Times: times, Series: []frame.Series{
 		series("paid", "good", func(o payments.Outcomes) int64 { return o.Paid }),
 		series("declined", "bad", func(o payments.Outcomes) int64 { return o.Declined }),
+		series("abandoned", "accent", func(o payments.Outcomes) int64 { return o.Abandoned }),
 		series("expired", "quiet", func(o payments.Outcomes) int64 { return o.Expired }),
 	}}
 	if !out.All {

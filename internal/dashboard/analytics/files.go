@@ -13,14 +13,14 @@ import (
 // heads are the heads of the columns with outcomes in a file.
 func (a *analytics) heads(v *frame.Visit) []string {
 	var heads []string
-	for _, key := range []string{"payments", "paid", "declined", "expired", "open", "volume_file", "fees_file"} {
+	for _, key := range []string{"payments", "paid", "declined", "abandoned", "expired", "open", "volume_file", "fees_file"} {
 		heads = append(heads, a.room.Text(v, key))
 	}
 	return heads
 }
 
 func cells(v view, o payments.Outcomes) []any {
-	return []any{o.All(), o.Paid, o.Declined, o.Expired, o.Open, v.USD(o.Volume), v.USD(o.Fees)}
+	return []any{o.All(), o.Paid, o.Declined, o.Abandoned, o.Expired, o.Open, v.USD(o.Volume), v.USD(o.Fees)}
 }
 
 // fileName is the name of a file of days from one on. It says so if payments from before are still being counted.

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cascadapay/cascada/internal/app/acquiring"
 	"github.com/cascadapay/cascada/internal/e2e/harness"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/decline"
+	"github.com/cascadapay/cascada/internal/pay/people"
 )
 
 // says wants words in a text, in their order.
@@ -103,6 +105,36 @@ func TestThreeCardsOnPagesAreToldAsTheyWere(t *testing.T) {
 				}
 			}
 		}
+		s.counts(t)
 		s.agrees(t, 1, 0)
 	})
+}
+
+// counts wants the numbers of the three cards, for the shop and for the operator.
+func (s *paged) counts(t *testing.T) {
+	t.Helper()
+	shop, operator := s.live.Staff(t, people.Viewer), harness.OperatorUser(t, s.live)
+	counted := func(who harness.Staff, path string, words ...string) {
+		t.Helper()
+		harness.Eventually(t, path+" says "+strings.Join(words, ", "), func() bool { // a job adds up
+			text := who.Ask(t, http.MethodGet, path, nil).Text()
+			for _, word := range words {
+				if !strings.Contains(text, word) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	home := "/dashboard/" + s.live.Shop.ID + "/production"
+	counted(shop, home+"/analytics", "Approval rate 50.0%", "Card 3 1 1 1 0 0 50.0%")
+	counted(shop, home+"/analytics?by=refusal", "Insufficient funds 1 50.0%")
+	counted(operator, "/dashboard/console/analytics?by=account", "acme-1 3 0 2 1 0 0", "acme-2 1 1 0 0 0 100%")
+	counted(operator, "/dashboard/console/accounts", "0 of 2", "1 of 1")
+	for account, want := range map[string]acquiring.RailRecord{"acme-1": {Rail: "card.BRA", Declined: 2, Untried: 1}, "acme-2": {Rail: "card.BRA", Paid: 1}} {
+		record, err := s.App.Accounts.Record(ctx, account, true)
+		if harness.Must(t, err); len(record.Rails) != 1 || record.Rails[0] != want {
+			t.Errorf("%s has the record %+v, want %+v", account, record.Rails, want)
+		}
+	}
 }

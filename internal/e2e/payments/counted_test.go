@@ -57,7 +57,9 @@ func byHand(t *testing.T, o harness.Client) map[string]analytics.Total {
 		case pay.Processing, pay.Pending:
 			continue
 		case pay.Failed:
-			outcome = analytics.Declined
+			if outcome = analytics.Declined; p.End.GaveUp() {
+				outcome = analytics.Abandoned
+			}
 		case pay.Expired:
 			outcome = analytics.Expired
 		default:
@@ -127,7 +129,7 @@ func TestTotalsSayWhatTheRowsSay(t *testing.T) {
 		same(t, "added up", totals(t, o, analytics.ByAll, analytics.ByMethod, analytics.ByCountry, analytics.ByRail), byHand(t, o))
 		every := []analytics.Dimension{
 			analytics.ByAll, analytics.ByMethod, analytics.ByCountry, analytics.ByRail, analytics.ByBand, analytics.ByHour, analytics.ByAnswer,
-			analytics.ByTries, analytics.ByWait, analytics.ByAccount,
+			analytics.ByTries, analytics.ByWait, analytics.ByAccount, analytics.ByRoute, analytics.ByRefusal, analytics.ByAccountRefusal,
 		}
 		before := totals(t, o, every...)
 		harness.Must(t, s.App.Store.Rollups().Recount(ctx))

@@ -125,12 +125,66 @@ func TestStrictSandboxSendsTheCardsShopperToAPage(t *testing.T) {
 		}
 		left := o.Create(t, harness.Card, "Sandbox-Strict: true")
 		s.Clock.Advance(31 * time.Minute)
-		harness.Eventually(t, "the page has ended", func() bool { return o.Status(t, left) == "failed" })
+		s.Sweep(t, "the page has ended", func() bool { return o.Status(t, left) == "failed" })
 		if code := o.Get(t, "/payments/"+left).Text(t, "failure.code"); code != "abandoned" {
 			t.Errorf("the payment whose page nobody used failed with %s, want abandoned", code)
 		}
+		endpoint.IsTold(t, left, "payment.pending 0, payment.failed 1")
 		if got := o.Status(t, o.Create(t, harness.Card)); got != "completed" {
 			t.Errorf("a card payment in a lenient sandbox is %s, want completed", got)
+		}
+	})
+}
+
+// In a strict sandbox the cents decide what the card's page answers to the first try, as they decide the answer of a lenient one. A
+// second try is another card, and pays (SBX-17).
+func TestTestAmountsWorkOnACardsPage(t *testing.T) {
+	harness.Each(t, func(t *testing.T, s *harness.Instance) {
+		o := s.NewShop(t)
+		page := func(amount string) string {
+			r := o.Post(t, "/payments", `{"amount":`+amount+`,"paymentMethodId":"sbx_card","returnUrl":"https://shop.example/thanks"}`, "Sandbox-Strict: true").Want(t, http.StatusCreated)
+			if r.Text(t, "status") != "pending" {
+				t.Errorf("%s USD: %s", amount, r)
+			}
+			return r.Text(t, "transactionId")
+		}
+		for amount, want := range map[string]string{
+			"10.05": "card_declined do_not_honor declined", "10.51": "insufficient_funds insufficient_funds declined", "10.54": "expired_card expired_card declined",
+			"10.59": "fraud_blocked fraud_suspected blocked", "10.91": "card_declined issuer_unavailable error",
+		} {
+			id := page(amount)
+			s.AtBank(t, id, "pay")
+			r := o.Get(t, "/payments/"+id)
+			if got := r.Text(t, "tries.0.code") + " " + r.Text(t, "tries.0.declineCode") + " " + r.Text(t, "tries.0.outcome"); got != want || r.Text(t, "status") != "pending" {
+				t.Errorf("%s USD is refused as %s, want %s: %s", amount, got, want, r)
+			}
+			s.AtBank(t, id, "pay")
+			if got := o.Status(t, id); got != "completed" {
+				t.Errorf("%s USD with another card is %s", amount, got)
+			}
+		}
+		passed, missed := page("10.65"), page("10.65")
+		for _, id := range []string{passed, missed} {
+			if _, _, h := s.Browse(t, http.MethodPost, "/sandbox/bank/"+id, "action=pay"); !strings.HasSuffix(h.Get("Location"), "?challenge=yes") || o.Status(t, id) != "pending" {
+				t.Errorf("the challenge is at %q, and the payment is %s", h.Get("Location"), o.Status(t, id))
+			}
+		}
+		if _, html, _ := s.Browse(t, http.MethodGet, "/sandbox/bank/"+passed+"?challenge=yes&lang=en", ""); !strings.Contains(html, "3-D Secure: is it you who pays?") || strings.Contains(html, "decline:do_not_honor") {
+			t.Errorf("the challenge is %s", html)
+		}
+		s.AtBank(t, passed, "confirm")
+		s.AtBank(t, missed, "decline:authentication_failed")
+		if got := o.Status(t, passed) + " " + o.Get(t, "/payments/"+missed).Text(t, "tries.0.code"); got != "completed three_ds_failed" {
+			t.Errorf("after the challenge the payments are %s", got)
+		}
+		// The provider opened the page and did not answer: it is found out, and the shopper can pay.
+		lost := o.Post(t, "/payments", `{"amount":10.96,"paymentMethodId":"sbx_card"}`, "Sandbox-Strict: true").Want(t, http.StatusCreated)
+		id := lost.Text(t, "transactionId")
+		s.Clock.Advance(time.Minute)
+		s.Sweep(t, "the page is found", func() bool { return o.Status(t, id) == "pending" })
+		s.AtBank(t, id, "pay")
+		if lost.Text(t, "status") != "processing" || o.Status(t, id) != "completed" {
+			t.Errorf("the payment whose page was opened without an answer began as %s, and is %s", lost, o.Status(t, id))
 		}
 	})
 }

@@ -258,6 +258,19 @@ func TestSandboxAccountTakesThePlaceOfTheSimulators(t *testing.T) {
 		u := providertest.NewUpstream(t, "key-1")
 		o := s.NewShop(t)
 		s.OpenAccount(t, "test-bank", u, func(n *acquiring.NewAccount) { n.Live = false })
+		// The list and the checkout offer its rails beside the test methods (CAT-10).
+		listed := o.Get(t, "/payment-methods?country=BRA").Want(t, http.StatusOK)
+		own := harness.Method(t, o.Production(), "BRA", "pix")
+		if listed.Text(t, "methods.0.paymentMethodId") != "sbx_pix" || listed.Text(t, "methods.1.paymentMethodId") != own || listed.Text(t, "methods.1.routable") != "true" ||
+			listed.Text(t, "count") != "2" || listed.Text(t, "totalAvailable") != "7" {
+			t.Errorf("the sandbox lists %s", listed)
+		}
+		if _, page, _ := s.Visit(t, "/checkout/"+o.Session(t, harness.CheckoutBody)); !strings.Contains(page, `value="`+own+`"`) || !strings.Contains(page, `value="sbx_pix"`) {
+			t.Errorf("the checkout does not offer %s beside sbx_pix", own)
+		}
+		if _, page, _ := s.Visit(t, "/checkout/"+o.Session(t, strings.Replace(harness.CheckoutBody, "{", `{"country":"AR",`, 1))); strings.Contains(page, `value="`+own+`"`) {
+			t.Errorf("in another country the checkout offers %s", own)
+		}
 		id := o.Create(t, o.PixOrder(t))
 		if len(u.Charges()) != 1 {
 			t.Fatalf("the payment did not go to the test account: %v", u.Charges())

@@ -36,8 +36,8 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 				"passedOver":["small: takes BRL:1-20"],"startedAt":"<time>","durationMs":1500,"endedAt":"<time>"}]`
 		}
 		now := `"accountsNow":[
-			{"account":"bank-1","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":1,"failedInARow":1},"score":{"band":"10-50 USD","successRate":0.333,"payments":1}},
-			{"account":"bank-2","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":0,"failedInARow":0},"score":{"band":"10-50 USD","successRate":0.667,"payments":1}},
+			{"account":"bank-1","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":1,"failedInARow":1},"score":{"band":"10-50 USD","opened":0,"payments":1,"succeeded":0,"successRate":0}},
+			{"account":"bank-2","takes":true,"circuit":{"state":"closed","callsOfLate":1,"failedOfLate":0,"failedInARow":0},"score":{"band":"10-50 USD","opened":1,"payments":1,"succeeded":1,"successRate":1}},
 			{"account":"small","takes":false,"reason":"does not take 54.00 BRL","circuit":{"state":"closed","callsOfLate":0,"failedOfLate":0,"failedInARow":0}}]`
 		op.Get(t, "/payments/"+id+"/explanation").Is(t, http.StatusOK, `{`+tried(`"outcome":"pending"`)+`,"status":"pending",`+now+`}`)
 
@@ -55,9 +55,9 @@ func TestExplanationOverHTTPTellsOfAFailover(t *testing.T) {
 		}
 		op.Get(t, "/health").Is(t, http.StatusOK, `{"node":"<text>","at":"<time>","rails":[
 			{"account":"bank-1","rail":"pix.BRA","circuit":{"state":"open","until":"<time>","callsOfLate":4.2,"failedOfLate":4.2,"failedInARow":5},
-				"scores":[{"band":"10-50 USD","successRate":0.143,"payments":5}]},
+				"scores":[{"band":"10-50 USD","opened":0,"payments":5,"succeeded":0,"successRate":0}]},
 			{"account":"bank-2","rail":"pix.BRA","circuit":{"state":"closed","callsOfLate":5.3,"failedOfLate":0,"failedInARow":0},
-				"scores":[{"band":"10-50 USD","successRate":0.875,"payments":6}]}]}`)
+				"scores":[{"band":"10-50 USD","opened":6,"payments":6,"succeeded":6,"successRate":1}]}]}`)
 		r = op.Get(t, "/payments/"+live.Create(t, order)+"/explanation").Want(t, http.StatusOK)
 		if r.Text(t, "attempts.0.account") != "bank-2" || !strings.Contains(r.Text(t, "attempts.0.passedOver"), "bank-1: it failed too often recently") ||
 			r.Text(t, "accountsNow.0.circuit.state") != "open" || r.Text(t, "accountsNow.0.takes") != "true" {

@@ -1,9 +1,12 @@
 package providers
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
 	"github.com/cascadapay/cascada/internal/provider"
 	"github.com/cascadapay/cascada/internal/provider/providertest"
+	"github.com/cascadapay/cascada/internal/routing"
 )
 
 // routed runs a test on each engine, against a service that sorts accounts by the given order.
@@ -170,6 +174,58 @@ func TestAccountThatDoesBetterIsTriedFirst(t *testing.T) {
 		}
 		if better < 5 { // the first payment learns, and one in twenty explores
 			t.Errorf("%d of 10 payments were tried first at the account that does better, want 5 at least", better)
+		}
+	})
+}
+
+// A card's page that was opened is no success: the account whose shoppers pay is tried first, and a page that nobody used says
+// nothing. The admin API and the console show what was opened, decided and paid, as it is.
+func TestCardsAreSentWhereShoppersPay(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, database string) {
+		cards := providertest.Plain()
+		cards.Rails = []string{"card.BRA"}
+		s := harness.StartWith(t, database, &harness.Clock{}, func(c *daemon.Config) {
+			c.FX, c.Adapters, c.Routing = daemon.FX{StaleAfter: harness.Century, MaxAge: harness.Century}, []provider.Adapter{cards}, "success_rate"
+		})
+		s.Rate(t, "BRL 5.4")
+		one, two := providertest.NewUpstream(t, "key-1"), providertest.NewUpstream(t, "key-1")
+		live := s.NewShop(t).Production()
+		s.OpenAccount(t, "bank-1", one, func(n *acquiring.NewAccount) { n.Priority = 1 })
+		_, _, err := s.App.Rules.Apply(ctx, s.App.Self(), routing.Rules{Order: routing.SuccessRate, Explored: new(0), Retry: routing.Retry{Times: new(0)}})
+		harness.Must(t, err)
+		order := `{"amount":10,"documentId":"52998224725","paymentMethodId":"` + harness.Method(t, live, "BRA", "card") + `"}`
+		for i, end := range []string{"declined", "declined", "canceled"} { // the last shopper does not try
+			id := live.Create(t, order)
+			if live.Status(t, id) != "pending" {
+				t.Fatalf("card %d is %s", i, live.Status(t, id))
+			}
+			s.TellUpstream(t, one, id, 1, end, "bank-1-hush").Want(t, http.StatusOK)
+		}
+		health := func() string {
+			for _, r := range s.App.Providers.Health() {
+				if r.Account == "bank-1" && len(r.Bands) == 1 {
+					return fmt.Sprintf("%v opened, %s", math.Round(r.Bands[0].Score.Pages()), r.Bands[0].Score)
+				}
+			}
+			return ""
+		}
+		if got := health(); got != "3 opened, 0 of about 2" {
+			t.Errorf("after two refusals and a page that nobody used the health is %q", got)
+		}
+		s.OpenAccount(t, "bank-2", two, func(n *acquiring.NewAccount) { n.Priority = 2 })
+		got, e := triedAt(t, live, order)
+		if why := e.Payment.Attempts[0].Why; got != "bank-2" || why != "by success: 0 of 0 between 10-50 USD succeeded; priority 2" {
+			t.Errorf("the next card goes to %s, %s", got, why)
+		}
+		s.TellUpstream(t, two, e.Payment.ID, 1, "paid", "bank-2-hush").Want(t, http.StatusOK)
+		if _, e = triedAt(t, live, order); e.Payment.Attempts[0].Why != "by success: 1 of about 1 between 10-50 USD succeeded; priority 2" {
+			t.Errorf("after a paid page: %s", e.Payment.Attempts[0].Why)
+		}
+		record, err := s.App.Accounts.Record(ctx, "bank-1", true)
+		harness.Must(t, err)
+		if want := (acquiring.Record{Rails: []acquiring.RailRecord{{Rail: "card.BRA", Declined: 2, Untried: 1}}, Refusals: []acquiring.Refusals{{Reason: "declined", N: 2}}}); !reflect.DeepEqual(record, want) {
+			t.Errorf("the record is %+v, want %+v", record, want)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -22,16 +23,24 @@ type Class struct {
 	Country string // ISO 3166 alpha-3
 	Rail    string
 	Band    string // of its amount, see Bands
-	Wait    string // the WaitClass of a paid voucher or transfer; "" on a rail that answers at once
+	Wait    string // the WaitClass of a paid voucher, transfer or page; "" if it was approved at once
 	Answer  string // why it was not paid: the issuer's reason, or an error code of the API
 	Tries   []Try
-	Count   int // of installments of a paid card: 1 is at once; 0 of everything else
+	// Refusals are the shopper's tries that did not pay, also of a payment that was paid in the end.
+	Refusals []Refusal
+	Count    int // of installments of a paid card: 1 is at once; 0 of everything else
 }
 
 // Try is an attempt at a provider account.
 type Try struct {
 	Account string
 	Outcome Outcome
+}
+
+// Refusal is a shopper's try at a provider account that did not pay.
+type Refusal struct {
+	Account string
+	Reason  string // a decline.Reason
 }
 
 func classAt(scope tenant.Scope, created time.Time) Class {
@@ -72,17 +81,22 @@ func (c Class) AppendText(b []byte) []byte {
 	for _, value := range []string{c.Shop, string(c.Step), c.Method, c.Country, c.Rail, c.Band, c.Wait, c.Answer} {
 		b = append(append(b, ' '), word(value)...)
 	}
-	between := byte(' ')
+	var lists [3]string
 	for _, t := range c.Tries {
-		b = append(append(b, between), word(string(t.Outcome))...)
-		b = append(append(b, ':'), word(t.Account)...)
-		between = ','
+		lists[0] += "," + word(string(t.Outcome)) + ":" + word(t.Account)
+	}
+	for _, r := range c.Refusals {
+		lists[1] += "," + word(r.Reason) + ":" + word(r.Account)
 	}
 	if c.Count > 0 {
-		if len(c.Tries) == 0 {
-			b = append(b, " "+nothing...)
-		}
-		b = strconv.AppendInt(append(b, ' '), int64(c.Count), 10)
+		lists[2] = "," + strconv.Itoa(c.Count)
+	}
+	words := len(lists)
+	for words > 0 && lists[words-1] == "" {
+		words--
+	}
+	for _, list := range lists[:words] {
+		b = append(append(b, ' '), cmp.Or(strings.TrimPrefix(list, ","), nothing)...)
 	}
 	return b
 }
@@ -90,8 +104,8 @@ func (c Class) AppendText(b []byte) []byte {
 // ParseClass reads what AppendText wrote.
 func ParseClass(text string) (c Class, err error) {
 	words := strings.Split(text, " ")
-	if len(words) < 11 || len(words) > 13 {
-		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 13", text, len(words))
+	if len(words) < 11 || len(words) > 14 {
+		return c, fmt.Errorf("analytics: %q has %d words, want 11 to 14", text, len(words))
 	}
 	var outcome, step string
 	for i, into := range []*string{0: &outcome, 3: &c.Shop, 4: &step, 5: &c.Method, 6: &c.Country, 7: &c.Rail, 8: &c.Band, 9: &c.Wait, 10: &c.Answer} {
@@ -106,21 +120,34 @@ func ParseClass(text string) (c Class, err error) {
 	if c.Hour, err = strconv.ParseInt(words[2], 10, 64); err != nil {
 		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
-	if len(words) == 13 {
-		if c.Count, err = strconv.Atoi(words[12]); err != nil {
-			return c, fmt.Errorf("analytics: %q: %w", text, err)
-		}
+	err = pairs(words[11:], 0, func(outcome, account string) { c.Tries = append(c.Tries, Try{account, Outcome(outcome)}) })
+	if err == nil {
+		err = pairs(words[11:], 1, func(reason, account string) { c.Refusals = append(c.Refusals, Refusal{account, reason}) })
 	}
-	if len(words) == 11 || words[11] == nothing {
-		return c, nil
+	if err == nil && len(words) == 14 {
+		c.Count, err = strconv.Atoi(words[13])
 	}
-	for try := range strings.SplitSeq(words[11], ",") {
-		outcome, account, _ := strings.Cut(try, ":")
-		t := Try{Outcome: Outcome(outcome)}
-		if t.Account, err = value(account); err != nil {
-			return c, fmt.Errorf("analytics: %q: %w", text, err)
-		}
-		c.Tries = append(c.Tries, t)
+	if err != nil {
+		return c, fmt.Errorf("analytics: %q: %w", text, err)
 	}
 	return c, nil
+}
+
+// pairs reads the pairs of the n-th word: a comma between two pairs, a colon in each.
+func pairs(words []string, n int, each func(first, second string)) error {
+	if n >= len(words) || words[n] == nothing {
+		return nil
+	}
+	for pair := range strings.SplitSeq(words[n], ",") {
+		first, second, _ := strings.Cut(pair, ":")
+		first, err := value(first)
+		if err != nil {
+			return err
+		}
+		if second, err = value(second); err != nil {
+			return err
+		}
+		each(first, second)
+	}
+	return nil
 }

@@ -11,9 +11,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	Paid     Outcome = "paid"
-	Declined Outcome = "declined" // refused, failed or canceled
-	Expired  Outcome = "expired"  // nobody paid in time
+	Paid      Outcome = "paid"
+	Declined  Outcome = "declined"  // refused, or no provider could take it
+	Abandoned Outcome = "abandoned" // a page was opened and nobody tried, or gave up; or it was canceled before anybody tried
+	Expired   Outcome = "expired"   // nobody paid a voucher or a transfer in time
 )
 
 // Step is how far a checkout got. A later step does not take an earlier one back.
@@ -39,39 +40,54 @@ type Fact struct {
 
 // OfPayment returns the fact of a payment that ends with this value. It returns false for any other value.
 func OfPayment(p *pay.Payment) (f Fact, ends bool) {
-	if p.Status.Open() || p.Stored != "" && !p.Stored.Open() {
+	if !pay.Ends(p) {
 		return f, false
 	}
 	f.Class = classAt(p.Scope, p.Times.Created)
 	f.Outcome, f.Method, f.Country, f.Rail = Paid, p.Way.Method, p.Way.Country, p.Way.RailID
 	f.Amount, f.Band = p.Price.Amount.Minor, band(p.Price.Amount.Minor)
-	switch p.Status {
-	case pay.Failed:
-		f.Outcome = Declined
-	case pay.Expired:
-		f.Outcome = Expired
-	}
-	if f.Outcome == Paid {
+	if p.Status == pay.Failed || p.Status == pay.Expired {
+		f.Outcome, f.Answer = unpaid(p)
+	} else {
 		f.Fees = p.Terms.Fees.Total()
 		if p.Way.Sync {
 			f.Count = max(1, p.End.Plan.Count)
 		}
-		if !p.Way.Sync {
+		if !p.Way.Sync || !p.Times.Expires.IsZero() {
 			f.Wait = waitClass(p.Times.Completed.Sub(p.Times.Created))
 		}
 		if !p.Page.Opened.IsZero() && !earlier(p) {
 			f.Step = Bought
 		}
-	} else if p.End.Failure != nil {
-		f.Answer = cmp.Or(p.End.Failure.Decline, p.End.Failure.Code)
 	}
 	if len(p.Attempts) > 0 {
 		f.Tries = make([]Try, len(p.Attempts))
 		for i, a := range p.Attempts {
-			f.Tries[i] = Try{a.Provider, outcomeOf(a, f.Outcome, a.Order == len(p.Attempts))}
+			f.Tries[i] = Try{a.Provider, outcomeOf(pay.FateOf(p, a.Order), f.Outcome)}
+			for _, t := range (pay.Attempts{a}).Tries() {
+				f.Refusals = append(f.Refusals, Refusal{a.Provider, string(t.Reason)})
+			}
 		}
 	}
 	return f, true
+}
+
+// unpaid is how a payment that was not paid ended, and why. If anybody was refused it is declined, for that reason, also if the
+// shop canceled it afterwards or the shopper gave up.
+func unpaid(p *pay.Payment) (Outcome, string) {
+	why := ""
+	if f := p.End.Failure; f != nil {
+		why = cmp.Or(f.Decline, f.Code)
+	}
+	switch refusal, refused := p.Attempts.Refusal(); {
+	case p.Status == pay.Expired:
+		return Expired, why
+	case !p.End.GaveUp():
+		return Declined, why
+	case refused:
+		return Declined, string(refusal.Reason)
+	}
+	return Abandoned, why
 }
 
 // BoughtEarlier returns the last step of a checkout that was opened on an earlier day than its payment was made, if p
@@ -89,14 +105,15 @@ func BoughtEarlier(p *pay.Payment) (f Fact, ok bool) {
 
 func earlier(p *pay.Payment) bool { return p.Page.Opened.Unix()/86400 != p.Times.Created.Unix()/86400 }
 
-// outcomeOf is how an attempt of a payment ended. The last attempt ended as the payment did: late money
-// approves the attempt, but the payment stays unpaid.
-func outcomeOf(a pay.Attempt, payment Outcome, last bool) Outcome {
+// outcomeOf is how an attempt with a fate ended. Late money approves an attempt, but the payment stays unpaid.
+func outcomeOf(fate pay.Fate, payment Outcome) Outcome {
 	switch {
-	case a.Status == pay.Approved && payment == Paid:
+	case fate == pay.FatePaid:
 		return Paid
-	case last && payment != Paid:
-		return payment
+	case fate == pay.FateUntried && payment == Expired:
+		return Expired
+	case fate == pay.FateUntried:
+		return Abandoned
 	default:
 		return Declined
 	}

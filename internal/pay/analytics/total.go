@@ -21,9 +21,15 @@ const (
 	ByTries   Dimension = "tries"  // how many accounts were tried: "0", "1", "2", "3"; the last means three or more
 	// ByInstallments is in how many a paid card was paid: "1" is at once.
 	ByInstallments Dimension = "installments"
-	ByWait         Dimension = "wait" // of a paid voucher or transfer: its method, a slash, and its WaitClass
-	// ByAccount counts attempts, not payments: a payment that two providers declined counts at both. For operators.
+	ByWait         Dimension = "wait" // of a payment that was not paid at once: its method, a slash, and its WaitClass
+	// ByAccount counts attempts, not payments: a payment that two providers declined counts at both. ByRoute is the same by account
+	// and rail, with a slash between. For operators.
 	ByAccount Dimension = "account"
+	ByRoute   Dimension = "route"
+	// ByRefusal counts the shoppers' tries that did not pay, by reason: several of a payment, also of one that was paid in the end.
+	// ByAccountRefusal is the same by account and reason, with a slash between. For operators.
+	ByRefusal        Dimension = "refusal"
+	ByAccountRefusal Dimension = "account_refusal"
 	// ByStep counts checkouts, not payments: the values are the Steps.
 	ByStep Dimension = "step"
 )
@@ -136,6 +142,12 @@ func (ts Totals) Add(c Class, sum Total) {
 		for _, t := range c.Tries {
 			key.Outcome = t.Outcome
 			ts.add(key, ByAccount, t.Account, attempts)
+			ts.add(key, ByRoute, t.Account+"/"+c.Rail, attempts)
+		}
+		key.Outcome = Declined
+		for _, r := range c.Refusals {
+			ts.add(key, ByRefusal, r.Reason, attempts)
+			ts.add(key, ByAccountRefusal, r.Account+"/"+r.Reason, attempts)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 )
 
@@ -28,6 +30,7 @@ func ended(status pay.Status) *pay.Payment {
 		p.Attempts[1].Status, p.Times.Completed, p.Page.Opened = pay.Approved, created.Add(2*time.Hour), created.Add(-time.Hour)
 	case pay.Failed:
 		p.Attempts[1].Status, p.End.Failure = pay.Declined, &pay.Failure{Code: "card_declined", Decline: "do_not_honor"}
+		p.Attempts[1].Decline = "do_not_honor"
 	case pay.Expired:
 		p.End.Failure = &pay.Failure{Code: "expired"}
 	}
@@ -57,41 +60,49 @@ func TestFactIsCountedAlongEachDimension(t *testing.T) {
 		want   map[Key]Total // shop, environment and day left out
 	}{
 		{pay.Completed, map[Key]Total{
-			{Dimension: ByAll, Outcome: Paid}:                         {1, 3000, 90},
-			{Dimension: ByMethod, Value: "oxxo", Outcome: Paid}:       {1, 3000, 90},
-			{Dimension: ByCountry, Value: "MEX", Outcome: Paid}:       {1, 3000, 90},
-			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Paid}:      {1, 3000, 90},
-			{Dimension: ByBand, Value: "25", Outcome: Paid}:           {1, 3000, 90},
-			{Dimension: ByHour, Value: "23", Outcome: Paid}:           {1, 3000, 90},
-			{Dimension: ByTries, Value: "2", Outcome: Paid}:           {1, 3000, 90},
-			{Dimension: ByWait, Value: "oxxo/6h", Outcome: Paid}:      {1, 3000, 90},
-			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}: {1, 3000, 0},
-			{Dimension: ByAccount, Value: "acc_2", Outcome: Paid}:     {1, 3000, 0},
-			{Dimension: ByStep, Value: "paid"}:                        {1, 3000, 0},
+			{Dimension: ByAll, Outcome: Paid}:                               {1, 3000, 90},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Paid}:             {1, 3000, 90},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Paid}:             {1, 3000, 90},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Paid}:            {1, 3000, 90},
+			{Dimension: ByBand, Value: "25", Outcome: Paid}:                 {1, 3000, 90},
+			{Dimension: ByHour, Value: "23", Outcome: Paid}:                 {1, 3000, 90},
+			{Dimension: ByTries, Value: "2", Outcome: Paid}:                 {1, 3000, 90},
+			{Dimension: ByWait, Value: "oxxo/6h", Outcome: Paid}:            {1, 3000, 90},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}:       {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Paid}:           {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_1/MX_OXXO", Outcome: Declined}: {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_2/MX_OXXO", Outcome: Paid}:     {1, 3000, 0},
+			{Dimension: ByStep, Value: "paid"}:                              {1, 3000, 0},
 		}},
 		{pay.Failed, map[Key]Total{
-			{Dimension: ByAll, Outcome: Declined}:                           {1, 3000, 0},
-			{Dimension: ByMethod, Value: "oxxo", Outcome: Declined}:         {1, 3000, 0},
-			{Dimension: ByCountry, Value: "MEX", Outcome: Declined}:         {1, 3000, 0},
-			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Declined}:        {1, 3000, 0},
-			{Dimension: ByBand, Value: "25", Outcome: Declined}:             {1, 3000, 0},
-			{Dimension: ByHour, Value: "23", Outcome: Declined}:             {1, 3000, 0},
-			{Dimension: ByTries, Value: "2", Outcome: Declined}:             {1, 3000, 0},
-			{Dimension: ByAnswer, Value: "do_not_honor", Outcome: Declined}: {1, 3000, 0},
-			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}:       {1, 3000, 0},
-			{Dimension: ByAccount, Value: "acc_2", Outcome: Declined}:       {1, 3000, 0},
+			{Dimension: ByAll, Outcome: Declined}:                                         {1, 3000, 0},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Declined}:                       {1, 3000, 0},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Declined}:                       {1, 3000, 0},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Declined}:                      {1, 3000, 0},
+			{Dimension: ByBand, Value: "25", Outcome: Declined}:                           {1, 3000, 0},
+			{Dimension: ByHour, Value: "23", Outcome: Declined}:                           {1, 3000, 0},
+			{Dimension: ByTries, Value: "2", Outcome: Declined}:                           {1, 3000, 0},
+			{Dimension: ByAnswer, Value: "do_not_honor", Outcome: Declined}:               {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}:                     {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Declined}:                     {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_1/MX_OXXO", Outcome: Declined}:               {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_2/MX_OXXO", Outcome: Declined}:               {1, 3000, 0},
+			{Dimension: ByRefusal, Value: "do_not_honor", Outcome: Declined}:              {1, 3000, 0},
+			{Dimension: ByAccountRefusal, Value: "acc_2/do_not_honor", Outcome: Declined}: {1, 3000, 0},
 		}},
 		{pay.Expired, map[Key]Total{
-			{Dimension: ByAll, Outcome: Expired}:                      {1, 3000, 0},
-			{Dimension: ByMethod, Value: "oxxo", Outcome: Expired}:    {1, 3000, 0},
-			{Dimension: ByCountry, Value: "MEX", Outcome: Expired}:    {1, 3000, 0},
-			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Expired}:   {1, 3000, 0},
-			{Dimension: ByBand, Value: "25", Outcome: Expired}:        {1, 3000, 0},
-			{Dimension: ByHour, Value: "23", Outcome: Expired}:        {1, 3000, 0},
-			{Dimension: ByTries, Value: "2", Outcome: Expired}:        {1, 3000, 0},
-			{Dimension: ByAnswer, Value: "expired", Outcome: Expired}: {1, 3000, 0},
-			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}: {1, 3000, 0},
-			{Dimension: ByAccount, Value: "acc_2", Outcome: Expired}:  {1, 3000, 0},
+			{Dimension: ByAll, Outcome: Expired}:                            {1, 3000, 0},
+			{Dimension: ByMethod, Value: "oxxo", Outcome: Expired}:          {1, 3000, 0},
+			{Dimension: ByCountry, Value: "MEX", Outcome: Expired}:          {1, 3000, 0},
+			{Dimension: ByRail, Value: "MX_OXXO", Outcome: Expired}:         {1, 3000, 0},
+			{Dimension: ByBand, Value: "25", Outcome: Expired}:              {1, 3000, 0},
+			{Dimension: ByHour, Value: "23", Outcome: Expired}:              {1, 3000, 0},
+			{Dimension: ByTries, Value: "2", Outcome: Expired}:              {1, 3000, 0},
+			{Dimension: ByAnswer, Value: "expired", Outcome: Expired}:       {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_1", Outcome: Declined}:       {1, 3000, 0},
+			{Dimension: ByAccount, Value: "acc_2", Outcome: Expired}:        {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_1/MX_OXXO", Outcome: Declined}: {1, 3000, 0},
+			{Dimension: ByRoute, Value: "acc_2/MX_OXXO", Outcome: Expired}:  {1, 3000, 0},
 		}},
 	} {
 		f, _ := OfPayment(ended(test.status))
@@ -122,6 +133,50 @@ func TestPaidCardIsCountedByItsInstallments(t *testing.T) {
 		got.Add(f.Class, Total{1, f.Amount, f.Fees})
 		if n := got[Key{Shop: "shp_a", Live: true, Dimension: ByInstallments, Day: created.Unix() / 86400, Value: want, Outcome: Paid}].N; n != 1 {
 			t.Errorf("%d installments: %+v", count, got)
+		}
+	}
+}
+
+// A card's page that was refused is declined for the reason of the last refusal, also if the shop canceled it afterwards. One on which
+// nobody tried is neither declined nor expired. Each try is counted where it was made.
+func TestFactOfACardsPage(t *testing.T) {
+	funds, left := decline.Try{ID: "1", Reason: decline.InsufficientFunds}, decline.Try{ID: "2", Reason: decline.Abandoned}
+	page := func(tries ...decline.Try) pay.Attempt {
+		return pay.Attempt{Provider: "acc", Status: pay.Awaiting, Tries: tries}
+	}
+	reason := func(t decline.Try) *pay.Failure { f := pay.Payment{Way: pay.Way{Sync: true}}.Refused(t); return &f }
+	for name, c := range map[string]struct {
+		attempts []pay.Attempt
+		failure  *pay.Failure
+		want     string
+	}{
+		"refused":               {[]pay.Attempt{page(funds)}, reason(funds), "declined insufficient_funds [{acc declined}] [{acc insufficient_funds}]"},
+		"nobody tried":          {[]pay.Attempt{page()}, &pay.Failure{Code: "abandoned"}, "abandoned abandoned [{acc abandoned}] []"},
+		"left in the challenge": {[]pay.Attempt{page(left)}, reason(left), "abandoned abandoned [{acc abandoned}] [{acc abandoned}]"},
+		"refused, then left":    {[]pay.Attempt{page(funds, left)}, reason(left), "declined insufficient_funds [{acc declined}] [{acc insufficient_funds} {acc abandoned}]"},
+		"refused, then canceled": {[]pay.Attempt{page(funds)}, &pay.Failure{Code: "canceled"},
+			"declined insufficient_funds [{acc declined}] [{acc insufficient_funds}]"},
+		"canceled": {[]pay.Attempt{page()}, &pay.Failure{Code: "canceled"}, "abandoned canceled [{acc abandoned}] []"},
+		"retried, and left": {[]pay.Attempt{page(funds), page()}, reason(funds),
+			"declined insufficient_funds [{acc declined} {acc abandoned}] [{acc insufficient_funds}]"},
+		"paid after a refusal": {[]pay.Attempt{page(funds)}, nil, "paid  [{acc paid}] [{acc insufficient_funds}]"},
+		"no page could be made": {[]pay.Attempt{{Provider: "acc", Status: pay.Unavailable}}, &pay.Failure{Code: "cascade_exhausted"},
+			"declined cascade_exhausted [{acc declined}] []"},
+	} {
+		p := pay.Payment{Status: pay.Failed, Way: pay.Way{Sync: true, Method: "card"}, Attempts: c.attempts, End: pay.PaymentEnd{Failure: c.failure},
+			Times: pay.Times{Created: created, Expires: created.Add(time.Hour), Completed: created.Add(4 * time.Minute)}}
+		for i := range p.Attempts {
+			p.Attempts[i].Order = i + 1
+		}
+		if c.failure == nil {
+			p.Status, p.End.Captured = pay.Completed, 1
+		}
+		f, _ := OfPayment(&p)
+		if got := fmt.Sprintln(f.Outcome, f.Answer, f.Tries, f.Refusals); got != c.want+"\n" {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if c.failure == nil && f.Wait != "5m" {
+			t.Errorf("a page that was paid after four minutes waited %q", f.Wait)
 		}
 	}
 }
@@ -208,7 +263,7 @@ func TestClassIsReadAsWritten(t *testing.T) {
 	odd := []string{"", "-", "do_not_honor", "two words", "a,b:c", `"\` + "\n\r\t", "100%", "+", "ção é", "\x00"}
 	for _, a := range odd {
 		for _, b := range odd {
-			want := Class{Shop: a, Live: a == b, Hour: 495630, Outcome: Declined, Method: b, Country: a, Rail: b, Band: a, Wait: b, Answer: a, Tries: []Try{{a, Declined}, {b, Expired}}, Count: len(a)}
+			want := Class{Shop: a, Live: a == b, Hour: 495630, Outcome: Declined, Method: b, Country: a, Rail: b, Band: a, Wait: b, Answer: a, Tries: []Try{{a, Declined}, {b, Expired}}, Refusals: []Refusal{{b, a}, {a, b}}, Count: len(a)}
 			if a == b {
 				want.Tries = nil
 			}

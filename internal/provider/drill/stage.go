@@ -168,6 +168,12 @@ func (s *stage) charge(what string, q url.Values) (news []provider.Notification,
 		s.fake.Move(reference, ending)
 	case "tell":
 		news = append(news, s.fake.Notification(reference))
+	case "try": // a card on the page, refused with a code of the provider's
+		n, open := s.fake.(providertest.CardFake).Try(reference, q.Get("code"))
+		if !open {
+			panic("the page of " + reference + " takes no card")
+		}
+		news = append(news, n)
 	case "refunded": // the newest refund has ended
 		n := len(s.entry(reference).Refunds) - 1
 		s.fake.MoveRefund(reference, n, ending)

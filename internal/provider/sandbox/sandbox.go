@@ -122,7 +122,7 @@ func (p *Provider) Charge(ctx context.Context, r provider.Request) pay.Outcome {
 		}
 	}
 	o := p.answer(r)
-	if r.Sync && r.Script == (pay.Script{}) && cents(r.Amount) == 96 {
+	if r.Sync && r.Script.Action == "" && cents(r.Amount) == 96 {
 		return pay.Outcome{Kind: pay.Unknown, Decline: "timeout"}
 	}
 	return o
@@ -193,6 +193,17 @@ func (p *Provider) card(r provider.Request) pay.Outcome {
 	return pay.Outcome{
 		Kind: pay.Approved, ProviderRef: p.ref(r), MoneyRef: p.money(r.Reference, r.Local), Local: r.Local, FormURL: r.PageURL, Installments: chosen(r),
 	}
+}
+
+// Challenge is the first answer of a card's page that wants the shopper to pass 3-D Secure.
+const Challenge = "challenge"
+
+// OnPage is the answer of a card's page in a strict sandbox to the shopper's first try, by the cents of the amount as in card: the
+// reason for which it refuses, Challenge, or "" if it pays.
+func OnPage(usd money.Amount) decline.Reason {
+	return map[int64]decline.Reason{
+		5: decline.DoNotHonor, 51: decline.InsufficientFunds, 54: decline.ExpiredCard, 59: decline.FraudSuspected, 65: Challenge, 91: decline.IssuerUnavailable,
+	}[cents(usd)]
 }
 
 // await is a charge that waits for the shopper.

@@ -19,11 +19,25 @@ const (
 )
 
 // taken reports whether a provider accepted a payment: it was approved, or given to its
-// shopper to pay. Whether the shopper paid does not count.
-func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() }
+// shopper to pay. Whether the shopper paid a voucher does not count. A card's page decides nothing: it was accepted if it was paid.
+func taken(p pay.Payment) bool { return paid(p) || !p.Times.Expires.IsZero() && !p.Way.Sync }
 
 // paid reports whether the payment was paid.
 func paid(p pay.Payment) bool { return p.End.Captured > 0 }
+
+// untried reports whether a card's page was opened for a payment and nobody tried to pay: no account would have been paid.
+func untried(p pay.Payment) bool {
+	page := false
+	for _, a := range p.Attempts {
+		switch pay.FateOf(&p, a.Order) {
+		case pay.FatePaid, pay.FateRefused:
+			return false
+		case pay.FateUntried:
+			page = true
+		}
+	}
+	return p.Way.Sync && page
+}
 
 // outcome is the result of the i-th real try.
 func outcome(p pay.Payment, i int) result {
@@ -31,14 +45,26 @@ func outcome(p pay.Payment, i int) result {
 	switch a := p.Attempts[i]; {
 	case p.End.Captured == i+1, last && taken(p) && !paid(p):
 		return took
+	case p.Way.Sync && pay.FateOf(&p, i+1) == pay.FateUntried:
+		return open // it says nothing about the account
 	case !last:
 		return refused
-	case p.Status == pay.Processing:
+	case undecided(p):
 		return open
+	case pay.FateOf(&p, i+1) == pay.FateRefused:
+		if t, _ := p.Attempts[i : i+1].Refusal(); t.Soft {
+			return refused
+		}
+		return ended
 	case a.Status == pay.Declined && !a.Soft, a.Status == pay.Lapsed, a.Status == pay.Unknown:
 		return ended // no other account is tried if money may have moved
 	}
 	return refused
+}
+
+// undecided reports whether it is not known yet which account takes the payment.
+func undecided(p pay.Payment) bool {
+	return p.Status == pay.Processing || p.Status == pay.Pending && p.Way.Sync
 }
 
 // call is the outcome of a try's call and its time, false if the service died during it.
@@ -71,6 +97,8 @@ type event struct {
 	who   string
 	said  pay.OutcomeKind
 	took  time.Duration
+	page  bool
+	ended *pay.Payment // of the end of a payment
 }
 
 // timeline is what is still to be learned, a heap by time. It holds only what was in
@@ -124,12 +152,28 @@ func (t *timeline) pop() event {
 // learn applies every event until a moment to health.
 func (t *timeline) learn(h *routing.Health, until time.Time) {
 	for len(t.events) > 0 && !t.events[0].at.After(until) {
-		if e := t.pop(); e.began {
+		switch e := t.pop(); {
+		case e.began:
 			h.Began(e.who, e.rail, e.at)
-		} else {
-			h.Ended(e.who, e.rail, e.band, e.said, e.took, e.at)
+		case e.ended != nil:
+			h.Finished(*e.ended, e.rail, e.at)
+		default:
+			h.Ended(routing.Call{Account: e.who, Rail: e.rail, Band: e.band, Page: e.page, Said: e.said, Took: e.took}, e.at)
 		}
 	}
+}
+
+// end is when the payment ended, zero if its calls tell all that is to be learned.
+func end(p pay.Payment) time.Time {
+	if p.Times.Expires.IsZero() || !p.Way.Sync && p.Status != pay.Failed {
+		return time.Time{}
+	}
+	for _, at := range []time.Time{p.Times.Completed, p.Times.Failed, p.Times.Expired} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 // note adds a payment's tries to the timeline.
@@ -139,7 +183,10 @@ func (t *timeline) note(p pay.Payment, rail acquirer.Rail) {
 		began := time.UnixMicro(a.Started).UTC()
 		t.push(event{at: began, began: true, rail: rail.Key, who: a.Provider})
 		if said, at, ok := call(p, i); ok {
-			t.push(event{at: at, rail: rail.Key, band: band, who: a.Provider, said: said, took: at.Sub(began)})
+			t.push(event{at: at, rail: rail.Key, band: band, who: a.Provider, said: said, took: at.Sub(began), page: p.Way.Sync})
 		}
+	}
+	if at := end(p); !at.IsZero() {
+		t.push(event{at: at, rail: rail.Key, ended: &p})
 	}
 }

@@ -77,14 +77,14 @@ func (r *Replay) Add(p pay.Payment, rail acquirer.Rail) {
 }
 
 func (r *Replay) compare(p pay.Payment, rail acquirer.Rail, now time.Time) {
-	if p.Status == pay.Processing {
+	if undecided(p) {
 		r.report.Open++
 		return
 	}
 	base := r.plan(r.config.InForce, p, rail, now)
 	changed := r.plan(r.config.Changed, p, rail, now)
 	way := lived(p)
-	if !same(base, changed) {
+	if !same(base, changed) && !untried(p) {
 		way = r.survey.walk(p, rail, changed)
 	}
 	elsewhere := first(base) != first(changed)
@@ -214,7 +214,7 @@ func (r *Replay) account(id string) *AccountSums {
 }
 
 // words are names of results, for people.
-var words = map[result]string{took: "accepted it", refused: "did not accept it", ended: "refused it for good"}
+var words = map[result]string{open: "was not tried by its shopper", took: "accepted it", refused: "did not accept it", ended: "refused it for good"}
 
 func example(p pay.Payment, rail acquirer.Rail, way path) Example {
 	e := Example{ID: p.ID, Rail: rail.Key, Amount: p.Price.Amount, Really: []string{}, Replayed: []string{}}

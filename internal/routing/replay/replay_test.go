@@ -11,6 +11,7 @@ import (
 	"github.com/cascadapay/cascada/internal/money"
 	"github.com/cascadapay/cascada/internal/pay"
 	"github.com/cascadapay/cascada/internal/pay/acquirer"
+	"github.com/cascadapay/cascada/internal/pay/decline"
 	"github.com/cascadapay/cascada/internal/pay/tenant"
 	"github.com/cascadapay/cascada/internal/routing"
 )
@@ -266,12 +267,60 @@ func TestFactsOfATry(t *testing.T) {
 			p.Attempts[0].Said, p.Attempts[0].SaidAt = "", 0 // as it was written before that was kept
 		}
 	}
+	// A card's page is a success if it was paid.
+	for text, want := range map[string]result{"a open": open, "a late": took, "a lapsed": open, "a soft": refused, "a hard": ended, "a page soft": refused, "a page hard": ended} {
+		p := page(text)
+		if got := outcome(p, 0); got != want {
+			t.Errorf("a card, %s: %d, want %d", text, got, want)
+		}
+	}
 	if p := past("a misfit")[0]; p.Status != pay.Failed || outcome(p, 0) != ended {
 		t.Errorf("after another amount was paid somebody else is tried: %s", p)
 	}
 	accounts := acquirer.Accounts{bank("a", 1, 1)}
 	if r := run(Config{InForce: Plan{Accounts: accounts}, Changed: Plan{Accounts: accounts}}, 0, past("a unknown", "a paid")); r.Open != 1 || r.Payments != 1 {
 		t.Errorf("%d open, %d replayed", r.Open, r.Payments)
+	}
+}
+
+// page is a card's payment that was entered on a provider's page.
+func page(text string) pay.Payment {
+	account, word, _ := strings.Cut(text, " ")
+	word, refused := strings.CutPrefix(word, "page ")
+	cascade := pay.Cascade{Routes: []pay.Route{{Provider: account}}}
+	p := past("")[0]
+	p.Status, p.End, p.Way.Sync = pay.Processing, pay.PaymentEnd{}, true
+	p, _ = p.Begin(cascade, noon)
+	if refused {
+		p, _ = p.Resolve(pay.Outcome{Kind: pay.Awaiting}, cascade, noon)
+		try := decline.Try{ID: "1", Reason: decline.DoNotHonor, Soft: word == "soft"}
+		p, _ = p.Expire(pay.Outcome{Kind: pay.Lapsed, Tries: []decline.Try{try}}, noon.Add(2*time.Hour))
+		return p
+	}
+	return ends(p, word, cascade, noon)
+}
+
+// An order by success learns from the ends of pages: the account at which shoppers pay comes first.
+func TestReplayLearnsFromTheEndsOfPages(t *testing.T) {
+	card := acquirer.Rail{Key: "card.BRA", Limits: pix.Limits, Window: time.Hour}
+	accounts := acquirer.Accounts{bank("a", 1, 1), bank("b", 2, 1)}
+	for i := range accounts {
+		accounts[i].Rails = []string{card.Key}
+	}
+	plan := Plan{Rules: routing.Rules{Order: routing.SuccessRate, Explored: new(0)}, Accounts: accounts}
+	s := NewSurvey()
+	r := New(Config{InForce: plan, Changed: plan, Since: noon.Add(3 * time.Hour)}, s)
+	refused, paid, later := page("a page hard"), page("b late"), page("b late")
+	later.Times.Created = noon.Add(4 * time.Hour)
+	for _, p := range []pay.Payment{refused, refused, paid, later} {
+		s.Add(p, card)
+		r.Add(p, card)
+	}
+	if got := r.Report(); got.Payments != 1 || got.Unexplained != 0 || got.Real() != 1 {
+		t.Errorf("after two refusals at a and a payment at b the replay begins elsewhere: %+v", got.Sums)
+	}
+	if got := s.guess("a", card.Key, routing.Band(paid.Price.Amount)); got.tries != 2 || got.took > .5 {
+		t.Errorf("a is estimated as %+v", got)
 	}
 }
 

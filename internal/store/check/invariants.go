@@ -79,12 +79,12 @@ FROM (
     FROM counters WHERE day >= 0 AND status <> 'pending') AS ended
   GROUP BY shop, live, day, outcome) AS c
 FULL JOIN (
-  SELECT shop, live, day, outcome, sum(n) AS n FROM (
+  SELECT shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END AS outcome, sum(n) AS n FROM (
     SELECT shop, live, day, outcome, n FROM rollups WHERE dimension = 'all' AND shop <> ''
     UNION ALL
     SELECT {word line 6}, {word line 4} = '1', CAST({word line 5} AS BIGINT) / 24, {word line 3}, 1
     FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-') AS counted
-  GROUP BY shop, live, day, outcome
+  GROUP BY shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END
 ) AS r ON c.shop = r.shop AND c.live = r.live AND c.day = r.day AND c.outcome = r.outcome
 WHERE coalesce(c.n, 0) <> coalesce(r.n, 0) AND ` + tenants.NotEmptiedShop("coalesce(c.shop, r.shop)", "coalesce(c.live, r.live)") + ` AND EXISTS (SELECT 1 FROM backfills AS b WHERE b.id = 'rollups' AND b.next = '')`},
 	{"analytics of all shops are the sum of each shop's", `

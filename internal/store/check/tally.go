@@ -129,7 +129,7 @@ GROUP BY l.merchant, l.environment, l.day`,
 )
 
 const (
-	// outcomeOf is how a payment ended, as analytics call it.
+	// outcomeOf is how a payment ended, as analytics call it; those that analytics call abandoned have failed too.
 	outcomeOf = `CASE p.status WHEN 'failed' THEN 'declined' WHEN 'expired' THEN 'expired' ELSE 'paid' END`
 	// feesOf are the fees of a paid payment, from its capture.
 	feesOf = `CASE WHEN p.status IN ('completed', 'refunded', 'chargeback') THEN coalesce((
@@ -137,9 +137,9 @@ const (
     WHERE t.id = 'tr_' || substr(p.id, 5) || '-capture' AND j.key LIKE '%\_fees' ESCAPE '\'), 0) ELSE 0 END`
 	// analyticsOf are the totals of all payments, and what is not added to them yet.
 	analyticsOf = `
-    SELECT shop, live, day, outcome, amount, fees FROM rollups WHERE dimension = 'all' AND shop <> ''
+    SELECT shop, live, day, CASE outcome WHEN 'abandoned' THEN 'declined' ELSE outcome END AS outcome, amount, fees FROM rollups WHERE dimension = 'all' AND shop <> ''
     UNION ALL
-    SELECT {word line 6}, {word line 4} = '1', CAST({word line 5} AS BIGINT) / 24, {word line 3}, CAST({word line 1} AS BIGINT), CAST({word line 2} AS BIGINT)
+    SELECT {word line 6}, {word line 4} = '1', CAST({word line 5} AS BIGINT) / 24, CASE {word line 3} WHEN 'abandoned' THEN 'declined' ELSE {word line 3} END, CAST({word line 1} AS BIGINT), CAST({word line 2} AS BIGINT)
     FROM facts AS f, {lines line f.doc} WHERE {word line 3} <> '-'`
 )
 

@@ -47,18 +47,8 @@ func Register(site *frame.Site) error {
 type health struct {
 	Rails  []railHealth
 	Worst  string // the worst state of its circuits, "" if nobody called it
-	Paid   float64
-	Tried  float64
 	Failed float64
 	Calls  float64
-}
-
-// Rate is the share of payments that succeeded, of a thousand; -1 if there were none.
-func (h health) Rate() int64 {
-	if h.Tried < 0.5 {
-		return -1
-	}
-	return int64(1000*h.Paid/h.Tried + .5)
 }
 
 // railHealth is the health of an account on one rail.
@@ -72,9 +62,8 @@ type railHealth struct {
 }
 
 type score struct {
-	Band     string
-	Permille int64
-	Payments int64
+	Band                        string
+	Opened, Succeeded, Payments int64 // rounded
 }
 
 // byAccount gathers the health of all accounts.
@@ -88,9 +77,7 @@ func (a *room) byAccount() map[string]health {
 		until, _ := r.Circuit.Open(now)
 		rail := railHealth{Rail: r.Rail, State: r.Circuit.State(now), Until: until, Failed: int64(failed + .5), Calls: int64(calls + .5), InARow: r.Circuit.InARow()}
 		for _, b := range r.Bands {
-			rail.Scores = append(rail.Scores, score{b.Band, int64(1000*b.Score.Rate() + .5), int64(b.Score.Payments() + .5)})
-			h.Paid += b.Score.Rate() * b.Score.Payments()
-			h.Tried += b.Score.Payments()
+			rail.Scores = append(rail.Scores, score{b.Band, int64(b.Score.Pages() + .5), int64(b.Score.Succeeded() + .5), int64(b.Score.Payments() + .5)})
 		}
 		h.Failed, h.Calls = h.Failed+failed, h.Calls+calls
 		if worst[rail.State] > worst[routing.State(h.Worst)] {
@@ -106,6 +93,7 @@ func (a *room) byAccount() map[string]health {
 type row struct {
 	acquiring.AccountStatus
 	Health health
+	Record acquiring.RailRecord
 }
 
 type listView struct {
@@ -122,6 +110,10 @@ func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 	}
 	view := listView{Any: len(list) > 0, Names: a.Names(r.Context())}
 	of := a.byAccount()
+	records, err := a.App.Accounts.Records(r.Context())
+	if err != nil {
+		return err
+	}
 	adapters := map[string]bool{}
 	for _, s := range list {
 		adapters[s.Adapter] = true
@@ -134,7 +126,7 @@ func (a *room) list(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 		if status := r.FormValue("status"); status != "" && status != string(s.Status) {
 			continue
 		}
-		view.Rows = append(view.Rows, row{s, of[s.ID]})
+		view.Rows = append(view.Rows, row{s, of[s.ID], records[s.ID]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(adapters)) {
 		view.Adapters = append(view.Adapters, frame.Option{Value: name, Label: name})
@@ -146,6 +138,8 @@ type accountView struct {
 	desk.Form
 	acquiring.AccountStatus
 	Health health
+	Record acquiring.Record
+	Days   int             // of the Record
 	Proof  acquiring.Proof // of a check
 	Said   string
 }
@@ -160,7 +154,10 @@ func (a *room) page(w http.ResponseWriter, r *http.Request, v *frame.Visit, stat
 	if err != nil {
 		return err
 	}
-	view.AccountStatus, view.Health = s, a.byAccount()[s.ID]
+	view.AccountStatus, view.Health, view.Days = s, a.byAccount()[s.ID], acquiring.RecordDays
+	if view.Record, err = a.App.Accounts.Record(r.Context(), s.ID, s.Live); err != nil {
+		return err
+	}
 	return a.Room.ShowStatus(w, r, v, status, "account", view)
 }
 
