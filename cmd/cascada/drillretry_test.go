@@ -10,7 +10,7 @@ import (
 )
 
 // A shopper's card is declined on Stripe's page. The shopper tries again, and pays on Adyen's. Both providers are the strict fakes of
-// their adapters' tests, and the operator reads what happened with the real program.
+// their adapters' tests (Stripe's is its test environment), and the operator reads what happened with the real program.
 //
 //	go test ./cmd/cascada -run TestDrillRetry -v
 func TestDrillRetry(t *testing.T) {
@@ -25,13 +25,15 @@ func TestDrillRetry(t *testing.T) {
 	k := u.merchant(t, database)
 	u.does(t, "fx", "set", "BRL", "5.4")
 	at := func(name, account, priority string) *atProvider {
-		d := &atProvider{t: t, u: u, s: s, k: k, database: database, fake: startFake(t, fakeOf(t, name), name), adapter: adapterOf(name), account: account, key: k.Keys.Production.Secret}
+		d := &atProvider{t: t, u: u, s: s, k: k, database: database, fake: startFake(t, fakeOf(t, name), name), adapter: adapterOf(name), account: account, key: k.Keys.Sandbox.Secret}
 		d.ask("about", nil, &d.about)
-		d.open(d.adapter, account, "production", d.fake, d.about.Credentials, "--priority", priority, "--rail", rail)
+		d.open(d.adapter, account, "sandbox", d.fake, d.about.Credentials, "--priority", priority, "--rail", rail)
 		return d
 	}
 	first, second := at("stripe", "stripe-1", "1"), at("adyen", "adyen-2", "2")
-	first.about.Rails[rail] = second.about.Rails[rail] // Stripe's own sample is of another country
+	buying := second.about.Rails[rail] // Stripe's own sample is of another country
+	buying.Amount = "108"              // a simulator, before the server knows the accounts, plays nothing for it
+	first.about.Rails[rail] = buying
 	id, reference := first.pays(rail, "a card that is declined")
 	first.happens("try", reference, "code", "do_not_honor")
 	p := first.is(id, "declined on the page", "pending")
