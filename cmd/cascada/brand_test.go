@@ -39,14 +39,14 @@ func TestShopIsBranded(t *testing.T) {
 		if told := brand("--no-logo", "--color", ""); !strings.Contains(told, `colour "", logo ""`) {
 			t.Errorf("without a logo and a colour it is %s", told)
 		}
-		if told := brand("--hide-fee"); !strings.Contains(told, "fee hidden") {
-			t.Errorf("the fee is not hidden: %s", told)
+		if told := brand("--pass-fee"); !strings.Contains(told, "fee shown") {
+			t.Errorf("the fee is not shown: %s", told)
 		}
-		if told := brand("--color", "#0a2540"); !strings.Contains(told, "fee hidden") {
-			t.Errorf("the fee did not stay hidden: %s", told)
+		if told := brand("--color", "#0a2540"); !strings.Contains(told, "fee shown") {
+			t.Errorf("the fee did not stay shown: %s", told)
 		}
-		if told := brand("--no-hide-fee"); !strings.Contains(told, "fee shown") {
-			t.Errorf("the fee is not shown again: %s", told)
+		if told := brand("--no-pass-fee"); !strings.Contains(told, "fee hidden") {
+			t.Errorf("the fee is not hidden again: %s", told)
 		}
 		for _, wrong := range []string{filepath.Join(t.TempDir(), "none.png"), t.TempDir()} {
 			if _, log, code := u.run(t, "shop", "brand", "--database", database, k.Shop.ID, "--logo", wrong); code == 0 || !strings.Contains(log, "--logo") {

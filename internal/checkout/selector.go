@@ -3,7 +3,6 @@ package checkout
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"html/template"
 	"math"
 	"net/http"
@@ -50,7 +49,7 @@ type selectorView struct {
 	Back     string
 	BackHost string
 	Expires  template.HTML
-	noFee    bool
+	passFee  bool
 	Ended    string // the method that was called off to choose again, or ""
 }
 
@@ -296,7 +295,7 @@ func (p *Pages) selector(r *http.Request, s pay.Session, shop tenant.Shop) selec
 	}
 	v := selectorView{view: p.view(r, home), Order: s.OrderID, Country: country, Home: home, Fixed: s.Country != "", Sandbox: !s.Live}
 	v.brand(p, shop)
-	v.noFee = shop.Brand.HideFee
+	v.passFee = shop.Brand.PassFee
 	v.Title = v.T("choose_title") + " · " + shop.Name
 	v.Amount = v.money(s.Asked)
 	v.Expires = v.when(s.ExpiresAt(), home)
@@ -416,8 +415,9 @@ func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place 
 		Channel: v.T(channel(rail)), Price: v.money(local),
 		Time: v.T(speed(rail), "days", strconv.Itoa(int(rail.Window/(24*time.Hour)))),
 	}
-	if !v.noFee {
-		m.Fee = v.T("fee", "fee", v.price(rail.Fee))
+	m.Fee = v.T("fee_none")
+	if v.passFee {
+		m.Fee = v.T("fee", "fee", v.money(feeIn(rail.Fee, s, local)))
 	}
 	if limit, ok := rail.LimitIn(local.Currency); ok {
 		m.Limits = v.T("limits", "low", bound(money.New(limit.Min, limit.Currency), v.country), "high", bound(money.New(limit.Max, limit.Currency), v.country))
@@ -442,24 +442,14 @@ func (p *Pages) method(v selectorView, s pay.Session, rail acquirer.Rail, place 
 	return m
 }
 
-// price writes a rail's fee.
-func (v view) price(f money.Fee) string {
-	var parts []string
-	if f.Bps > 0 || f.Flat == 0 {
-		_, point := marks(v.country)
-		whole, cents, _ := strings.Cut(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%02d", f.Bps/100, f.Bps%100), "0"), "."), ".")
-		if cents != "" {
-			whole += point + cents
-		}
-		if v.Lang == "es" {
-			whole += "\u00a0"
-		}
-		parts = append(parts, whole+"%")
+// feeIn is a rail's fee of a session's order in the currency that the shopper pays in (CHK-16).
+func feeIn(f money.Fee, s pay.Session, local money.Amount) money.Amount {
+	usd, err := pay.Worth(s.Asked, s.Rate)
+	if err != nil || usd.Minor == 0 { // too large for a payment
+		return money.New(0, local.Currency)
 	}
-	if f.Flat > 0 {
-		parts = append(parts, v.money(money.New(f.Flat, money.USD)))
-	}
-	return strings.Join(parts, " + ")
+	share := float64(f.Exact(usd)) / 10_000 / float64(usd.Minor) // for display: no money is made of it
+	return money.New(int64(math.Round(share*float64(local.Minor))), local.Currency)
 }
 
 // placesOf are the countries that have a method, by name.

@@ -155,7 +155,7 @@ func (ob *Onboarding) Rebrand(ctx context.Context, by audit.Actor, shop string, 
 		write.Shops = []tenant.Shop{next}
 		write.Audit = ob.Audited(by, tenant.Scope{Merchant: s.Merchant, Shop: s.ID, Live: true}, audit.ShopRebranded, s.ID, map[string]string{
 			"color": next.Brand.Color, "logo": next.Brand.Logo, "frames": strings.Join(next.Brand.Frames, " "),
-			"hideFee": strconv.FormatBool(next.Brand.HideFee),
+			"passFee": strconv.FormatBool(next.Brand.PassFee),
 		})
 		return next, ob.Store.Commit(ctx, write)
 	})

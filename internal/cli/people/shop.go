@@ -46,7 +46,7 @@ type shopBrandCmd struct {
 	NoLogo bool     `help:"Remove the logo: pages show only the shop's name."`
 	Frame  []string `placeholder:"ORIGIN" help:"Origin that may embed the pages, such as https://shop.example. Repeat it for more; it replaces the current list."`
 
-	HideFee *bool `negatable:"" help:"Do not show the fee beside the methods, because the shop pays it; --no-hide-fee shows it again."`
+	PassFee *bool `negatable:"" help:"The shop passes the fee on in its prices: show it beside the methods, in the shopper's currency; --no-pass-fee hides it again."`
 }
 
 func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
@@ -74,8 +74,8 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 		if c.NoLogo {
 			b.Logo = ""
 		}
-		if c.HideFee != nil {
-			b.HideFee = *c.HideFee
+		if c.PassFee != nil {
+			b.PassFee = *c.PassFee
 		}
 		if len(c.Frame) > 0 {
 			b.Frames = c.Frame
@@ -85,9 +85,9 @@ func (c *shopBrandCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	fee := "shown"
-	if shop.Brand.HideFee {
-		fee = "hidden"
+	fee := "hidden"
+	if shop.Brand.PassFee {
+		fee = "shown"
 	}
 	fmt.Fprintf(cli.Stdout, "%s: colour %q, logo %q, embedded by %v, fee %s\n", shop.Name, shop.Brand.Color, shop.Brand.Logo, shop.Brand.Frames, fee)
 	return nil

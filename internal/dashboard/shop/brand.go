@@ -19,7 +19,7 @@ type brandView struct {
 	Wrong    map[string]string
 	Color    string // as typed
 	Frames   string // an origin a line
-	HideFee  bool
+	PassFee  bool
 	Logo     string // address of the present picture, or ""
 	Picker   template.HTML
 	Contrast contrastView
@@ -46,7 +46,7 @@ func contrastOf(color string) contrastView {
 
 // brandPage is the page for a brand, saved or typed.
 func (a *room) brandPage(v *frame.Visit, b tenant.Brand) brandView {
-	view := brandView{Color: b.Color, Frames: strings.Join(b.Frames, "\n"), HideFee: b.HideFee, Contrast: contrastOf(b.Color)}
+	view := brandView{Color: b.Color, Frames: strings.Join(b.Frames, "\n"), PassFee: b.PassFee, Contrast: contrastOf(b.Color)}
 	if v.Shop.Brand.Logo != "" {
 		view.Logo = strings.TrimSuffix(a.At(""), frame.Base) + "/checkout/logos/" + v.Shop.Brand.Logo
 	}
@@ -66,7 +66,7 @@ func (a *room) brand(w http.ResponseWriter, r *http.Request, v *frame.Visit) err
 //
 // Errors: invalid_request for the picture.
 func typed(r *http.Request, now tenant.Brand) (tenant.Brand, *tenant.Logo, error) {
-	now.Color, now.HideFee = strings.TrimSpace(r.FormValue("color")), r.FormValue("hide_fee") != ""
+	now.Color, now.PassFee = strings.TrimSpace(r.FormValue("color")), r.FormValue("pass_fee") != ""
 	now.Frames = strings.Fields(r.FormValue("frames"))
 	if r.FormValue("no_logo") != "" {
 		now.Logo = ""
@@ -134,7 +134,7 @@ func (a *room) show(w http.ResponseWriter, r *http.Request, v *frame.Visit) erro
 		if next, err := shop.Rebrand(tenant.Brand{Color: wanted.Color}); err == nil {
 			shop.Brand.Color = next.Brand.Color
 		}
-		shop.Brand.HideFee, shop.Brand.Logo = wanted.HideFee, wanted.Logo
+		shop.Brand.PassFee, shop.Brand.Logo = wanted.PassFee, wanted.Logo
 	}
 	return a.preview(w, r, shop, logo, v.Language())
 }

@@ -103,17 +103,21 @@ func TestPagesSpeakAsTheShopperDoes(t *testing.T) {
 	})
 }
 
-// A shop that pays the fee itself can hide it.
-func TestShopHidesTheFee(t *testing.T) {
+// The fee is the shop's. Only one that passes it on shows it, in the shopper's currency.
+func TestShopPassesTheFeeOn(t *testing.T) {
 	s := harness.Start(t, dbtest.SQLite(t), &harness.Clock{})
 	o := s.NewShop(t)
 	path := selector(t, o, "")
-	if _, page, _ := s.Visit(t, path+"?lang=en"); !strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice lacks the fee or the limits: %s", page)
+	if _, page, _ := s.Visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "no fee added") || !strings.Contains(page, "From ") {
+		t.Errorf("the choice shows the shop's fee, or lacks the limits: %s", page)
 	}
-	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.HideFee = true; return b }, nil)
+	_, err := s.App.Onboarding.Rebrand(ctx, s.App.Self(), o.Shop.ID, func(b tenant.Brand) tenant.Brand { b.PassFee = true; return b }, nil)
 	harness.Must(t, err)
-	if _, page, _ := s.Visit(t, path+"?lang=en"); strings.Contains(page, "fee included") || !strings.Contains(page, "From ") {
-		t.Errorf("the choice still shows the fee, or lacks the limits: %s", page)
+	// 0.99 % of 137.70 BRL; 0.50 USD of 25.50 USD, in pesos.
+	_, page, _ := s.Visit(t, path+"?lang=en")
+	for _, want := range []string{"Final price, R$\u00a01.36 fee included", "Final price, $9.18\u00a0MXN fee included", "From "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the choice lacks %q: %s", want, page)
+		}
 	}
 }

@@ -364,13 +364,13 @@ func TestBrandIsSaved(t *testing.T) {
 			t.Errorf("%v: %d without %q, or without what was typed", c.pairs, a.Status, says)
 		}
 	}
-	if a := send("/shop/brand", picture(t, 40), "color", "#C2410C", "frames", "https://a.example\nhttps://b.example", "hide_fee", "true"); a.Status != http.StatusSeeOther {
+	if a := send("/shop/brand", picture(t, 40), "color", "#C2410C", "frames", "https://a.example\nhttps://b.example", "pass_fee", "true"); a.Status != http.StatusSeeOther {
 		t.Fatalf("the brand is not saved: %d %s", a.Status, a.Text())
 	}
 	_, shop, err := s.App.Tenant(ctx, principal(admin))
 	harness.Must(t, err)
 	b := shop.Brand
-	if b.Color != "#c2410c" || len(b.Frames) != 2 || !b.HideFee || b.Logo == "" {
+	if b.Color != "#c2410c" || len(b.Frames) != 2 || !b.PassFee || b.Logo == "" {
 		t.Errorf("the brand is %+v", b)
 	}
 	if e := harness.AuditEntry(t, admin.Client, audit.ShopRebranded, shop.ID); e.By.ID != admin.User.ID {
@@ -456,7 +456,7 @@ func TestPreviewFollowsTheForm(t *testing.T) {
 	harness.Must(t, os.WriteFile(file, picture(t, 40), 0o600))
 	harness.Must(t, chromedp.Do(tab, chromedp.SetUploadFiles(`#f-logo`, []string{file})))
 	inFrame("the chosen picture", `d.querySelector('img.logo')?.naturalWidth === 120`)
-	harness.Must(t, chromedp.Do(tab, chromedp.Click(`#f-hide_fee`)))
+	harness.Must(t, chromedp.Do(tab, chromedp.Click(`#f-pass_fee`)))
 	inFrame("no fees", `!d.body.textContent.includes('Fee')`)
 	harness.Shoot(t, tab, "brand")
 	_, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.querySelector('#f-color').value = ''; true`))

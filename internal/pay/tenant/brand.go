@@ -17,7 +17,7 @@ type Brand struct {
 	Logo   string   `json:"logo,omitempty"`   // id of the image
 	Frames []string `json:"frames,omitempty"` // origins that may embed the pages
 
-	HideFee bool `json:"hideFee,omitempty"` // the choice of methods shows no fee, because the shop pays it
+	PassFee bool `json:"passFee,omitempty"` // the shop passes the fee on in its prices: the choice of methods shows it
 }
 
 // Logo is a shop's image. Its id is made from its content.
